@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
@@ -31,21 +31,24 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from vms_ph.msg import ControllerState, Payload
 
-from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
+from vms_ph_controllers import Command, Controller, HoppingController, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import StateError, VmsPhError
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_dynamics.simulation import Actuation
+from vms_ph_dynamics.simulation import Actuation, Sample
+from vms_ph_dynamics.space import Body, carrying
 
 from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
-from .messages.frames import inertial_frame, with_prefix
+from .messages.frames import inertial_frame, with_prefix, without_prefix
 from .messages.observations import from_payload
+from .messages.payload_state import CARRIED_INERTIA, from_inertia, same_body
 from .node.agreement import CONTROLLER
 from .node.health import ERROR, OK, WARN, Health
 from .node.input_diagnostics import InputDiagnostics
@@ -88,6 +91,9 @@ class ControllerNode(ManagedNode):
         self._bounds = PlausibilityBounds(**bounds)
         self._ready, self._last_stamp, self._root = False, 0, ""
         self._command: Any = None  # of the guard
+        # What the law knows of, and what was said last, which the law may have refused.
+        self._body: Body | None = None
+        self._told: Body | None = None
         self._trajectories: TrajectoryAction | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._prefix: str = declare(self, "frame_prefix")
@@ -110,15 +116,21 @@ class ControllerNode(ManagedNode):
         if self._trajectories is not None:
             self._follow(q, dt)
         if not self._ready:
-            try:
-                self._guard.reset(state)
-            except Exception as error:  # a law of a user may raise anything
-                self._health.report(ERROR, f"the controller cannot start: {error}")
-                return self._no_effort()
-            self._ready = True
+            self._start(state)
+        if not self._ready:
+            return self._no_effort()
         self._command = self._guard.update(state, self._references.take, dt)
         acting: Actuation = self._command
         return acting
+
+    def _start(self, state: RobotState) -> None:
+        """Let the law begin at a state."""
+        try:
+            self._guard.reset(state)
+        except Exception as error:  # a law of a user may raise anything
+            self._health.report(ERROR, f"the controller cannot start: {error}")
+            return
+        self._ready = True
 
     def _follow(self, q: Array, dt: float) -> None:
         """Take the joint references of the trajectory that is followed, if any."""
@@ -138,6 +150,32 @@ class ControllerNode(ManagedNode):
     def law(self) -> LegLaw | None:
         """Return the controller's continuous-time law with its current gains, or None."""
         return self.controller.law if isinstance(self.controller, HoppingController) else None
+
+    def carries(self, body: Body | None, now: Sample | None = None) -> None:
+        """Go on with a law for the robot with a body at its end effector, or without one.
+
+        The law begins where the robot is, at ``now`` or else at the next state, with its gains and
+        its last references. One that compensates what an observer says of a payload is not told.
+        Never raises.
+        """
+        if self._compensates or body is self._body:
+            return
+        before = self._guard
+        try:
+            law = self._law_of(self._model if body is None else carrying(self._model, body))
+            law.gains = self.controller.gains
+            self._guard = self._guard_of(law)
+        except Exception as error:  # a law of a user may raise anything
+            self._input_diagnostics.report(f"{error}; the law goes on as it was")
+            return
+        if self._command is not None:
+            # The command of a guard in C++ is part of that guard, which ends here.
+            self._command = before.record(self._command)
+        self.controller = law
+        self._body, self._ready = body, False
+        if now is not None and self.is_active:
+            self._start(RobotState(now.q, now.v))
+        self._references.repeat()
 
     def published(self, stamp: Time) -> None:
         """Publish the last record of the controller with this stamp."""
@@ -186,15 +224,13 @@ class ControllerNode(ManagedNode):
         super().destroy_node()
 
     def _use(self, model: VMSModel, kind: str) -> None:
-        self._model = model
+        self._model, self._kind = model, kind
         self._health.declare_robot(model, CONTROLLER)
         self._root = LinkTree(model.tree).root
-        wheels = self._robot.settings.wheel_form(model)
         # A base on wheels that do not slip is driven by their joints.
+        wheels = self._robot.settings.wheel_form(model)
         self._base_actuated = self._base_actuated and wheels is None
-        self.controller = make_controller(
-            kind, model, self._allocation, self._base_actuated, wheels
-        )
+        self.controller = self._law_of(model)
         self._references.serve(model, self._root, self.controller.LEADS_BOTH)
         if self._compensates:
             self.controller = held = PayloadCompensation(self.controller)
@@ -204,16 +240,29 @@ class ControllerNode(ManagedNode):
                 lambda message: setattr(held, "payload", from_payload(message)),
                 10,
             )
-        # True means where it exists: a law of a user exists in Python only.
-        self._guard = make_guard(
-            self.controller,
-            self._allocation,
-            self._base_actuated,
-            self._bounds,
-            None if self._native else False,
-        )
-        declare_gains(self, self.controller)
+        self._guard = self._guard_of(self.controller)
+        declare_gains(self, self)
         self._trajectories = serve_trajectories(self, model, self.controller.FOLLOWS_JOINTS)
+
+    @property
+    def gains(self) -> Any:
+        """The gains of the law."""
+        return self.controller.gains
+
+    @gains.setter
+    def gains(self, gains: Any) -> None:
+        self.controller.gains = gains
+
+    def _law_of(self, model: VMSModel) -> Controller:
+        """Return the law for a robot."""
+        wheels = self._robot.settings.wheel_form(model)
+        return make_controller(self._kind, model, self._allocation, self._base_actuated, wheels)
+
+    def _guard_of(self, law: Controller) -> Any:
+        """Return the guard of a law."""
+        # True means where it exists: a law of a user exists in Python only.
+        native = None if self._native else False
+        return make_guard(law, self._allocation, self._base_actuated, self._bounds, native)
 
     def _use_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
@@ -224,12 +273,33 @@ class ControllerNode(ManagedNode):
         self.create_timer(self._watching, self._watch, clock=self._steady)
         if model.b:
             self._base_wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
+        self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
         self._measured = MeasuredStates(self, model, self._state_age, self._on_state, self._refuse)
         self.begin()
 
     def _refuse(self, why: object) -> None:
         self._refusal = f"; ignored: {why}"
         self._input_diagnostics.report(why)
+
+    def _on_inertia(self, message: InertiaStamped) -> None:
+        """Take what the robot carries; messages that repeat it change nothing."""
+        frame, tool = (
+            without_prefix(self._prefix, message.header.frame_id),
+            self._model.end_effector,
+        )
+        try:
+            if frame not in ("", tool):
+                raise StateError(
+                    f"the frame of an inertia must be that of the end effector, {tool}; given: "
+                    f"frame_id '{message.header.frame_id}'"
+                )
+            body = from_inertia(message)
+        except VmsPhError as error:
+            self._input_diagnostics.report(error)
+            return
+        if not same_body(body, self._told):
+            self._told = body
+            self.carries(body)
 
     def _on_state(self, at: Time, q: Array, v: Array) -> None:
         if not self.is_active:

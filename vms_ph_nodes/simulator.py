@@ -31,6 +31,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.hopping import LegLaw
 from vms_ph_dynamics.hopping.simulation import HoppingSimulation
 from vms_ph_dynamics.simulation import Control, Sample, Simulation
+from vms_ph_dynamics.space import Body
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
@@ -43,6 +44,8 @@ from .robot.brake import Brake
 from .robot.engine import Engine
 from .robot.exergy_publisher import ExergyPublisher
 from .robot.external_efforts import ExternalEfforts
+from .robot.held_publishers import HeldPublishers
+from .robot.hop_parameters import HopParameters
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
 from .robot.scene_publishers import ScenePublishers
@@ -62,6 +65,9 @@ class Loop(Protocol):
 
     def law(self) -> LegLaw | None:
         """Return the continuous-time law, or None."""
+
+    def carries(self, body: Body | None, now: Sample | None) -> None:
+        """Called when the end effector has taken a body in a motion, or carries none any more."""
 
 
 # Largest number of late ticks that are caught up; the simulator drops the others.
@@ -93,6 +99,10 @@ class Simulator(ManagedNode):
         self._home = self._engine.initial_configuration(self.model, description)
         self._floor: bool = declare(self, "floor", robot.on_floor())
         self._engine.check_floor(self._floor)
+        self._hop = HopParameters(self)
+        self._hop.check(self._floor)
+        if self._floor:
+            self._home = self._hop.home(self.model, self._home)
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
         self._loop: Loop | None = None
@@ -105,6 +115,9 @@ class Simulator(ManagedNode):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
+        self._held = HeldPublishers(
+            self, self.model, self._home, self._engine, self._topics.frame_prefix, self._say_carried
+        )
         self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)
         self._exergy = ExergyPublisher.of(self, self._engine)
         self._actuators = ActuatorPublisher(self, self.simulation)
@@ -112,6 +125,8 @@ class Simulator(ManagedNode):
         self._brake = Brake(self.model, robot.allocation())
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
+        if self._engine.payload is not None:
+            self.create_service(SetBool, "~/hold_payload", self._on_hold)
         self.add_on_set_parameters_callback(self._on_parameters)
         # A group of its own: a request that waits for its steps must not keep others waiting.
         group = ReentrantCallbackGroup()
@@ -154,12 +169,15 @@ class Simulator(ManagedNode):
         self._health.announce_shutdown()
         super().destroy_node()
 
+    def _say_carried(self, body: Body | None, now: Sample | None) -> None:
+        if self._loop is not None:
+            self._loop.carries(body, now)
+
     def _make(self, control: Control | None) -> Simulation | HoppingSimulation:
         if self._floor:
             loop = self._loop
-            return HoppingSimulation(
-                self.model, self._home, self.step, control, None if loop is None else loop.law
-            )
+            law = None if loop is None else loop.law
+            return self._hop.simulation(self.model, self._home, self.step, control, law)
         return self._engine.simulation(self._home, self.step, control)
 
     def _anchor(self) -> None:
@@ -197,6 +215,15 @@ class Simulator(ManagedNode):
                 return
 
     def _advance(self, steps: int) -> None:
+        """Take steps, and let the end effector take and set down its payload between them."""
+        while steps and not self._failure:
+            part = self._held.steps_before_change(self.simulation, steps)
+            if part:
+                self._push_on(part)
+            steps -= part
+            self._held.change_when_due(self.simulation)
+
+    def _push_on(self, steps: int) -> None:
         simulation = self.simulation
         external = self._external.acting(simulation.time + steps * self.step)
         if self._external.is_abandoned and self._loop is None and not self._floor:
@@ -218,7 +245,7 @@ class Simulator(ManagedNode):
         self._health.report(ERROR, self._failure, self._values())
 
     def _sample(self) -> Sample:
-        return self._engine.medium.sample(self.simulation)
+        return self._held.sample(self.simulation, self._engine.medium.sample(self.simulation))
 
     def _going(self) -> str:
         return PAUSED if self._paused else "running"
@@ -238,7 +265,7 @@ class Simulator(ManagedNode):
         self._external.forget()
         if self._loop is not None:
             self._loop.restarted()
-        self.simulation.reset()
+        self._held.restart(self.simulation)
         if self._failure:
             self._failure = ""
             self.get_logger().info("the simulation goes on after a reset")
@@ -249,8 +276,9 @@ class Simulator(ManagedNode):
         if self._scene is not None:
             self._scene.publish(self.simulation, stamp)
         if self._exergy is not None:
-            self._exergy.publish(self.simulation, stamp)
+            self._exergy.publish(self.simulation, stamp, self._engine.held, self._held.payload_use)
         self._actuators.publish(self.simulation, stamp)
+        self._held.publish(self.simulation, stamp)
         self._topics.publish(self._sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:
@@ -289,6 +317,15 @@ class Simulator(ManagedNode):
         self._report_time()
         response.success = True
         response.message = self._going()
+        return response
+
+    def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if self._failure or not self.is_active:
+            response.message = self._failure or "the simulator is not active; activate it first"
+            return response
+        response = self._held.on_hold(self.simulation, request, response)
+        if response.success and self._paused:
+            self._publish()
         return response
 
     def _report_time(self) -> None:

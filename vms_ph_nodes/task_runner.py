@@ -24,6 +24,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.msg import TaskProgress
 
+from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation.robot_task import Target
 from vms_ph_studies.tasks.task_reference import TaskReference
@@ -35,11 +36,12 @@ from .messages.task_progress import to_task_progress
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
+from .robot.hop_score import HopScore
 from .robot.reference_publishers import ReferencePublishers
 from .robot.robot_motion import MotionListener, RobotMotion
 from .robot.robot_parameters import RobotParameters
 from .robot.task_score import TaskScore
-from .task_settings import load_for_nodes, node_settings
+from .task_settings import hops_of, load_for_nodes, node_settings
 
 # Time without states after which a task that runs once is given up, s.
 _PATIENCE = 60.0
@@ -80,9 +82,17 @@ class TaskRunner(Node):
         chosen = settings.updated(arguments)
         if chosen != settings:
             settings, model = chosen, chosen.model(chosen.description())
+        kind = arguments.get("controller") or task.controller
+        form = settings.wheel_form(model)
+        self._both = make_controller(kind, model, settings.allocation(), form=form).LEADS_BOTH
         self._model, self._simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model, settings.description())
-        self._score = TaskScore(self, task, settings, model, self._simulated)
+        hops = hops_of(self.get_parameter("task").value)
+        self._score: TaskScore | HopScore = (
+            TaskScore(self, task, settings, model, self._simulated)
+            if hops is None
+            else HopScore(self, hops, model, self._simulated)
+        )
         frame = with_prefix(prefix, inertial_frame(model, LinkTree(model.tree).root))
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
         self._references = ReferencePublishers(
@@ -104,7 +114,11 @@ class TaskRunner(Node):
             self._pause = self.create_client(SetBool, f"{simulator}/pause")
             self._reset = self.create_client(Trigger, f"{simulator}/reset")
         self._listener = MotionListener(
-            self, model, self._on_motion, lambda why: self._health.report(WARN, why)
+            self,
+            model,
+            self._on_motion,
+            lambda why: self._health.report(WARN, why),
+            beside=self._score.topics,
         )
         self._health.report(WARN, "waits for the states of the robot")
         self.create_timer(_POLL, self._poll, clock=self._steady)
@@ -169,8 +183,8 @@ class TaskRunner(Node):
         self._stage, self._run = "running", None
         self._origin: int | None = 0 if self.get_parameter("use_sim_time").value else None
         self._given, self._count, self._told, self._ended_at = -1.0, 0, -1.0, 0
-        self._reference = TaskReference(self._task, self._model, self._home)
-        self._score.begin(self._reference)
+        self._reference = TaskReference(self._task, self._model, self._home, self._both)
+        self._score.begin(self._reference, self._home)
         self._references.forget()
         self.get_logger().info(f"task {self._task.name}: {self._task.title}")
         self._give(0.0)
@@ -179,7 +193,9 @@ class TaskRunner(Node):
         """Publish what is due at a time of the task, s."""
         until = time + 0.5 * self._task.step
         due = list(self._task.due(max(self._given, 0.0), until))
-        self._references.publish(self._reference.since(self._given, until))
+        # A reference that moves is held until the next state: it is that of the middle.
+        held = max(until - self._given, 0.0) if self._given > 0.0 else 0.0
+        self._references.publish(self._reference.since(self._given, until, 0.5 * held))
         self._given = until
         for target in due:
             self._count += 1
@@ -258,6 +274,8 @@ def _words(target: Target) -> str:
         value = getattr(target, what)
         if value is not None:
             parts.append(f"{what} {' '.join(f'{x:g}' for x in value)} {unit}")
+    if target.mechanism is not None:
+        parts.append(f"mechanism to {target.mechanism:g} rad within {target.over:g} s")
     if target.joints is not None:
         moved = ", ".join(f"{name} {change:+g}" for name, change in target.joints.items())
         parts.append(f"joints {moved or 'as at the start'}")

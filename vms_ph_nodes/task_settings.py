@@ -31,13 +31,19 @@ from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
+from vms_ph_dynamics.hopping.task import HoppingTask
+from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_dynamics.simulation.robot_task import RobotTask
+from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import hopping_tasks, robot_tasks, share_directory
 from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_studies.tasks.payload_use import PayloadUse
 from vms_ph_studies.tasks.task_reference import TaskReference
 
 from .node.parameters import gain_parameter, parameters_of
 from .node.user_files import write_user_file
+from .robot.held_parameters import mechanism_parameters, payload_parameters
+from .robot.hop_parameters import hop_parameters
 
 ARGUMENTS = (
     "robot",
@@ -58,26 +64,35 @@ ARGUMENTS = (
 )
 """Launch arguments that a task determines, in the order in which they are printed."""
 
+# The law of tasks of legs under nodes, and its control step, s: the integrator has its own.
+_LAW_OF_LEGS, _STEP_OF_LEGS = "II", 1e-3
+
 # What nodes know of a task; other entries are refused where a task has them.
 _KNOWN = {
     *("name", "title", "robot", "base", "actuators", "controller", "gains", "initial_positions"),
     *("end_effector", "gravity", "inertia", "locked_joints", "wheels", "step", "joint_friction"),
-    *("current", "wind", "targets", "goals", "unaccounted", "shortest"),
+    *("current", "wind", "mechanism", "payload", "targets", "goals", "unaccounted", "shortest"),
 }
 
 
 def load_for_nodes(name: str) -> RobotTask:
-    """Return a task that nodes can run.
+    """Return a task that nodes can run; one of a leg without its goals, see :func:`hops_of`.
 
     Raises:
         OptionError: there is no such task, or nodes do not simulate all that it has.
         ModelError: its file is not valid.
     """
-    if hopping_tasks.is_one(name):
-        raise OptionError(
-            f"'{name}' is a task of a leg, whose law and floor nodes set up by the robot alone; "
-            f"'vms-ph demo {name}' runs it, and 'vms-ph launch {hopping_tasks.load(name).robot}' "
-            "is the leg with nodes"
+    hops = hops_of(name)
+    if hops is not None:
+        return RobotTask(
+            hops.name,
+            hops.title,
+            hops.robot,
+            controller="HoppingController",
+            gains=hops.gains,
+            step=_STEP_OF_LEGS,
+            unaccounted=hops.unaccounted,
+            shortest=hops.shortest,
         )
     task = robot_tasks.load(name)
     for item in fields(task):
@@ -86,6 +101,24 @@ def load_for_nodes(name: str) -> RobotTask:
                 f"the task '{name}' has '{item.name}', which nodes do not simulate; "
                 f"'vms-ph demo {name}' runs it"
             )
+    return task
+
+
+def hops_of(name: str) -> HoppingTask | None:
+    """Return a task of a leg by its name or file, None for one of another robot.
+
+    Raises:
+        OptionError: its law is not that of nodes, or its robot is no leg.
+        ModelError: its file is not valid.
+    """
+    if not hopping_tasks.is_one(name):
+        return None
+    task = hopping_tasks.load(name)
+    if task.law != _LAW_OF_LEGS:
+        raise OptionError(
+            f"the task '{name}' has the law {task.law}; that of nodes is {_LAW_OF_LEGS}, and "
+            f"'vms-ph demo {name}' runs it"
+        )
     return task
 
 
@@ -110,8 +143,8 @@ def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
     return settings.updated({"tools": root}), model.with_tools([root])
 
 
-def parameters(task: RobotTask, law: Controller) -> dict[str, Any]:
-    """Return the content of a parameter file for the nodes of a task.
+def parameters(task: RobotTask, law: Controller, hops: HoppingTask | None = None) -> dict[str, Any]:
+    """Return the content of a parameter file for the nodes of a task, ``hops`` for one of a leg.
 
     Raises:
         OptionError: the law has not all gains of the task.
@@ -129,6 +162,12 @@ def parameters(task: RobotTask, law: Controller) -> dict[str, Any]:
         simulator["wind.velocity"] = [float(value) for value in task.wind.velocity]
         for name in ("gust", "period", "drag_area", "density"):
             simulator[f"wind.{name}"] = float(getattr(task.wind, name))
+    if task.mechanism is not None:
+        simulator |= mechanism_parameters(task.mechanism)
+    if task.payload is not None:
+        simulator |= payload_parameters(task.payload)
+    if hops is not None:
+        simulator |= hop_parameters(hops)
     monitor = {
         "joint_friction": task.joint_friction,
         "unaccounted_tolerance": float(task.unaccounted),
@@ -155,18 +194,27 @@ def arguments(name: str) -> dict[str, str]:
     Raises:
         VmsPhError: nodes cannot run the task.
     """
-    task = load_for_nodes(name)
+    task, hops = load_for_nodes(name), hops_of(name)
     settings, model = node_settings(task)
     settings.water_current(model)
     form = settings.wheel_form(model)
     law = make_controller(task.controller, model, settings.allocation(), form=form)
-    # Says what is wrong with a target.
-    TaskReference(task, model, settings.initial_configuration(model, settings.description()))
-    content = parameters(task, law)
+    home = settings.initial_configuration(model, settings.description())
+    # These say what is wrong with a target, and with what the end effector holds or takes.
+    TaskReference(task, model, home, law.LEADS_BOTH)
+    if task.mechanism is not None:
+        HeldMechanism(task.mechanism, form or StandardForm(model))
+    if task.payload is not None:
+        PayloadUse(task.payload, model, home)
+        if task.mechanism is not None or form is not None:
+            raise OptionError(
+                "with nodes a payload is for robots without 'mechanism' and without 'wheels'"
+            )
+    content = parameters(task, law, hops)
     label = Path(task.name).stem
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"
     file = write_user_file(f"task_{label}.yaml", heading + yaml.safe_dump(content))
-    view = "moving" if model.b else "fixed"
+    view = "hopper" if hops is not None else "moving" if model.b else "fixed"
     found = {item: getattr(settings, item, "") for item in ARGUMENTS}
     return found | {
         "config": str(file),

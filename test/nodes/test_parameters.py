@@ -22,6 +22,7 @@ import pytest
 import yaml
 
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
+from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_io import share_directory
 from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_nodes.node.parameter_docs import document
@@ -85,9 +86,23 @@ def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
     there = set(parameters_of(node))
     if node == "robot":  # declared in a loop over the settings
         declared = {*RobotSettings.names(), "launch_arguments"}
-    # The scales and the bounds of plausibility are declared in a loop.
-    in_loops = ("scale.", "plausibility.")
+    # The scales, bounds of plausibility, what a robot holds and how it hops are declared in loops.
+    in_loops = ("scale.", "plausibility.", "payload.", "mechanism.", "hop.")
     assert declared == {name for name in there if not name.startswith(in_loops)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "judged", "of"),
+    [(Payload, {"to", "within"}, "payload"), (Mechanism, set(), "mechanism")],
+)
+def test_what_a_robot_takes_or_holds_has_its_fields_as_parameters(
+    kind: type, judged: set[str], of: str
+) -> None:
+    specs = {k.partition(".")[2]: v for k, v in parameters_of("simulator").items() if f"{of}." in k}
+    assert specs.keys() == {item.name for item in fields(kind)} - judged
+    for item in [item for item in fields(kind) if item.name in specs]:
+        if isinstance(item.default, float | bool):
+            assert specs[item.name].default == item.default
 
 
 @pytest.mark.parametrize(

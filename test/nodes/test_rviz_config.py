@@ -79,7 +79,8 @@ def test_frames_topics_and_markers_are_those_of_the_namespace() -> None:
     by_class = {display["Class"].rpartition("/")[2]: display for display in displays}
     assert by_class["RobotModel"]["TF Prefix"] == "left"
     assert by_class["RobotModel"]["Description Topic"]["Value"] == "/left/robot_description"
-    assert by_class["MarkerArray"]["Topic"]["Value"] == "/left/vms_ph/markers"
+    markers = [d["Topic"]["Value"] for d in displays if d["Class"].endswith("MarkerArray")]
+    assert markers == ["/left/vms_ph/markers", "/left/vms_ph/scene"]
     markers = by_class["InteractiveMarkers"]["Interactive Markers Namespace"]
     assert markers == "/left/vms_ph/reference"
     plain = named(configuration("moving"), "", "")

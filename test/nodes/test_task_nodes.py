@@ -14,7 +14,6 @@
 
 """Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,16 +26,22 @@ import pytest
 import rclpy
 import yaml
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph.msg import TaskProgress
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.hopping import hop
 from vms_ph_dynamics.simulation import External
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io import robot_tasks, share_directory
+from vms_ph_io import hopping_tasks, robot_tasks, share_directory
 from vms_ph_nodes import closed_loop, task_settings
 from vms_ph_nodes.energy_monitor import EnergyMonitor
+from vms_ph_nodes.node.parameters import parameters_of
 from vms_ph_nodes.task_runner import TaskRunner
-from vms_ph_studies.tasks import TaskRun
+from vms_ph_nodes.views.marker_scene import is_sound
+from vms_ph_studies.tasks import TaskRun, hopping_run
+from vms_ph_studies.tasks.task_reference import TaskReference
 
 from .conftest import Start
 
@@ -65,24 +70,78 @@ def own_task(folder: Path, name: str, **changes: Any) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("name", ["underwater_station", "flight_one_axis", "wheels_drive"])
-def test_current_wind_and_wheels_are_those_of_the_task_alone(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+# The arm has the handle in its hand at the start, takes the body, and sets it down.
+TAKEN = {
+    "mass": 1.0,
+    "moments": [0.002, 0.002, 0.002],
+    "centre": [0.02, 0.0, -0.05],
+    "at": 0.012,
+    "release": 0.03,
+}
+
+
+CAUGHT = {
+    "mass": 40.0,
+    "moments": [1.0, 1.0, 1.0],
+    "at": 0.05,
+    "velocity": [0.01, 0.02, 0.0],
+    "spin": [0.05, 0.0, 0.0],
+}
+
+
+def robot_model(task: str) -> VMSModel:
+    return task_settings.node_settings(robot_tasks.load(task))[1]
+
+
+def lead_home(nodes: list[Any], task: str) -> None:
+    """Give the law the references with which the task begins."""
+    (simulator, controller), wanted = nodes, robot_tasks.load(task)
+    both = controller.controller.LEADS_BOTH
+    found = TaskReference(wanted, simulator.model, simulator._home, both)
+    given, topics = found.since(-1.0, 0.0), controller._references
+    topics._pose, topics._position, topics._joints = given.pose, given.position, given.joints
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "steps"),
+    [
+        ("underwater_station", {}, 5),
+        ("flight_one_axis", {}, 5),
+        ("wheels_drive", {}, 5),
+        ("mobile_door", {}, 5),
+        ("underwater_valve", {"current": [0.1, 0.2, 0.0]}, 5),
+        ("arm_pick", {"payload": TAKEN}, 10),
+        ("arm_pick", {"payload": TAKEN}, 20),
+        ("arm_pick", {"payload": {**TAKEN, "told": False}}, 10),
+        ("satellite_catch", {"payload": CAUGHT}, 6),
+    ],
+)
+def test_what_surrounds_and_loads_the_robot_is_that_of_the_task_alone(
+    name: str,
+    changes: dict[str, Any],
+    steps: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    own = own_task(tmp_path, name, targets=[{"at": 50.0, "base": [0.0, 0.0, 0.0]}])
-    steps, push = 5, External(torque=np.full(7, 0.5))
+    holds = name in ("mobile_door", "underwater_valve")
+    far = {"at": 50.0, **({"mechanism": 0.1} if holds else {"joints": {}})}
+    own = own_task(tmp_path, name, targets=[far], **changes)
+    pushed = name in ("wheels_drive", "mobile_door")  # nothing else moves these
+    push = External(torque=np.full(robot_model(own).n, 0.5))
     with running(own, monkeypatch, tmp_path):
         nodes = closed_loop.make()
         simulator = nodes[0]
         simulator._restart()  # the law was not active before
-        if name == "wheels_drive":
+        lead_home(nodes, own)
+        if pushed:
             simulator.simulation.hold(push)
         simulator._advance(steps)
-        found = simulator._sample()
+        found, held = simulator._sample(), simulator._engine.held
+        law = nodes[1].controller.model.total_mass
         for node in nodes:
             node.destroy_node()
     alone = TaskRun(robot_tasks.load(own))
-    if name == "wheels_drive":  # nothing else moves it
+    if pushed:
         alone.simulation.hold(push)
     alone.to(steps * alone.simulation.dt)
     q, v = alone.state()
@@ -90,6 +149,10 @@ def test_current_wind_and_wheels_are_those_of_the_task_alone(
     assert np.abs(v).max() > 1e-6
     np.testing.assert_allclose(found.q, q, atol=1e-12)
     np.testing.assert_allclose(found.v, v, atol=1e-11)
+    assert law == alone.law.model.total_mass
+    if held is not None:
+        assert held.angle == pytest.approx(alone._held.angle, abs=1e-12)
+        assert np.linalg.norm(found.wrench_end_effector) > 1e-6
 
 
 # The vehicle moves aside in a current, and its arm moves: in little more than a second.
@@ -111,6 +174,7 @@ class Run:
     progress: list[TaskProgress]
     unaccounted: float
     failed: bool
+    markers: list[Marker]  # last of what surrounds the robot
 
 
 def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
@@ -122,6 +186,8 @@ def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
         nodes = closed_loop.make()
         runner, monitor = TaskRunner(), EnergyMonitor()
         runner.create_subscription(TaskProgress, "vms_ph/task", progress.append, 10)
+        scenes: list[MarkerArray] = []
+        runner.create_subscription(MarkerArray, "vms_ph/scene", scenes.append, 10)
         executor = SingleThreadedExecutor()
         for node in (*nodes, runner, monitor):
             executor.add_node(node)
@@ -133,7 +199,67 @@ def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
         failed, unaccounted = runner.failed, monitor._audit.unaccounted_energy
         for node in (*nodes, runner, monitor):
             node.destroy_node()
-    return Run(progress, unaccounted, failed)
+    return Run(progress, unaccounted, failed, list(scenes[-1].markers) if scenes else [])
+
+
+QUICK_PICK = {
+    "payload": {**TAKEN, "at": 0.3, "release": 0.8, "to": [0.0, 0.0, 0.005], "within": 0.01},
+    "targets": [{"at": 0.4, "end_effector": [0.0, 0.0, 0.005]}],
+    "goals": {"place": {"of": "end_effector", "within": 0.01, "after": 0.1}},
+    "shortest": 1.0,
+}
+QUICK_CATCH = {
+    "payload": {**CAUGHT, "at": 0.5, "told": True},
+    "targets": [{"at": 0.5, "turn": [0.0, 0.0, 0.0]}],
+    "goals": {"attitude": {"of": "attitude", "within": 0.05}},
+    "shortest": 1.0,
+}
+QUICK_DOOR = {
+    "targets": [{"at": 0.1, "mechanism": 0.05, "over": 0.5}],
+    "goals": {
+        "door": {"of": "mechanism", "within": 0.06, "after": 0.2},
+        "grip": {"of": "grip", "within": 0.01},
+    },
+    "shortest": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "judged"),
+    [
+        ("arm_pick", QUICK_PICK, {"place", "taken", "payload", "support"}),
+        (
+            "satellite_catch",
+            QUICK_CATCH,
+            {"attitude", "actuators", "rates", "taken", "linear_momentum", "angular_momentum"},
+        ),
+        ("mobile_door", QUICK_DOOR, {"door", "grip", "actuators", "rates"}),
+    ],
+)
+def test_a_task_with_what_the_end_effector_takes_or_holds_is_run_and_judged(
+    name: str,
+    changes: dict[str, Any],
+    judged: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    run = run_once(own_task(tmp_path, name, **changes), monkeypatch, tmp_path)
+    last = run.progress[-1]
+    found = dict(zip(last.goals, last.obtained, strict=True))
+    assert set(found) == judged | {"torques", "unaccounted"}
+    assert not run.failed, found
+    assert all(last.judged)
+    # Of robot and payload, with the actuators where the base has some; of the robot alone.
+    assert abs(found["unaccounted"]) < 1e-7
+    assert abs(run.unaccounted) < 1e-7
+    assert run.markers
+    assert all(map(is_sound, run.markers))
+    assert {m.ns for m in run.markers} == {"mechanism" if name == "mobile_door" else "payload"}
+    if name == "mobile_door":
+        assert 1e-4 < found["door"] < 0.06
+        assert found["grip"] > 1e-6
+    else:
+        assert found["taken"] < 5e-3
 
 
 def test_a_task_is_run_once_under_nodes_and_judged(
@@ -170,7 +296,7 @@ def test_a_task_whose_goals_are_not_met_fails(
 
 @pytest.mark.slow
 @pytest.mark.wire
-@pytest.mark.parametrize("name", robot_tasks.names())
+@pytest.mark.parametrize("name", [*robot_tasks.names(), *hopping_tasks.names()])
 def test_a_task_holds_its_goals_for_a_minute_under_nodes(name: str, start: Start) -> None:
     program = start(
         "launch", "task", f"task:={name}", "once:=true", "real_time_factor:=10", "rate:=20.0"
@@ -222,12 +348,18 @@ class WithDoor(RobotTask):
 @pytest.mark.parametrize(
     ("name", "changes", "said"),
     [
-        ("hop_in_place", {}, "'hop_in_place' is a task of a leg, .* 'vms-ph demo hop_in_place'"),
         ("moon", {}, "there is no task 'moon'; there are .*arm_reach"),
         ("underwater_station", {"current": [0.1, 0.0, 0.1]}, "current must be horizontal"),
         ("underwater_station", {"robot": "hextilt"}, "'hextilt.*' is not in water"),
         ("mobile_drive", {"wind": {"velocity": [1.0, 0.0, 0.0]}}, "is planar"),
         ("underwater_station", {"gains": {"stiffness": 1.0}}, "has no gains stiffness"),
+        ("mobile_door", {"payload": TAKEN}, "robots without 'mechanism' and without 'wheels'"),
+        ("underwater_valve", {"payload": TAKEN}, "is in water"),
+        (
+            "arm_pick",
+            {"payload": {**TAKEN, "velocity": [0.1, 0.0, 0.0]}},
+            "for tasks without gravity",
+        ),
         ("mobile_drive", {"wheels": {"panda_joint1": 0.1}}, "actuators:=own drive a base that"),
         (
             "underwater_station",
@@ -244,6 +376,11 @@ def test_what_nodes_cannot_run_is_refused_before_they_start(
     assert "\n" not in str(caught.value)
 
 
+def test_a_law_of_a_leg_that_nodes_do_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VmsPhError, match="has the law I; that of nodes is II"):
+        task_settings.arguments(hopping_task(tmp_path, law="I"))
+
+
 def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -257,16 +394,63 @@ def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
         task_settings.load_for_nodes("mobile_drive")
 
 
-def test_the_page_about_tasks_names_those_that_nodes_refuse() -> None:
-    page = (Path(__file__).parents[2] / "docs/tasks.md").read_text()
-    (said,) = re.findall(r"`vms-ph demo` alone runs: (.*?), which have", page)
-    refused = set()
-    for name in robot_tasks.names():
-        try:
-            task_settings.load_for_nodes(name)
-        except VmsPhError:
-            refused.add(name)
-    assert refused == set(re.findall(r"`(\w+)`", said))
+@pytest.mark.parametrize("name", [*robot_tasks.names(), *hopping_tasks.names()])
+def test_nodes_take_every_bundled_task(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ROS_HOME", str(tmp_path))
+    found = task_settings.arguments(name)
+    nodes = yaml.safe_load(Path(found["config"]).read_text())
+    unknown = nodes["/**/simulator"]["ros__parameters"].keys() - parameters_of("simulator").keys()
+    assert not unknown
+
+
+def test_a_leg_under_nodes_hops_as_in_its_task_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seconds = 0.25
+    alone = hopping_run._prepared(hopping_tasks.load("hop_forward"))
+    run = hop(alone[1], *alone[2:], seconds)
+    with running("hop_forward", monkeypatch, tmp_path):
+        nodes = closed_loop.make()
+        nodes[0]._restart()  # the law was not active before
+        nodes[0]._advance(round(seconds / nodes[0].step))
+        found = nodes[0]._sample()
+        for node in nodes:
+            node.destroy_node()
+    last = run.leg(-1)
+    assert run.events  # it has touched the floor
+    # Steps end at the samples of the node, and keep the tolerance of the task.
+    np.testing.assert_allclose(found.q, last.q, atol=1e-6)
+    np.testing.assert_allclose(found.v, last.v, atol=1e-5)
+
+
+def hopping_task(folder: Path, **changes: Any) -> str:
+    content = yaml.safe_load((share_directory() / "config/hops/hop_forward.yaml").read_text())
+    file = folder / "own_hop.yaml"
+    file.write_text(yaml.safe_dump({**content, **changes}))
+    return str(file)
+
+
+def test_the_hops_of_a_leg_are_judged_by_its_states_in_flight(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    goals = {
+        "height": {"of": "apex", "at": 0.2478, "within": 0.001},
+        "higher": {"of": "apex", "at": 0.2578, "within": 0.005},
+        "forward": {"of": "speed", "at": 0.2325, "within": 0.002},
+    }
+    own = hopping_task(tmp_path, goals=goals, shortest=0.8)
+    run = run_once(own, monkeypatch, tmp_path)
+    last = run.progress[-1]
+    found = dict(zip(last.goals, last.obtained, strict=True))
+    assert set(found) == {*goals, "efforts", "unaccounted"}
+    assert all(last.judged)
+    assert run.failed  # it does not hop higher
+    assert found["height"] < 0.001
+    assert found["forward"] < 0.002
+    assert found["higher"] == pytest.approx(0.01, abs=0.001)
+    assert abs(found["unaccounted"]) < 1e-6
 
 
 def test_a_wind_needs_the_port_through_which_it_pushes(

@@ -29,6 +29,7 @@ from vms_ph_io import robot_tasks
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.tasks import TaskRun, Uncertainty, run_task
 from vms_ph_studies.tasks.monte_carlo import uncertain_task
+from vms_ph_studies.tasks.task_reference import TaskReference
 
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {
@@ -255,3 +256,20 @@ def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) 
     ):
         refused = CliRunner().invoke(make_app(), words)
         assert said in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("name", "leads_both", "given"),
+    [
+        ("underwater_valve", False, False),
+        ("mobile_door", True, True),
+        ("mobile_drive", False, True),
+    ],
+)
+def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
+    name: str, leads_both: bool, given: bool
+) -> None:
+    run = TaskRun(robot_tasks.load(name))
+    assert leads_both == run.law.LEADS_BOTH
+    found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], leads_both)
+    assert (found.since(-1.0, 0.0).pose is not None) == given

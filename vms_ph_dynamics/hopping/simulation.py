@@ -54,8 +54,10 @@ class HoppingSimulation:
         control: Control | None,
         law: Callable[[], LegLaw | None] | None = None,
         floor: Floor | None = None,
+        start_velocity: Array | None = None,
+        tolerance: float = 1e-7,
     ) -> None:
-        """Start at rest.
+        """Start at rest, or with a velocity.
 
         Args:
             model: of the leg.
@@ -64,22 +66,24 @@ class HoppingSimulation:
             control: called with the state at the end of every control step; None for none.
             law: returns the law in continuous time, or None if there is none.
             floor: that of [B] when None.
+            start_velocity: (nv,) at the start and after a reset; zero when None.
+            tolerance: of the error of a step, see :class:`.Hopper`.
 
         Raises:
             ModelError: the robot is not a leg.
         """
         self._leg, self._home, self.dt = Leg(model), q, dt
-        self._control, self._law = control, law
+        self._velocity = np.zeros(model.nv) if start_velocity is None else start_velocity
+        self._control, self._law, self._tolerance = control, law, tolerance
         self._floor = Floor() if floor is None else floor
         self.resets, self.failures = -1, 0
         self.reset()
 
     def reset(self) -> None:
-        """Return to the start, at rest, with all port energies at zero."""
-        model = self._leg.model
+        """Return to the start, with all port energies at zero."""
         self._external = External()
         self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
-        self._hopper = Hopper(self._system, self._home, np.zeros(model.nv))
+        self._hopper = Hopper(self._system, self._home, self._velocity, tolerance=self._tolerance)
         self._steps, self.failure = 0, ""
         self._held: Actuation | None = None
         self.resets += 1

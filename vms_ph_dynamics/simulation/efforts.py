@@ -18,7 +18,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import numpy as np
+
 from ..arrays import Array
+from ..model import VMSModel
 from ..structure import PHState, Ports
 
 
@@ -52,6 +55,13 @@ class ToolWrench:
 
     value: Array
     in_tool_axes: bool = True
+
+    def at(self, model: VMSModel, q: Array, tool: str) -> Array:
+        """Return it in the axes of a tool, (6,), in a configuration (nq,)."""
+        if self.in_tool_axes:
+            return self.value
+        to_world = model.evaluate(q, np.zeros(model.nv)).placement(tool)[:3, :3]
+        return np.concatenate([self.value[:3] @ to_world, self.value[3:] @ to_world])
 
 
 @dataclass(frozen=True)

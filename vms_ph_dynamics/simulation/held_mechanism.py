@@ -24,7 +24,7 @@ from ..errors import ModelError
 from ..integrators import IntegrationError, RetriedStep
 from ..nonholonomic import NonholonomicForm
 from ..structure import PHState, Ports
-from .efforts import Acting
+from .efforts import Acting, ToolWrench
 from .mechanism import Mechanism
 from .reduced import SimulatedForm
 
@@ -104,6 +104,16 @@ class HeldMechanism:
         return float(np.linalg.norm(self._now.stretch))
 
     @property
+    def rate(self) -> float:
+        """Angular velocity of the mechanism, rad/s."""
+        return self._now.rate
+
+    @property
+    def moment(self) -> float:
+        """Moment of the grip about the axis over the last step, N m; positive along the angle."""
+        return -float(self._now.force @ self.mechanism.lever(self._now.angle))
+
+    @property
     def stored(self) -> Mapping[str, float]:
         """Stored energy, J, by where."""
         now, m = self._now, self.mechanism
@@ -115,6 +125,10 @@ class HeldMechanism:
         """What grip and mechanism have stored, lost and given beyond what they received, J."""
         gone = sum(self.lost.values()) + self.given - self.from_ground
         return sum(self.stored.values()) + gone
+
+    def wrench(self, q: Array) -> Array:
+        """Return that of the grip over the last step, (6,) in the axes of the end effector."""
+        return self._in_its_axes(q, self._now.force)
 
     def with_last_force(self, ports: Acting) -> Acting:
         """Return efforts with the force of the grip over the step before."""
@@ -195,8 +209,14 @@ class HeldMechanism:
         self.from_ground += from_ground
 
     def _place(self, q: Array) -> Array:
-        d = self._form.model.evaluate(q, np.zeros(self._form.model.nv))
-        return d.placement(self._form.model.end_effector)[:3, 3].copy()
+        model = self._form.model
+        d = model.evaluate(q, np.zeros(model.nv))
+        return d.placement(model.end_effector)[:3, 3].copy()
+
+    def _in_its_axes(self, q: Array, force: Array) -> Array:
+        """Return a force (3,) in inertial axes as a wrench (6,) in those of the end effector."""
+        wrench = ToolWrench(np.concatenate([force, np.zeros(3)]), in_tool_axes=False)
+        return wrench.at(self._form.model, q, self._form.model.end_effector)
 
     def _handle(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
         """Return place and velocity (3,) of the end effector, its Jacobian (3,nv), and M."""
@@ -208,13 +228,10 @@ class HeldMechanism:
 
     def _with_force(self, ports: Acting, force: Array) -> Acting:
         """Return efforts with a force on the end effector in inertial axes, (3,)."""
-        model = self._form.model
-        rest = np.zeros(model.nv)
 
         def acting(t: float, x: PHState) -> Ports:
             now = ports(t, x) if callable(ports) else ports
-            rotation = model.evaluate(x.q, rest).placement(model.end_effector)[:3, :3]
-            wrench = np.concatenate([force @ rotation, np.zeros(3)])
+            wrench = self._in_its_axes(x.q, force)
             if now.wrench_end_effector is not None:
                 wrench += now.wrench_end_effector
             return replace(now, wrench_end_effector=wrench)

@@ -99,6 +99,11 @@ class Mechanism:
         across, ahead = self._arms  # type: ignore[attr-defined]
         return np.asarray((cos(angle) - 1.0) * across + sin(angle) * ahead)
 
+    def arm(self, angle: float) -> Array:
+        """Return the handle relative to the nearest point of the axis, (3,), inertial axes, m."""
+        across, ahead = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * across + sin(angle) * ahead)
+
     def lever(self, angle: float) -> Array:
         """Return the velocity of the handle per angular velocity, (3,), inertial axes, m/rad."""
         across, ahead = self._arms  # type: ignore[attr-defined]

@@ -17,12 +17,16 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import pinocchio as pin
 
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
+from ..groups import SO3
 from ..model import VMSModel
 from ..space.capture import Body
+
+_SO3 = SO3()
 
 
 def _zeros() -> Array:
@@ -39,7 +43,7 @@ class Payload:
         mass: kg.
         moments: (3,) of inertia about the centre of mass, about the inertial axes, which are its
             principal axes at that time, kg m^2.
-        at: time at which it is taken, s.
+        at: time at which it is taken, s; infinite for one that rests until somebody says so.
         place: (3,) of its handle, relative to the place of the end effector at the start, m.
         centre: (3,) of mass relative to the handle, m.
         velocity: (3,) of the handle, m/s.
@@ -78,10 +82,11 @@ class Payload:
             object.__setattr__(self, name, frozen(np.array(given)))
         Body(self.mass, np.zeros(3), np.diag(self.moments)).in_frame()
         for name in ("at", "reach", "within"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0.0):
-                raise ModelError(
-                    f"{name} of a payload must be above zero; given: {getattr(self, name)}"
-                )
+            value = getattr(self, name)
+            if not (value > 0.0 and (np.isfinite(value) or name == "at")):
+                raise ModelError(f"{name} of a payload must be above zero; given: {value}")
+        if self.moves and not np.isfinite(self.at):
+            raise ModelError("a payload that moves is taken at a time; give 'at', s")
         if self.release is not None and not self.release > self.at:
             raise ModelError(
                 f"release of a payload must come after at={self.at:g} s; given: {self.release:g} s"
@@ -106,6 +111,25 @@ class Payload:
         linear = self.mass * (self.velocity + np.cross(self.spin, self.centre))
         angular = self.moments * self.spin + np.cross(handle + self.centre, linear)
         return np.concatenate([linear, angular])
+
+    def free_pose(self, time: float, handle: Array) -> Array:
+        """Return the pose of its handle before it is taken, (4,4), with the inertial axes as then.
+
+        Its centre moves straight on, and its angular velocity is constant, as it is where the
+        moments are equal or the spin is about a principal axis.
+
+        Args:
+            time: s.
+            handle: (3,) its place as it is taken, m.
+        """
+        pose = np.eye(4)
+        pose[:3, 3] = handle
+        if self.moves:
+            left = self.at - time
+            pose[:3, :3] = _SO3.exp(-left * self.spin)
+            drift = self.velocity + np.cross(self.spin, self.centre)
+            pose[:3, 3] += self.centre - pose[:3, :3] @ self.centre - left * drift
+        return pose
 
     def in_grasp(self, d: Evaluation, handle: Array) -> tuple[Body, Array]:
         """Return it in the axes of the end effector, and its twist at the origin of these.
@@ -156,3 +180,27 @@ def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[floa
     centre = pose[:3, 3] + pose[:3, :3] @ np.asarray(body.centre, float)
     kinetic = 0.5 * float(twist @ body.spatial() @ twist)
     return kinetic, -body.mass * float(model.gravity @ centre)
+
+
+def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:
+    """Return the wrench of a carried body on the end effector, (6,) in its axes.
+
+    Its weight less the rate of its momentum.
+
+    Args:
+        d: of the robot, with or without the body.
+        body: in the axes of the end effector.
+        acceleration: (nv,) of the robot.
+    """
+    model, tree = d.model, d.model.tree
+    data = tree.data()
+    frame = model.frame_id(model.end_effector)
+    pin.forwardKinematics(
+        tree.pinocchio, data, d.q_origin, d.v_full, tree.full_velocity(acceleration)
+    )
+    twist = pin.getFrameVelocity(tree.pinocchio, data, frame, pin.LOCAL)
+    rate = pin.getFrameAcceleration(tree.pinocchio, data, frame, pin.LOCAL)
+    gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
+    inertia = body.in_frame()
+    weight = inertia * pin.Motion(gravity, np.zeros(3))
+    return np.array((weight - inertia * rate - twist.cross(inertia * twist)).vector)

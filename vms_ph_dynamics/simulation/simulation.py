@@ -112,6 +112,11 @@ class Simulation:
         self._solver_state = self._stepper.begin(form.state(self._q, v), self.time)
         self._q, self._v = self._stepper.motion(self._solver_state)
 
+    def begin_with(self, form: SimulatedForm) -> None:
+        """Return to the start as :meth:`reset`, with other inertias in the same coordinates."""
+        self._take_form(form)
+        self.reset()
+
     def reset(self) -> None:
         """Return to the start, without external efforts; port energies begin at zero."""
         model = self._form.model
@@ -263,12 +268,18 @@ class Simulation:
         return done.steps
 
     def sample(self) -> Sample:
-        """Return the present motion, efforts and port energies."""
+        """Return the present motion, efforts and port energies.
+
+        An effort that changes now is the mean of both sides; the force of a grip is its mean over
+        the last step.
+        """
         before, acting, model = self._before, self._acting, self._form.model
         wrenches = {
             name: 0.5 * (self._in_its_axes(before, name) + self._in_its_axes(acting, name))
             for name in (model.end_effector, *model.tools)
         }
+        if self._gripped is not None:
+            wrenches[model.end_effector] += self._gripped.wrench(self._q)
         return Sample(
             self.time,
             self._q,
@@ -280,6 +291,21 @@ class Simulation:
             self._dissipated,
             wrenches,
         )
+
+    def acceleration(self) -> Array:
+        """Return the acceleration (nv,) of the present motion under the efforts of its sample."""
+        now, model = self.sample(), self._form.model
+        ports = Ports(
+            now.torque,
+            now.wrench_base if model.b else None,
+            now.wrench_end_effector,
+            friction=self._friction,
+            wrench_tools=now.wrench_tools or None,
+        )
+        acting = self._with_held_friction(ports)[1]
+        held = acting(self.time, self._form.state(now.q, now.v)) if callable(acting) else acting
+        d = model.evaluate(now.q, now.v)
+        return np.linalg.solve(d.M, held.force(d) - d.C @ d.v)
 
     def is_finite(self) -> bool:
         """Return whether the state is finite and every step has succeeded, whole or in parts."""
@@ -323,9 +349,8 @@ class Simulation:
             return acting({name: wrench.value for name, wrench in efforts.wrenches.items()})
 
         def turned(t: float, x: PHState) -> Ports:
-            return acting(
-                {name: self._turned(x.q, name, each) for name, each in efforts.wrenches.items()}
-            )
+            model = self._form.model
+            return acting({tool: w.at(model, x.q, tool) for tool, w in efforts.wrenches.items()})
 
         return turned
 
@@ -366,12 +391,4 @@ class Simulation:
 
     def _in_its_axes(self, efforts: Efforts, name: str) -> Array:
         wrench = efforts.wrenches.get(name)
-        return np.zeros(6) if wrench is None else self._turned(self._q, name, wrench)
-
-    def _turned(self, q: Array, name: str, wrench: ToolWrench) -> Array:
-        """Return a wrench in the axes of the frame that it acts at."""
-        if wrench.in_tool_axes:
-            return wrench.value
-        model, value = self._form.model, wrench.value
-        to_world = model.evaluate(q, np.zeros(model.nv)).placement(name)[:3, :3]
-        return np.concatenate([value[:3] @ to_world, value[3:] @ to_world])
+        return np.zeros(6) if wrench is None else wrench.at(self._form.model, self._q, name)

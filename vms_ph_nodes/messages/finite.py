@@ -60,6 +60,11 @@ def require_finite(message: Any, undefined: Collection[str] = ()) -> None:
         )
 
 
+def is_finite(message: Any) -> bool:
+    """Return whether every number in a message is finite, also in the messages within it."""
+    return not _not_finite(message, ())
+
+
 def _not_finite(message: Any, undefined: Collection[str]) -> str:
     """Return the path of a field that is not finite, or an empty string."""
     for name, kind in message.get_fields_and_field_types().items():

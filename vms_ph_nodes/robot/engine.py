@@ -21,12 +21,13 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.simulation import ActuatedSimulation, Control, Simulation
+from vms_ph_dynamics.simulation import ActuatedSimulation, Control, HeldMechanism, Simulation
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import drives_file, scenes
 from vms_ph_io.scenes import SceneFile
 
 from ..node.parameters import declare
+from .held_parameters import declare_mechanism, declare_payload
 from .medium import Medium
 from .robot_parameters import RobotParameters
 
@@ -38,6 +39,8 @@ class Engine:
         scene: the scene, or None.
         actuators: those of the base, or None for an ideal base.
         medium: what flows around the robot.
+        payload: what the end effector takes, or None.
+        held: the mechanism that it holds in the simulation made last, or None.
     """
 
     def __init__(self, node: Node, robot: RobotParameters) -> None:
@@ -76,9 +79,29 @@ class Engine:
         if self._is_mujoco and self._scheme is not None:
             # MuJoCo has its own; a file of parameters for both engines may name one.
             node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
+        self.payload, self._mechanism = declare_payload(node), declare_mechanism(node)
+        self._check_held(bool(robot.settings.wheels))
+        self.held: HeldMechanism | None = None
         self.medium = Medium(node, robot)
         self.scene: SceneFile | None = scenes.load(name) if name else None
         self._robot = robot
+
+    def _check_held(self, on_wheels: bool) -> None:
+        """Check that what the end effector takes or holds can be simulated."""
+        given = {"payload.mass": self.payload, "mechanism.inertia": self._mechanism}
+        names = [name for name, there in given.items() if there is not None]
+        if len(names) > 1:
+            raise OptionError(
+                "the end effector takes a payload or holds a mechanism; set payload.mass or "
+                "mechanism.inertia to zero"
+            )
+        if names and not self._is_own:
+            raise OptionError(
+                f"{names[0]}: payloads and mechanisms are simulated by engine:=vms_ph alone; the "
+                f"engine is {self._engine}"
+            )
+        if self.payload is not None and on_wheels:
+            raise OptionError("a payload is for robots without 'wheels' that do not slip")
 
     def check_floor(self, floor: bool) -> None:
         """Check that the engine simulates the floor of a hopping robot.
@@ -86,6 +109,10 @@ class Engine:
         Raises:
             OptionError: it does not.
         """
+        if floor and (self.payload is not None or self._mechanism is not None):
+            raise OptionError(
+                "payloads and mechanisms are for robots without a floor; set floor:=false"
+            )
         if floor and self.is_ephs:
             raise OptionError(
                 "the engine ephs simulates no floor; set floor:=false, or engine:=vms_ph for a "
@@ -157,6 +184,10 @@ class Engine:
         else:
             form = StandardForm(self._model)
             made.append(ActuatedSimulation(form, home, step, control, self.actuators, *options))
+        if self._mechanism is not None:
+            held = StandardForm(self._model) if wheels is None else wheels
+            self.held = HeldMechanism(self._mechanism, held, self.medium.ground_velocity)
+            made[0].hold_mechanism(self.held)
         return made[0]
 
     def _with_drives(self, home: Array, step: float, control: Control | None) -> Simulation:
@@ -179,8 +210,11 @@ class Engine:
 
     def values(self, simulation: Any) -> dict[str, object]:
         """Return what the diagnostics report about the engine."""
+        found = {}
+        if self.held is not None:
+            found["angle of the mechanism (rad)"] = f"{self.held.angle:.4g}"
         if self.is_ephs or self.actuators is not None:
-            return simulation.diagnostics()
+            return found | simulation.diagnostics()
         if not self._is_mujoco:
-            return {}
+            return found
         return {"energy from the error of MuJoCo's steps (J)": f"{simulation.unaccounted():.3e}"}

@@ -21,6 +21,10 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
+from vms_ph_dynamics.simulation import HeldMechanism
+from vms_ph_studies.tasks.payload_use import PayloadUse
+from vms_ph_studies.tasks.task_energy import with_held
+
 from ..messages.exergy_message import ExergyMessages
 from .engine import Engine
 
@@ -40,9 +44,11 @@ class ExergyPublisher:
         """Return the publisher where the engine knows exergy, else None."""
         return cls(node) if engine.is_ephs or engine.actuators is not None else None
 
-    def publish(self, simulation: Any, stamp: Time) -> None:
-        """Publish the map of a simulation."""
+    def publish(
+        self, simulation: Any, stamp: Time, held: HeldMechanism | None, payload: PayloadUse | None
+    ) -> None:
+        """Publish the map of a simulation, with what its end effector holds or takes."""
         if self._count % self._EVERY == 0:
-            header, found = Header(stamp=stamp), simulation.exergy_map()
+            header, found = Header(stamp=stamp), with_held(simulation.exergy_map(), held, payload)
             self._publisher.publish(self._messages.next(header, found, simulation.resets))
         self._count += 1

@@ -85,6 +85,11 @@ class Medium:
         """Return the velocity (nv,) of a robot that is at rest over ground, or None for zero."""
         return None if self._current is None else self._current.start(self._model, q)
 
+    @property
+    def ground_velocity(self) -> Array | None:
+        """Velocity of the ground as seen from the water, (3,); None where they do not move."""
+        return None if self._current is None else -self._current.velocity
+
     def told(self, control: Control, time: Callable[[], float]) -> Control:
         """Return a control that is told the motion over ground; ``time`` is the simulated one."""
         current = self._current

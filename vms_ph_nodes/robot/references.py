@@ -78,6 +78,15 @@ class ReferenceTopics:
         self._joints: Array | None = None
         self._twist: tuple[int, Array, bool] | None = None
         self._wrench: tuple[int, Array] | None = None
+        # The last of pose, position and joints that was taken.
+        self._taken: dict[str, Array] = {}
+
+    def repeat(self) -> None:
+        """Give the last references again, as to a law that has begun anew in the same task."""
+        posed = self._pose is not None and not self._leads_both
+        for name, value in self._taken.items():
+            if getattr(self, name) is None and not (posed and name == "_position"):
+                setattr(self, name, value)
 
     def set_joints(self, positions: Array) -> None:
         """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
@@ -92,6 +101,10 @@ class ReferenceTopics:
         pose, self._pose = self._pose, None
         position, self._position = self._position, None
         joints, self._joints = self._joints, None
+        given = {"_pose": pose, "_position": position, "_joints": joints}
+        if pose is not None and not self._leads_both:
+            self._taken.pop("_position", None)  # a pose says where the end effector is to be
+        self._taken |= {name: value for name, value in given.items() if value is not None}
         if position is None and pose is not None and not self._leads_both:
             position = pose[:3, 3]
         velocity, base_twist = self._velocities(q)

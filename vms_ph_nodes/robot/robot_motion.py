@@ -15,7 +15,8 @@
 """The motion of the robot from received messages of one stamp."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -59,6 +60,7 @@ class RobotMotion:
         wrench_base: (b,) base wrench in base axes; None without a publisher.
         port_energies: port energies of the simulator; None without a publisher.
         wrench_tools: (6,) wrenches at tools in their own axes; of those with a publisher.
+        beside: further messages of the same stamp, by their topics.
     """
 
     stamp: Time
@@ -68,6 +70,7 @@ class RobotMotion:
     wrench_base: Array | None
     port_energies: PortEnergies | None
     wrench_tools: Mapping[str, Array]
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     def ports(self, friction: Friction | None) -> Ports:
         """Return the efforts at the ports."""
@@ -90,6 +93,7 @@ class MotionListener:
         use: Callable[[RobotMotion], None],
         refuse: Callable[[str], None],
         current: WaterCurrent | None = None,
+        beside: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Subscribe to joint_states, the port efforts and, on a moving base, odom.
 
@@ -99,7 +103,9 @@ class MotionListener:
             use: called with every motion.
             refuse: called with the reason why one is not used.
             current: of the water around the robot; velocities are then relative to it.
+            beside: types of further messages that a motion has where they are published, by topic.
         """
+        self._beside = tuple(beside)
         self._current = current
         self._node, self._model, self._use, self._refuse = node, model, use, refuse
         companions: dict[str, tuple[Any, str]] = {
@@ -108,6 +114,7 @@ class MotionListener:
         }
         for tool in model.tools:
             companions[f"{_TOOL}{tool}"] = (WrenchStamped, f"vms_ph/wrench/{tool_topic(tool)}")
+        companions |= {topic: (kind, topic) for topic, kind in beside.items()}
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
@@ -151,7 +158,7 @@ class MotionListener:
         energies: PortEnergy | None,
         wrench_base: WrenchStamped | None = None,
         odometry: Odometry | None = None,
-        **at_tools: WrenchStamped | None,
+        **others: Any,
     ) -> None:
         model = self._model
         try:
@@ -163,11 +170,9 @@ class MotionListener:
             at_base = None
             if wrench_base is not None:
                 at_base = from_wrench_base(model, wrench_base.wrench)
-            tools = {
-                key.removeprefix(_TOOL): from_wrench(held.wrench)
-                for key, held in at_tools.items()
-                if held is not None
-            }
+            there = {key: held for key, held in others.items() if held is not None}
+            beside = {topic: there.pop(topic) for topic in self._beside if topic in there}
+            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in there.items()}
             totals = None if energies is None else from_port_energy(energies)
             if self._current is not None:
                 v = self._current.relative(model, q, v)
@@ -175,4 +180,5 @@ class MotionListener:
         except StateError as error:
             self._refuse(f"ignored: {error}")
             return
-        self._use(RobotMotion(message.header.stamp, d, torque, force, at_base, totals, tools))
+        stamp = message.header.stamp
+        self._use(RobotMotion(stamp, d, torque, force, at_base, totals, tools, beside))

@@ -19,16 +19,22 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from vms_ph.msg import Exergy, Power
+from vms_ph.msg import Exergy, PayloadState, Power
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_studies.tasks.actuator_use import ActuatorUse
 from vms_ph_studies.tasks.judge import Judge
+from vms_ph_studies.tasks.payload_judge import PayloadJudge
 from vms_ph_studies.tasks.task_reference import TaskReference
 from vms_ph_studies.tasks.wheels import WheelUse
 
+from ..messages.finite import is_finite
+from ..messages.payload_state import momentum_of, place_of
+from .held_payload import PAYLOAD_STATE
+from .mechanism_publisher import MECHANISM_STATES, mechanism_angle
 from .robot_motion import RobotMotion
 
 
@@ -36,7 +42,8 @@ class TaskScore:
     """The errors of the robot, and what its actuators, joints, wheels and energies were.
 
     In a simulation also ``vms_ph/actuator_states`` and the unaccounted energy are judged: the
-    residual of ``vms_ph/exergy`` where the base has actuators, else that of ``vms_ph/power``.
+    residual of ``vms_ph/exergy`` where the base has actuators, else that of ``vms_ph/power``. A
+    mechanism is judged by ``vms_ph/mechanism_states``, a payload by ``vms_ph/payload_state``.
     """
 
     def __init__(
@@ -57,13 +64,39 @@ class TaskScore:
             node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
         self._restart_uses()
 
-    def begin(self, reference: TaskReference) -> None:
-        """Begin anew; ``reference`` is what the law is given."""
-        self._judge = Judge(self._task, reference)
+    @property
+    def topics(self) -> dict[str, Any]:
+        """Types of the messages that a motion is to have with it, by topic."""
+        found: dict[str, Any] = {}
+        if self._task.mechanism is not None:
+            found[MECHANISM_STATES] = JointState
+        if self._task.payload is not None:
+            found[PAYLOAD_STATE] = PayloadState
+        return found
+
+    def begin(self, reference: TaskReference, home: Array) -> None:
+        """Begin anew.
+
+        Args:
+            reference: what the law is given.
+            home: (nq,) configuration that the task begins in.
+        """
+        task, model = self._task, self._model
+        self._judge = Judge(task, reference, self._held_by)
+        self._reference = reference
+        self._motion: RobotMotion | None = None
+        at_rest = model.evaluate(home, np.zeros(model.nv))
+        self._handle = at_rest.placement(model.end_effector)[:3, 3].copy()
+        self._payload: PayloadScore | None = None
+        if task.payload is not None:
+            self._payload = PayloadScore(PayloadJudge(task.payload, model, home))
         self._restart_uses()
 
     def see(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
+        self._motion = motion
+        if self._payload is not None:
+            self._payload.see(motion.beside.get(PAYLOAD_STATE))
         self._judge.see(time, lambda: (motion.d.q, motion.d.v))
         self._use.command(motion.torque)
         if self._wheels is not None:
@@ -74,6 +107,8 @@ class TaskScore:
         found = {**self._judge.goals(), **self._use.goals()}
         if self._wheels is not None:
             found |= self._wheels.goals()
+        if self._payload is not None:
+            found |= self._payload.goals()
         if not self._simulated:
             return found
         for name in ("actuators", "rates"):
@@ -87,6 +122,19 @@ class TaskScore:
             "met": residual is not None and abs(residual) <= most,
         }
         return found
+
+    def _held_by(self) -> dict[str, float]:
+        """Return the errors of the mechanism, as far as its angle is known."""
+        mechanism, motion = self._task.mechanism, self._motion
+        if mechanism is None or motion is None or MECHANISM_STATES not in motion.beside:
+            return {}
+        angle = mechanism_angle(motion.beside[MECHANISM_STATES])
+        if angle is None:
+            return {}
+        place = motion.d.placement(self._model.end_effector)[:3, 3]
+        stretch = self._handle + mechanism.displacement(angle) - place
+        away = abs(angle - self._reference.angle)
+        return {"mechanism": away, "grip": float(np.linalg.norm(stretch))}
 
     def _restart_uses(self) -> None:
         self._use = ActuatorUse(self._model, self._actuators)
@@ -107,3 +155,34 @@ class TaskScore:
 
     def _on_power(self, message: Power) -> None:
         self._residual = message.unaccounted_energy
+
+
+class PayloadScore:
+    """What is published of a payload, judged."""
+
+    def __init__(self, judge: PayloadJudge) -> None:
+        """Begin; ``judge`` has seen nothing yet."""
+        self._judge = judge
+        self._last: PayloadState | None = None
+        self._before: Array | None = None
+
+    def see(self, message: PayloadState | None) -> None:
+        """Take a message with finite numbers."""
+        if message is None or not is_finite(message):
+            return
+        if self._last is None:
+            self._before = momentum_of(message)
+        self._last = message
+        if message.state == PayloadState.CARRIED:
+            self._judge.see(place_of(message))
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return what was wanted and obtained; None where nothing was received yet."""
+        last = self._last
+        if last is None:
+            return self._judge.goals(None, self._judge.handle, False, None)
+        after = momentum_of(last)
+        kept = None if self._before is None or after is None else (self._before, after)
+        taken = last.distance if last.tried else None
+        is_set_down = last.state == PayloadState.SET_DOWN
+        return self._judge.goals(taken, place_of(last), is_set_down, kept)

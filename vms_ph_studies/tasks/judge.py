@@ -37,7 +37,7 @@ class Judge:
         Args:
             task: with the goals.
             reference: where the robot is to be at every time that is seen.
-            others: errors now besides those from it, by their names.
+            others: errors now besides those from it, by their names, as far as they are known.
         """
         self._task, self._reference, self._others = task, reference, others
         self._worst: dict[str, float] = {}
@@ -48,7 +48,8 @@ class Judge:
         for name, goal in self._task.goals.items():
             if self._task.counts(goal, time):
                 errors = errors or {**self._reference.errors(*motion(), time), **self._others()}
-                self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
+                if goal.of in errors:
+                    self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained of every goal; None was not judged yet."""

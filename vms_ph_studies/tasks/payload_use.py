@@ -22,13 +22,12 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.simulation import ActuatedSimulation, Payload, Simulation
-from vms_ph_dynamics.simulation.payload import motion_energy, plastic_loss
+from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
 from vms_ph_dynamics.space.capture import Body, capture, carrying
 from vms_ph_dynamics.structure import StandardForm
 from vms_ph_dynamics.structure.momenta import momenta
 
-# Largest change of the momentum of robot and body where nothing pushes them, relative.
-_KEPT = 1e-6
+from .payload_judge import PayloadJudge
 
 
 class PayloadUse:
@@ -52,6 +51,7 @@ class PayloadUse:
 
         Raises:
             OptionError: it would fall before it is taken, or the robot is not in air or space.
+            ModelError: the end effector does not move.
         """
         falls = bool(np.any(model.gravity)) and payload.moves
         if falls:
@@ -63,14 +63,21 @@ class PayloadUse:
             raise OptionError(
                 f"a payload is for robots in air or space; '{model.name}' is in water"
             )
+        carrying(model, Body(payload.mass, np.zeros(3), np.diag(payload.moments)))
         self.payload, self._model = payload, model
-        d = model.evaluate(home, np.zeros(model.nv))
-        self._handle = d.placement(model.end_effector)[:3, 3] + payload.place
+        self._home = home
+        self.forget()
+
+    def forget(self) -> None:
+        """Put it where it was at the start; the robot that carried it begins anew without it."""
+        self._judge = PayloadJudge(self.payload, self._model, self._home)
+        self._handle = self._judge.handle
         self.taken: float | None = None
         self.carried: Body | None = None
-        self._grip = np.zeros(3)
+        self._grip: Array = np.zeros(3)
+        self._taken_in: Array = np.eye(3)
+        self._laid: Array = np.eye(3)
         self._set_down: Array | None = None
-        self._sunk = 0.0
         self.brought = self.left = 0.0
         self.lost = {"capture": 0.0, "setting_down": 0.0}
 
@@ -78,7 +85,12 @@ class PayloadUse:
     def changes(self) -> tuple[float, ...]:
         """The times at which it is taken and set down, s."""
         at, release = self.payload.at, self.payload.release
-        return (at,) if release is None else (at, release)
+        return tuple(time for time in (at, release) if time is not None and np.isfinite(time))
+
+    @property
+    def is_set_down(self) -> bool:
+        """Whether it has been set down."""
+        return self._set_down is not None
 
     def known(self, model: VMSModel) -> VMSModel:
         """Return what the law knows of the robot now, from the robot without the body."""
@@ -92,15 +104,24 @@ class PayloadUse:
             simulation: at the time of a change.
             plant: the robot without the body.
         """
-        now = simulation.sample()
-        if self.taken is not None and self.carried is None:
-            return plant
         if self.carried is not None:
-            energies = motion_energy(plant, self.carried, now.q, now.v)
-            self.lost["setting_down"], self.left = energies[0], energies[1]
-            self._set_down, self.carried = self.place(now.q), None
-            simulation.go_on_with(StandardForm(plant), now.v)
-            return plant
+            return self.set_down(simulation, plant)
+        return plant if self.taken is not None else self.take(simulation, plant)
+
+    def set_down(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
+        """Set down the body that is carried; return the robot without it."""
+        assert self.carried is not None
+        now = simulation.sample()
+        energies = motion_energy(plant, self.carried, now.q, now.v)
+        self.lost["setting_down"], self.left = energies[0], energies[1]
+        pose = self.pose(now.q, now.time)
+        self._set_down, self._laid, self.carried = pose[:3, 3], pose[:3, :3], None
+        simulation.go_on_with(StandardForm(plant), now.v)
+        return plant
+
+    def take(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
+        """Take the body where it is within reach; return the robot as it goes on."""
+        now = simulation.sample()
         d = plant.evaluate(now.q, now.v)
         pose = d.placement(plant.end_effector)
         self.taken = float(np.linalg.norm(pose[:3, 3] - self._handle))
@@ -109,6 +130,7 @@ class PayloadUse:
         body, twist = self.payload.in_grasp(d, self._handle)
         found = capture(plant, now.q, now.v, body, twist)
         self._grip = (self._handle - pose[:3, 3]) @ pose[:3, :3]
+        self._taken_in = pose[:3, :3].copy()
         potential = motion_energy(plant, body, now.q, now.v)[1]
         self.brought = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
@@ -118,11 +140,8 @@ class PayloadUse:
 
     def see(self, q: Array) -> None:
         """Take a configuration (nq,): the body may not go through what it rested on."""
-        if self.carried is not None and np.any(self._model.gravity):
-            up = -self._model.gravity / np.linalg.norm(self._model.gravity)
-            above = float(up @ (self.place(q) - self._handle))
-            lowest = 0.0 if self.payload.to is None else min(0.0, float(up @ self.payload.to))
-            self._sunk = max(self._sunk, lowest - above)
+        if self.carried is not None:
+            self._judge.see(self.place(q))
 
     @property
     def residual(self) -> float:
@@ -130,7 +149,7 @@ class PayloadUse:
         return sum(self.lost.values()) + self.left - self.brought
 
     def place(self, q: Array) -> Array:
-        """Return where the handle is, (3,) m."""
+        """Return where the handle is, (3,) m; before it is taken where it will be then."""
         if self._set_down is not None:
             return self._set_down
         if self.carried is None:
@@ -138,6 +157,42 @@ class PayloadUse:
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         pose = d.placement(self._model.end_effector)
         return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._grip)
+
+    def pose(self, q: Array, time: float) -> Array:
+        """Return the pose of the handle, (4,4), with the inertial axes of when it is taken.
+
+        Args:
+            q: (nq,) configuration.
+            time: s.
+        """
+        if self.carried is None and self._set_down is None:
+            return self.payload.free_pose(time, self._handle)
+        pose = np.eye(4)
+        pose[:3, 3] = self.place(q)
+        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        turned = d.placement(self._model.end_effector)[:3, :3] @ self._taken_in.T
+        pose[:3, :3] = turned if self._set_down is None else self._laid
+        return pose
+
+    def given(self, q: Array, v: Array) -> float:
+        """Return the energy that the end effector has received from it since the start, J.
+
+        Args:
+            q: (nq,) configuration.
+            v: (nv,) velocity.
+        """
+        given = self.brought - sum(self.lost.values()) - self.left
+        if self.carried is None:
+            return given
+        return given - sum(motion_energy(self._model, self.carried, q, v))
+
+    def wrench(self, simulation: Simulation) -> Array:
+        """Return its wrench on the end effector, (6,) in the axes of that."""
+        if self.carried is None:
+            return np.zeros(6)
+        now = simulation.sample()
+        d = self._model.evaluate(now.q, now.v)
+        return carried_wrench(d, self.carried, simulation.acceleration())
 
     def momentum(self, simulation: Simulation, plant: VMSModel) -> Array | None:
         """Return the momentum of robot and body about the origin, (6,); None where it changes."""
@@ -155,38 +210,10 @@ class PayloadUse:
         return total
 
     def goals(self, q: Array, kept: tuple[Array, Array] | None) -> dict[str, dict[str, Any]]:
-        """Return what was to be reached with it.
+        """Return what was to be reached with it; see :meth:`.PayloadJudge.goals`.
 
         Args:
             q: (nq,) configuration at the end.
             kept: momentum at the start and at the end, where nothing changes it.
         """
-        found: dict[str, tuple[str, float, float | None]] = {
-            "taken": ("distance to the handle when it is taken (m)", self.payload.reach, self.taken)
-        }
-        if self.payload.to is not None:
-            set_down = self._set_down is not None or self.payload.release is None
-            away = float(np.linalg.norm(self.place(q) - self._handle - self.payload.to))
-            found["payload"] = (
-                "distance of the payload from its place (m)",
-                self.payload.within,
-                away if set_down and self.taken is not None else None,
-            )
-        if np.any(self._model.gravity):
-            what = "depth of the payload below its support (m)"
-            found["support"] = (what, self.payload.within, self._sunk)
-        if kept is not None:
-            before, after = kept
-            for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
-                change = np.linalg.norm(after[part] - before[part])
-                share = float(change / max(np.linalg.norm(before[part]), 1e-9))
-                found[f"{name}_momentum"] = (f"change of the {name} momentum (1)", _KEPT, share)
-        return {
-            name: {
-                "what": what,
-                "wanted": most,
-                "obtained": value,
-                "met": value is not None and value <= most,
-            }
-            for name, (what, most, value) in found.items()
-        }
+        return self._judge.goals(self.taken, self.place(q), self.is_set_down, kept)

@@ -15,9 +15,11 @@
 """The energy accounting of a task: robot, actuators, and what the end effector holds."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.exergy_map import ExergyMap
 from vms_ph_dynamics.simulation import ActuatedSimulation, HeldMechanism, Simulation
 
 from .payload_use import PayloadUse
@@ -110,10 +112,32 @@ class TaskEnergy:
         return float(d.kinetic_energy + d.potential_energy)
 
     def _residual(self, plant: VMSModel) -> float:
-        beside = sum(each.residual for each in (self._held, self._payload) if each is not None)
         if isinstance(self._simulation, ActuatedSimulation):
-            return float(self._simulation.exergy_map().residual) + beside
+            found = self._simulation.exergy_map()
+            return float(with_held(found, self._held, self._payload).residual)
+        beside = sum(each.residual for each in (self._held, self._payload) if each is not None)
         now = self._simulation.sample()
         supplied = sum(now.port_energy.values())
         stored = self._mechanical(plant) - self._begun
         return float(stored - supplied + now.dissipated) + beside
+
+
+def with_held(
+    found: ExergyMap, held: HeldMechanism | None, payload: PayloadUse | None
+) -> ExergyMap:
+    """Return the map of a robot with a mechanism in its grip or a body that it takes.
+
+    What these store and lose is theirs; the body and a ground that moves supply energy.
+    """
+    stored, lost, supplied = dict(found.stored), dict(found.destroyed), dict(found.supplied)
+    if held is not None:
+        stored |= held.stored
+        lost |= {f"mechanism/{name}": energy for name, energy in held.lost.items()}
+        supplied["wrench_end_effector"] -= held.given
+        supplied["ground"] = held.from_ground
+    if payload is not None:
+        lost |= {f"payload/{name}": energy for name, energy in payload.lost.items()}
+        supplied["payload"] = payload.brought - payload.left
+    beside = sum(each.residual for each in (held, payload) if each is not None)
+    residual = found.residual + beside
+    return replace(found, stored=stored, destroyed=lost, supplied=supplied, residual=residual)

@@ -57,19 +57,25 @@ class Arc:
 class TaskReference:
     """The targets of a task as references of a law, relative to a home configuration."""
 
-    def __init__(self, task: RobotTask, model: VMSModel, home: Array) -> None:
+    def __init__(
+        self, task: RobotTask, model: VMSModel, home: Array, leads_both: bool = False
+    ) -> None:
         """Begin at home.
 
         Args:
             task: whose targets they are.
             model: the robot.
             home: (nq,) configuration that displacements are relative to.
+            leads_both: whether the law leads base and end effector, see :class:`.Controller`;
+                another one that leads the end effector would take a pose of the base for its own.
 
         Raises:
             OptionError: a joint is unknown or led beyond its limits, or the robot has no base that
                 moves.
         """
         self._task, self._model = task, model
+        tool = any(t.concerns("end_effector") for t in task.targets)
+        self._leads_base = leads_both or not (tool or self._judges("end_effector"))
         self._home_base = self._base = model.base_pose(home)
         d = model.evaluate(home, np.zeros(model.nv))
         self._home_tool = self._tool = d.placement(model.end_effector)[:3, 3].copy()
@@ -88,8 +94,15 @@ class TaskReference:
             if model.b == 0 and (target.base is not None or target.turn is not None):
                 raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
 
-    def since(self, before: float, until: float) -> Reference:
-        """Return the reference that becomes due in [before, until), s."""
+    def since(self, before: float, until: float, lead: float = 0.0) -> Reference:
+        """Return the reference that becomes due in [before, until), s.
+
+        Args:
+            before: start of the interval, s.
+            until: its end, s.
+            lead: time after its end at which a reference that moves is given, s; half the time for
+                which it is held makes it right in the mean.
+        """
         pose = position = joints = None
         for target in self._task.due(before, until):
             self._go_to(target)
@@ -102,7 +115,7 @@ class TaskReference:
             if target.joints is not None:
                 joints = self._joints
         if self._task.mechanism is not None and self._arc.moves(before):
-            angle = self._arc.at(until)
+            angle = self._arc.at(until + lead)
             self._tool = self._home_tool + self._task.mechanism.displacement(angle)
             position = self._tool
         if before < 0.0:
@@ -110,6 +123,7 @@ class TaskReference:
             pose = self._base if self._judges("base", "attitude") else pose
             position = self._tool if self._judges("end_effector") else position
             joints = self._joints if self._judges("joints") else joints
+        pose = pose if self._leads_base else None
         return Reference(position=position, pose=pose, joints=joints)
 
     def errors(self, q: Array, v: Array, time: float) -> dict[str, float]:

@@ -155,7 +155,7 @@ class TaskRun:
                 raise OptionError("a payload is for robots without 'wheels' that do not slip")
             self._payload = PayloadUse(task.payload, model, home)
         self._use_law(model, wheels)
-        self._reference = TaskReference(task, model, home)
+        self._reference = TaskReference(task, model, home, self.law.LEADS_BOTH)
         start = unknown.start(model, home)
         self._guard.reset(RobotState(start, np.zeros(model.nv)))
         self._sensor = unknown.sensor(model, task.step)

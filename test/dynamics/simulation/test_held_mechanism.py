@@ -144,3 +144,25 @@ def test_a_handle_moves_on_a_circle_about_its_axis() -> None:
 def test_what_cannot_turn_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(ModelError, match=said):
         replace(DOOR, **change)
+
+
+def test_the_sample_of_a_robot_has_the_wrench_of_its_grip(panda: VMSModel) -> None:
+    dt, work = 2e-3, 0.0
+    simulation, held = run(panda, dt)
+    begun = simulation.sample().port_energy["wrench_end_effector"]
+    place = simulation.sample().q
+    for _ in range(20):
+        simulation.advance(1, External())
+        now = simulation.sample()
+        # The force of a step is constant in inertial axes.
+        d, before = panda.evaluate(now.q, now.v), panda.evaluate(place, now.v)
+        tool = panda.end_effector
+        moved = d.placement(tool)[:3, 3] - before.placement(tool)[:3, 3]
+        work += float(d.placement(tool)[:3, :3] @ now.wrench_end_effector[:3] @ moved)
+        place = now.q
+    given = simulation.sample().port_energy["wrench_end_effector"] - begun
+    assert abs(given) > 1e-3
+    # The quadrature of the scheme of the robot.
+    assert work == pytest.approx(given, rel=1e-4)
+    assert held.moment * held.angle > 0.0
+    assert not now.wrench_end_effector[3:].any()

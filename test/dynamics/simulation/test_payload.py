@@ -22,8 +22,8 @@ import pytest
 from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import Payload
-from vms_ph_dynamics.simulation.payload import motion_energy, plastic_loss
-from vms_ph_dynamics.space import capture
+from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
+from vms_ph_dynamics.space import capture, carrying
 from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io import robots
 
@@ -68,9 +68,37 @@ def test_a_caught_body_brings_its_momentum_and_loses_what_the_mobilities_say(
         ({"moments": np.array([1.0, 1.0, 3.0])}, "none larger than the sum of the others"),
         ({"spin": np.zeros(2)}, r"spin of a payload must have shape \(3,\)"),
         ({"reach": 0.0}, "reach of a payload must be above zero; given: 0"),
+        ({"at": np.nan}, "at of a payload must be above zero; given: nan"),
+        ({"at": np.inf}, "a payload that moves is taken at a time"),
         ({"release": 1.0}, "must come after at=2 s; given: 1 s"),
     ],
 )
 def test_what_is_no_body_to_take_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(ModelError, match=said):
         replace(BODY, **change)
+
+
+def test_the_wrench_of_a_carried_body_is_what_the_robot_alone_lacks(
+    rng: np.random.Generator,
+) -> None:
+    model = robots.load("hextilt")
+    q, v, a = model.random_configuration(rng), *rng.standard_normal((2, model.nv))
+    d, handle = model.evaluate(q, v), np.zeros(3)
+    body, _ = replace(BODY, velocity=np.zeros(3), spin=np.zeros(3)).in_grasp(d, handle)
+    loaded = carrying(model, body).evaluate(q, v)
+    alone, together = (each.M @ a + each.C @ v + each.g for each in (d, loaded))
+    wrench = carried_wrench(d, body, a)
+    # Rounding of moments of some hundred N m.
+    np.testing.assert_allclose(d.J_end_effector.T @ wrench, alone - together, atol=1e-9)
+
+
+def test_a_free_body_comes_to_its_place_with_its_velocity() -> None:
+    place, step = np.array([0.3, 0.1, 0.5]), 1e-6
+    at, before = BODY.free_pose(BODY.at, place), BODY.free_pose(BODY.at - step, place)
+    np.testing.assert_array_equal(at[:3, 3], place)
+    np.testing.assert_allclose((at - before)[:3, 3] / step, BODY.velocity, atol=1e-6)
+    turned = (at - before)[:3, :3] / step
+    np.testing.assert_allclose(turned[[2, 0, 1], [1, 2, 0]], BODY.spin, atol=1e-6)
+    centre = place + BODY.centre - 1.5 * (BODY.velocity + np.cross(BODY.spin, BODY.centre))
+    early = BODY.free_pose(BODY.at - 1.5, place)
+    np.testing.assert_allclose(early[:3, :3] @ BODY.centre + early[:3, 3], centre, atol=1e-14)

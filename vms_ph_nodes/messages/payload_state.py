@@ -1,0 +1,139 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Conversion of the payload of a simulation to messages and back."""
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import Inertia, InertiaStamped, Point, Pose, Quaternion, Vector3
+from std_msgs.msg import Header
+from vms_ph.msg import PayloadState
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics.space import Body
+from vms_ph_studies.tasks.payload_use import PayloadUse
+
+from .finite import check_range
+
+CARRIED_INERTIA = "vms_ph/carried_inertia"
+"""Topic of what the end effector carries."""
+
+# Order of the entries of an inertia in a message.
+_ENTRIES = (
+    ("ixx", 0, 0),
+    ("ixy", 0, 1),
+    ("ixz", 0, 2),
+    ("iyy", 1, 1),
+    ("iyz", 1, 2),
+    ("izz", 2, 2),
+)
+
+
+def to_payload_state(
+    header: Header, use: PayloadUse, pose: Array, momentum: Array | None, resets: int
+) -> PayloadState:
+    """Return the message.
+
+    Args:
+        header: with the inertial frame.
+        use: the payload.
+        pose: (4,4) of its handle.
+        momentum: (6,) of robot and payload, linear first; None where it is not kept.
+        resets: of the simulation.
+    """
+    state = PayloadState.CARRIED if use.carried is not None else PayloadState.FREE
+    linear, angular = np.zeros((2, 3)) if momentum is None else momentum.reshape(2, 3)
+    px, py, pz = pose[:3, 3].tolist()
+    x, y, z, w = pin.Quaternion(pose[:3, :3]).coeffs().tolist()
+    return PayloadState(
+        header=header,
+        pose=Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=x, y=y, z=z, w=w)),
+        state=PayloadState.SET_DOWN if use.is_set_down else state,
+        tried=use.taken is not None,
+        distance=0.0 if use.taken is None else use.taken,
+        brought=use.brought,
+        left=use.left,
+        lost_capture=use.lost["capture"],
+        lost_setting_down=use.lost["setting_down"],
+        momentum_kept=momentum is not None,
+        linear_momentum=_vector(linear),
+        angular_momentum=_vector(angular),
+        resets=resets,
+    )
+
+
+def momentum_of(message: PayloadState) -> Array | None:
+    """Return the momentum in a message, (6,); None where it is not kept."""
+    if not message.momentum_kept:
+        return None
+    parts = (message.linear_momentum, message.angular_momentum)
+    return np.array([value for part in parts for value in (part.x, part.y, part.z)])
+
+
+def place_of(message: PayloadState) -> Array:
+    """Return the place of the handle in a message, (3,), m."""
+    place = message.pose.position
+    return np.array([place.x, place.y, place.z])
+
+
+def to_inertia(header: Header, body: Body | None) -> InertiaStamped:
+    """Return the inertia of a body at the end effector, without mass for none.
+
+    Args:
+        header: with the frame of the end effector.
+        body: in the axes of that frame.
+    """
+    if body is None:
+        return InertiaStamped(header=header)
+    tensor = np.asarray(body.inertia, float)
+    entries = {name: float(tensor[row, column]) for name, row, column in _ENTRIES}
+    centre = _vector(np.asarray(body.centre, float))
+    return InertiaStamped(header=header, inertia=Inertia(m=float(body.mass), com=centre, **entries))
+
+
+def from_inertia(message: InertiaStamped) -> Body | None:
+    """Return the body in a message, None for one without mass.
+
+    Raises:
+        StateError: a number is not finite or too large.
+        ModelError: it is the inertia of no body.
+    """
+    given = message.inertia
+    tensor = np.zeros((3, 3))
+    for name, row, column in _ENTRIES:
+        tensor[row, column] = tensor[column, row] = getattr(given, name)
+    centre = np.array([given.com.x, given.com.y, given.com.z])
+    check_range(np.array([given.m, *centre, *tensor.ravel()]), "an inertia")
+    if given.m == 0.0:
+        if tensor.any():
+            raise StateError("an inertia without a mass is no body; one of zeros stands for none")
+        return None
+    body = Body(float(given.m), centre, tensor)
+    body.in_frame()
+    return body
+
+
+def same_body(one: Body | None, other: Body | None) -> bool:
+    """Return whether two bodies, or none, are the same to all digits."""
+    if one is None or other is None:
+        return one is other
+    return one.mass == other.mass and all(
+        np.array_equal(a, b) for a, b in ((one.centre, other.centre), (one.inertia, other.inertia))
+    )
+
+
+def _vector(values: Array) -> Vector3:
+    x, y, z = values.tolist()
+    return Vector3(x=x, y=y, z=z)

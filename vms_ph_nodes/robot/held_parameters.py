@@ -1,0 +1,83 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The parameters of what the end effector of a simulated robot takes or holds."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+
+from vms_ph_dynamics.simulation import Mechanism, Payload
+
+from ..node.parameters import declare
+
+# Of a payload, what a task judges and a simulation does not need.
+_JUDGED = ("to", "within")
+
+
+def payload_parameters(payload: Payload) -> dict[str, Any]:
+    """Return the parameters ``payload.*`` of a payload."""
+    names = [item.name for item in fields(payload) if item.name not in _JUDGED]
+    found = {f"payload.{name}": _plain(getattr(payload, name)) for name in names}
+    never = {"payload.at": payload.at, "payload.release": payload.release}
+    absent = [name for name, time in never.items() if time is None or not np.isfinite(time)]
+    return found | dict.fromkeys(absent, 0.0)
+
+
+def mechanism_parameters(mechanism: Mechanism) -> dict[str, Any]:
+    """Return the parameters ``mechanism.*`` of a mechanism."""
+    return {
+        f"mechanism.{item.name}": _plain(getattr(mechanism, item.name))
+        for item in fields(mechanism)
+    }
+
+
+def declare_payload(node: Node) -> Payload | None:
+    """Declare the parameters ``payload.*``, and return the payload if it has a mass.
+
+    Raises:
+        VmsPhError: a value is not accepted.
+    """
+    names = [item.name for item in fields(Payload) if item.name not in _JUDGED]
+    given = {name: declare(node, f"payload.{name}") for name in names}
+    if not given["mass"]:
+        return None
+    given["at"] = given["at"] or np.inf
+    given["release"] = given["release"] or None
+    return Payload(**{name: _array(value) for name, value in given.items()})
+
+
+def declare_mechanism(node: Node) -> Mechanism | None:
+    """Declare the parameters ``mechanism.*``, and return the mechanism if it has an inertia.
+
+    Raises:
+        VmsPhError: a value is not accepted.
+    """
+    names = [item.name for item in fields(Mechanism)]
+    given = {name: declare(node, f"mechanism.{name}") for name in names}
+    if not given["inertia"]:
+        return None
+    return Mechanism(**{name: _array(value) for name, value in given.items()})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value if isinstance(value, bool) or value is None else float(value)
+
+
+def _array(value: Any) -> Any:
+    return value if value is None or np.isscalar(value) else np.array(value, dtype=float)

@@ -1,0 +1,66 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+# http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is drawn of a payload and of a mechanism, in their own axes."""
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.contact import Shape
+from vms_ph_dynamics.simulation import Mechanism, Payload
+
+_PAYLOAD = (0.85, 0.55, 0.2, 1.0)
+_BODY = (0.45, 0.55, 0.7, 1.0)
+_HANDLE = (0.85, 0.55, 0.2, 1.0)
+
+# Least edge that is drawn, m.
+_THIN = 0.01
+
+
+def payload_shapes(payload: Payload) -> tuple[Shape, ...]:
+    """Return the uniform box of its mass and moments, in the axes of its handle."""
+    x, y, z = payload.moments
+    squares = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
+    edges = np.maximum(np.sqrt(np.maximum(squares, 0.0)), _THIN)
+    pose = np.eye(4)
+    pose[:3, 3] = payload.centre
+    return (Shape("box", tuple(edges.tolist()), pose, _PAYLOAD),)
+
+
+def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
+    """Return its axis, its arm and its handle, in the axes of :func:`mechanism_pose`."""
+    length = float(np.linalg.norm(mechanism.arm(0.0)))
+    middle, end = np.eye(4), np.eye(4)
+    middle[0, 3], end[0, 3] = 0.5 * length, length
+    thick = max(0.06 * length, _THIN)
+    return (
+        Shape("cylinder", (0.5 * thick, 0.5 * length), np.eye(4), _BODY),
+        Shape("box", (length, 0.5 * thick, thick), middle, _BODY),
+        Shape("sphere", (thick,), end, _HANDLE),
+    )
+
+
+def mechanism_pose(mechanism: Mechanism, handle: Array, angle: float) -> Array:
+    """Return the pose of a mechanism, (4,4): x along its arm, z along its axis.
+
+    Args:
+        mechanism: the mechanism.
+        handle: (3,) place of its handle at angle zero, m.
+        angle: rad.
+    """
+    pose, arm = np.eye(4), mechanism.arm(angle)
+    x = arm / np.linalg.norm(arm)
+    pose[:3, :3] = np.column_stack([x, np.cross(mechanism.axis, x), mechanism.axis])
+    pose[:3, 3] = handle - mechanism.arm(0.0)
+    return pose

@@ -1,0 +1,98 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The goals of a task of a leg, judged by what nodes measure and publish."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from vms_ph.msg import Power
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.hopping.task import HOP_ERRORS, HoppingTask
+from vms_ph_dynamics.structure.momenta import momenta
+from vms_ph_studies.reproduce.feurstein.gait import SHORTEST_FLIGHT
+from vms_ph_studies.tasks.actuator_use import ActuatorUse
+from vms_ph_studies.tasks.task_reference import TaskReference
+
+from .robot_motion import RobotMotion
+
+
+class HopScore:
+    """The hops of a leg, seen from its states in flight, and the energies of ``vms_ph/power``.
+
+    In flight, which is without a wrench at the foot, the centre of mass moves on a parabola: every
+    state of a flight tells its height and its speed. The fall at the beginning is no hop.
+    """
+
+    topics: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, node: Node, task: HoppingTask, model: VMSModel, simulated: bool) -> None:
+        """Subscribe to the energy balance, where there is that of a simulation."""
+        self._task, self._model, self._simulated = task, model, simulated
+        if simulated:
+            node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
+
+    def begin(self, reference: TaskReference, home: Array) -> None:
+        """Begin anew; a leg has no references."""
+        self._use = ActuatorUse(self._model, None)
+        self._worst: dict[str, float] = {}
+        self._since: float | None = None
+        self._has_stood = False
+        self._residual: float | None = None
+
+    def see(self, time: float, motion: RobotMotion) -> None:
+        """Take a motion at a time of the task, s."""
+        self._use.command(motion.torque)
+        if motion.wrench is None or motion.wrench.any():
+            self._since, self._has_stood = None, True
+            return
+        if self._since is None:
+            self._since = time
+        if not self._has_stood or time - self._since < SHORTEST_FLIGHT:
+            return
+        found = momenta(motion.d)
+        gravity = float(np.linalg.norm(self._model.gravity))
+        along, up, _ = found.spatial[:3] / self._model.total_mass
+        height = float(found.centre_of_mass[1])
+        apex = height + 0.5 * float(up) ** 2 / gravity
+        values = {"apex": apex, "speed": float(along)}
+        for name, goal in self._task.goals.items():
+            if self._since >= goal.after:
+                error = abs(values[goal.of] - goal.at)
+                self._worst[name] = max(self._worst.get(name, 0.0), error)
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return what was wanted and obtained; None where nothing was received yet."""
+        task = self._task
+        found: dict[str, dict[str, Any]] = {}
+        for name, goal in task.goals.items():
+            found[name] = _goal(HOP_ERRORS[goal.of], goal.within, self._worst.get(name))
+        found["efforts"] = self._use.goals()["torques"]
+        if self._simulated:
+            what = "residual of the energy balance (J)"
+            found["unaccounted"] = _goal(what, task.unaccounted, self._residual)
+        return found
+
+    def _on_power(self, message: Power) -> None:
+        self._residual = message.unaccounted_energy
+
+
+def _goal(what: str, most: float, obtained: float | None) -> dict[str, Any]:
+    met = obtained is not None and abs(obtained) <= most
+    return {"what": what, "wanted": most, "obtained": obtained, "met": met}
