@@ -140,7 +140,8 @@ def record_built(sources: str) -> None:
 
 def in_words() -> str:
     """Return the state of the core in this environment in one sentence."""
-    place = Path(sysconfig.get_path("platlib"))
+    prefix = str(_FOLDER)
+    place = Path(sysconfig.get_path("platlib", vars={"base": prefix, "platbase": prefix}))
     there = any(place.glob("vms_ph_native.*"))
     state = _read()
     building = state is not None and state.phase in ("waiting", "packages", "compiling")

@@ -28,10 +28,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 EnergySplit::EnergySplit(const Model& model)
-    : model_(model),
-      at_(model_),
-      task_(3, model_.nv()),
-      weighted_(model_.nv(), 3) {}
+    : model_(model), at_(model_), task_(3, model_.nv()), weighted_(model_.nv(), 3) {}
 
 const Energies& EnergySplit::of(const RobotState& state) noexcept {
   if (!state.q.allFinite() || !state.v.allFinite()) {

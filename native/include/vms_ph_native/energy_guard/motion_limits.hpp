@@ -15,7 +15,6 @@
 // Limits of power, speeds and kinetic energy: a share between an effort and a brake.
 #pragma once
 
-
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/energy_guard/settings.hpp"
 #include "vms_ph_native/evaluation.hpp"

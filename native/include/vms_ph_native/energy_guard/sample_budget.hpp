@@ -15,7 +15,6 @@
 // The grant of an effort that begins to act after others that are under way.
 #pragma once
 
-
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/energy_guard/efforts_under_way.hpp"
 #include "vms_ph_native/limits.hpp"

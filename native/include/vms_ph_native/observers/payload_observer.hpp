@@ -15,7 +15,6 @@
 // The mass and centre of mass of a payload, observed online from the balance of momentum.
 #pragma once
 
-
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/observers/motion_window.hpp"
 
