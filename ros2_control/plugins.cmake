@@ -40,7 +40,7 @@ foreach(schema controller_shell decoupled_vms_controller energy_guard energy_gua
 endforeach()
 
 set(sources
-  actuated_base controller_shell decoupled_vms_controller description_tags energy_guard external_wrench force_broadcaster
+  actuated_base actuator_failures controller_shell decoupled_vms_controller description_tags energy_guard external_wrench force_broadcaster
   gain_parameters plant pose_ida_pbc python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
   task_space_ida_pbc telemetry)
