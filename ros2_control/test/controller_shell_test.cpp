@@ -18,11 +18,13 @@
 
 #include <malloc.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <geometry_msgs/msg/point_stamped.hpp>
@@ -352,6 +354,8 @@ TEST_F(ControllerShell, TakesEachGroupOfReferencesFromWhoCommandsIt) {
   // It commands the position as well: from then on the topic has none, and that is said.
   for (const char* name : {"position.x", "position.y", "position.z"}) set(name, 0.7);
   update(0.03, 0.01);
+  // Another test may have been warned: warnings come once a second at most.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   testing::internal::CaptureStderr();
   receive(*pose, message);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
