@@ -34,16 +34,19 @@ endif()
 set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
-foreach(schema controller_shell decoupled_vms_controller energy_guard energy_guard_settings
-    force_broadcaster pose_ida_pbc python_controller robot_broadcaster task_space_ida_pbc)
+set(schemas attitude_control controller_shell decoupled_vms_controller end_effector_impedance energy_guard
+  energy_guard_settings force_broadcaster mobile_manipulation pose_ida_pbc pushing_impedance
+  python_controller resolved_motion robot_broadcaster task_space_ida_pbc underactuated_flight)
+foreach(schema ${schemas})
   generate_parameter_library(${schema}_parameters ros2_control/parameters/${schema}.yaml)
 endforeach()
+list(TRANSFORM schemas APPEND _parameters)
 
 set(sources
-  actuated_base controller_shell decoupled_vms_controller description_tags energy_guard external_wrench force_broadcaster
-  gain_parameters plant pose_ida_pbc python_controller
+  actuated_base actuator_failures controller_shell core_laws description_tags energy_guard external_wrench force_broadcaster
+  gain_parameters plant python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
-  task_space_ida_pbc telemetry)
+  telemetry)
 list(TRANSFORM sources PREPEND ros2_control/src/)
 list(TRANSFORM sources APPEND .cpp)
 add_library(vms_ph_ros2_control SHARED ${sources})
@@ -56,9 +59,7 @@ target_precompile_headers(vms_ph_ros2_control PRIVATE
   <vms_ph_native/model.hpp>)
 rosidl_get_typesupport_target(interfaces_target ${PROJECT_NAME} rosidl_typesupport_cpp)
 target_link_libraries(vms_ph_ros2_control PRIVATE
-  controller_shell_parameters decoupled_vms_controller_parameters energy_guard_parameters
-  energy_guard_settings_parameters force_broadcaster_parameters pose_ida_pbc_parameters python_controller_parameters
-  robot_broadcaster_parameters task_space_ida_pbc_parameters
+  ${schemas}
   controller_interface::controller_interface
   hardware_interface::hardware_interface
   pluginlib::pluginlib

@@ -19,6 +19,7 @@ actuators and fluids are read, and checked, in one place: here.
 """
 
 import xml.etree.ElementTree as ET
+from math import inf
 from typing import TYPE_CHECKING
 
 from vms_ph_dynamics.errors import ModelError
@@ -32,11 +33,23 @@ if TYPE_CHECKING:
 ALLOCATION_TAG = "vms_ph_allocation"
 FLUID_TAG = "vms_ph_fluid"
 
-_LAG = ("thrust_constant", "time_constant", "dead_zone")
+# Of an input, where they are known.
+_CONSTANTS = (
+    "thrust_constant",
+    "time_constant",
+    "dead_zone",
+    "loss_ratio",
+    "friction",
+    "largest_rate",
+    "torque_constant",
+    "resistance",
+)
 
 
 def allocation_tag(actuators: "Actuators") -> ET.Element:
-    """Return actuators as an element with a column of B, limits and lag for each input.
+    """Return actuators as an element with a column of B, limits, lag and losses for each input.
+
+    Reaction wheels are those without lag and losses: their spin is not in the plugins.
 
     Raises:
         ModelError: they tilt or are steered, so that B depends on their angles.
@@ -51,12 +64,14 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
         ALLOCATION_TAG, base=actuators.base, weights=_numbers(actuators.weights.tolist())
     )
     for i, name in enumerate(actuators.names):
-        kind = actuators.kinds[actuators.owners[i]]
         item = ET.SubElement(element, "input", name=name, column=_numbers(found.matrix[:, i]))
         item.set("lower", _numbers([found.lower[i]]))
         item.set("upper", _numbers([found.upper[i]]))
-        for key in _LAG:
-            if value := getattr(kind, key, 0.0):
+        if i in actuators.reaction:
+            continue
+        for key in _CONSTANTS:
+            value = getattr(actuators, key)[i]
+            if 0.0 < value < inf:
                 item.set(key, _numbers([value]))
     return element
 

@@ -25,7 +25,17 @@ from typing import Any, ClassVar
 
 import yaml
 
-from vms_ph_controllers import DecoupledVMSController, PoseIDAPBC, TaskSpaceIDAPBC
+from vms_ph_controllers import (
+    AttitudeControl,
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    MobileManipulation,
+    PoseIDAPBC,
+    PushingImpedance,
+    ResolvedMotion,
+    TaskSpaceIDAPBC,
+    UnderactuatedFlight,
+)
 from vms_ph_controllers.energy_guard import EnergyGuardSettings
 
 FOLDER = Path(__file__).parent
@@ -38,10 +48,16 @@ class EnergyGuard:
 
 
 LAWS: dict[str, type] = {
+    "attitude_control": AttitudeControl,
     "decoupled_vms_controller": DecoupledVMSController,
+    "end_effector_impedance": EndEffectorImpedance,
     "energy_guard_settings": EnergyGuard,
+    "mobile_manipulation": MobileManipulation,
     "pose_ida_pbc": PoseIDAPBC,
+    "pushing_impedance": PushingImpedance,
+    "resolved_motion": ResolvedMotion,
     "task_space_ida_pbc": TaskSpaceIDAPBC,
+    "underactuated_flight": UnderactuatedFlight,
 }
 
 

@@ -18,6 +18,7 @@
 #include <exception>
 
 #include "plausibility_parameters.hpp"
+#include "vms_ph_native/payload_compensation.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -44,17 +45,22 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   law_.reset();  // before the model that it refers to
   try {
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    law_ = std::make_unique<vms_ph::Guard>(*model_, make(*model_, setup), bounds_of(p),
-                                           base_allocation(setup), p.base_actuated);
+    auto made = make(*model_, setup);
+    made_ = made.get();
+    law_ = std::make_unique<vms_ph::Guard>(
+        *model_,
+        std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(made), p.payload.rate),
+        bounds_of(p), base_allocation(setup), p.base_actuated);
     gains_ = std::make_unique<GainParameters>(get_node(), *law_);
+    payload_ = std::make_unique<PayloadParameters>(get_node(), *law_);
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
     return CallbackReturn::FAILURE;
   }
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
   stamps_ = StampWatch(p.state_timeout);
-  references_ =
-      std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout, p.frame_prefix);
+  references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout,
+                                                 p.frame_prefix, leads_both());
   telemetry_ =
       std::make_unique<Telemetry>(get_node(), *model_, p.frame_prefix + inertial_frame(*model_),
                                   p.publish_rate, p.joint_friction);
@@ -95,9 +101,10 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   references_->forget();
   telemetry_->reset();
   gains_->apply(*law_);
+  payload_->apply(*law_);
   stamps_.restart();
   if (!law_->reset(state)) {
-    const std::string text = log(law_->law());
+    const std::string text = log(*made_);
     RCLCPP_ERROR(
         get_node()->get_logger(),
         "cannot activate: the state of the robot is not finite, or the law rejected it%s%s",
@@ -124,6 +131,7 @@ ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecyc
   telemetry_.reset();
   references_.reset();
   reader_.reset();
+  payload_.reset();
   gains_.reset();
   law_.reset();
   model_.reset();
@@ -149,6 +157,7 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
     references_->take_interfaces();
   }
   gains_->apply(*law_);
+  payload_->apply(*law_);
   const auto& state = reader_->read(state_interfaces_);
   // After a change of the clock or a stalled loop, one period is assumed.
   const double passed = period.seconds();
@@ -182,7 +191,7 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
 }
 
 void ControllerShell::print_log() {
-  const std::string text = log(law_->law());
+  const std::string text = log(*made_);
   if (text == printed_) return;
   printed_ = text;
   RCLCPP_WARN(get_node()->get_logger(), "%s", text.c_str());

@@ -24,6 +24,7 @@
 #include <vms_ph/controller_shell_parameters.hpp>
 
 #include "gain_parameters.hpp"
+#include "payload_parameters.hpp"
 #include "reference_ports.hpp"
 #include "robot_setup.hpp"
 #include "state_reader.hpp"
@@ -58,6 +59,9 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   virtual std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                                    const RobotSetup& setup) = 0;
 
+  /// Whether a pose is that of the base alone, while a position is that of the end effector.
+  virtual bool leads_both() const { return false; }
+
   /// Messages of a law besides the reason of its last update; printed when they change, at most
   /// once a second. Not called by the control loop.
   virtual std::string log(const vms_ph::Controller&) const { return {}; }
@@ -82,6 +86,8 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<ReferencePorts> references_;
   std::unique_ptr<GainParameters> gains_;
+  std::unique_ptr<PayloadParameters> payload_;
+  const vms_ph::Controller* made_ = nullptr;  ///< by make(); inside of law_
   std::unique_ptr<Telemetry> telemetry_;
   StampWatch stamps_;
   /// Serialises construction of the law and printing of its log; the control loop does neither.

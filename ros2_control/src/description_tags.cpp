@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -71,10 +72,11 @@ double number(const ptree& element, const std::string& what, const std::string& 
   return numbers(element, what, key, 1)[0];
 }
 
-/// A number that is not negative.
-double size_of(const ptree& element, const std::string& what, const std::string& key) {
-  const double value = number(element, what, key, 0.0);
-  if (std::isfinite(value) && value >= 0.0) return value;
+/// A number that is not negative; infinite only where that is what it is without the attribute.
+double size_of(const ptree& element, const std::string& what, const std::string& key,
+               double otherwise = 0.0) {
+  const double value = number(element, what, key, otherwise);
+  if (value >= 0.0 && (std::isfinite(value) || value == otherwise)) return value;
   throw ModelError("the attribute " + key + " of <" + what +
                    "> must not be negative; given: " + std::to_string(value));
 }
@@ -94,25 +96,38 @@ std::optional<BaseActuators> actuators_in(const std::string& urdf) {
   const auto m = static_cast<Eigen::Index>(element->count(input));
   const Eigen::Index b = element->get<std::string>("<xmlattr>.base", "") == "planar" ? 3 : 6;
   Eigen::MatrixXd matrix(b, m);
-  Eigen::VectorXd lower(m), upper(m), thrust_constant(m), time_constant(m), dead_zone(m);
+  Eigen::VectorXd lower(m), upper(m);
+  ActuatorInputs made;
+  for (Eigen::VectorXd* each :
+       {&made.thrust_constant, &made.time_constant, &made.dead_zone, &made.loss_ratio,
+        &made.friction, &made.largest_rate, &made.torque_constant, &made.resistance}) {
+    each->resize(m);
+  }
   Eigen::Index i = 0;
   for (const auto& [name, each] : *element) {
     if (name != input) continue;
     matrix.col(i) = numbers(each, input, "column", b);
     lower[i] = number(each, input, "lower");
     upper[i] = number(each, input, "upper");
-    thrust_constant[i] = size_of(each, input, "thrust_constant");
-    time_constant[i] = size_of(each, input, "time_constant");
-    dead_zone[i] = size_of(each, input, "dead_zone");
+    made.names.push_back(each.get<std::string>("<xmlattr>.name", std::to_string(i)));
+    made.thrust_constant[i] = size_of(each, input, "thrust_constant");
+    made.time_constant[i] = size_of(each, input, "time_constant");
+    made.dead_zone[i] = size_of(each, input, "dead_zone");
+    made.loss_ratio[i] = size_of(each, input, "loss_ratio");
+    made.friction[i] = size_of(each, input, "friction");
+    made.largest_rate[i] =
+        size_of(each, input, "largest_rate", std::numeric_limits<double>::infinity());
+    made.torque_constant[i] = size_of(each, input, "torque_constant");
+    made.resistance[i] = size_of(each, input, "resistance");
     ++i;
   }
   Eigen::VectorXd weights = numbers(*element, tag, "weights", b);
   if (!(weights.minCoeff() > 0.0) || !weights.allFinite()) {
     throw ModelError("the attribute weights of <" + tag + "> must be positive");
   }
-  return BaseActuators{vms_ph::Allocation(std::move(matrix), std::move(lower), std::move(upper)),
-                       std::move(weights), std::move(thrust_constant), std::move(time_constant),
-                       std::move(dead_zone)};
+  return BaseActuators{std::move(made),
+                       vms_ph::Allocation(std::move(matrix), std::move(lower), std::move(upper)),
+                       std::move(weights)};
 }
 
 std::optional<vms_ph::Fluid> fluid_in(const std::string& urdf) {

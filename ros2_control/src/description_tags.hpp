@@ -25,13 +25,23 @@
 
 namespace vms_ph_ros2_control {
 
+/// What is known of the inputs of actuators, (m,) each; zero where it is not.
+struct ActuatorInputs {
+  std::vector<std::string> names;
+  Eigen::VectorXd thrust_constant;  ///< thrust over the square of the rate, N s^2/rad^2
+  Eigen::VectorXd time_constant;    ///< of the lag, s
+  Eigen::VectorXd dead_zone;        ///< magnitude below which there is no thrust, N
+  Eigen::VectorXd loss_ratio;       ///< torque of the fluid on the shaft over thrust, m
+  Eigen::VectorXd friction;         ///< of wheels, viscous, N m s/rad
+  Eigen::VectorXd largest_rate;     ///< beyond which a wheel is driven no further, rad/s
+  Eigen::VectorXd torque_constant;  ///< of the motor, N m/A
+  Eigen::VectorXd resistance;       ///< of its winding, ohm
+};
+
 /// The actuators of a base, fixed to it.
-struct BaseActuators {
+struct BaseActuators : ActuatorInputs {
   vms_ph::Allocation allocation;
   Eigen::VectorXd weights;  ///< (b,) of the components of a wrench that cannot be made whole
-  /// Of the inputs, (m,): thrust over the square of the rate, N s^2/rad^2, zero where it is not
-  /// known; time of the lag, s; magnitude below which there is no thrust, N.
-  Eigen::VectorXd thrust_constant, time_constant, dead_zone;
 };
 
 /// The actuators in the text of a URDF, of which none make any wrench.

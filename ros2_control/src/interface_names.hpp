@@ -41,4 +41,8 @@ inline constexpr std::array<const char*, 2> kStamp{"sec", "nanosec"};
 inline constexpr std::array<const char*, 5> kPortEnergies{
     "torque", "wrench_base", "wrench_end_effector", "dissipated", "resets"};
 
+/// Energies of the actuators of its base since then, J: taken from their supply; lost in fluid,
+/// friction and windings.
+inline constexpr std::array<const char*, 2> kActuatorEnergies{"electric", "actuator_losses"};
+
 }  // namespace vms_ph_ros2_control

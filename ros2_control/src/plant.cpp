@@ -62,8 +62,15 @@ Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
     : model_(model),
       options_(options),
       stepper_(make_stepper(options.scheme, model_)),
-      base_(model_, options.actuators) {
+      base_(model_, options.actuators),
+      twist_(Eigen::VectorXd::Zero(model_.b())) {
   const int n = model_.n();
+  if (!options_.current.isZero(0.0) &&
+      (model_.fluid() == nullptr || model_.base() != vms_ph::Base::floating)) {
+    throw vms_ph::ModelError("'" + model_.name() +
+                             "' is not in water; a current does nothing to it: remove the hardware "
+                             "parameter current, or give the robot a fluid and a floating base");
+  }
   ports_.any = true;
   ports_.torque = Eigen::VectorXd::Zero(n);
   ports_.wrench_base = Eigen::VectorXd::Zero(model_.b());
@@ -80,13 +87,28 @@ Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
 }
 
 void Plant::reset() {
-  at_ = stepper_->begin(options_.start, Eigen::VectorXd::Zero(model_.nv()), 0.0);
+  Eigen::VectorXd start = Eigen::VectorXd::Zero(model_.nv());
+  if (!options_.current.isZero(0.0)) {
+    start.head<3>() = -model_.base_pose(options_.start).rotation().transpose() * options_.current;
+  }
+  at_ = stepper_->begin(options_.start, start, 0.0);
+  base_.reset();
   next_ = saved_ = started_ = at_;
   result_ = failed_ = {};
   steps_ = 0;
   stepper_->motion(at_, q_, v_);
   free_q_ = q_;
   free_v_ = v_;
+  see_from_ground();
+}
+
+void Plant::see_from_ground() noexcept {
+  ground_q_ = q_;
+  ground_v_ = v_;
+  if (options_.current.isZero(0.0)) return;
+  const Eigen::Quaterniond turn(q_[6], q_[3], q_[4], q_[5]);
+  ground_v_.head<3>() += turn.conjugate() * options_.current;
+  ground_q_.head<3>() += static_cast<double>(steps_) * options_.step * options_.current;
 }
 
 void Plant::push(const vms_ph::Screw& wrench, bool acts) noexcept {
@@ -102,15 +124,25 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool by_stand,
   saved_ = at_;
   const vms_ph::StepResult before = result_;
   for (int i = 0; i < steps; ++i) {
-    if (!by_stand) ports_.wrench_base = base_.hold(wrench_base, options_.step);
-    if (step_with_stops(static_cast<double>(steps_ + i) * options_.step, torque)) continue;
-    at_ = saved_;
-    result_ = before;
+    if (!by_stand) {
+      twist_ = v_.head(model_.b());
+      ports_.wrench_base = base_.hold(wrench_base, twist_, options_.step);
+    }
+    const double given = result_.supplied[1];
+    const bool done = step_with_stops(static_cast<double>(steps_ + i) * options_.step, torque);
+    if (!done) {
+      at_ = saved_;
+      result_ = before;
+    }
     stepper_->motion(at_, q_, v_);
-    return false;
+    if (!done) return false;
+    if (!by_stand) {
+      twist_ = v_.head(model_.b());
+      base_.commit(result_.supplied[1] - given, twist_, options_.step);
+    }
   }
   steps_ += steps;
-  stepper_->motion(at_, q_, v_);
+  see_from_ground();
   return true;
 }
 

@@ -33,12 +33,17 @@ struct PlantOptions {
   bool friction = true;                    ///< whether the joints' friction acts
   bool stops = true;                       ///< whether the limits of the joints are stops
   std::optional<BaseActuators> actuators;  ///< of the base; without them it makes any wrench
+  /// Velocity of the water around a floating base, in inertial axes, m/s. As WaterCurrent in
+  /// vms_ph_dynamics/simulation/water_current.py: the motion is integrated in the frame of the
+  /// water, and the port energies are those seen from there.
+  Eigen::Vector3d current = Eigen::Vector3d::Zero();
 };
 
 /// Integrates a robot with the efforts held over each step, as digital controllers do.
 class Plant {
  public:
-  /// @throws vms_ph::ModelError  an unknown scheme.
+  /// @throws vms_ph::ModelError  an unknown scheme, or a current around a robot that is not in
+  ///                             water or does not float.
   Plant(const vms_ph::Model& model, const PlantOptions& options);
 
   /// Return to the start, at rest, with the port energies at zero.
@@ -60,14 +65,21 @@ class Plant {
   /// The wrench (b,) that acted on the base in the last step.
   const Eigen::VectorXd& wrench_base() const noexcept { return ports_.wrench_base; }
 
-  const Eigen::VectorXd& q() const { return q_; }
-  const Eigen::VectorXd& v() const { return v_; }
+  /// Set the health of an actuator, from the next step on.
+  void set_health(std::size_t input, Health health) noexcept { base_.set_health(input, health); }
+
+  /// The motion over ground.
+  const Eigen::VectorXd& q() const { return ground_q_; }
+  const Eigen::VectorXd& v() const { return ground_v_; }
   /// Port energies since the reset; what stops take is dissipated.
   const vms_ph::StepResult& port_energies() const { return result_; }
+  /// What the actuators of the base took from their supply and lost since the reset.
+  const ActuatedBase& actuators() const { return base_; }
   /// A sentence about the last failure.
   std::string reason() const { return failed_.reason(); }
 
  private:
+  void see_from_ground() noexcept;
   bool step_with_stops(double t, const Eigen::VectorXd& torque) noexcept;
   bool step_with_retry(double t, double dt, int halvings) noexcept;
 
@@ -80,7 +92,9 @@ class Plant {
   vms_ph::SolverState at_, next_, saved_, started_;
   vms_ph::StepResult result_, failed_;
   std::int64_t steps_ = 0;
-  Eigen::VectorXd q_, v_, free_q_, free_v_;
+  Eigen::VectorXd q_, v_;                // as the integrator has them
+  Eigen::VectorXd ground_q_, ground_v_;  // over ground
+  Eigen::VectorXd twist_, free_q_, free_v_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -63,7 +63,9 @@ struct ReferencePorts::Inbox {
   }
 
   void on_pose(const geometry_msgs::msg::PoseStamped& message);
+  void on_position(const geometry_msgs::msg::PointStamped& message);
   void on_twist(const geometry_msgs::msg::TwistStamped& message);
+  void on_wrench(const geometry_msgs::msg::WrenchStamped& message);
   void on_joints(const sensor_msgs::msg::JointState& message);
   bool is_known(const std::string& frame, bool moving) const;
   std::string without_prefix(const std::string& frame) const;
@@ -83,11 +85,12 @@ struct ReferencePorts::Inbox {
 
 ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                const vms_ph::Model& model, double timeout,
-                               const std::string& frame_prefix)
+                               const std::string& frame_prefix, bool leads_both)
     : node_(std::move(node)),
       base_(model.base()),
       joint_names_(model.joint_names()),
       timeout_(timeout),
+      leads_both_(leads_both),
       values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
       seen_(inbox_->received) {
@@ -95,6 +98,12 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
   pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
       "~/reference_pose", 10,
       [to = inbox_](const geometry_msgs::msg::PoseStamped& m) { to->on_pose(m); });
+  position_ = node_->create_subscription<geometry_msgs::msg::PointStamped>(
+      "~/reference_position", 10,
+      [to = inbox_](const geometry_msgs::msg::PointStamped& m) { to->on_position(m); });
+  wrench_ = node_->create_subscription<geometry_msgs::msg::WrenchStamped>(
+      "~/reference_wrench", 10,
+      [to = inbox_](const geometry_msgs::msg::WrenchStamped& m) { to->on_wrench(m); });
   twist_ = node_->create_subscription<geometry_msgs::msg::TwistStamped>(
       "~/reference_twist", 10,
       [to = inbox_](const geometry_msgs::msg::TwistStamped& m) { to->on_twist(m); });
@@ -124,9 +133,13 @@ void ReferencePorts::forget() noexcept {
   for (auto& each : inbox_->chained) each = false;
   inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
   pose_taken_ = seen_.pose_count;
+  position_taken_ = seen_.position_count;
   twist_taken_ = seen_.twist_count;
   joints_taken_ = seen_.joints_count;
-  twist_age_ = std::numeric_limits<double>::infinity();
+  wrench_taken_ = seen_.wrench_count;
+  twist_age_ = wrench_age_ = std::numeric_limits<double>::infinity();
+  reference_.position.reset();
+  reference_.wrench.reset();
 }
 
 void ReferencePorts::take_topics(double passed) noexcept {
@@ -150,6 +163,22 @@ void ReferencePorts::take_topics(double passed) noexcept {
     joints_taken_ = seen_.joints_count;
     values_.tail(seen_.joints.size()) = seen_.joints;
   }
+  reference_.position.reset();
+  if (seen_.position_count != position_taken_) {
+    position_taken_ = seen_.position_count;
+    reference_.position = seen_.position;
+  }
+  reference_.wrench.reset();
+  if (seen_.wrench_count != wrench_taken_) {
+    wrench_taken_ = seen_.wrench_count;
+    wrench_age_ = 0.0;
+  } else {
+    const bool acted = wrench_age_ < timeout_;
+    wrench_age_ += std::max(passed, 0.0);
+    // What is not exerted any more ends, once.
+    if (acted && wrench_age_ >= timeout_) reference_.wrench.emplace().setZero();
+  }
+  if (wrench_age_ < timeout_) reference_.wrench = seen_.wrench;
 }
 
 void ReferencePorts::take_interfaces() noexcept {
@@ -161,6 +190,7 @@ void ReferencePorts::take_interfaces() noexcept {
     for (auto i = first; i < ends[group]; ++i) commanded = commanded || !std::isnan(value(i));
     inbox_->chained[group] = commanded;
     if (!commanded) continue;
+    if (group == kPoseGroup) reference_.position.reset();
     for (auto i = first; i < ends[group]; ++i) values_[static_cast<Eigen::Index>(i)] = value(i);
     if (group == kTwistGroup) in_base_axes_ = true;
   }
@@ -168,12 +198,10 @@ void ReferencePorts::take_interfaces() noexcept {
 
 const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noexcept {
   auto& r = reference_;
-  r.position.reset();
   r.velocity.reset();
   r.pose.reset();
   r.twist.reset();
   if (values_.head<3>().allFinite()) {
-    r.position = values_.head<3>();
     const double length = values_.segment<4>(3).norm();
     if (std::abs(length - 1.0) < kUnit) {
       const Eigen::Quaterniond turn(Eigen::Vector4d(values_.segment<4>(3) / length));
@@ -181,6 +209,7 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
       r.pose->topLeftCorner<3, 3>() = turn.toRotationMatrix();
       r.pose->topRightCorner<3, 1>() = values_.head<3>();
     }
+    if (!r.position && !(leads_both_ && r.pose)) r.position = values_.head<3>();
   }
   const auto linear = values_.segment<3>(kTwist), angular = values_.segment<3>(kTwist + 3);
   if (linear.allFinite() && q.allFinite()) {
@@ -238,6 +267,38 @@ void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& messa
   } else {
     received.pose = pose;
     ++received.pose_count;
+    handover.set(received);
+  }
+}
+
+void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& message) {
+  const Eigen::Vector3d position(message.point.x, message.point.y, message.point.z);
+  if (is_chained(kPoseGroup, "position")) return;
+  if (!is_known(without_prefix(message.header.frame_id), false)) {
+    refuse("position is taken in " + inertial + " or world; given: frame_id '" +
+           message.header.frame_id + "'");
+  } else if (!position.allFinite()) {
+    refuse("position must be finite");
+  } else {
+    received.position = position;
+    ++received.position_count;
+    handover.set(received);
+  }
+}
+
+void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& message) {
+  const auto& f = message.wrench.force;
+  const auto& m = message.wrench.torque;
+  Eigen::Matrix<double, 6, 1> wrench;
+  wrench << f.x, f.y, f.z, m.x, m.y, m.z;
+  if (!is_known(without_prefix(message.header.frame_id), false)) {
+    refuse("wrench is taken in " + inertial + " or world; given: frame_id '" +
+           message.header.frame_id + "'");
+  } else if (!wrench.allFinite()) {
+    refuse("wrench must be finite");
+  } else {
+    received.wrench = wrench;
+    ++received.wrench_count;
     handover.set(received);
   }
 }

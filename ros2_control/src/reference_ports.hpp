@@ -19,8 +19,10 @@
 #include <string>
 #include <vector>
 
+#include <geometry_msgs/msg/point_stamped.hpp>
 #include <geometry_msgs/msg/pose_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>
+#include <geometry_msgs/msg/wrench_stamped.hpp>
 #include <hardware_interface/handle.hpp>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
@@ -34,13 +36,16 @@ namespace vms_ph_ros2_control {
 /// their numbers, else from the topics; a message that has no effect is reported in the log.
 ///
 /// NaN in an interface means: no command. A position needs its three, a pose its seven, a velocity
-/// its three or six numbers, and the joints all of them; otherwise that part is absent.
+/// its three or six numbers, and the joints all of them; otherwise that part is absent. A position
+/// and a wrench come from topics alone; a wrench that is too old becomes zero, once.
 class ReferencePorts {
  public:
-  /// @param timeout       after which a velocity from a topic no longer acts, s.
+  /// @param timeout       after which a velocity or a wrench from a topic no longer acts, s.
   /// @param frame_prefix  of the robot's frames in /tf.
+  /// @param leads_both    whether a pose is that of the base alone, while a position is that of the
+  ///                      end effector.
   ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-                 double timeout, const std::string& frame_prefix);
+                 double timeout, const std::string& frame_prefix, bool leads_both = false);
 
   /// The interfaces for preceding controllers; NaN until one writes.
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
@@ -48,7 +53,8 @@ class ReferencePorts {
   /// Discard what was received and set NaN everywhere.
   void forget() noexcept;
 
-  /// Read the messages since the last call: a pose once, a velocity until it is too old.
+  /// Read the messages since the last call: a pose once, a velocity or a wrench until it is too
+  /// old.
   ///
   /// @param passed  time of the loop since the last call, s; changes of a clock do not matter.
   void take_topics(double passed) noexcept;
@@ -60,12 +66,15 @@ class ReferencePorts {
 
  private:
   struct Received {
-    std::uint64_t pose_count = 0, twist_count = 0, joints_count = 0;
+    std::uint64_t pose_count = 0, position_count = 0, twist_count = 0, joints_count = 0,
+                  wrench_count = 0;
     Eigen::Matrix<double, 7, 1> pose =
         Eigen::Matrix<double, 7, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
     Eigen::Matrix<double, 6, 1> twist =
         Eigen::Matrix<double, 6, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
     bool in_base_axes = false;
+    Eigen::Vector3d position = Eigen::Vector3d::Zero();
+    Eigen::Matrix<double, 6, 1> wrench = Eigen::Matrix<double, 6, 1>::Zero();
     Eigen::VectorXd joints;
   };
 
@@ -75,16 +84,20 @@ class ReferencePorts {
   vms_ph::Base base_;
   std::vector<std::string> joint_names_;
   double timeout_;
+  bool leads_both_;
   std::vector<hardware_interface::CommandInterface::SharedPtr> exported_;
   Eigen::VectorXd values_;  ///< pose, twist, joints
   bool in_base_axes_ = true;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callbacks, which may outlive the ports
   Received seen_;                 ///< copy used by the control loop
-  std::uint64_t pose_taken_ = 0, twist_taken_ = 0, joints_taken_ = 0;
-  double twist_age_ = 0.0;  ///< s
+  std::uint64_t pose_taken_ = 0, position_taken_ = 0, twist_taken_ = 0, joints_taken_ = 0,
+                wrench_taken_ = 0;
+  double twist_age_ = 0.0, wrench_age_ = 0.0;  ///< s
   vms_ph::Reference reference_;
   rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;
+  rclcpp::Subscription<geometry_msgs::msg::PointStamped>::SharedPtr position_;
   rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr twist_;
+  rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr wrench_;
   rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr joints_;
 };
 

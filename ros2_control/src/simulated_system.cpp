@@ -53,11 +53,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     setup.base = parameter("base", "fixed");
     setup.end_effector = parameter("end_effector", "");
     setup.locked_joints = split(parameter("locked_joints", ""));
-    const auto gravity = split(parameter("gravity", "0 0 -9.81"));
-    if (gravity.size() != 3) throw vms_ph::ModelError("gravity must be three numbers");
-    for (std::size_t i = 0; i < 3; ++i) {
-      setup.gravity[static_cast<Eigen::Index>(i)] = std::stod(gravity[i]);
-    }
+    setup.gravity = vector("gravity", "0 0 -9.81");
     check_types();
     base_name_ = parameter("base_name", "base");
     clock_name_ = parameter("clock_name", "clock");
@@ -70,13 +66,18 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.friction = parameter("joint_friction", "true") == "true";
     options.stops = parameter("joint_stops", "true") == "true";
     options.start = home();
+    options.current = vector("current", "0 0 0");
     options.actuators = base_actuators(setup);
-
+    failures_ = std::make_unique<ActuatorFailures>(options.actuators ? options.actuators->names
+                                                                     : std::vector<std::string>());
     plant_ = std::make_unique<Plant>(*model_, options);
     servo_ = std::make_unique<Servo>(*model_, number("servo_frequency", 30.0));
     push_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
     // Without an executor, as in tests of components, the hardware has no node.
-    if (get_node()) push_->listen(*get_node());
+    if (get_node()) {
+      push_->listen(*get_node());
+      failures_->listen(get_node());
+    }
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_logger(), "%s", error.what());
     return CallbackReturn::ERROR;
@@ -119,6 +120,19 @@ double SimulatedSystem::number(const std::string& name, double otherwise) const 
   if (*end != '\0' || !(value > 0.0)) {
     throw vms_ph::ModelError("the hardware parameter " + name +
                              " must be a positive number; given: '" + text + "'");
+  }
+  return value;
+}
+
+Eigen::Vector3d SimulatedSystem::vector(const std::string& name,
+                                        const std::string& otherwise) const {
+  const std::string text = parameter(name, otherwise);
+  Eigen::Vector3d value;
+  std::istringstream stream(text);
+  std::string rest;
+  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> rest) {
+    throw vms_ph::ModelError("the hardware parameter " + name +
+                             " must be three numbers with spaces between; given: '" + text + "'");
   }
   return value;
 }
@@ -196,6 +210,7 @@ void SimulatedSystem::find_handles() {
   base_states_.clear();
   clock_.clear();
   port_energies_.clear();
+  actuator_energies_.clear();
   wrench_states_.clear();
   wrench_.clear();
   if (model_->b() > 0) {
@@ -209,6 +224,7 @@ void SimulatedSystem::find_handles() {
   }
   all(clock_, clock_name_, kStamp);
   all(port_energies_, port_energy_name_, kPortEnergies);
+  all(actuator_energies_, port_energy_name_, kActuatorEnergies);
   all(wrench_states_, wrench_name_, kWrench);
 }
 
@@ -357,6 +373,7 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   }
   push_->update(state_.q, period.seconds());
   plant_->push(push_->value(), push_->acts());
+  failures_->apply(*plant_);
   const int steps = due_steps(period.seconds());
   if (steps == 0) return return_type::OK;
   if (!plant_->advance(wrench_base_, !driven_, torque_, steps)) {
@@ -423,6 +440,8 @@ void SimulatedSystem::write_states() noexcept {
   set(port_energies_[2], energies.supplied[2]);
   set(port_energies_[3], energies.dissipated);
   set(port_energies_[4], resets_);
+  set(actuator_energies_[0], plant_->actuators().electric());
+  set(actuator_energies_[1], plant_->actuators().lost());
   const auto& wrench = push_->value();
   for (std::size_t i = 0; i < wrench_states_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);

@@ -21,6 +21,7 @@
 
 #include <hardware_interface/system_interface.hpp>
 
+#include "actuator_failures.hpp"
 #include "external_wrench.hpp"
 #include "kept_command.hpp"
 #include "plant.hpp"
@@ -75,6 +76,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   void check_follower(const hardware_interface::ComponentInfo& joint) const;
   std::string parameter(const std::string& name, const std::string& otherwise) const;
   double number(const std::string& name, double otherwise) const;
+  Eigen::Vector3d vector(const std::string& name, const std::string& otherwise) const;
   Eigen::VectorXd home() const;
   void find_handles();
   void set_modes(const std::vector<std::string>& names, bool start);
@@ -86,6 +88,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::unique_ptr<Plant> plant_;
   std::unique_ptr<Servo> servo_;
   std::unique_ptr<ExternalWrench> push_;
+  std::unique_ptr<ActuatorFailures> failures_;
   std::string base_name_, clock_name_, port_energy_name_, wrench_name_;
   double step_ = 1e-3;
   double command_timeout_ = 0.25;  ///< time for which an effort or a velocity acts, s
@@ -93,7 +96,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
 
   std::vector<Joint> joints_;
   std::vector<Follower> followers_;
-  std::vector<State> base_states_, clock_, port_energies_, wrench_states_;
+  std::vector<State> base_states_, clock_, port_energies_, actuator_energies_, wrench_states_;
   std::vector<KeptCommand> wrench_;
   Mode base_mode_ = Mode::held;
   bool driven_ = false;  ///< whether a controller commands the base

@@ -18,15 +18,19 @@
 
 #include <malloc.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
+#include <geometry_msgs/msg/point_stamped.hpp>
 #include <geometry_msgs/msg/pose_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>
+#include <geometry_msgs/msg/wrench_stamped.hpp>
 #include <rclcpp/rclcpp.hpp>
 
 #include "../src/controller_shell.hpp"
@@ -52,6 +56,8 @@ class Remembers final : public vms_ph::Controller {
     passed = dt;
     velocity = reference.velocity;
     position = reference.position;
+    pose = reference.pose;
+    if (reference.wrench) wrenches.push_back(*reference.wrench);
     if (reference.has_joints) joints = reference.joints;
     return command_;
   }
@@ -69,6 +75,8 @@ class Remembers final : public vms_ph::Controller {
 
   double passed = 0.0, stiffness = 10.0, damping = 1.0;
   std::optional<Eigen::Vector3d> velocity, position;
+  std::optional<Eigen::Matrix4d> pose;
+  std::vector<Eigen::Matrix<double, 6, 1>> wrenches;
   Eigen::VectorXd joints;
   std::map<std::string, int> settings;
 
@@ -79,8 +87,10 @@ class Remembers final : public vms_ph::Controller {
 class Shell final : public vms_ph_ros2_control::ControllerShell {
  public:
   Remembers* law = nullptr;
+  bool both = false;
 
  protected:
+  bool leads_both() const override { return both; }
   void declare() override {}
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
     auto made = std::make_unique<Remembers>(model);
@@ -198,6 +208,87 @@ TEST_F(ControllerShell, SetsOnlyTheGainsThatAreChanged) {
   EXPECT_EQ(shell_->law->settings.count("stiffness"), 0U);
 }
 
+TEST_F(ControllerShell, HoldsTheWeightOfAPayloadThatChangesWhileItRuns) {
+  begin();
+  ASSERT_TRUE(activate());
+  auto& node = *shell_->get_node();
+  update(1.0, 0.01);
+  EXPECT_EQ(commands_[0]->get_optional(), 3.0);
+  // All at once, as "ros2 param load" sets them: 0.5 kg at 0.1 m along x and 0.2 m along y.
+  ASSERT_TRUE(node.set_parameters_atomically(
+                      {{"payload.mass", 0.5}, {"payload.center.x", 0.1}, {"payload.center.y", 0.2}})
+                  .successful);
+  update(1.01, 0.01);
+  // It comes into force with 2 kg/s.
+  EXPECT_NEAR(*commands_[0]->get_optional(), 3.0 - 0.02 * 9.81 * 0.1, 1e-12);
+  for (int k = 2; k < 40; ++k) update(1.0 + 0.01 * k, 0.01);
+  // The shoulder turns about y, the elbow about x; the weight pulls along -z.
+  EXPECT_NEAR(*commands_[0]->get_optional(), 3.0 - 0.5 * 9.81 * 0.1, 1e-12);
+  EXPECT_NEAR(*commands_[1]->get_optional(), 3.0 + 0.5 * 9.81 * 0.2, 1e-12);
+  EXPECT_FALSE(node.set_parameter({"payload.mass", -0.1}).successful);
+  EXPECT_FALSE(node.set_parameter({"payload.center.z", 11.0}).successful);
+  EXPECT_TRUE(node.set_parameter({"payload.mass", 0}).successful);  // an integer, as it is typed
+  for (int k = 40; k < 80; ++k) update(1.0 + 0.01 * k, 0.01);
+  EXPECT_EQ(commands_[0]->get_optional(), 3.0);
+  EXPECT_EQ(commands_[1]->get_optional(), 3.0);
+}
+
+TEST_F(ControllerShell, HoldsTheWeightOfAPayloadInTheSafeOutputToo) {
+  begin();
+  ASSERT_TRUE(activate());
+  auto& node = *shell_->get_node();
+  for (int k = 0; k < 40; ++k) update(1.0 + 0.01 * k, 0.01);
+  std::ignore = states_[1]->set_value(std::numeric_limits<double>::quiet_NaN());
+  update(1.4, 0.01);
+  const double alone = *commands_[0]->get_optional();
+  std::ignore = states_[1]->set_value(0.0);
+  node.set_parameter({"payload.mass", 0.5});
+  node.set_parameter({"payload.center.x", 0.1});
+  for (int k = 0; k < 100; ++k) update(1.5 + 0.01 * k, 0.01);
+  std::ignore = states_[1]->set_value(std::numeric_limits<double>::quiet_NaN());
+  update(2.5, 0.01);
+  EXPECT_NEAR(*commands_[0]->get_optional() - alone, -0.5 * 9.81 * 0.1, 1e-9);
+}
+
+TEST_F(ControllerShell, ExertsAWrenchUntilItsTimeoutAndThenNone) {
+  begin();
+  ASSERT_TRUE(activate());
+  geometry_msgs::msg::WrenchStamped message;
+  message.wrench.force.z = -10.0;
+  message.header.frame_id = "elsewhere";
+  const auto wrench = subscription("/law/reference_wrench");
+  receive(*wrench, message);
+  update(1.0, 0.01);
+  EXPECT_TRUE(shell_->law->wrenches.empty());  // refused
+  message.header.frame_id = "world";
+  receive(*wrench, message);
+  for (int k = 1; k < 60; ++k) update(1.0 + 0.01 * k, 0.01);
+  const auto& given = shell_->law->wrenches;
+  ASSERT_EQ(given.size(), 26U);  // the 0.25 s of command_timeout, and then zero, once
+  for (std::size_t k = 0; k < 25; ++k) EXPECT_EQ(given[k][2], -10.0);
+  EXPECT_TRUE(given.back().isZero(0.0));
+}
+
+TEST_F(ControllerShell, LeadsTheEndEffectorByAPositionAndTheBaseByAPose) {
+  geometry_msgs::msg::PoseStamped pose;
+  pose.pose.orientation.w = 1.0;
+  pose.pose.position.x = 0.4;
+  geometry_msgs::msg::PointStamped point;
+  point.point.x = 0.7;
+  shell_->both = true;
+  begin();
+  ASSERT_TRUE(activate());
+  receive(*subscription("/law/reference_pose"), pose);
+  update(1.0, 0.01);
+  ASSERT_TRUE(shell_->law->pose);
+  EXPECT_FALSE(shell_->law->position);
+  receive(*subscription("/law/reference_position"), point);
+  update(1.01, 0.01);
+  EXPECT_FALSE(shell_->law->pose);
+  ASSERT_TRUE(shell_->law->position);
+  EXPECT_EQ(shell_->law->position->x(), 0.7);
+}
+
 TEST_F(ControllerShell, IsCleanedUpWhileAMessageIsBeingReceived) {
   begin();
   const auto joints = subscription("/law/reference_joints");
@@ -263,6 +354,8 @@ TEST_F(ControllerShell, TakesEachGroupOfReferencesFromWhoCommandsIt) {
   // It commands the position as well: from then on the topic has none, and that is said.
   for (const char* name : {"position.x", "position.y", "position.z"}) set(name, 0.7);
   update(0.03, 0.01);
+  // Another test may have been warned: warnings come once a second at most.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   testing::internal::CaptureStderr();
   receive(*pose, message);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),

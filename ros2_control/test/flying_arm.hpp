@@ -19,7 +19,8 @@
 #include <string>
 
 inline std::string flying_arm(const std::string& base = "floating", const std::string& effects = "",
-                              const std::string& more_joints = "") {
+                              const std::string& more_joints = "",
+                              const std::string& more_parameters = "") {
   const auto each = [](const std::string& tag, std::initializer_list<const char*> names) {
     std::string made;
     for (const char* name : names) made += "<" + tag + " name='" + name + "'/>";
@@ -61,11 +62,12 @@ inline std::string flying_arm(const std::string& base = "floating", const std::s
          "<origin xyz='0 0 0.25'/><axis xyz='1 0 0'/><limit effort='20' velocity='20'/></joint>"
          "<ros2_control name='simulated' type='system'><hardware>"
          "<plugin>vms_ph/SimulatedSystem</plugin><param name='base'>" +
-         base + "</param><param name='step'>0.001</param></hardware>" + joint("shoulder", "0.4") +
-         joint("elbow", "-0.3") + more_joints + moving + "<gpio name='clock'>" +
-         each("state_interface", {"sec", "nanosec"}) + "</gpio><gpio name='port_energy'>" +
-         each("state_interface",
-              {"torque", "wrench_base", "wrench_end_effector", "dissipated", "resets"}) +
+         base + "</param><param name='step'>0.001</param>" + more_parameters + "</hardware>" +
+         joint("shoulder", "0.4") + joint("elbow", "-0.3") + more_joints + moving +
+         "<gpio name='clock'>" + each("state_interface", {"sec", "nanosec"}) +
+         "</gpio><gpio name='port_energy'>" +
+         each("state_interface", {"torque", "wrench_base", "wrench_end_effector", "dissipated",
+                                  "resets", "electric", "actuator_losses"}) +
          "</gpio><sensor name='wrench_end_effector'>" +
          each("state_interface",
               {"force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"}) +

@@ -13,10 +13,13 @@
 // limitations under the License.
 
 // Actuators and a fluid of a robot description in SimulatedSystem.
+#include <limits>
+
 #include <controller_interface/chainable_controller_interface.hpp>
 #include <pinocchio/algorithm/center-of-mass.hpp>
 #include <pluginlib/class_loader.hpp>
 
+#include "../src/plant.hpp"
 #include "simulated_fixture.hpp"
 
 namespace {
@@ -46,8 +49,23 @@ std::string water() {
          "<body link='lower' volume='0.0002" + body + "</vms_ph_fluid>";
 }
 
+/// Four rotors that push along one axis, with what their fluid takes.
+std::string four_rotors() {
+  std::string made = "<vms_ph_allocation base='floating' weights='1 1 1 1 1 1'>";
+  const double arm = 0.2, drag = 0.02;
+  for (int i = 0; i < 4; ++i) {
+    const double x = i < 2 ? arm : -arm, y = i % 2 == 0 ? arm : -arm;
+    const double turn = i == 0 || i == 3 ? drag : -drag;
+    made += "<input name='rotor_" + std::to_string(i) + "' column='0 0 1 " + std::to_string(y) +
+            " " + std::to_string(-x) + " " + std::to_string(turn) +
+            "' lower='0' upper='40' thrust_constant='1e-5' loss_ratio='0.02'/>";
+  }
+  return made + "</vms_ph_allocation>";
+}
+
 /// What a law commands a base at rest with as it becomes active, N and N m.
-Eigen::VectorXd first_wrench(const std::string& plugin, const std::string& effects) {
+Eigen::VectorXd first_wrench(const std::string& plugin, const std::string& effects,
+                             std::vector<double> gravity = {0.0, 0.0, -9.81}) {
   pluginlib::ClassLoader<controller_interface::ChainableControllerInterface> loader(
       "controller_interface", "controller_interface::ChainableControllerInterface");
   Eigen::VectorXd wrench = Eigen::VectorXd::Zero(6);
@@ -58,9 +76,12 @@ Eigen::VectorXd first_wrench(const std::string& plugin, const std::string& effec
     params.robot_description = flying_arm("floating", effects);
     params.update_rate = params.controller_manager_update_rate = 100;
     params.node_options = law->define_custom_node_options().parameter_overrides(
-        {{"base", "floating"}, {"end_effector", "lower"}});
+        {{"base", "floating"}, {"end_effector", "lower"}, {"gravity", gravity}});
     EXPECT_EQ(law->init(params), controller_interface::return_type::OK);
-    EXPECT_EQ(law->configure().label(), "inactive");
+    if (law->configure().label() != "inactive") {
+      ADD_FAILURE() << plugin << " is not configured";
+      return wrench.setConstant(std::numeric_limits<double>::quiet_NaN());
+    }
     std::vector<hardware_interface::StateInterface::SharedPtr> kept;
     std::vector<hardware_interface::CommandInterface::SharedPtr> written;
     std::vector<hardware_interface::LoanedStateInterface> states;
@@ -88,7 +109,9 @@ Eigen::VectorXd first_wrench(const std::string& plugin, const std::string& effec
 
 TEST_F(SimulatedEffects, ALawCommandsWhatTheActuatorsGiveAndWhatTheWaterDoesNotCarry) {
   const double weight = 9.81 * 2.8;
-  for (const std::string plugin : {"vms_ph/DecoupledVMSController", "vms_ph/PoseIDAPBC"}) {
+  for (const std::string plugin :
+       {"vms_ph/DecoupledVMSController", "vms_ph/PoseIDAPBC", "vms_ph/EndEffectorImpedance",
+        "vms_ph/PushingImpedance", "vms_ph/MobileManipulation"}) {
     EXPECT_NEAR(first_wrench(plugin, "")[2], weight, 1e-9) << plugin;
     EXPECT_NEAR(first_wrench(plugin, water())[2], weight - 9.81 * 2.7, 1e-9) << plugin;
     std::string weak = six_inputs();
@@ -97,6 +120,117 @@ TEST_F(SimulatedEffects, ALawCommandsWhatTheActuatorsGiveAndWhatTheWaterDoesNotC
     }
     EXPECT_NEAR(first_wrench(plugin, weak)[2], 20.0, 1e-9) << plugin;
   }
+}
+
+TEST_F(SimulatedEffects, ALawOfRotorsAlongOneAxisCarriesTheWeightByThem) {
+  const Eigen::VectorXd wrench = first_wrench("vms_ph/UnderactuatedFlight", four_rotors());
+  EXPECT_NEAR(wrench[2], 9.81 * 2.8, 1e-6);
+  EXPECT_LT(wrench.head<2>().norm(), 1e-12);  // there are no rotors for it
+}
+
+TEST_F(SimulatedEffects, LawsOfSpaceCommandNothingToARobotAtRest) {
+  EXPECT_LT(first_wrench("vms_ph/AttitudeControl", six_inputs(), {0.0, 0.0, 0.0}).norm(), 1e-9);
+  EXPECT_LT(first_wrench("vms_ph/ResolvedMotion", "", {0.0, 0.0, 0.0}).norm(), 1e-9);
+}
+
+TEST_F(SimulatedEffects, TheSupplyGivesTheWorkOnTheBaseAndWhatRotorsLose) {
+  begin("floating", four_rotors());
+  ASSERT_TRUE(claim(kAll));
+  const auto drive = [this](int times) {
+    for (int i = 0; i < times; ++i) {
+      for (const auto& name : kAll) command(name, 0.0);
+      command("base/force.z", 40.0);
+      cycle(1);
+    }
+  };
+  drive(2);
+  const double work = state("port_energy/wrench_base");
+  const double electric = state("port_energy/electric");
+  const double lost = state("port_energy/actuator_losses");
+  drive(100);
+  // The torque of the fluid, 0.02 m times 10 N, at the rate of sqrt(10 / 1e-5) rad/s of each.
+  const double expected = 0.2 * 4 * 0.02 * 10.0 * 1e3;
+  EXPECT_NEAR(state("port_energy/actuator_losses") - lost, expected, 1e-6 * expected);
+  EXPECT_GT(state("port_energy/wrench_base") - work, 1.0);
+  EXPECT_NEAR(state("port_energy/electric") - electric,
+              state("port_energy/wrench_base") - work + expected, 1e-6 * expected);
+}
+
+TEST_F(SimulatedEffects, ARotorThatHasFailedGivesNothingUntilItIsRepaired) {
+  begin("floating", four_rotors());
+  ASSERT_TRUE(claim(kAll));
+  const auto parameters = std::make_shared<rclcpp::AsyncParametersClient>(pusher_, "simulated");
+  const auto fail = [&](const std::string& names) {
+    auto answer = parameters->set_parameters({{"failed_actuators", names}});
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < end &&
+           answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      executor_->spin_some(std::chrono::milliseconds(5));
+      rclcpp::spin_some(pusher_);
+    }
+    return answer.get().front();
+  };
+  // The rate at which the rotors lose energy, per rotor that turns with 10 N.
+  const auto losses = [this] {
+    const double before = state("port_energy/actuator_losses");
+    for (int i = 0; i < 10; ++i) {
+      for (const auto& name : kAll) command(name, 0.0);
+      command("base/force.z", 40.0);
+      cycle(1);
+    }
+    return (state("port_energy/actuator_losses") - before) / (0.02 * 0.02 * 10.0 * 1e3);
+  };
+  losses();
+  EXPECT_NEAR(losses(), 4.0, 1e-6);
+  ASSERT_TRUE(fail("rotor_1?").successful);
+  losses();
+  EXPECT_NEAR(losses(), 3.0, 1e-6);  // the others do as if it worked
+  ASSERT_TRUE(fail("rotor_1").successful);
+  losses();
+  EXPECT_GT(std::abs(losses() - 3.0), 1e-2);  // the allocation knows
+  const auto refused = fail("rotor_1 rotor_7");
+  EXPECT_FALSE(refused.successful);
+  EXPECT_THAT(refused.reason, testing::HasSubstr("there is no actuator 'rotor_7'; there are"));
+  ASSERT_TRUE(fail("").successful);
+  losses();
+  EXPECT_NEAR(losses(), 4.0, 1e-6);
+}
+
+TEST_F(SimulatedEffects, ARobotAdriftMovesWithTheWaterAndItsEnergyIsThatSeenFromThere) {
+  begin("floating", water(), "", "<param name='current'>0.2 0.1 0</param>");
+  const auto seen_from_water = [this] {
+    auto now = motion();
+    const Eigen::Quaterniond turn(now.q[6], now.q[3], now.q[4], now.q[5]);
+    now.v.head<3>() -= turn.conjugate() * Eigen::Vector3d(0.2, 0.1, 0.0);
+    return split_->of(now).total();
+  };
+  EXPECT_NEAR(state("base/linear_velocity.x"), 0.0, 1e-2);  // held over ground
+  ASSERT_TRUE(claim(kAll));
+  const auto drift = [this](int times) {
+    for (int i = 0; i < times; ++i) {
+      for (const auto& name : kAll) command(name, 0.0);
+      cycle(1);
+    }
+    return Eigen::Vector2d(state("base/position.x"), state("base/position.y"));
+  };
+  const double before = seen_from_water(), books = supplied();
+  drift(5000);
+  const Eigen::Vector2d from = drift(1);
+  const Eigen::Vector2d moved = drift(500) - from;  // in a second
+  EXPECT_NEAR(moved[0], 0.2, 0.02);
+  EXPECT_NEAR(moved[1], 0.1, 0.02);
+  EXPECT_NEAR(seen_from_water() - before, supplied() - books, 1e-7);
+}
+
+TEST_F(SimulatedEffects, ACurrentAroundARobotThatIsNotInWaterIsRefused) {
+  vms_ph_ros2_control::RobotSetup setup;
+  setup.base = "floating";
+  setup.urdf = flying_arm("floating");
+  const auto model = vms_ph_ros2_control::make_model(setup);
+  vms_ph_ros2_control::PlantOptions options;
+  options.start = model.neutral_configuration();
+  options.current = {0.2, 0.0, 0.0};
+  EXPECT_THROW(vms_ph_ros2_control::Plant(model, options), vms_ph::ModelError);
 }
 
 TEST_F(SimulatedEffects, ABaseAppliesNoMoreThanItsActuatorsGive) {

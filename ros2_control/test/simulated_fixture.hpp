@@ -40,11 +40,11 @@ class SimulatedSystem : public testing::Test {
   static void TearDownTestSuite() { rclcpp::shutdown(); }
 
   /// @param effects      elements of the robot, also those that are for the plugins.
-  /// @param more_joints  of the ros2_control tag.
+  /// @param more_joints, more_parameters  of the ros2_control tag and of its hardware.
   void begin(const std::string& base = "floating", const std::string& effects = "",
-             const std::string& more_joints = "") {
+             const std::string& more_joints = "", const std::string& more_parameters = "") {
     vms_ph_ros2_control::RobotSetup setup;
-    setup.urdf = flying_arm(base, effects, more_joints);
+    setup.urdf = flying_arm(base, effects, more_joints, more_parameters);
     setup.base = base;
     // With an executor the hardware has a node.
     hardware_interface::ResourceManagerParams params;

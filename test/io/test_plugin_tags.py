@@ -51,8 +51,21 @@ def test_actuators_are_written_with_every_digit(file: Path) -> None:
         ("lower", actuators.lower),
         ("upper", actuators.upper),
         ("dead_zone", actuators.dead_zone),
+        ("loss_ratio", actuators.loss_ratio),
     ):
         assert [(numbers(item, name) or [0.0])[0] for item in element] == values.tolist()
+
+
+def test_what_motors_and_wheels_lose_is_written_but_for_reaction_wheels() -> None:
+    def losses(name: str) -> dict[str, list[list[float]]]:
+        element = allocation_tag(load_actuators(CONFIG / f"actuators/{name}.yaml"))
+        keys = ("friction", "largest_rate", "torque_constant", "resistance")
+        return {key: [numbers(item, key) for item in element] for key in keys}
+
+    wheels = load_actuators(CONFIG / "actuators/omnidirectional_panda.yaml")
+    for key, written in losses("omnidirectional_panda").items():
+        assert written == [[value] for value in getattr(wheels, key)]
+    assert not any(any(each) for each in losses("satellite_panda").values())
 
 
 def test_actuators_whose_columns_turn_are_refused() -> None:

@@ -66,17 +66,19 @@ def test_a_moving_base_has_its_motion_as_states_and_its_wrench_as_commands(name:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize(("gpio", "names"), [("clock", "kStamp"), ("port_energy", "kPortEnergies")])
+@pytest.mark.parametrize(
+    ("gpio", "arrays"),
+    [("clock", ["kStamp"]), ("port_energy", ["kPortEnergies", "kActuatorEnergies"])],
+)
 def test_clock_and_port_energies_have_the_interfaces_that_the_plugins_write(
-    name: str, gpio: str, names: str
+    name: str, gpio: str, arrays: list[str]
 ) -> None:
     source = (ROOT / "ros2_control/src/interface_names.hpp").read_text()
-    declared = re.search(rf"{names}{{([^}}]*)}}", source)
-    assert declared is not None
+    declared = "".join(re.findall(rf"(?:{'|'.join(arrays)}){{([^}}]*)}}", source))
     described = ET.fromstring(describe(name, "simulated")).findall(
         f"ros2_control/gpio[@name='{gpio}']/state_interface"
     )
-    assert [item.get("name") for item in described] == re.findall(r'"([^"]+)"', declared.group(1))
+    assert [item.get("name") for item in described] == re.findall(r'"([^"]+)"', declared)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

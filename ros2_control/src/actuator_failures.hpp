@@ -1,0 +1,62 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Failures of the actuators of a simulated base, by a parameter.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rclcpp/node.hpp>
+
+#include "plant.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// The parameter `failed_actuators` of the hardware's node: names of actuators that have failed,
+/// with spaces or commas between; one with a question mark is not known to the allocation. As that
+/// of the simulator of the nodes.
+class ActuatorFailures {
+ public:
+  explicit ActuatorFailures(std::vector<std::string> names)
+      : said_(std::make_shared<Said>(std::move(names))) {}
+
+  /// Declare the parameter.
+  void listen(const rclcpp::Node::SharedPtr& node);
+
+  /// Pass changes to a plant; called by the control loop, without locks or allocation.
+  void apply(Plant& plant) noexcept;
+
+ private:
+  struct Said {
+    explicit Said(std::vector<std::string> given) : names(std::move(given)), health(names.size()) {
+      for (auto& each : health) each = Health::good;
+    }
+    /// Read the names; why not, or nothing. Without `acts` they are only checked.
+    std::string read(const std::string& text, bool acts);
+
+    const std::vector<std::string> names;
+    std::vector<std::atomic<Health>> health;
+    std::atomic<bool> changed{false};
+  };
+
+  std::shared_ptr<Said> said_;  ///< shared with the callbacks, which may outlive this object
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
+};
+
+}  // namespace vms_ph_ros2_control

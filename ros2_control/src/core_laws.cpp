@@ -1,0 +1,87 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The laws of the C++ core as controllers, a line for each.
+#include "vms_ph_native/laws.hpp"
+
+#include <pluginlib/class_list_macros.hpp>
+#include <vms_ph/attitude_control_parameters.hpp>
+#include <vms_ph/decoupled_vms_controller_parameters.hpp>
+#include <vms_ph/end_effector_impedance_parameters.hpp>
+#include <vms_ph/mobile_manipulation_parameters.hpp>
+#include <vms_ph/pose_ida_pbc_parameters.hpp>
+#include <vms_ph/pushing_impedance_parameters.hpp>
+#include <vms_ph/resolved_motion_parameters.hpp>
+#include <vms_ph/task_space_ida_pbc_parameters.hpp>
+#include <vms_ph/underactuated_flight_parameters.hpp>
+
+#include "controller_shell.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// A law by its name in the core, with the listener that declares its gains.
+template <class Listener>
+class CoreLaw : public ControllerShell {
+ protected:
+  explicit CoreLaw(const char* name) : name_(name) {}
+
+  void declare() override { listener_ = std::make_shared<Listener>(get_node()); }
+
+  std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
+                                           const RobotSetup& setup) override {
+    const bool actuated = get_node()->get_parameter("base_actuated").as_bool();
+    return vms_ph::make_law(name_, model, base_allocation(setup), actuated);
+  }
+
+ private:
+  const char* name_;
+  std::shared_ptr<Listener> listener_;
+};
+
+}  // namespace vms_ph_ros2_control
+
+// The class and its registration under the name that it has in Python.
+#define VMS_PH_LAW(Law, schema)                             \
+  namespace vms_ph_ros2_control {                           \
+  class Law final : public CoreLaw<schema::ParamListener> { \
+   public:                                                  \
+    Law() : CoreLaw(#Law) {}                                \
+  };                                                        \
+  }                                                         \
+  PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::Law,          \
+                         controller_interface::ChainableControllerInterface)
+
+VMS_PH_LAW(AttitudeControl, attitude_control)
+VMS_PH_LAW(DecoupledVMSController, decoupled_vms_controller)
+VMS_PH_LAW(EndEffectorImpedance, end_effector_impedance)
+VMS_PH_LAW(PoseIDAPBC, pose_ida_pbc)
+VMS_PH_LAW(PushingImpedance, pushing_impedance)
+VMS_PH_LAW(ResolvedMotion, resolved_motion)
+VMS_PH_LAW(TaskSpaceIDAPBC, task_space_ida_pbc)
+VMS_PH_LAW(UnderactuatedFlight, underactuated_flight)
+
+namespace vms_ph_ros2_control {
+
+class MobileManipulation final : public CoreLaw<mobile_manipulation::ParamListener> {
+ public:
+  MobileManipulation() : CoreLaw("MobileManipulation") {}
+
+ protected:
+  bool leads_both() const override { return true; }
+};
+
+}  // namespace vms_ph_ros2_control
+
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::MobileManipulation,
+                       controller_interface::ChainableControllerInterface)
