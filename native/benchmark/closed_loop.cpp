@@ -20,7 +20,7 @@
 #include "contender.hpp"
 #include "vms_ph_native/decoupled_vms.hpp"
 #include "vms_ph_native/guard.hpp"
-#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace vms_ph {
@@ -32,6 +32,7 @@ constexpr double kPeriod = 1e-3, kRounding = 1e-9;
 constexpr int kSteps = 200;  // of one update
 
 /// A robot that moves under a guarded law; every update begins at the same motion.
+template <class Scheme>
 struct Loop {
   explicit Loop(const Model& m)
       : model(m), scheme(m, true), guard(m, law(m)), loop(m, scheme, true, kRounding) {
@@ -64,7 +65,7 @@ struct Loop {
   }
 
   const Model& model;
-  ProjectedRK4 scheme;
+  Scheme scheme;
   Guard guard;
   ClosedLoop loop;
   RobotState state;
@@ -74,11 +75,9 @@ struct Loop {
   Ports held, outside;
 };
 
-}  // namespace
-
-Contenders closed_loop(const Model& model) {
-  if (model.base() == Base::fixed && model.n() < PositionTask::kDimension) return {};
-  const auto s = std::make_shared<Loop>(model);
+template <class Scheme>
+Contenders with(const Model& model, const std::string& scheme) {
+  const auto s = std::make_shared<Loop<Scheme>>(model);
   const auto step = [s](int) {
     s->restart();
     s->scheme.run(s->here, s->held, 0.0, kPeriod, 0, kSteps, s->there);
@@ -95,9 +94,20 @@ Contenders closed_loop(const Model& model) {
     s->loop.run(control, s->here, s->there, s->outside, 0.0, kPeriod, 0, kSteps, result);
     if (result.done.steps != kSteps) throw ModelError("the loop has ended early");
   };
-  return {{"a step of projected_rk4", step, kSteps},
+  return {{"a step of " + scheme, step, kSteps},
           {"an update of the guarded law", update, kSteps},
-          {"a step of the closed loop", all, kSteps}};
+          {"a step of the closed loop by " + scheme, all, kSteps}};
+}
+
+}  // namespace
+
+Contenders closed_loop(const Model& model) {
+  if (model.base() == Base::fixed && model.n() < PositionTask::kDimension) return {};
+  Contenders all = with<ProjectedRK4>(model, "projected_rk4");
+  for (const Contender& each : with<ProjectedMidpoint>(model, "projected_midpoint")) {
+    if (each.name != "an update of the guarded law") all.push_back(each);
+  }
+  return all;
 }
 
 }  // namespace vms_ph

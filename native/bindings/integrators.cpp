@@ -27,7 +27,7 @@
 #include "scheme.hpp"
 #include "vms_ph_native/batch.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/integrators/rkmk4.hpp"
 #include "vms_ph_native/integrators/suzuki.hpp"
@@ -53,6 +53,9 @@ Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name,
   if (name == "projected_rk4") {
     return {model, std::make_unique<vms_ph::ProjectedRK4>(*model, gravity), gravity};
   }
+  if (name == "projected_midpoint") {
+    return {model, std::make_unique<vms_ph::ProjectedMidpoint>(*model, gravity), gravity};
+  }
   if (name == "rk4") return {model, std::make_unique<vms_ph::RK4>(*model, gravity), gravity};
   if (name == "discrete_gradient" || name == "discrete_gradient_4") {
     std::unique_ptr<Stepper> one = std::make_unique<vms_ph::DiscreteGradient>(*model, gravity);
@@ -60,9 +63,10 @@ Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name,
     return {model, std::make_unique<vms_ph::Suzuki>(std::move(one)), gravity};
   }
   if (name == "rkmk4") return {model, std::make_unique<vms_ph::RKMK4>(*model, gravity), gravity};
-  throw vms_ph::ModelError(
-      "there is no compiled scheme '" + name +
-      "'; there are projected_rk4, discrete_gradient, discrete_gradient_4, rk4, rkmk4");
+  throw vms_ph::ModelError("there is no compiled scheme '" + name +
+                           "'; there are projected_rk4, projected_midpoint, discrete_gradient, "
+                           "discrete_gradient_4, rk4, "
+                           "rkmk4");
 }
 
 VectorXd sized(const std::optional<VectorXd>& value, int size, const char* what) {

@@ -47,6 +47,31 @@ VMS_PH_INLINED inline void map_of(const MatrixV& kernel, const MatrixV& mass,
   result = weighted.template topRows<kRows>();
 }
 
+/// `damping_task J^T J + damping_null N^T N` for arms of a given number of joints, likewise.
+template <int kVelocities>
+VMS_PH_INLINED inline void damping_of(const double* jacobian, const double* null_map,
+                                      double damping_task, double damping_null,
+                                      MatrixV& result) noexcept {
+  constexpr int kPadded = static_cast<int>(symmetric::padded(kVelocities));
+  // A column of the Jacobian and of the map below it, for every velocity: the rows of `both`.
+  Eigen::Matrix<double, kPadded, kVelocities> both, damping;
+  both.setZero();
+  damping.setZero();
+  both.template topLeftCorner<kVelocities, 3>() =
+      Eigen::Map<const Eigen::Matrix<double, 3, kVelocities>>(jacobian).transpose();
+  both.template topRightCorner<kVelocities, kVelocities - 3>() =
+      Eigen::Map<const Eigen::Matrix<double, kVelocities - 3, kVelocities>>(null_map).transpose();
+  for (int j = 0; j < kVelocities; ++j) {
+    for (int k = 0; k < kVelocities; ++k) {
+      const double by = (k < 3 ? damping_task : damping_null) * both(j, k);
+      for (int i = 0; i < kPadded; i += static_cast<int>(symmetric::kGroup)) {
+        symmetric::add_group(&damping(i, j), by, &both(i, k));
+      }
+    }
+  }
+  result = damping.template topRows<kVelocities>();
+}
+
 }  // namespace
 
 VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
@@ -102,6 +127,15 @@ VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& ve
 
 VMS_PH_WIDE MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
                                                 double damping_null) const noexcept {
+  if (is_regular && (jacobian.cols() == 7 || jacobian.cols() == 6)) {
+    MatrixV result;
+    if (jacobian.cols() == 7) {
+      damping_of<7>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
+    } else {
+      damping_of<6>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
+    }
+    return result;
+  }
   MatrixV damping = damping_task * jacobian.transpose().lazyProduct(jacobian);
   damping += damping_null * null_map.transpose().lazyProduct(null_map);
   return damping;

@@ -34,84 +34,61 @@ using Tall = Columns<Eigen::Dynamic>;
 // Below this share of the largest singular value, the direction of a column is rounding.
 constexpr double kSmall = 1e-5;
 
-/// The product of the reflections 1 - tau w w^T that make a matrix triangular. Where the number of
-/// rows is known to the compiler, it unrolls the loops.
-template <int kRows>
-class Reflections {
- public:
-  /// Replace J^T (nv,3) by its triangle and the reflections.
-  VMS_PH_INLINED explicit Reflections(Columns<kRows>& columns) noexcept : columns_(columns) {
-    const Eigen::Index nv = columns.rows();
-    for (int k = 0; k < 3; ++k) {
-      double* x = &columns.coeffRef(0, k);
-      double rest = 0.0;
-      for (Eigen::Index i = k + 1; i < nv; ++i) rest += x[i] * x[i];
-      if (rest == 0.0) {
-        taus_[k] = 0.0;
-        triangle(k, k) = x[k];
-      } else {
-        const double length = std::sqrt(x[k] * x[k] + rest);
-        triangle(k, k) = x[k] > 0.0 ? -length : length;
-        const double lead = x[k] - triangle(k, k);
-        taus_[k] = 2.0 * lead * lead / (lead * lead + rest);
-        for (Eigen::Index i = k + 1; i < nv; ++i) x[i] /= lead;
-      }
-      for (int j = k + 1; j < 3; ++j) {
-        apply(k, &columns.coeffRef(0, j));
-        triangle(k, j) = columns(k, j);
-      }
-    }
-  }
-
-  /// Replace a vector (nv,) by its product with all of them.
-  VMS_PH_INLINED void apply(double* x) const noexcept {
-    for (int k = 3; k-- > 0;) apply(k, x);
-  }
-
-  Matrix3d triangle = Matrix3d::Zero();  ///< upper
-
- private:
-  VMS_PH_INLINED void apply(int k, double* x) const noexcept {
-    const double* w = &columns_.coeffRef(0, k);
-    const Eigen::Index nv = columns_.rows();
-    double along = x[k];
-    for (Eigen::Index i = k + 1; i < nv; ++i) along += w[i] * x[i];
-    along *= taus_[k];
-    x[k] -= along;
-    for (Eigen::Index i = k + 1; i < nv; ++i) x[i] -= along * w[i];
-  }
-
-  Columns<kRows>& columns_;
-  double taus_[3];
-};
-
 /// Write the triangle T of J^T = Q [T; 0], the first three columns of Q and the rest, transposed.
+///
+/// Q is the product of three reflections 1 - tau w w^T, kept as 1 - U W^T (the compact WY form).
+/// Where the number of rows is known to the compiler, it unrolls the loops.
 template <int kRows>
 VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, Tall& range,
                                   MatrixV& kernel) noexcept {
   const Eigen::Index nv = jacobian.cols();
-  Columns<kRows> columns = jacobian.transpose();
-  const Reflections<kRows> reflections(columns);
-  triangle = reflections.triangle;
-  Columns<kRows> first = Columns<kRows>::Zero(nv, 3);
+  Columns<kRows> w = jacobian.transpose();
+  Matrix3d factor = Matrix3d::Zero();
+  triangle.setZero();
   for (int k = 0; k < 3; ++k) {
-    first(k, k) = 1.0;
-    reflections.apply(&first.coeffRef(0, k));
+    double* x = &w.coeffRef(0, k);
+    double rest = 0.0, tau = 0.0;
+    for (Eigen::Index i = k + 1; i < nv; ++i) rest += x[i] * x[i];
+    triangle(k, k) = x[k];
+    if (rest != 0.0) {
+      const double length = std::sqrt(x[k] * x[k] + rest);
+      triangle(k, k) = x[k] > 0.0 ? -length : length;
+      const double lead = x[k] - triangle(k, k), over = 1.0 / lead;
+      tau = 2.0 * lead * lead / (lead * lead + rest);
+      for (Eigen::Index i = k + 1; i < nv; ++i) x[i] *= over;
+    }
+    for (int i = 0; i < k; ++i) x[i] = 0.0;
+    x[k] = 1.0;
+    for (int j = k + 1; j < 3; ++j) {
+      double* y = &w.coeffRef(0, j);
+      double along = 0.0;
+      for (Eigen::Index i = k; i < nv; ++i) along += x[i] * y[i];
+      along *= tau;
+      for (Eigen::Index i = k; i < nv; ++i) y[i] -= along * x[i];
+      triangle(k, j) = y[k];
+    }
+    factor(k, k) = tau;
+    double along[2] = {};
+    for (int l = 0; l < k; ++l) along[l] = tau * w.col(l).dot(w.col(k));
+    for (int j = 0; j < k; ++j) {
+      for (int l = j; l < k; ++l) factor(j, k) -= factor(j, l) * along[l];
+    }
   }
+  const Columns<kRows> u = w.lazyProduct(factor);
+  Columns<kRows> first = -u.lazyProduct(w.template topRows<3>().transpose());
+  first.diagonal().array() += 1.0;
   range = first;
-  Eigen::Matrix<double, kRows, 1, 0, Columns<kRows>::MaxRowsAtCompileTime, 1> row(nv);
-  kernel.resize(nv - 3, nv);
-  for (Eigen::Index k = 3; k < nv; ++k) {
-    row.setZero();
-    row[k] = 1.0;
-    reflections.apply(row.data());
-    kernel.row(k - 3) = row;
-  }
+  constexpr int kRest = kRows == Eigen::Dynamic ? Eigen::Dynamic : kRows - 3;
+  constexpr int kMost = Columns<kRows>::MaxRowsAtCompileTime;
+  Eigen::Matrix<double, kRest, kRows, 0, kRest == Eigen::Dynamic ? kMost : kRest, kMost> other =
+      -w.bottomRows(nv - 3).lazyProduct(u.transpose());
+  other.rightCols(nv - 3).diagonal().array() += 1.0;
+  kernel = other;
 }
 
 /// Turn the columns of a matrix until they are orthogonal, and `turn` with it; false where that
 /// leaves no direction for one of them.
-bool orthogonalise(Matrix3d& columns, Matrix3d& turn) {
+VMS_PH_INLINED inline bool orthogonalise(Matrix3d& columns, Matrix3d& turn) {
   make_columns_orthogonal(columns, turn);
   const Vector3d lengths = columns.colwise().norm();
   return lengths.minCoeff() > kSmall * lengths.maxCoeff();  // false for what is not finite

@@ -23,7 +23,7 @@
 #include "arm.hpp"
 #include "vms_ph_native/closed_loop.hpp"
 #include "vms_ph_native/decoupled_vms.hpp"
-#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/integrators/rkmk4.hpp"
 #include "vms_ph_native/integrators/suzuki.hpp"
@@ -43,6 +43,9 @@ std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
   if (scheme.empty() || scheme == "projected_rk4") {
     return std::make_unique<vms_ph::ProjectedRK4>(model, true);
   }
+  if (scheme == "projected_midpoint") {
+    return std::make_unique<vms_ph::ProjectedMidpoint>(model, true);
+  }
   if (scheme == "rk4") return std::make_unique<vms_ph::RK4>(model, true);
   if (scheme == "discrete_gradient") {
     return std::make_unique<vms_ph::DiscreteGradient>(model, true);
@@ -51,9 +54,10 @@ std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
     return std::make_unique<vms_ph::Suzuki>(
         std::make_unique<vms_ph::DiscreteGradient>(model, true));
   }
-  throw vms_ph::ModelError("there is no scheme '" + scheme +
-                           "' for simulated hardware; there are projected_rk4, "
-                           "discrete_gradient, discrete_gradient_4, rk4 and rkmk4");
+  throw vms_ph::ModelError(
+      "there is no scheme '" + scheme +
+      "' for simulated hardware; there are projected_rk4, "
+      "projected_midpoint, discrete_gradient, discrete_gradient_4, rk4 and rkmk4");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ from .robot_stepper import RobotStepper
 from .step import Acting
 from .stepper import MultiStepResult, SolverState, StepFailure, StepResult
 
-COMPILED = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
+COMPILED = ("projected_rk4", "projected_midpoint", "discrete_gradient", "discrete_gradient_4")
 """Names of the schemes that exist in C++."""
 
 # Steps between two checks for an interrupt by the user: about a tenth of a second.
@@ -104,7 +104,7 @@ class CompiledStepper(RobotStepper):
         self._robot = native_robot(module, self.model.tree, self.model.end_effector)
         self._core = module.Scheme(self._robot, name, inner.gravity)
         self._free = module.Ports(self._robot)
-        self._has_past = name != "projected_rk4"
+        self._has_past = name.startswith("discrete_gradient")
 
     def begin(self, state: PHState, t: float) -> SolverState:
         """Return the solver state in C++."""

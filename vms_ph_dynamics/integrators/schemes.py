@@ -22,13 +22,14 @@ from ..structure import Form
 from .compiled import compiled
 from .composition import Suzuki
 from .discrete_gradient import DiscreteGradient, LieMidpoint, Variational
-from .projected_rk4 import ProjectedRK4
+from .projected_runge_kutta import ProjectedMidpoint, ProjectedRK4
 from .rk4 import RK4
 from .rkmk4 import RKMK4
 from .robot_stepper import RobotStepper
 
 SCHEMES: Mapping[str, Callable[[Form, bool], RobotStepper]] = {
     "projected_rk4": ProjectedRK4,
+    "projected_midpoint": ProjectedMidpoint,
     "discrete_gradient": DiscreteGradient,
     "discrete_gradient_4": lambda form, gravity: Suzuki(DiscreteGradient(form, gravity)),
     "rk4": RK4,

@@ -177,20 +177,26 @@ def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
     for where, native in _languages():
         robot = model.with_native(native)
         start = robot.configuration(home)
-        laws: list[tuple[str, str, Callable[[VMSModel], Controller]]] = [
-            (kind.__name__, "Python", kind),
-            ("springs", "Python", _Springs),
+        laws: list[tuple[str, str, str, Callable[[VMSModel], Controller]]] = [
+            (kind.__name__, "Python", "projected_rk4", kind),
+            ("springs", "Python", "projected_rk4", _Springs),
         ]
         if native:
-            laws.insert(0, (kind.__name__, "C++", kind))
-        for law, language, make in laws:
+            laws = [
+                (kind.__name__, "C++", "projected_rk4", kind),
+                (kind.__name__, "C++", "projected_midpoint", kind),
+                *laws,
+            ]
+        for law, language, scheme, make in laws:
             guard = make_guard(make(robot), native=language == "C++")
             guard.reset(RobotState(start, np.zeros(robot.nv)))
             control = HeldReference(guard, Reference())
-            simulation = Simulation(StandardForm(robot), start, _PERIOD, control, native=native)
+            simulation = Simulation(
+                StandardForm(robot), start, _PERIOD, control, scheme=scheme, native=native
+            )
             cases.append(
                 Case(
-                    f"1 ms of loop: {law} in {language}, {where}",
+                    f"1 ms of loop: {law} in {language} by {scheme}, {where}",
                     lambda simulation=simulation: simulation.advance(_STEPS, External()),  # type: ignore[misc]
                     per=_STEPS,
                     seconds=_PERIOD / (200 if language == "C++" else 20) if native else None,

@@ -28,8 +28,10 @@ namespace vms_ph {
 /// columns of W are the singular vectors; small values keep their digits.
 template <class Columns, class Turn>
 VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Turn& turn) noexcept {
-  // Each sweep squares what is left of the angles between the columns.
+  // Each sweep squares what is left of the angles between the columns; after one that turns by less
+  // than kLast, that is below rounding.
   constexpr int kSweeps = 12;
+  constexpr double kLast = 1e-8;
   const Eigen::Index count = columns.cols();
   const auto apply = [](auto& matrix, Eigen::Index p, Eigen::Index q, double c, double s) {
     for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
@@ -53,13 +55,14 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Turn& turn)
         }
         // False for what is not finite.
         if (!(std::abs(c) > std::numeric_limits<double>::epsilon() * std::sqrt(a * b))) continue;
-        turned = true;
-        const double zeta = 0.5 * (b - a) / c;
-        const double size = 1.0 / (std::abs(zeta) + std::sqrt(1.0 + zeta * zeta));
-        const double tangent = zeta < 0.0 ? -size : size;
-        const double cosine = 1.0 / std::sqrt(1.0 + tangent * tangent);
-        apply(columns, p, q, cosine, cosine * tangent);
-        apply(turn, p, q, cosine, cosine * tangent);
+        // The tangent of the turn is 2 c / (b - a +- whole), written without a second division.
+        const double gap = b - a, whole = std::sqrt(gap * gap + 4.0 * c * c);
+        if (!(whole > 0.0)) continue;  // squares of squares may underflow
+        const double sum = whole + std::abs(gap), over = 1.0 / std::sqrt(2.0 * whole * sum);
+        const double cosine = over * sum, sine = over * (gap < 0.0 ? -2.0 : 2.0) * c;
+        turned = turned || std::abs(sine) > kLast;
+        apply(columns, p, q, cosine, sine);
+        apply(turn, p, q, cosine, sine);
       }
     }
   }

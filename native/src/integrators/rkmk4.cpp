@@ -17,7 +17,7 @@
 #include <cmath>
 
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 
 namespace vms_ph {
 namespace {

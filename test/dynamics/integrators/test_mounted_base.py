@@ -27,7 +27,7 @@ from vms_ph_io import robots
 
 from .mounts import ASKEW, LEVEL, Mounted, mounted, moved
 
-EXACT = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
+EXACT = ("projected_rk4", "projected_midpoint", "discrete_gradient", "discrete_gradient_4")
 CASES = [("floating", ASKEW), ("planar", ASKEW), ("planar", LEVEL)]
 STRENGTH = np.array([1.0, 1.0, 0.5, 0.5, 0.05, 0.05, 0.01])
 

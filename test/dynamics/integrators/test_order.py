@@ -24,6 +24,7 @@ from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports
 SECONDS = 0.3
 ORDERS = {
     "projected_rk4": 4,
+    "projected_midpoint": 2,
     "discrete_gradient": 2,
     "discrete_gradient_4": 4,
     "rk4": 4,

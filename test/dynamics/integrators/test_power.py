@@ -25,7 +25,7 @@ from vms_ph_dynamics.structure import DecoupledForm, PHState, Ports
 from .conftest import brake_to_rest, hover_late, moving, panda_on
 
 STRENGTH = np.array([1.0, 1.0, 0.5, 0.5, 0.05, 0.05, 0.02])
-EXACT = ("projected_rk4", "discrete_gradient", "discrete_gradient_4")
+EXACT = ("projected_rk4", "projected_midpoint", "discrete_gradient", "discrete_gradient_4")
 
 
 class Controlled:

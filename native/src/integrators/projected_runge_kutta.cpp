@@ -12,9 +12,10 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-#include "vms_ph_native/integrators/projected_rk4.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "vms_ph_native/wide.hpp"
 
@@ -25,10 +26,9 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-struct Stage {
-  double lead, weight;
-};
-constexpr Stage kStages[] = {{0.0, 1.0 / 6}, {0.5, 1.0 / 3}, {0.5, 1.0 / 3}, {1.0, 1.0 / 6}};
+const std::vector<RungeKuttaStage> kClassical = {
+    {0.0, 1.0 / 6, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {1.0, 1.0 / 6, 0.0}};
+const std::vector<RungeKuttaStage> kMidpoint = {{0.0, 0.0, 0.5}, {0.5, 1.0, 0.0}};
 
 VMS_PH_INLINED inline Screw commutator(const Screw& u, const Screw& v) {
   return {u.angular.cross(v.linear) + u.linear.cross(v.angular), u.angular.cross(v.angular)};
@@ -43,26 +43,33 @@ Screw inverse_differential(const Screw& u, const Screw& v) {
 }
 
 ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
-    : robot_(model, gravity), projection_(robot_) {
+    : ProjectedRungeKutta(model, gravity, 4, kClassical) {}
+
+ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
+    : ProjectedRungeKutta(model, gravity, 2, kMidpoint) {}
+
+ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order,
+                                         std::vector<RungeKuttaStage> stages)
+    : order_(order), stages_(std::move(stages)), robot_(model, gravity), projection_(robot_) {
   nothing_ = v_ = a_ = mean_ = mean_a_ = rate_ = reach_ = force_ = moving_ = a2_ = a3_ = a4_ =
       VectorXd::Zero(robot_.tree.nv());
   q_ = VectorXd::Zero(robot_.tree.nq());
 }
 
-SolverState ProjectedRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
+SolverState ProjectedRungeKutta::begin(const VectorXd& q, const VectorXd& v, double t) {
   SolverState x;
   robot_.split(q, v, t, x);
   return x;
 }
 
-void ProjectedRK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
+void ProjectedRungeKutta::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   v = x.v;
   if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
-StepResult ProjectedRK4::step(const SolverState& x, const Ports& ports, double t, double dt,
-                              SolverState& next) noexcept {
+StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, double t, double dt,
+                                     SolverState& next) noexcept {
   StepResult result;
   next.fall = x.fall;
   next.angular = x.angular;
@@ -71,7 +78,7 @@ StepResult ProjectedRK4::step(const SolverState& x, const Ports& ports, double t
   if (ports.any) {
     forced(x, ports, dt, next, result);
   } else {
-    free(x, dt, next);
+    order_ == 2 ? free_midpoint(x, dt, next) : free_rk4(x, dt, next);
   }
   if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
     result.failure = Failure::not_finite;
@@ -82,23 +89,39 @@ StepResult ProjectedRK4::step(const SolverState& x, const Ports& ports, double t
 }
 
 /// Without port efforts no rate depends on the pose of the base.
-VMS_PH_WIDE void ProjectedRK4::free(const SolverState& x, double dt, SolverState& next) noexcept {
-  Tree& tree = robot_.tree;
-  const auto accelerate = [&](double lead, const VectorXd& rate, const VectorXd& v, VectorXd& a) {
-    reach_ = lead * rate;
-    robot_.integrate_joints(x.q, reach_, q_);
-    tree.place(q_);
-    tree.accelerate(v, nothing_, a);
-  };
+VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double lead,
+                                                           const VectorXd& rate, const VectorXd& v,
+                                                           VectorXd& a) noexcept {
+  reach_ = lead * rate;
+  robot_.integrate_joints(x.q, reach_, q_);
+  robot_.tree.place(q_);
+  robot_.tree.accelerate(v, nothing_, a);
+}
+
+VMS_PH_WIDE void ProjectedRungeKutta::free_midpoint(const SolverState& x, double dt,
+                                                    SolverState& next) noexcept {
   const double half = 0.5 * dt;
-  tree.place(x.q);
-  tree.accelerate(x.v, nothing_, a_);
+  robot_.tree.place(x.q);
+  robot_.tree.accelerate(x.v, nothing_, a_);
   v_ = x.v + half * a_;
-  accelerate(half, x.v, v_, a2_);
+  accelerate(x, half, x.v, v_, a2_);
+  reach_ = dt * v_;
+  next.q = x.q;
+  robot_.integrate(x.q, reach_, next.q, true);
+  next.v = x.v + dt * a2_;
+}
+
+VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
+                                               SolverState& next) noexcept {
+  const double half = 0.5 * dt;
+  robot_.tree.place(x.q);
+  robot_.tree.accelerate(x.v, nothing_, a_);
+  v_ = x.v + half * a_;
+  accelerate(x, half, x.v, v_, a2_);
   moving_ = x.v + half * a2_;
-  accelerate(half, v_, moving_, a3_);
+  accelerate(x, half, v_, moving_, a3_);
   v_ = x.v + dt * a3_;
-  accelerate(dt, moving_, v_, a4_);
+  accelerate(x, dt, moving_, v_, a4_);
   a2_ += a3_;
   reach_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
   if (robot_.k == 3) {
@@ -111,8 +134,8 @@ VMS_PH_WIDE void ProjectedRK4::free(const SolverState& x, double dt, SolverState
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
-VMS_PH_WIDE void ProjectedRK4::forced(const SolverState& x, const Ports& ports, double dt,
-                                      SolverState& next, StepResult& result) noexcept {
+VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& ports, double dt,
+                                             SolverState& next, StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int k = robot_.k;
   const Eigen::Index nv = v_.size();
@@ -120,9 +143,8 @@ VMS_PH_WIDE void ProjectedRK4::forced(const SolverState& x, const Ports& ports, 
   mean_.setZero();
   mean_a_.setZero();
   Vector3d impulse = Vector3d::Zero(), turn = impulse, thrust = impulse;
-  for (int i = 0; i < 4; ++i) {
-    const auto [lead, weight] = kStages[i];
-    if (i == 0) {
+  for (const auto& [lead, weight, part] : stages_) {
+    if (lead == 0.0) {
       q_ = x.q;
       v_ = x.v;
     } else {
@@ -140,7 +162,7 @@ VMS_PH_WIDE void ProjectedRK4::forced(const SolverState& x, const Ports& ports, 
       const Vector3d speed = rotation.transpose() * x.fall.velocity_at(x.t, lead * dt);
       for (int j = 0; j < k; ++j) moving_[j] += speed[j];
     }
-    robot_.add_port_energies(ports, moving_, weight * dt, result);
+    if (weight > 0.0) robot_.add_port_energies(ports, moving_, weight * dt, result);
     tree.accelerate(v_, force_, a_);
     rate_ = v_;
     if (k > 0) {
@@ -149,7 +171,7 @@ VMS_PH_WIDE void ProjectedRK4::forced(const SolverState& x, const Ports& ports, 
       const Vector3d push = rotation * acting.linear;
       impulse += weight * dt * push;
       turn += weight * dt * (rotation * acting.angular + robot_.position(q_).cross(push));
-      if (i < 3) thrust += (dt * dt / 6.0) * push;
+      thrust += (part * dt * dt) * push;
     }
     for (Eigen::Index j = 0; j < nv; ++j) {
       mean_[j] += weight * rate_[j];
