@@ -65,6 +65,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.scheme = parameter("scheme", "");
     options.friction = parameter("joint_friction", "true") == "true";
     options.stops = parameter("joint_stops", "true") == "true";
+    has_stand_ = parameter("stand", "true") == "true";
     options.start = home();
     options.current = vector("current", "0 0 0");
     options.actuators = base_actuators(setup);
@@ -342,7 +343,9 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
     for (int i = 0; i < b; ++i) {
       wrench_base_[i] = wrench_[static_cast<std::size_t>(i)].take(period, command_timeout_);
     }
-    driven_ = base_mode_ == Mode::effort && wrench_base_.allFinite();
+    const bool commanded = base_mode_ == Mode::effort && wrench_base_.allFinite();
+    if (!commanded) wrench_base_.setZero();
+    driven_ = commanded || !has_stand_;
     for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !driven_;
     if (driven_) {
       effort_.head(b) = wrench_base_;

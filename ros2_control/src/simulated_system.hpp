@@ -32,7 +32,8 @@ namespace vms_ph_ros2_control {
 
 /// Integrates a robot with the efforts of its controllers held over every cycle.
 ///
-/// Joints that no controller commands are held by brakes, and a moving base as on a stand.
+/// Joints that no controller commands are held by brakes, and a moving base as on a stand; without
+/// one it floats.
 class SimulatedSystem final : public hardware_interface::SystemInterface {
  public:
   using CallbackReturn = hardware_interface::CallbackReturn;
@@ -99,7 +100,8 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::vector<State> base_states_, clock_, port_energies_, actuator_energies_, wrench_states_;
   std::vector<KeptCommand> wrench_;
   Mode base_mode_ = Mode::held;
-  bool driven_ = false;  ///< whether a controller commands the base
+  bool has_stand_ = true;  ///< which holds a base that no controller commands
+  bool driven_ = false;    ///< whether the base moves by its actuators, or freely
 
   Eigen::VectorXd effort_, wrench_base_, torque_;
   vms_ph::RobotState state_;

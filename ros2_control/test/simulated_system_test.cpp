@@ -13,6 +13,8 @@
 // limitations under the License.
 
 // SimulatedSystem through the resource manager.
+#include <pinocchio/algorithm/energy.hpp>
+
 #include "simulated_fixture.hpp"
 
 namespace {
@@ -149,6 +151,24 @@ TEST_F(SimulatedSystem, IsHeldWhereItIsWhenItsControllerLetsGo) {
   const double rested = state("shoulder/position");
   cycle(500);
   EXPECT_NEAR(state("shoulder/position"), rested, 1e-5);
+}
+
+TEST_F(SimulatedSystem, FloatsWithoutAStandWhereNobodyCommandsItsBase) {
+  begin("floating", "", "", "<param name='stand'>false</param><param name='gravity'>0 0 0</param>");
+  ASSERT_TRUE(claim(kEfforts));
+  const double books = supplied();
+  for (int i = 0; i < 500; ++i) {
+    command("shoulder/effort", 0.5);
+    command("elbow/effort", -0.2);
+    cycle(1);
+  }
+  // The arm turns the base, and nothing acts on both.
+  EXPECT_GT(std::abs(state("base/angular_velocity.y")), 0.1);
+  EXPECT_EQ(state("port_energy/wrench_base"), 0.0);
+  const auto now = motion();
+  pinocchio::Data data(model_->pinocchio());
+  const auto& kinetic = pinocchio::computeKineticEnergy(model_->pinocchio(), data, now.q, now.v);
+  EXPECT_NEAR(kinetic, supplied() - books, 1e-8);
 }
 
 TEST_F(SimulatedSystem, IsHeldWhenItsControllerNoLongerWrites) {
