@@ -30,6 +30,9 @@ constexpr double kMargin = 0.1;
 constexpr double kLongestPredicted = 0.2;
 constexpr int kMostSteps = 16;
 
+// A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
+constexpr double kNoPeak = 1e-15;
+
 // The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
 double highest(double gain, double start, double end) {
   const double square = 3.0 * gain - 2.0 * start - end, cube = start + end - 2.0 * gain;
@@ -38,7 +41,8 @@ double highest(double gain, double start, double end) {
     // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
     const double below = std::sqrt(root) - square;
     const double x = below > 0.0 ? start / below : -1.0;
-    if (0.0 < x && x < 1.0) return std::max(gain, x * (start + x * (square + x * cube)));
+    const double top = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
+    if (top > kNoPeak) return std::max(gain, top);
   }
   return gain;
 }
