@@ -70,7 +70,9 @@ SamplePrediction::SamplePrediction(const Model& model)
       v2_(unheld_),
       v3_(unheld_),
       v4_(unheld_),
-      way_(unheld_) {}
+      way_(unheld_) {
+  if (model.fluid() != nullptr) wet_.emplace(model);
+}
 
 void SamplePrediction::begin(Evaluation& d, const VectorV& unheld, double budget,
                              double dt) noexcept {
@@ -127,6 +129,16 @@ void SamplePrediction::move(const VectorV& way) noexcept {
 double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& force,
                               VectorV& result) noexcept {
   velocity_ = v;
+  if (wet_) {
+    wet_->set(q_, velocity_);
+    const VectorV& weight = wet_->g();
+    result = force - weight;
+    const double given = (result - unheld_).dot(v);
+    result.noalias() -= wet_->C() * v;
+    inertia_.compute(wet_->M());
+    inertia_.solve(result.data());
+    return given;
+  }
   at.place(q_.data());
   at.gravity(weight_.data());
   force_ = force - weight_;
@@ -137,6 +149,11 @@ double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& for
 }
 
 double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept {
+  if (wet_) {
+    velocity_ = v;
+    wet_->set(q_, velocity_);
+    return (force - unheld_ - wet_->g()).dot(v);
+  }
   return (force - unheld_).dot(v) - at_.lifting_power(q_.data(), v.data());
 }
 

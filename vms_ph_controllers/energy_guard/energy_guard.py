@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.evaluation import Evaluation
