@@ -226,12 +226,24 @@ class RobotSettings:
         Raises:
             VmsPhError: the actuators that are chosen cannot be loaded.
         """
+        known = self.known_actuators(description)
+        return None if known is None else known.allocation
+
+    def known_actuators(self, description: str = "") -> "Actuators | None":
+        """Return the actuators whose limits laws know, or None for an ideal base.
+
+        Args:
+            description: as for :meth:`chosen_actuators`.
+
+        Raises:
+            VmsPhError: the actuators that are chosen cannot be loaded.
+        """
         if self.actuators:
-            chosen = self.chosen_actuators(description)
-            return None if chosen is None else chosen.allocation
+            return self.chosen_actuators(description)
         if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
             return None
-        return robots.get(self.robot).allocation()
+        known = robots.get(self.robot)
+        return None if known.ideal else known.own_actuators()
 
     def water_current(self, model: "VMSModel") -> "WaterCurrent | None":
         """Return the current of the water around the robot, or None for water at rest.

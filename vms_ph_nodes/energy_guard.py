@@ -32,8 +32,9 @@ from vms_ph.srv import ChangeBudget
 
 from vms_ph_controllers import Status
 from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings, Guarded
-from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.robot.links import LinkTree
 
 from .messages.certificates import to_certificate
@@ -75,10 +76,11 @@ class EnergyGuardNode(Node):
 
     def __init__(self) -> None:
         super().__init__("energy_guard")
-        robot = RobotParameters(self)
+        robot = self._robot = RobotParameters(self)
         self._delay: int = declare(self, "delay")
         self._carries: bool = declare(self, "effort_carries_weight")
         self._actuated: bool = declare(self, "base_actuated")
+        self._failed: str = declare(self, "failed_actuators")
         self._command_timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._state_age: float = declare(self, "state_age")
@@ -107,11 +109,14 @@ class EnergyGuardNode(Node):
         self._model = model
         self._health.declare_robot(model)
         self._root = LinkTree(model.tree).root
+        allocation, weights = self._actuators()
         self._guard = EnergyGuard(
             model,
             delay=self._delay,
             effort_carries_weight=self._carries,
             base_actuated=self._actuated,
+            allocation=allocation,
+            weights=weights,
         )
         declare_gains(self, _Adjustable(self._guard))
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -127,6 +132,23 @@ class EnergyGuardNode(Node):
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change)
         self.create_timer(0.25 * self._state_timeout, self._on_silence, clock=self._steady)
+
+    def _actuators(self) -> tuple[Allocation | None, Array | None]:
+        """Return the limits of the base's actuators, and which components are given up first.
+
+        Raises:
+            VmsPhError: an actuator that has failed does not exist.
+        """
+        failed = self._failed.replace(",", " ").split()
+        actuators = self._robot.known_actuators() if self._actuated else None
+        if actuators is None:
+            if failed:
+                raise ModelError(
+                    f"failed_actuators: the base has no actuators that are known; set actuators; "
+                    f"given: {self._failed!r}"
+                )
+            return None, None
+        return actuators.allocation_without(failed), actuators.weights
 
     def _on_torque(self, message: JointState) -> None:
         try:

@@ -40,12 +40,16 @@ void set(EnergyGuard& guard, const py::dict& given) {
 
 std::unique_ptr<EnergyGuard> make_energy_guard(const vms_ph::Model& model, const py::dict& settings,
                                                int delay, bool effort_carries_weight,
-                                               bool base_actuated, double period) {
+                                               bool base_actuated, double period,
+                                               const std::optional<vms_ph::Allocation>& allocation,
+                                               const std::optional<Vector>& weights) {
   vms_ph::EnergyGuardOptions options;
   options.delay = delay;
   options.effort_carries_weight = effort_carries_weight;
   options.base_actuated = base_actuated;
   options.period = period;
+  options.allocation = allocation;
+  if (weights) options.weights = *weights;
   auto guard = std::make_unique<EnergyGuard>(model, EnergyGuardSettings(), options);
   set(*guard, settings);
   return guard;
@@ -85,7 +89,8 @@ void bind_energy_guard(py::module_& module) {
       .def(py::init(&make_energy_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("settings") = py::dict(), py::arg("delay") = 0,
            py::arg("effort_carries_weight") = true, py::arg("base_actuated") = true,
-           py::arg("period") = 1e-3)
+           py::arg("period") = 1e-3, py::arg("allocation") = py::none(),
+           py::arg("weights") = py::none())
       .def("set", &set, py::arg("settings"))
       .def(
           "engage",

@@ -24,6 +24,9 @@
 namespace vms_ph {
 namespace {
 
+// Rounding of inputs, relative to the largest: that of an inverse of the map.
+constexpr double kRounding = 1e-9;
+
 const char* name_of(Base base) {
   if (base == Base::fixed) return "fixed";
   return base == Base::planar ? "planar" : "floating";
@@ -44,7 +47,19 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
                      " components; the " + name_of(model.base()) + " base of '" + model.name() +
                      "' has " + std::to_string(model.b()));
   }
-  inverse_ = pseudo_inverse(matrix);
+  // An input without room between its limits, such as a failed one, takes no part.
+  Eigen::MatrixXd free = matrix;
+  held_ = Eigen::VectorXd::Zero(matrix.cols());
+  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+    if (allocation_->lower()[i] < allocation_->upper()[i]) continue;
+    held_[i] = allocation_->lower()[i];
+    free.col(i).setZero();
+  }
+  inverse_ = pseudo_inverse(free);
+  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+    if (!(allocation_->lower()[i] < allocation_->upper()[i])) inverse_.row(i).setZero();
+  }
+  offset_ = matrix.lazyProduct(held_);
   reach_ = matrix.lazyProduct(inverse_);
   thrusts_ = least_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
 }
@@ -57,17 +72,21 @@ const VectorB& BaseActuation::apply(const ConstVector& wanted,
     wrench_ = wanted;
     return wrench_;
   }
-  thrusts_.noalias() = inverse_ * wanted;
-  least_.noalias() = inverse_ * resting;
+  missing_ = resting - offset_;
+  least_ = held_;
+  least_.noalias() += inverse_ * missing_;
+  wrench_ = wanted - offset_;
+  thrusts_ = held_;
+  thrusts_.noalias() += inverse_ * wrench_;
   step_ = thrusts_ - least_;
-  missing_.noalias() = reach_ * wanted;
-  missing_ -= wanted;
-  if ((least_.array() < allocation_->lower().array()).any() ||
-      (least_.array() > allocation_->upper().array()).any()) {
+  missing_.noalias() = reach_ * wrench_;
+  missing_ -= wrench_;
+  if (is_outside()) {
     thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
     reason_.set("the base cannot hold the robot against gravity");
   } else if (const double share = share_within_limits(); share < 1.0) {
     thrusts_ = least_ + share * step_;
+    thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
     reason_.set("base wrench at its limit: %.0f%% of the desired wrench beyond gravity",
                 100.0 * share);
   } else if (missing_.cwiseAbs().maxCoeff() > 1e-9) {
@@ -75,6 +94,16 @@ const VectorB& BaseActuation::apply(const ConstVector& wanted,
   }
   wrench_.noalias() = allocation_->matrix() * thrusts_;
   return wrench_;
+}
+
+/// Whether the least thrusts exceed the limits; at one they do not by rounding.
+bool BaseActuation::is_outside() const noexcept {
+  const double near = kRounding * least_.cwiseAbs().maxCoeff();
+  for (Eigen::Index i = 0; i < least_.size(); ++i) {
+    if (least_[i] < allocation_->lower()[i] - near) return true;
+    if (least_[i] > allocation_->upper()[i] + near) return true;
+  }
+  return false;
 }
 
 /// The share, at most 1, of the step from the least thrusts that stays within the limits.
@@ -85,7 +114,7 @@ double BaseActuation::share_within_limits() const noexcept {
     if (size <= 1e-12) continue;
     const double room =
         step_[i] > 0.0 ? allocation_->upper()[i] - least_[i] : least_[i] - allocation_->lower()[i];
-    share = std::min(share, room / size);
+    share = std::min(share, std::max(0.0, room) / size);
   }
   return share;
 }

@@ -26,24 +26,45 @@ namespace {
 // Share of the largest eigenvalue that is added to all, so that the solution is unique.
 constexpr double kUnique = 1e-9;
 
+// Searches that begin at the solution of the one before and add to the distance from it instead, so
+// that what is added has no effect in the end.
+constexpr int kCorrections = 3;
+
 // A gradient of this size, relative to the largest, releases no bound.
 constexpr double kRounding = 1e-10;
 
 }  // namespace
 
-BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A)
-    : At_(A.transpose()), H_(At_.lazyProduct(A)) {
-  H_.diagonal().array() += kUnique * std::max(H_.trace(), 1e-300);
+BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A) { replace(A); }
+
+void BoundedLeastSquares::replace(const Eigen::MatrixXd& A) noexcept {
+  At_ = A.transpose();
+  H_.noalias() = At_.lazyProduct(A);
+  added_ = kUnique * std::max(H_.trace(), 1e-300);
+  H_.diagonal().array() += added_;
 }
 
 void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
                                 const Eigen::VectorXd& upper, Eigen::VectorXd& x) noexcept {
   const Eigen::Index m = H_.rows();
-  g_.noalias() = At_.lazyProduct(b);
+  goal_.noalias() = At_.lazyProduct(b);
+  g_ = goal_;
   for (Eigen::Index i = 0; i < m; ++i) {
     x[i] = std::min(std::max(0.0, lower[i]), upper[i]);
     at_[i] = x[i] == upper[i] ? 1 : x[i] == lower[i] ? -1 : 0;
   }
+  search(lower, upper, x);
+  for (int k = 0; k < kCorrections; ++k) {
+    g_ = goal_ + added_ * x;
+    search(lower, upper, x);
+  }
+  x = x.cwiseMax(lower).cwiseMin(upper);
+}
+
+/// Move x to the least of x.H x / 2 - g.x within the bounds.
+void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+                                 Eigen::VectorXd& x) noexcept {
+  const Eigen::Index m = H_.rows();
   const double scale = std::max({g_.cwiseAbs().maxCoeff(), H_.cwiseAbs().maxCoeff(), 1e-300});
   for (Eigen::Index k = 0; k < 10 * m; ++k) {
     if (advance(lower, upper, x)) continue;
@@ -58,7 +79,6 @@ void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
     if (!(most > kRounding * scale)) break;
     at_[worst] = 0;
   }
-  x = x.cwiseMax(lower).cwiseMin(upper);
 }
 
 /// Step to the minimum over the free entries, or to the first bound on the way; whether one was

@@ -72,6 +72,9 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
     free.col(i).setZero();
   }
   inverse_ = pseudo_inverse(free);
+  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+    if (!(allocation_.lower()[i] < allocation_.upper()[i])) inverse_.row(i).setZero();
+  }
 }
 
 const VectorB& PrioritisedActuation::apply(const ConstVector& wanted, const ConstVector&) noexcept {

@@ -30,6 +30,9 @@ constexpr double kMargin = 0.1;
 constexpr double kLongestPredicted = 0.2;
 constexpr int kMostSteps = 16;
 
+// A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
+constexpr double kNoPeak = 1e-15;
+
 // The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
 double highest(double gain, double start, double end) {
   const double square = 3.0 * gain - 2.0 * start - end, cube = start + end - 2.0 * gain;
@@ -38,7 +41,8 @@ double highest(double gain, double start, double end) {
     // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
     const double below = std::sqrt(root) - square;
     const double x = below > 0.0 ? start / below : -1.0;
-    if (0.0 < x && x < 1.0) return std::max(gain, x * (start + x * (square + x * cube)));
+    const double top = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
+    if (top > kNoPeak) return std::max(gain, top);
   }
   return gain;
 }
@@ -66,7 +70,9 @@ SamplePrediction::SamplePrediction(const Model& model)
       v2_(unheld_),
       v3_(unheld_),
       v4_(unheld_),
-      way_(unheld_) {}
+      way_(unheld_) {
+  if (model.fluid() != nullptr) wet_.emplace(model);
+}
 
 void SamplePrediction::begin(Evaluation& d, const VectorV& unheld, double budget,
                              double dt) noexcept {
@@ -123,6 +129,16 @@ void SamplePrediction::move(const VectorV& way) noexcept {
 double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& force,
                               VectorV& result) noexcept {
   velocity_ = v;
+  if (wet_) {
+    wet_->set(q_, velocity_);
+    const VectorV& weight = wet_->g();
+    result = force - weight;
+    const double given = (result - unheld_).dot(v);
+    result.noalias() -= wet_->C() * v;
+    inertia_.compute(wet_->M());
+    inertia_.solve(result.data());
+    return given;
+  }
   at.place(q_.data());
   at.gravity(weight_.data());
   force_ = force - weight_;
@@ -133,6 +149,11 @@ double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& for
 }
 
 double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept {
+  if (wet_) {
+    velocity_ = v;
+    wet_->set(q_, velocity_);
+    return (force - unheld_ - wet_->g()).dot(v);
+  }
   return (force - unheld_).dot(v) - at_.lifting_power(q_.data(), v.data());
 }
 

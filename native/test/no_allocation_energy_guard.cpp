@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "allocations.hpp"
@@ -98,6 +99,65 @@ void passes_bit_for_bit(int delay) {
               times[times.size() * 99 / 100]);
 }
 
+/// Tilted rotors on a circle; of seven, one is stuck.
+Allocation rotors(int count) {
+  std::vector<Rotor> all;
+  for (int i = 0; i < count; ++i) {
+    const double angle = 6.283185307179586 * i / count, tilt = i % 2 == 0 ? 0.4 : -0.4;
+    const Eigen::Vector3d out(std::cos(angle), std::sin(angle), 0.0);
+    const Eigen::Vector3d along(-std::sin(angle), std::cos(angle), 0.0);
+    Rotor rotor;
+    rotor.position = 0.4 * out;
+    rotor.axis = std::sin(tilt) * along + std::cos(tilt) * Eigen::Vector3d::UnitZ();
+    rotor.drag_ratio = tilt > 0.0 ? 0.016 : -0.016;
+    rotor.lower = 0.1;
+    rotor.upper = i == 1 && count == 7 ? 0.1 : 40.0;  // one that is stuck
+    all.push_back(rotor);
+  }
+  return Allocation(all);
+}
+
+/// Wrenches within and far beyond the limits, with a full and an empty tank, take no memory; what
+/// is sent can be made by the rotors. Prints the time of an update.
+void knows_its_actuators(int count, int delay) {
+  const Model model = Model::from_urdf(kArm, Base::floating);
+  EnergyGuardOptions options;
+  options.delay = delay;
+  options.allocation = rotors(count);
+  BaseWrench limits(model, options.allocation, true, {});
+  EnergyGuard guard(model, EnergyGuardSettings(), options);
+  Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
+  Eigen::VectorXd effort = v, unknown;
+  CHECK(guard.engage(q, v, unknown));
+  std::vector<double> times(10000);
+  int changed = 0;
+  const long before = allocations();
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    for (Eigen::Index i = 0; i < v.size(); ++i) {
+      v[i] = 0.1 * std::cos(0.01 * static_cast<double>(k) + static_cast<double>(i));
+      effort[i] =
+          (k % 3 == 0 ? 500.0 : 5.0) * std::sin(static_cast<double>(k * 7) + 3.0 * double(i));
+    }
+    effort[2] += 60.0;
+    if (k % 1000 < 500) guard.drain(10.0);
+    if (k % 1000 == 500) guard.refill(5.0);
+    const auto begin = std::chrono::steady_clock::now();
+    const Guarded& sent = guard.update(q, v, effort, 1e-3);
+    times[k] =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+    VectorB wrench = sent.effort.head(6);
+    const double size = 1.0 + wrench.cwiseAbs().maxCoeff();
+    limits.deliver(wrench);
+    CHECK((wrench - sent.effort.head(6)).cwiseAbs().maxCoeff() <= 1e-8 * size);
+    if (std::strstr(sent.reason, "base wrench at the limits")) ++changed;
+  }
+  CHECK(allocations() == before);
+  CHECK(changed > 1000);
+  std::sort(times.begin(), times.end());
+  std::printf("%d rotors, delay %d: median %.2f us, 99th percentile %.2f us\n", count, delay,
+              times[times.size() / 2], times[times.size() * 99 / 100]);
+}
+
 }  // namespace
 
 int main() {
@@ -106,4 +166,7 @@ int main() {
   survives_everything(Base::floating, 1, true);
   survives_everything(Base::planar, 2, true);
   for (int delay = 0; delay <= kMostDelay; ++delay) passes_bit_for_bit(delay);
+  for (int count : {4, 6, 7, 12}) {
+    for (int delay : {0, 1, kMostDelay}) knows_its_actuators(count, delay);
+  }
 }

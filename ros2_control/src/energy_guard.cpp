@@ -92,6 +92,14 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     options.period = 1.0 / get_update_rate();
     guard_.reset();  // before the model that it refers to
     try {
+      if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
+        options.allocation = without_failed(*actuators, placed.failed_actuators);
+        options.weights = actuators->weights;
+      } else if (!placed.failed_actuators.empty()) {
+        throw vms_ph::ModelError(
+            "failed_actuators are those of a base; the robot description has none "
+            "(<vms_ph_actuators>), or base_actuated is false");
+      }
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
       guard_ =
           std::make_unique<vms_ph::EnergyGuard>(*model_, vms_ph::EnergyGuardSettings(), options);

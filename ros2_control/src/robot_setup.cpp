@@ -14,6 +14,8 @@
 
 #include "robot_setup.hpp"
 
+#include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "interface_names.hpp"
@@ -49,6 +51,27 @@ std::optional<BaseActuators> base_actuators(const RobotSetup& setup) {
 std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup) {
   const auto found = base_actuators(setup);
   return found ? std::optional<vms_ph::Allocation>(found->allocation) : std::nullopt;
+}
+
+vms_ph::Allocation without_failed(const BaseActuators& actuators, const std::string& failed) {
+  std::string text = failed, name;
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream words(text);
+  Eigen::VectorXd lower = actuators.allocation.lower(), upper = actuators.allocation.upper();
+  while (words >> name) {
+    bool found = false;
+    for (std::size_t i = 0; i < actuators.names.size(); ++i) {
+      if (actuators.names[i] != name) continue;
+      lower[static_cast<Eigen::Index>(i)] = upper[static_cast<Eigen::Index>(i)] = 0.0;
+      found = true;
+    }
+    if (!found) {
+      std::string all;
+      for (const auto& each : actuators.names) all += (all.empty() ? "" : ", ") + each;
+      throw ModelError("no actuator of the base has the name '" + name + "'; there are " + all);
+    }
+  }
+  return vms_ph::Allocation(actuators.allocation.matrix(), lower, upper);
 }
 
 std::string root_link(const Model& model) {

@@ -54,6 +54,12 @@ std::optional<BaseActuators> base_actuators(const RobotSetup& setup);
 /// @throws vms_ph::ModelError  they are not valid.
 std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 
+/// The same, where inputs named in a text, with spaces or commas between, have failed: their limits
+/// are zero.
+///
+/// @throws vms_ph::ModelError  a name that no input has.
+vms_ph::Allocation without_failed(const BaseActuators& actuators, const std::string& failed);
+
 /// Name of the root link, the frame of the base.
 std::string root_link(const vms_ph::Model& model);
 

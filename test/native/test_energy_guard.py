@@ -24,6 +24,7 @@ from controllers.support.guard_runs import adversary, run, scene
 
 from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_io import read_urdf, robots
 
 from .arms import arm, home
@@ -104,6 +105,79 @@ def test_both_languages_send_the_same(native: ModuleType, case: int) -> None:
     one, two = ours.certificate(), theirs.certificate()
     for each, value in two.items():
         assert value == pytest.approx(getattr(one, each), abs=PARITY * size), each
+
+
+# Relative to the size of an effort.
+PARITY_OF_ACTUATORS = 1e-10
+
+VEHICLES = ("hextilt", "bluerov2_alpha5", "omnidirectional_panda", "borinot", "satellite_panda")
+
+
+def _actuators(name: str, rng: np.random.Generator) -> tuple[Allocation, np.ndarray | None]:
+    """Return the actuators of a robot, of which one may have failed, and their weights."""
+    if name == "satellite_panda":  # it has none of its own: nine thrusters in random directions
+        found, weights = (rng.standard_normal((6, 9)), -rng.uniform(0.2, 2, 9)), None
+        allocation = Allocation.of_matrix(*found, rng.uniform(0.2, 2, 9))
+    else:
+        actuators = robots.get(name).own_actuators()
+        allocation, weights = actuators.allocation, actuators.weights
+    lower, upper = allocation.lower.copy(), allocation.upper.copy()
+    if rng.random() < 0.5:
+        failed = rng.integers(len(lower))
+        lower[failed] = upper[failed] = 0.0
+    return Allocation.of_matrix(allocation.matrix, lower, upper), weights
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize("seed", range(8))
+def test_both_languages_send_the_same_to_limited_and_failed_actuators(
+    native: ModuleType, name: str, seed: int
+) -> None:
+    rng, known = np.random.default_rng(seed), robots.get(name)
+    model = known.load()
+    allocation, weights = _actuators(name, rng)
+    dt = float(rng.choice([1e-3, 5e-3]))
+    options: Any = {"delay": seed % 4, "period": dt, "weights": weights}
+    settings = {"tank_capacity": 3.0, "tank_initial": float(rng.choice([0.0, 0.05, 2.0]))}
+    ours = EnergyGuard(model, EnergyGuardSettings(**settings), allocation=allocation, **options)
+    limits = (allocation.matrix, allocation.lower, allocation.upper)
+    options["allocation"] = native.Allocation.of_matrix(*limits)
+    theirs = native.EnergyGuard(native_model(native, model), settings, **options)
+    q, v = model.configuration(known.home), 0.3 * rng.uniform(-1, 1, model.nv)
+    q = model.integrate(q, 0.3 * rng.uniform(-1, 1, model.nv))
+    acting = 1e3 * rng.standard_normal(model.nv) if seed % 2 else None
+    ours.engage(q, v, acting)
+    assert theirs.engage(q, v, acting)
+    said, size = set(), 1.0
+    for k in range(40):
+        wanted = model.evaluate(q, v).g
+        wanted = wanted + 10.0 ** rng.uniform(-1, 4) * rng.standard_normal(model.nv)
+        seen = q if k % 20 != 17 else np.full(model.nq, np.nan)
+        if k % 20 == 5:
+            wanted[0] = np.nan
+        one, two = ours.update(seen, v, wanted, dt), theirs.update(seen, v, wanted, dt)
+        size = max(1.0, float(np.abs(one.effort).max()))
+        np.testing.assert_allclose(two.effort, one.effort, rtol=0, atol=PARITY_OF_ACTUATORS * size)
+        assert (two.status, two.reason) == (int(one.status), one.reason), (k, one, two.reason)
+        assert two.level == pytest.approx(one.level, abs=PARITY_OF_ACTUATORS * size)
+        said |= {part.split(" ")[0] for part in one.reason.split("; ")}
+        d = model.evaluate(q, v)
+        v = np.clip(v + dt * np.linalg.solve(d.M, one.effort - d.C @ v - d.g), -1.0, 1.0)
+        q = model.integrate(q, dt * v)
+    assert {"base", "reflex:"} <= said, said
+
+
+def test_actuators_of_another_base_are_refused(native: ModuleType) -> None:
+    hextilt = native_model(native, robots.load("hextilt"))
+    planar = native.Allocation.of_matrix(np.ones((3, 4)), -np.ones(4), np.ones(4))
+    rotors = robots.get("hextilt").own_actuators().allocation
+    own = native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper)
+    with pytest.raises(ValueError, match="wrenches of 3 components"):
+        native.EnergyGuard(hextilt, allocation=planar)
+    with pytest.raises(ValueError, match="above zero"):
+        native.EnergyGuard(hextilt, allocation=own, weights=-np.ones(6))
+    with pytest.raises(ValueError, match="have other limits left"):
+        native.EnergyGuard(hextilt, allocation=own, effort_carries_weight=False)
 
 
 def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> None:

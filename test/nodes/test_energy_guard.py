@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import rclpy
+from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -31,7 +32,7 @@ from vms_ph.srv import ChangeBudget
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 from vms_ph_nodes.energy_guard import EnergyGuardNode
-from vms_ph_nodes.messages.conversions import to_stamp
+from vms_ph_nodes.messages.conversions import from_wrench_base, to_stamp
 
 pytestmark = pytest.mark.wire
 
@@ -130,3 +131,48 @@ def test_a_drained_tank_and_a_silent_controller_are_told(between: Between) -> No
     assert between.certificates[-1].status == EnergyCertificate.HOLDING
     between.spin(0.5)  # no states either
     assert "no usable state" in between.certificates[-1].reason
+
+
+def test_a_guarded_base_is_sent_no_wrench_that_its_working_rotors_cannot_give() -> None:
+    arguments = ["robot:=hextilt", "failed_actuators:=rotor_2", "delay:=0", "engagement_time:=0.0"]
+    given = [word for each in arguments for word in ("-p", each)]
+    rclpy.init(args=["--ros-args", *given], domain_id=80)
+    guard, other = EnergyGuardNode(), Node("other")
+    executor = SingleThreadedExecutor()
+    for node in (guard, other):
+        executor.add_node(node)
+    try:
+        known = robots.get("hextilt")
+        model, b = known.load(), 6
+        working = known.own_actuators().allocation_without(["rotor_2"])
+        q, v = model.configuration(known.home), np.zeros(model.nv)
+        torque = JointState(name=list(model.joint_names))
+        torque.effort = model.evaluate(q, v).g[b:].tolist()
+        wrench = WrenchStamped()
+        wrench.wrench.force.z = 500.0
+        sent: list[WrenchStamped] = []
+        other.create_subscription(WrenchStamped, "wrench_base", sent.append, 10)
+        wanted = other.create_publisher(WrenchStamped, "wanted/wrench_base", 10)
+        efforts = other.create_publisher(JointState, "wanted/torque", 10)
+        end = time.monotonic() + 20.0
+        largest = 0.0
+        while largest < 20.0 and time.monotonic() < end:
+            wanted.publish(wrench)
+            efforts.publish(torque)
+            for _ in range(5):
+                executor.spin_once(0.02)
+            guard._on_state(to_stamp(time.time_ns()), q, v)
+            executor.spin_once(0.02)
+            for each in sent:
+                effort = from_wrench_base(model, each.wrench)
+                assert np.abs(working.within(effort).missing).max() < 1e-6
+                largest = max(largest, float(effort[2]))
+        # It lifts as well as it can with five rotors.
+        assert largest > 20.0
+        assert guard._guard is not None
+        assert guard._guard.level >= 0.0
+    finally:
+        executor.shutdown()
+        guard.destroy_node()
+        other.destroy_node()
+        rclpy.shutdown()

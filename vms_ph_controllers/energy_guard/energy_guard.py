@@ -18,14 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.effects.allocation import Allocation
 from vms_ph_dynamics.evaluation import Evaluation
 
 from ..interface import Status
 from ..safety.limits import TorqueLimits
 from ..safety.plausibility import LONGEST_STEP, PlausibilityBounds, StatePlausibility
 from ..safety.safe_output import SafeOutput
+from .base_wrench import BaseWrench
 from .certificate import Certificate, Counts
 from .debt_ceiling import DebtCeiling
 from .efforts_under_way import EffortsUnderWay
@@ -36,6 +38,8 @@ from .tank_ledger import TankLedger
 
 # Time step of the safe output where the measured one cannot be one, s.
 _STEP = 1e-3
+
+_BEYOND = "base wrench at the limits of its actuators"
 
 # Largest delay from measurement to effort, samples.
 MOST_DELAY = 3
@@ -64,10 +68,11 @@ class EnergyGuard:
     """Bounds the energy that any controller gives to a robot through its ports.
 
     Efforts pass unchanged while the tank covers the energy that they are predicted to give;
-    otherwise they are scaled, or the robot is braked. The energy that was given is counted exactly
-    from the positions, once they are measured. With a delay of d samples it is known d + 1 samples
-    after the decision; the energy given exceeds the budget at most by the work of efforts over
-    these samples, which is repaid first.
+    otherwise they are scaled, or the robot is braked. A wrench of the base that its actuators do
+    not give is replaced by the nearest that they do, so that efforts act as they are sent. The
+    energy that was given is counted exactly from the positions, once they are measured. With a
+    delay of d samples it is known d + 1 samples after the decision; the energy given exceeds the
+    budget at most by the work of efforts over these samples, which is repaid first.
 
     Attributes:
         settings: tank and limits; replace the whole record to change them.
@@ -84,6 +89,8 @@ class EnergyGuard:
         base_actuated: bool = True,
         bounds: PlausibilityBounds | None = None,
         period: float = 1e-3,
+        allocation: Allocation | None = None,
+        weights: Array | None = None,
     ) -> None:
         """Guard a robot.
 
@@ -97,16 +104,28 @@ class EnergyGuard:
             base_actuated: whether a moving base has actuators.
             bounds: of plausible states; the defaults when None.
             period: nominal duration of a sample, s; shorter ones are predicted with it.
+            allocation: the actuators of a moving base, whose limits no wrench that is sent exceeds;
+                None for a base that can apply any wrench. One that has failed has limits of zero.
+            weights: (b,) of the components of a wrench beyond these limits, of which those of small
+                weight are given up first, as :meth:`.Allocation.within` does; as there when None.
 
         Raises:
             OptionError: the delay is not a number of samples from 0 to 3, or the period is not
                 between 0 and 1 s.
-            ModelError: the robot is in a fluid, and its hardware carries the weight.
+            ModelError: the robot is in a fluid, and its hardware carries the weight; the allocation
+                or the weights are for another kind of base; or its hardware carries the weight
+                with the actuators of a base, so that it is unknown what is left of their limits.
         """
         if delay not in range(MOST_DELAY + 1):
             raise OptionError(f"the delay must be 0, 1, 2 or 3 samples; given: {delay!r}")
         if not 0.0 < period <= LONGEST_STEP:
             raise OptionError(f"the period must be above 0 s and at most 1 s; given: {period!r}")
+        has_weight = model.b == 6 and bool(np.any(model.gravity))
+        if allocation is not None and has_weight and not effort_carries_weight:
+            raise ModelError(
+                "the actuators of a floating base that compensate its weight have other limits "
+                "left; let the efforts carry the weight, or give no allocation"
+            )
         self.settings = EnergyGuardSettings() if settings is None else settings
         self.delay, self.carries_weight = int(delay), effort_carries_weight
         # Efforts that do not carry the weight act as if there was none.
@@ -114,8 +133,10 @@ class EnergyGuard:
         self._weighed, self._period, self._b = model, period, model.b
         self._states = StatePlausibility(model, bounds)
         self._limits, self._motion = TorqueLimits(model), MotionLimits(model)
-        self._budget = SampleBudget(self._model, base_actuated)
-        self._safe = SafeOutput(self._model, None, base_actuated)
+        self._budget = SampleBudget(
+            self._model, BaseWrench(model, allocation, base_actuated, weights)
+        )
+        self._safe = SafeOutput(self._model, allocation, base_actuated)
         self._under_way = EffortsUnderWay(self._model, self.delay)
         self._still = np.zeros(model.nv)
         self._nowhere = np.full(model.nq, np.nan)
@@ -146,7 +167,9 @@ class EnergyGuard:
         self._restart()
         here = Evaluation(self._model, d.q, d.v)
         known = acting is not None and self._is_effort(acting)
-        held = np.array(acting, float) if known else self._budget.resting(here)
+        held = self._budget.resting(here)
+        if known:
+            held = self._budget.delivered(np.array(acting, float))
         resting = self._budget.resting(here)
         self._under_way.forget(held - self._budget.unheld(here), held - resting)
         self._acting = held if known else None
@@ -170,14 +193,16 @@ class EnergyGuard:
         counts.time += dt
         step = max(dt, self._period)
         resting = self._budget.resting(d)
-        reason, is_fading = "", False
+        reason, is_fading, beyond = "", False, False
         if not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"
             wanted = self._safe_effort(seen.q, seen.v, step)
         else:
             given = np.asarray(effort, float)
-            wanted = self._bumpless(given, dt)
-            is_fading = wanted is not given
+            sent = self._bumpless(given, dt)
+            is_fading = sent is not given
+            wanted = self._budget.delivered(sent)
+            beyond = wanted is not sent
         is_reflex = bool(reason)
         force, why = self._limited(d, wanted, resting, step, dt)
         granted = self._budget.grant(
@@ -186,6 +211,8 @@ class EnergyGuard:
         if granted.reason:
             force = granted.force
             self._limits.replace(force[self._b :])
+        if beyond:
+            why = f"{_BEYOND}; {why}" if why else _BEYOND
         if is_fading:
             why = f"{why}; fading in" if why else "fading in"
         reason = "; ".join(filter(None, (reason, why, granted.reason)))

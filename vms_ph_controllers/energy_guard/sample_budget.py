@@ -23,10 +23,10 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
-from ..safety.base_actuation import BaseActuation
 from ..safety.limits import TorqueLimits
 from ..safety.sample_grant import SampleGrant, strongest_brake
 from ..safety.sample_prediction import Prediction, SamplePrediction
+from .base_wrench import BaseWrench
 from .debt_ceiling import ROUNDING, DebtCeiling
 from .efforts_under_way import EffortsUnderWay
 
@@ -70,26 +70,39 @@ class SampleBudget:
     measured; while the tank has a debt it counts, so that the debt is not repaid twice.
     """
 
-    def __init__(self, model: VMSModel, base_actuated: bool) -> None:
-        self._model, self._b = model, model.b
-        self._actuation = BaseActuation(model, None, base_actuated)
+    def __init__(self, model: VMSModel, wrench: BaseWrench) -> None:
+        self._model, self._b, self._wrench = model, model.b, wrench
         self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
         self._limits = TorqueLimits(model)
 
+    def delivered(self, effort: Array) -> Array:
+        """Return the effort (nv,) that acts for one that is sent; that itself if the base gives it.
+
+        Torques of joints are those sent.
+        """
+        wanted = effort[: self._b]
+        wrench = self._wrench.delivered(wanted)
+        return effort if wrench is wanted else np.concatenate([wrench, effort[self._b :]])
+
     def resting(self, d: Evaluation) -> Array:
         """Return the effort (nv,) that compensates gravity as far as the actuators can."""
-        return self._applied(d, d.g) if self._is_unactuated else d.g
+        if self._wrench.is_ideal:
+            return d.g
+        weight = d.g[: self._b]
+        return self._applied(d, d.g, self._wrench.delivered(weight))
 
     def unheld(self, d: Evaluation) -> Array:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
-        return self.resting(d) - d.g if self._is_unactuated else np.zeros(self._model.nv)
+        return np.zeros(self._model.nv) if self._wrench.is_ideal else self.resting(d) - d.g
 
     def strongest_brake(self, d: Evaluation, dt: float) -> Array:
-        """Return the strongest brake (nv,) within the limits of the joints."""
+        """Return the strongest brake (nv,) within the limits of the actuators."""
         resting, b = self.resting(d), self._b
         brake = strongest_brake(d, dt)
-        if self._is_unactuated:
-            brake = self._applied(d, brake)
+        if not self._wrench.is_ideal:
+            # Measured from what is held of the weight.
+            brake = brake + resting - d.g
+            brake = self._applied(d, brake, self._wrench.braking(brake[:b], d.M_b))
         share = self._limits.share_within(resting[b:], brake[b:])
         return resting + share * (brake - resting)
 
@@ -200,14 +213,10 @@ class SampleBudget:
         energy = push * (float(np.sqrt(2.0 * d.kinetic_energy)) + 0.5 * push)
         return bool(_CLEAR * energy <= level)
 
-    @property
-    def _is_unactuated(self) -> bool:
-        return self._b > 0 and not self._actuation.actuated
-
-    def _applied(self, d: Evaluation, wanted: Array) -> Array:
-        """Return the effort (nv,) that keeps the force on the shape where the base has none."""
+    def _applied(self, d: Evaluation, wanted: Array, wrench: Array) -> Array:
+        """Return the effort (nv,) with another wrench and the same force on the shape [A (73)]."""
         b = self._b
-        return np.concatenate([np.zeros(b), wanted[b:] - d.A.T @ wanted[:b]])
+        return np.concatenate([wrench, wanted[b:] + d.A.T @ (wrench - wanted[:b])])
 
 
 def _neutral(resting: Prediction, force: Prediction) -> float:

@@ -22,6 +22,9 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.effects.allocation import Allocation
 
+# Rounding of inputs, relative to the largest: that of an inverse of the map.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Achieved:
@@ -63,7 +66,11 @@ class BaseActuation:
         self.actuated = actuated and model.b > 0
         self._b, self._allocation = model.b, allocation
         if allocation is not None:
-            self._inverse = np.linalg.pinv(allocation.matrix)
+            # An input without room between its limits, such as a failed one, takes no part.
+            free = allocation.lower < allocation.upper
+            self._inverse = free[:, None] * np.linalg.pinv(allocation.matrix * free)
+            self._held = np.where(free, 0.0, allocation.lower)
+            self._offset = allocation.matrix @ self._held
             self._reach = allocation.matrix @ self._inverse
 
     def apply(self, wanted: Array, resting: Array) -> Achieved:
@@ -78,7 +85,8 @@ class BaseActuation:
         allocation = self._allocation
         if allocation is None:
             return Achieved(wanted, "")
-        thrusts, least = self._inverse @ wanted, self._inverse @ resting
+        thrusts = self._held + self._inverse @ (wanted - self._offset)
+        least = self._held + self._inverse @ (resting - self._offset)
         share = _share_within(least, thrusts - least, allocation.lower, allocation.upper)
         reason = ""
         if share is None:
@@ -86,8 +94,10 @@ class BaseActuation:
             reason = "the base cannot hold the robot against gravity"
         elif share < 1.0:
             thrusts = least + share * (thrusts - least)
+            thrusts = np.clip(thrusts, allocation.lower, allocation.upper)
             reason = f"base wrench at its limit: {share:.0%} of the desired wrench beyond gravity"
         wrench = allocation.matrix @ thrusts
+        wanted = wanted - self._offset
         if not reason and np.abs(self._reach @ wanted - wanted).max() > 1e-9:
             reason = "the base has no actuator for a part of the wrench"
         return Achieved(wrench, reason)
@@ -95,9 +105,11 @@ class BaseActuation:
 
 def _share_within(start: Array, step: Array, lower: Array, upper: Array) -> float | None:
     """Return the share of a step within the bounds, at most 1; None if the start is outside."""
-    if (start < lower).any() or (start > upper).any():
+    # A start at a bound is not outside by rounding.
+    near = _ROUNDING * np.abs(start).max(initial=0.0)
+    if (start < lower - near).any() or (start > upper + near).any():
         return None
-    room = np.where(step > 0.0, upper - start, start - lower)
+    room = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
     size = np.abs(step)
     moving = size > 1e-12
     return float(min(1.0, (room[moving] / size[moving]).min(initial=1.0)))

@@ -32,6 +32,9 @@ _MARGIN = 0.1
 _LONGEST_STEP = 0.2
 _MOST_STEPS = 16
 
+# A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
+_ROUNDING = 1e-15
+
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
@@ -139,6 +142,7 @@ def _highest(gain: float, start: float, end: float) -> float:
         # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
         below = float(np.sqrt(root)) - square
         x = start / below if below > 0.0 else -1.0
-        if 0.0 < x < 1.0:
-            return max(gain, x * (start + x * (square + x * cube)))
+        top = x * (start + x * (square + x * cube)) if 0.0 < x < 1.0 else 0.0
+        if top > _ROUNDING:
+            return max(gain, top)
     return gain

@@ -149,6 +149,21 @@ class Actuators:
         matrix = self.matrix(np.zeros(len(self.names)), self.start_angles)
         return Allocation.of_matrix(matrix, self.lower, self.upper)
 
+    def allocation_without(self, failed: Sequence[str]) -> Allocation:
+        """Return the allocation in which some actuators give nothing.
+
+        Args:
+            failed: names, as for :meth:`index`.
+
+        Raises:
+            ModelError: there is none of a name.
+        """
+        allocation, works = self.allocation, np.ones(len(self.names))
+        for name in failed:
+            works[self.owners == self.index(name)] = 0.0
+        lower, upper = works * allocation.lower, works * allocation.upper
+        return Allocation.of_matrix(allocation.matrix, lower, upper)
+
     def index(self, name: str) -> int:
         """Return the index of an actuator, by the name of one of its inputs or the part before "/".
 

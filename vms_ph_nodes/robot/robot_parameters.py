@@ -91,6 +91,10 @@ class RobotParameters:
         """Return the allocation of the base's actuators, or None for an ideal base."""
         return self.settings.allocation(self._description)
 
+    def known_actuators(self) -> Actuators | None:
+        """Return the actuators whose limits laws and guards know, or None for an ideal base."""
+        return self.settings.known_actuators(self._description)
+
     def actuators(self) -> Actuators | None:
         """Return the actuators with which the base is simulated, or None for an ideal base."""
         return self.settings.chosen_actuators(self._description)

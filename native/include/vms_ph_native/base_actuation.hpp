@@ -43,12 +43,15 @@ class BaseActuation final : public Actuation {
   const Reason& reason() const noexcept override { return reason_; }
 
  private:
+  bool is_outside() const noexcept;
   double share_within_limits() const noexcept;
 
   bool actuated_;
   std::optional<Allocation> allocation_;
   Eigen::MatrixXd inverse_, reach_;
+  Eigen::VectorXd held_;  // (m,) inputs whose bounds leave no room, else zero
   Eigen::VectorXd thrusts_, least_, step_;
+  VectorB offset_;  // (b,) wrench of the held inputs
   VectorB wrench_, missing_;
   Reason reason_;
 };

@@ -28,6 +28,9 @@ class BoundedLeastSquares {
   /// @param A  (k,m), at most 6 by kMaxVelocities.
   explicit BoundedLeastSquares(const Eigen::MatrixXd& A);
 
+  /// Take another matrix of the same size.
+  void replace(const Eigen::MatrixXd& A) noexcept;
+
   /// Write the solution to x (m,).
   ///
   /// @param b             (k,) right-hand side.
@@ -38,9 +41,12 @@ class BoundedLeastSquares {
  private:
   bool advance(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
                Eigen::VectorXd& x) noexcept;
+  void search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+              Eigen::VectorXd& x) noexcept;
 
   Eigen::MatrixXd At_, H_;
-  VectorV g_, step_, slope_;
+  double added_ = 0.0;  // to the diagonal of H
+  VectorV goal_, g_, step_, slope_;
   MatrixV part_;
   int at_[kMaxVelocities];  // the bound that an entry is at: -1, 0 for none, 1
   Eigen::Index free_[kMaxVelocities];

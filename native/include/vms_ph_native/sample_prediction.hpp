@@ -15,6 +15,9 @@
 // The energy that an effort will give to a robot while it is held over a sample.
 #pragma once
 
+#include <optional>
+
+#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/sizes.hpp"
 
@@ -67,6 +70,8 @@ class SamplePrediction {
   void move(const VectorV& way) noexcept;
 
   const Model& model_;
+  std::optional<Evaluation> wet_;  ///< in a fluid, in place of those below
+  Cholesky inertia_;
   // The first two stages of a sample stand where those of the previous prediction did, whatever
   // the effort: each keeps its inertia.
   Dynamics first_, second_, at_;

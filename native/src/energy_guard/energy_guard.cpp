@@ -45,6 +45,16 @@ double checked_period(double period) {
   return period;
 }
 
+const std::optional<Allocation>& checked(const Model& model, const EnergyGuardOptions& options) {
+  const bool has_weight = model.b() == 6 && !model.base_gravity().isZero(0.0);
+  if (options.allocation && has_weight && !options.effort_carries_weight) {
+    throw ModelError(
+        "the actuators of a floating base that compensate its weight have other limits left; let "
+        "the efforts carry the weight, or give no allocation");
+  }
+  return options.allocation;
+}
+
 }  // namespace
 
 const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
@@ -88,8 +98,9 @@ EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
       states_(model, options.bounds),
       limits_(model),
       motion_(model_),
-      budget_(model_, options.base_actuated),
-      safe_(model_, std::nullopt, options.base_actuated),
+      budget_(model_,
+              BaseWrench(model, checked(model, options), options.base_actuated, options.weights)),
+      safe_(model_, options.allocation, options.base_actuated),
       under_way_(model_, delay_),
       d_(model_),
       weight_(model),
@@ -126,6 +137,7 @@ bool EnergyGuard::engage(const ConstVector& q, const ConstVector& v,
   has_acting_ = is_effort(acting);
   if (has_acting_) {
     acting_ = acting;
+    budget_.deliver(acting_);
   } else {
     budget_.resting(d_, acting_);
   }
@@ -155,14 +167,16 @@ const Guarded& EnergyGuard::update(const ConstVector& q, const ConstVector& v,
   budget_.resting(d_, resting_);
   reason_.clear();
   const bool is_reflex = !is_effort(effort);
-  bool is_fading = false;
+  bool is_fading = false, is_beyond = false;
   if (is_reflex) {
     reason_.set("reflex: the effort is not finite or not that of this robot");
     safe_effort(seen.q, seen.v, step);
   } else {
     force_ = effort;
     is_fading = bumpless(dt);
+    is_beyond = budget_.deliver(force_);
   }
+  if (is_beyond) tell("base wrench at the limits of its actuators");
   limit(resting_, step, dt);
   const double level = settings.freeze ? std::min(ledger_.level, 0.0) : ledger_.level;
   if (is_fading) tell("fading in");

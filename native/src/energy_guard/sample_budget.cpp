@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace vms_ph {
 namespace {
@@ -37,9 +38,9 @@ constexpr double kNear = 0.2;
 
 }  // namespace
 
-SampleBudget::SampleBudget(const Model& model, bool base_actuated)
+SampleBudget::SampleBudget(const Model& model, BaseWrench wrench)
     : model_(model),
-      is_unactuated_(model.b() > 0 && !base_actuated),
+      wrench_(std::move(wrench)),
       ahead_(model),
       prediction_(model),
       grant_(model),
@@ -54,13 +55,23 @@ SampleBudget::SampleBudget(const Model& model, bool base_actuated)
   found_.acceleration = found_.way = resting_;
 }
 
+bool SampleBudget::deliver(VectorV& effort) noexcept {
+  if (wrench_.is_ideal()) return false;
+  VectorB wrench = effort.head(model_.b());
+  if (!wrench_.deliver(wrench)) return false;
+  effort.head(model_.b()) = wrench;
+  return true;
+}
+
 void SampleBudget::resting(Evaluation& d, VectorV& result) noexcept {
   result = d.g();
-  if (is_unactuated_) apply_to_joints(d, result);
+  if (wrench_.is_ideal()) return;
+  VectorB wrench = result.head(model_.b());
+  if (wrench_.deliver(wrench)) replace_wrench(d, wrench, result);
 }
 
 void SampleBudget::unheld(Evaluation& d, VectorV& result) noexcept {
-  if (!is_unactuated_) {
+  if (wrench_.is_ideal()) {
     result.setZero(model_.nv());
     return;
   }
@@ -68,19 +79,26 @@ void SampleBudget::unheld(Evaluation& d, VectorV& result) noexcept {
   result -= d.g();
 }
 
-/// Keep the force on the shape where the base has no actuators.
-void SampleBudget::apply_to_joints(Evaluation& d, VectorV& effort) noexcept {
+/// Give an effort (nv,) another wrench and keep the force on the shape.
+void SampleBudget::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept {
   const int b = model_.b();
-  const VectorB wrench = effort.head(b);
-  effort.tail(model_.n()).noalias() -= d.A().transpose() * wrench;
-  effort.head(b).setZero();
+  const VectorB change = wrench - effort.head(b);
+  effort.tail(model_.n()).noalias() += d.A().transpose() * change;
+  effort.head(b) = wrench;
 }
 
 void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   const int n = model_.n();
   resting(d, rest_);
   vms_ph::strongest_brake(d, dt, result);
-  if (is_unactuated_) apply_to_joints(d, result);
+  if (!wrench_.is_ideal()) {
+    // Measured from what is held of the weight.
+    result += rest_;
+    result -= d.g();
+    VectorB wrench = result.head(model_.b());
+    wrench_.brake(wrench, d.M().topLeftCorner(model_.b(), model_.b()));
+    replace_wrench(d, wrench, result);
+  }
   const double share = limits_.share_within(rest_.tail(n), result.tail(n));
   result = rest_ + share * (result - rest_);
 }

@@ -27,6 +27,7 @@ import pinocchio as pin
 
 from vms_ph_controllers.energy_guard import EnergyGuard, EnergyGuardSettings
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.effects.allocation import Allocation
 
 from .tank_runs import Plant
 
@@ -128,12 +129,18 @@ class ContactPlant(Plant):
 
 Policy = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
-Make = Callable[[VMSModel, EnergyGuardSettings, int, float], Any]
-"""From a robot, settings, a delay and a period to a guard."""
+Make = Callable[..., Any]
+"""From a robot, settings, a delay, a period and known actuators, if any, to a guard."""
 
 
-def python(model: VMSModel, settings: EnergyGuardSettings, delay: int, period: float) -> Any:
-    return EnergyGuard(model, settings, delay=delay, period=period)
+def python(
+    model: VMSModel,
+    settings: EnergyGuardSettings,
+    delay: int,
+    period: float,
+    allocation: Allocation | None = None,
+) -> Any:
+    return EnergyGuard(model, settings, delay=delay, period=period, allocation=allocation)
 
 
 @dataclass
@@ -172,7 +179,10 @@ class Outcome:
 
 @dataclass
 class Scene:
-    """A robot among contacts, and how it is guarded."""
+    """A robot among contacts, and how it is guarded.
+
+    ``actuators`` apply of a base wrench what they can; the guard knows them if ``is_known``.
+    """
 
     model: VMSModel
     q: np.ndarray
@@ -184,6 +194,8 @@ class Scene:
     samples: int
     seed: int
     pushes: float = 0.0
+    actuators: Allocation | None = None
+    is_known: bool = True
 
     def words(self) -> str:
         """Return what matters in a message."""
@@ -270,14 +282,26 @@ def adversary(model: VMSModel, rng: Rng, dt: float) -> Policy:
     return wanted
 
 
+def _applied(model: VMSModel, q: np.ndarray, actuators: Allocation) -> tuple[np.ndarray, ...]:
+    """Return the weight (nv,) that is held at a configuration, and less all of it what is not."""
+    d, b = model.evaluate(q, np.zeros(model.nv)), model.b
+    wrench = actuators.matrix @ actuators.within(d.g[:b]).inputs
+    held = np.concatenate([wrench, d.g[b:] + d.A.T @ (wrench - d.g[:b])])
+    return held, held - d.g
+
+
 def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = python) -> Outcome:
     """Run a policy in a scene, with a delay of samples from measurement to effort."""
     model, dt, d = given.model, given.dt, given.delay
     rng = np.random.default_rng(given.seed)
     plant = ContactPlant(model, given.q, given.v, given.contacts)
     settings = EnergyGuardSettings(tank_capacity=100.0, tank_initial=given.initial)
-    guard = make(model, settings, d, dt)
+    actuators = given.actuators
+    known = (actuators,) if actuators is not None and given.is_known else ()
+    guard = make(model, settings, d, dt, *known)
     weight = np.array(model.evaluate(given.q, given.v).g)
+    if actuators is not None:
+        weight, _ = _applied(model, given.q, actuators)
     guard.engage(given.q, given.v)
     queue = [weight] * d
     found = Outcome(given.words(), given.initial)
@@ -307,7 +331,14 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = pyth
             change = 10.0 ** rng.uniform(-2, 0) * rng.uniform(-1, 1, model.nv)
             push = model.evaluate(q, none).M @ change / dt
         plant.most = plant.given
-        plant.hold(queue.pop(0), none, dt, push)
+        force, unheld = queue.pop(0), none
+        if actuators is not None:
+            # What acts is what the actuators make of the wrench; weight that they cannot hold is
+            # no energy of the controller.
+            wrench = actuators.matrix @ actuators.within(force[: model.b]).inputs
+            force = np.concatenate([wrench, force[model.b :]])
+            unheld = _applied(model, q, actuators)[1]
+        plant.hold(force, unheld, dt, push)
         found.taken = max(found.taken, plant.most)
         found.excess = max(found.excess, plant.most - given.initial)
         since = min(before[-1 - d :])

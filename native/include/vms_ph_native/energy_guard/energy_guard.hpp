@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "vms_ph_native/energy_guard/motion_limits.hpp"
 #include "vms_ph_native/energy_guard/sample_budget.hpp"
@@ -78,6 +79,10 @@ struct EnergyGuardOptions {
   bool base_actuated = true;          ///< whether a moving base has actuators
   PlausibilityBounds bounds;          ///< of states
   double period = 1e-3;  ///< nominal duration of a sample, s; shorter ones are predicted with it
+  /// The actuators of a moving base, whose limits no wrench that is sent exceeds; one that has
+  /// failed has limits of zero. Without them the base can apply any wrench.
+  std::optional<Allocation> allocation;
+  Eigen::VectorXd weights;  ///< (b,) of a wrench beyond these limits, as of BaseWrench; may be (0,)
 };
 
 /// Bounds the energy that any controller gives to a robot through its ports; see
@@ -87,7 +92,8 @@ class EnergyGuard {
   /// Guard a robot; the model must outlive the guard.
   ///
   /// @throws ModelError  a delay that is not 0 to 3 samples, a period that is not within 0 and 1 s,
-  ///                     or a bound out of its range.
+  ///                     a bound out of its range, an allocation or weights of another kind of
+  ///                     base, or hardware that carries the weight with these actuators.
   EnergyGuard(const Model& model, const EnergyGuardSettings& settings,
               const EnergyGuardOptions& options);
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/energy_guard/base_wrench.hpp"
 #include "vms_ph_native/energy_guard/efforts_under_way.hpp"
 #include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/sample_grant.hpp"
@@ -28,7 +29,11 @@ namespace vms_ph {
 /// measured; while the tank has a debt it counts, so that the debt is not repaid twice.
 class SampleBudget {
  public:
-  SampleBudget(const Model& model, bool base_actuated);
+  SampleBudget(const Model& model, BaseWrench wrench);
+
+  /// Replace an effort (nv,) that is sent by the one that acts, with the torques of joints that are
+  /// sent; return whether it is another one.
+  bool deliver(VectorV& effort) noexcept;
 
   /// Write the effort (nv,) that compensates gravity as far as the actuators can.
   void resting(Evaluation& d, VectorV& result) noexcept;
@@ -36,7 +41,7 @@ class SampleBudget {
   /// Write the part of gravity (nv,) that no actuator holds; its work does not count.
   void unheld(Evaluation& d, VectorV& result) noexcept;
 
-  /// Write the strongest brake (nv,) within the limits of the joints.
+  /// Write the strongest brake (nv,) within the limits of the actuators.
   void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept;
 
   /// Write the velocity (nv,) at which the next effort begins to act, about.
@@ -66,10 +71,10 @@ class SampleBudget {
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
   double rise(const VectorV& active, double dt) noexcept;
-  void apply_to_joints(Evaluation& d, VectorV& effort) noexcept;
+  void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
   const Model& model_;
-  const bool is_unactuated_;
+  BaseWrench wrench_;
   Evaluation ahead_;
   SamplePrediction prediction_;
   Prediction found_;
