@@ -28,9 +28,11 @@ VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matr
   for (Eigen::Index j = 0; j < size_; ++j) {
     double* column = factor_ + j * kMaxRows;
     const double* given = matrix.data() + j * stride;
-    std::fill(column + symmetric::first(j), column + j, 0.0);
-    for (Eigen::Index i = j; i < size_; ++i) column[i] = given[i];
-    std::fill(column + size_, column + rows, 0.0);
+    for (Eigen::Index i = symmetric::first(j); i < rows; i += symmetric::kGroup) {
+      for (Eigen::Index r = i; r < i + symmetric::kGroup; ++r) {
+        column[r] = r < j || r >= size_ ? 0.0 : given[r];
+      }
+    }
   }
   is_positive_ = symmetric::factorise(factor_, over_, size_, kMaxRows);
   if (!is_positive_) std::fill(over_, over_ + size_, std::numeric_limits<double>::quiet_NaN());

@@ -82,47 +82,70 @@ Tree::Tree(const Model& model, bool gravity)
     joint.multiplier = lead.multiplier;
     joint.constant = lead.offset;
     joint.pair = m.nqs[id] == 2;
-    joint.along = screw.linear();
-    joint.axis = screw.angular();
-    joint.turns = !joint.axis.isZero(0.0);
-    const Matrix3d across = skew(joint.axis), kept = joint.axis * joint.axis.transpose();
-    joint.fixed = joint.turns ? Matrix3d(rotation * kept) : rotation;
-    joint.cosine = rotation * (Matrix3d::Identity() - kept);
-    joint.sine = rotation * across;
-    joint.offset = m.jointPlacements[id].translation();
-    if (b_ == 0 && joints_.empty()) reference_ = joint.offset;
-    if (joint.parent < 0) joint.offset -= reference_;
-    joint.slide = rotation * joint.along;
-    joint.mass = inertia.mass();
-    joint.lever = inertia.lever();
-    joint.inertia = inertia.inertia().matrix();
-    // From here on a joint that mimics another moves at the rate of that one.
-    joint.axis *= lead.multiplier;
-    joint.along *= lead.multiplier;
+    // A joint that mimics another moves at the rate of that one.
     joint.armature = lead.multiplier * lead.multiplier * m.armature[m.idx_vs[id]];
+    const std::size_t at = joints_.size(), lane = at % kTogether;
     joints_.push_back(joint);
-    whole_mass_ += joint.mass;
+    if (lane == 0) shapes_.push_back({});
+    Shape& shape = shapes_.back();
+    const Vector3d axis = screw.angular(), along = screw.linear();
+    const bool turns = !axis.isZero(0.0);
+    const Matrix3d kept = axis * axis.transpose();
+    put(turns ? Matrix3d(rotation * kept) : rotation, shape.fixed, lane);
+    if (turns) {
+      put(Matrix3d(rotation * (Matrix3d::Identity() - kept)), shape.cosine, lane);
+      put(Matrix3d(rotation * skew(axis)), shape.sine, lane);
+    }
+    Vector3d offset = m.jointPlacements[id].translation();
+    if (b_ == 0 && at == 0) reference_ = offset;
+    if (joint.parent < 0) offset -= reference_;
+    put(offset, shape.offset, lane);
+    if (!joint.pair) put(Vector3d(rotation * along), shape.slide, lane);
+    put(Vector3d(lead.multiplier * axis), shape.axis, lane);
+    put(Vector3d(lead.multiplier * along), shape.along, lane);
+    shape.mass[lane] = shape.carried[lane] = inertia.mass();
+    put(Vector3d(inertia.lever()), shape.lever, lane);
+    const Matrix3d about = inertia.inertia().matrix();
+    Eigen::Matrix<double, 6, 1> six;
+    six << about(0, 0), about(0, 1), about(0, 2), about(1, 1), about(1, 2), about(2, 2);
+    put(six, shape.inertia, lane);
+    whole_mass_ += inertia.mass();
   }
   is_coupled_ = static_cast<int>(joints_.size()) > n_;
   for (int k = 0; k < n_; ++k) pairs_.push_back(model.is_pair(k) ? 1 : 0);
-  columns_.resize(static_cast<std::size_t>(n_));
-  bodies_.resize(joints_.size());
-  carried_.resize(joints_.size());
+  const std::size_t padded = groups() * kTogether;
+  const std::size_t columns = (static_cast<std::size_t>(n_) + kTogether - 1) / kTogether;
+  columns_.resize(columns);
+  places_.resize(groups());
+  motions_.resize(groups());
+  passing_.resize(groups());
+  ahead_.resize(groups());
+  behind_.assign(joints_.size() * padded, 0.0);
+  for (std::size_t i = joints_.size(); i-- > 0;) {
+    behind_[i * padded + i] = 1.0;
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      const auto before = static_cast<std::size_t>(j);
+      behind_[before * padded + i] = 1.0;
+      shapes_[before / kTogether].carried[before % kTogether] +=
+          shapes_[i / kTogether].mass[i % kTogether];
+    }
+  }
   if (b_ > 0) {
     const auto& inertia = m.inertias[1];
     root_ = inertia_at(inertia.mass(), inertia.lever(), Matrix3d::Identity(),
                        inertia.inertia().matrix());
     whole_mass_ += inertia.mass();
   }
-  const auto size = static_cast<std::size_t>(n_);
-  const std::size_t padded = (joints_.size() + kTogether - 1) / kTogether * kTogether;
   angles_.assign(padded, 0.0);
-  sines_ = cosines_ = angles_;
+  sines_ = cosines_ = speeds_ = products_ = angles_;
   fingerprint_ = fingerprint_of();
-  factor_.assign(size * size, 0.0);
-  diagonal_.assign(size, 0.0);
+  const std::size_t stride = columns * kTogether, size = static_cast<std::size_t>(n_);
+  factor_.assign(size * stride, 0.0);
+  over_.assign(stride, 0.0);
+  if (is_coupled_) shape_inertia_.assign(size * size, 0.0);
   placed_ = VectorXd::Zero(model.nq());
-  right_ = rates_ = VectorXd::Zero(n_);
+  right_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
+  rates_ = VectorXd::Zero(n_);
   tool_ = frame(model, model.end_effector());
 }
 
@@ -151,10 +174,12 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
     add(std::vector<double>(numbers));
   };
   for (const Joint& j : joints_) {
-    add_numbers({static_cast<double>(j.parent), static_cast<double>(j.at), j.turns ? 1.0 : 0.0,
-                 j.pair ? 1.0 : 0.0, j.mass, j.armature, j.multiplier, j.constant});
-    for (const Matrix3d* m : {&j.fixed, &j.cosine, &j.sine, &j.inertia}) add(*m);
-    for (const Vector3d* v : {&j.offset, &j.slide, &j.axis, &j.along, &j.lever}) add(*v);
+    add_numbers({static_cast<double>(j.parent), static_cast<double>(j.at), j.pair ? 1.0 : 0.0,
+                 j.armature, j.multiplier, j.constant});
+  }
+  for (const Shape& shape : shapes_) {
+    const auto* numbers = reinterpret_cast<const double*>(&shape);
+    add(std::vector<double>(numbers, numbers + sizeof(Shape) / sizeof(double)));
   }
   add_numbers({root_.mass, root_.xx, root_.xy, root_.xz, root_.yy, root_.yz, root_.zz});
   add(root_.first);
@@ -180,7 +205,7 @@ void Tree::add_wrench(const Frame& frame, const Screw& wrench, double* force) co
   if (frame.body < -1) return;  // it stands beside a base that moves
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto at = static_cast<std::size_t>(i);
-    force[b_ + joints_[at].lead] += bodies_[at].screw.dot(wrench);
+    force[b_ + joints_[at].lead] += screw(at).dot(wrench);
   }
   add_base(wrench, force);
 }
@@ -202,30 +227,32 @@ double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
   double power = base_twist(v).dot(wrench);
   for (int i = tool_.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto at = static_cast<std::size_t>(i);
-    power += v[b_ + joints_[at].lead] * bodies_[at].screw.dot(wrench);
+    power += v[b_ + joints_[at].lead] * screw(at).dot(wrench);
   }
   return power;
 }
 
 Tree::Frame Tree::placed(const Frame& frame) const noexcept {
   if (frame.body < 0) return frame;
-  const Body& body = bodies_[static_cast<std::size_t>(frame.body)];
-  return {frame.body, body.rotation * frame.rotation, body.origin + body.rotation * frame.origin};
+  const auto body = static_cast<std::size_t>(frame.body);
+  const Place& place = places_[body / kTogether];
+  const Matrix3d rotation = matrix_at(place.rotation, body % kTogether);
+  const Vector3d origin = vector_at(place.origin, body % kTogether);
+  return {frame.body, rotation * frame.rotation, origin + rotation * frame.origin};
 }
 
 void Tree::write_joint_momenta(double* out) const noexcept {
   std::fill(out, out + n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const int at = joints_[i].lead;
-    out[at] += bodies_[i].screw.dot(bodies_[i].momentum) + joints_[i].armature * rates_[at];
+    out[at] += screw(i).dot(momentum(i)) + joints_[i].armature * rates_[at];
   }
 }
 
 void Tree::add_slopes(double factor, double* out) const noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     // -S . (V x* h): the power of the subtree's momentum in the bracket.
-    const Body& body = bodies_[i];
-    out[joints_[i].lead] += factor * bracket(body.twist, body.screw).dot(body.momentum);
+    out[joints_[i].lead] += factor * bracket(twist(i), screw(i)).dot(momentum(i));
   }
 }
 

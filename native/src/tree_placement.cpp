@@ -26,7 +26,7 @@ using Eigen::VectorXd;
 /// Sines and cosines of all joints at once; pairs have theirs in the configuration.
 VMS_PH_INLINED inline void Tree::measure(const double* q) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (joints_[i].turns && !joints_[i].pair) angles_[i] = position(joints_[i], q);
+    if (!joints_[i].pair) angles_[i] = position(joints_[i], q);
   }
   sines_and_cosines(angles_.data(), angles_.size(), sines_.data(), cosines_.data());
   for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -40,13 +40,38 @@ VMS_PH_INLINED inline void Tree::measure(const double* q) noexcept {
   }
 }
 
-VMS_PH_INLINED inline void Tree::displace(std::size_t i, const double* q, Matrix3d& turn,
-                                          Vector3d& shift) const noexcept {
-  const Joint& joint = joints_[i];
-  turn = joint.fixed;
-  shift = joint.offset;
-  if (joint.turns) turn += cosines_[i] * joint.cosine + sines_[i] * joint.sine;
-  if (!joint.pair) shift += position(joint, q) * joint.slide;
+template <class Poses>
+VMS_PH_INLINED inline void Tree::lay_out(const double* q, Poses& poses) noexcept {
+  measure(q);
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Shape& shape = shapes_[g];
+    Passing& here = passing_[g];
+    const Lanes cosine = lanes(&cosines_[g * kTogether]), sine = lanes(&sines_[g * kTogether]),
+                position = lanes(&angles_[g * kTogether]);
+    for (int k = 0; k < 9; ++k) {
+      keep(here.turn[k],
+           lanes(shape.fixed[k]) + cosine * lanes(shape.cosine[k]) + sine * lanes(shape.sine[k]));
+    }
+    for (int k = 0; k < 3; ++k) {
+      keep(here.shift[k], lanes(shape.offset[k]) + position * lanes(shape.slide[k]));
+    }
+  }
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const Passing& joint = passing_[i / kTogether];
+    Pose& here = poses[i / kTogether];
+    const std::size_t lane = i % kTogether;
+    Matrix3d rotation = matrix_at(joint.turn, lane);
+    Vector3d origin = vector_at(joint.shift, lane);
+    if (joints_[i].parent >= 0) {
+      const auto parent = static_cast<std::size_t>(joints_[i].parent);
+      const Pose& before = poses[parent / kTogether];
+      const Matrix3d turned = matrix_at(before.rotation, parent % kTogether);
+      origin = vector_at(before.origin, parent % kTogether) + turned * origin;
+      rotation = turned.lazyProduct(rotation).eval();
+    }
+    put(rotation, here.rotation, lane);
+    put(origin, here.origin, lane);
+  }
 }
 
 bool Tree::is_placed_at(const VectorXd& q) const noexcept {
@@ -63,9 +88,7 @@ void Tree::place_as(const Tree& other, const VectorXd& q) noexcept {
   is_placed_ = true;
   has_reactions_ = other.has_reactions_;
   is_factorised_ = false;
-  for (std::size_t i = 0; i < bodies_.size(); ++i) {
-    static_cast<Place&>(bodies_[i]) = other.bodies_[i];
-  }
+  places_ = other.places_;
   columns_ = other.columns_;
   total_ = other.total_;
   centre_ = other.centre_;
@@ -73,9 +96,7 @@ void Tree::place_as(const Tree& other, const VectorXd& q) noexcept {
 }
 
 void Tree::move_as(const Tree& other) noexcept {
-  for (std::size_t i = 0; i < bodies_.size(); ++i) {
-    static_cast<Motion&>(bodies_[i]) = other.bodies_[i];
-  }
+  motions_ = other.motions_;
   base_ = other.base_;
   momentum_ = other.momentum_;
   kinetic_ = other.kinetic_;
@@ -87,33 +108,23 @@ VMS_PH_WIDE void Tree::place(const VectorXd& q) noexcept {
   placed_.tail(positions()) = q.tail(positions());
   is_placed_ = true;
   has_reactions_ = is_factorised_ = false;
-  measure(q.data());
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Joint& joint = joints_[i];
-    Body& body = bodies_[i];
-    Matrix3d turn;
-    Vector3d shift;
-    displace(i, q.data(), turn, shift);
-    if (joint.parent < 0) {
-      body.rotation = turn;
-      body.origin = shift;
-    } else {
-      const Body& parent = bodies_[static_cast<std::size_t>(joint.parent)];
-      body.rotation.noalias() = parent.rotation * turn;
-      body.origin = parent.origin + parent.rotation * shift;
-    }
-    body.screw.angular = body.rotation * joint.axis;
-    body.screw.linear = body.rotation * joint.along + body.origin.cross(body.screw.angular);
-    body.own = inertia_at(joint.mass, body.origin + body.rotation * joint.lever, body.rotation,
-                          joint.inertia);
-    body.composite = body.own;
+  lay_out(q.data(), places_);
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Shape& shape = shapes_[g];
+    Place& here = places_[g];
+    const LaneMatrix rotation(here.rotation);
+    const LaneVector origin(here.origin), angular = rotation * LaneVector(shape.axis);
+    const LaneVector linear = rotation * LaneVector(shape.along) + origin.cross(angular);
+    LaneScrew(linear, angular).keep_in(here.screw);
+    const LaneVector centre = origin + rotation * LaneVector(shape.lever);
+    const LaneInertia own(lanes(shape.mass), centre, rotation, shape.inertia);
+    own.keep_in(here.own);
+    own.keep_in(here.composite);
   }
+  const auto rows = [this](std::size_t g) VMS_PH_INLINED { return places_[g].composite; };
+  const Eigen::Matrix<double, 10, 1> sum = add_up<10>(rows);
   total_ = root_;
-  for (std::size_t i = joints_.size(); i-- > 0;) {
-    const int parent = joints_[i].parent;
-    (parent < 0 ? total_ : bodies_[static_cast<std::size_t>(parent)].composite) +=
-        bodies_[i].composite;
-  }
+  total_ += SpatialInertia(sum);
   if (b_ == 0) return;
   centre_ = total_.first / total_.mass;
   const Vector3d square = total_.first.cwiseProduct(centre_);
@@ -141,54 +152,51 @@ VMS_PH_WIDE void Tree::move(const VectorXd& v) noexcept {
   momentum_ = b_ == 0 ? Screw{} : root_ * base;
   double twice = momentum_.dot(base);
   rates_ = v.tail(n_);
+  carry(base, v.data(), [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    Body& body = bodies_[i];
     const double rate = rates_[joints_[i].lead];
-    const Screw& parent =
-        joints_[i].parent < 0 ? base : bodies_[static_cast<std::size_t>(joints_[i].parent)].twist;
-    body.twist.linear = parent.linear + rate * body.screw.linear;
-    body.twist.angular = parent.angular + rate * body.screw.angular;
-    body.momentum = body.own * body.twist;
-    twice += body.momentum.dot(body.twist) + joints_[i].armature * rate * rate;
+    twice += joints_[i].armature * rate * rate;
   }
-  kinetic_ = 0.5 * twice;
-  for (std::size_t i = joints_.size(); i-- > 0;) {
-    const int parent = joints_[i].parent;
-    (parent < 0 ? momentum_ : bodies_[static_cast<std::size_t>(parent)].momentum) +=
-        bodies_[i].momentum;
+  Lanes powers{};
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew twist(motions_[g].twist);
+    const LaneScrew momentum = LaneInertia(places_[g].own) * twist;
+    momentum.keep_in(motions_[g].momentum);
+    powers += momentum.dot(twist);
   }
+  kinetic_ = 0.5 * (twice + sum_of(powers));
+  momentum_ +=
+      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
 
+// With the mass and the first moment of the subtree behind it, every joint lifts like one body.
 VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
                                        const Vector3d& field) noexcept {
-  const Screw base = base_twist(v);
-  double power =
-      b_ == 0 ? 0.0 : -field.dot(root_.mass * base.linear + base.angular.cross(root_.first));
-  measure(q);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Joint& joint = joints_[i];
-    Carried& here = carried_[i];
-    Matrix3d turn;
-    Vector3d shift;
-    displace(i, q, turn, shift);
-    if (joint.parent < 0) {
-      here.rotation = turn;
-      here.origin = shift;
-      here.twist = base;
-    } else {
-      const Carried& parent = carried_[static_cast<std::size_t>(joint.parent)];
-      here.rotation.noalias() = parent.rotation * turn;
-      here.origin = parent.origin + parent.rotation * shift;
-      here.twist = parent.twist;
-    }
-    const double rate = v[b_ + joint.lead];
-    const Vector3d angular = rate * (here.rotation * joint.axis);
-    here.twist.linear += rate * (here.rotation * joint.along) + here.origin.cross(angular);
-    here.twist.angular += angular;
-    const Vector3d centre = here.origin + here.rotation * joint.lever;
-    power -= joint.mass * field.dot(here.twist.linear + here.twist.angular.cross(centre));
+  lay_out(q, ahead_);
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Shape& shape = shapes_[g];
+    const LaneMatrix rotation(ahead_[g].rotation);
+    const LaneVector centre = LaneVector(ahead_[g].origin) + rotation * LaneVector(shape.lever);
+    (centre * lanes(shape.mass)).keep_in(passing_[g].force);
   }
-  return power;
+  const Vector3d first =
+      root_.first + add_up<3>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].force; });
+  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
+  Lanes power{};
+  const LaneVector down(field);
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Shape& shape = shapes_[g];
+    const LaneMatrix rotation(ahead_[g].rotation);
+    const LaneVector angular = rotation * LaneVector(shape.axis);
+    const LaneVector linear =
+        rotation * LaneVector(shape.along) + LaneVector(ahead_[g].origin).cross(angular);
+    const LaneVector moved =
+        linear * lanes(shape.carried) + angular.cross(LaneVector(passing_[g].force));
+    power -= lanes(&speeds_[g * kTogether]) * down.dot(moved);
+  }
+  if (b_ == 0) return sum_of(power);
+  const Screw base = base_twist(v);
+  return sum_of(power) - field.dot(whole_mass_ * base.linear + base.angular.cross(first));
 }
 
 }  // namespace vms_ph

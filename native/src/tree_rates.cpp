@@ -28,57 +28,32 @@ Screw Tree::transported() const noexcept {
                      p.angular.cross(base_.angular) + p.linear.cross(base_.linear)});
 }
 
-void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat, VectorXd& out) noexcept {
-  factorise();
-  right_ = Eigen::Map<const VectorXd>(pi_hat, n_);
-  substitute(right_.data());
-  if (b_ > 0) {
-    Screw p = about_centre(momentum);
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const double rate = right_[static_cast<Eigen::Index>(i)];
-      p.linear -= rate * columns_[i].whole.linear;
-      p.angular -= rate * columns_[i].whole.angular;
-    }
-    set_base(mobility(p), out);
-  }
-  out.tail(n_) = right_;
-}
-
 // pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
-void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
+VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
   add_slopes(1.0, out);
   if (b_ == 0) return;
   react();
-  const Screw v_hat = locked_twist(momentum_);
-  Screw whole_drift;
-  for (Body& body : bodies_) {
-    const Screw u{body.twist.linear - base_.linear, body.twist.angular - base_.angular};
-    const Screw h = body.own * v_hat;
-    const Screw turned = body.own * bracket(u, v_hat);
-    body.locked = h;
-    body.drift = {u.angular.cross(h.linear) - turned.linear,
-                  u.angular.cross(h.angular) + u.linear.cross(h.linear) - turned.angular};
+  const LaneScrew base(base_), v_hat(locked_twist(momentum_));
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneInertia own(places_[g].own);
+    const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = own * v_hat;
+    h.keep_in(passing_[g].locked);
+    (dual_bracket(u, h) - own * bracket(u, v_hat)).keep_in(passing_[g].drift);
   }
-  for (std::size_t i = bodies_.size(); i-- > 0;) {
-    const int parent = joints_[i].parent;
-    if (parent < 0) {
-      whole_drift += bodies_[i].drift;
-      continue;
-    }
-    Body& before = bodies_[static_cast<std::size_t>(parent)];
-    before.drift += bodies_[i].drift;
-    before.locked += bodies_[i].locked;
-  }
+  add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].locked; });
+  const Screw drift =
+      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].drift; }));
   // The rate of the locked velocity.
-  const Screw left{rate.linear - whole_drift.linear, rate.angular - whole_drift.angular};
-  Screw turn = about_centre(left);
+  Screw turn = about_centre({rate.linear - drift.linear, rate.angular - drift.angular});
   turn = {turn.linear / total_.mass, turning_ * turn.angular};
-  for (std::size_t i = 0; i < bodies_.size(); ++i) {
-    const Body& body = bodies_[i];
-    const Screw u{body.twist.linear - base_.linear, body.twist.angular - base_.angular};
-    out[joints_[i].lead] -= bracket(u, body.screw).dot(body.locked) + body.screw.dot(body.drift);
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(places_[g].screw);
+    const Lanes taken = bracket(u, screw).dot(LaneScrew(passing_[g].locked)) +
+                        screw.dot(LaneScrew(passing_[g].drift));
+    keep(&products_[g * kTogether], taken);
   }
-  for (std::size_t i = 0; i < columns_.size(); ++i) out[i] -= columns_[i].whole.dot(turn);
+  for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].lead] -= products_[i];
+  for (int i = 0; i < n_; ++i) out[i] -= whole(i).dot(turn);
 }
 
 }  // namespace vms_ph

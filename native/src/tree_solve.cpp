@@ -16,7 +16,9 @@
 #include "vms_ph_native/tree.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "vms_ph_native/symmetric_factors.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -27,29 +29,49 @@ using Eigen::VectorXd;
 VMS_PH_WIDE void Tree::react() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
-  for (Body& body : bodies_) {
-    body.reaction = body.composite * body.screw;
+  for (Place& here : places_) {
+    (LaneInertia(here.composite) * LaneScrew(here.screw)).keep_in(here.reaction);
   }
   if (b_ == 0) return;
-  if (is_coupled_) std::fill(columns_.begin(), columns_.end(), Column{});
-  for (std::size_t i = 0; i < bodies_.size(); ++i) {
-    Screw& whole = columns_[static_cast<std::size_t>(joints_[i].lead)].whole;
-    if (is_coupled_) {
-      whole += about_centre(bodies_[i].reaction);
-    } else {
-      whole = about_centre(bodies_[i].reaction);
+  if (is_coupled_) {
+    std::fill(columns_.begin(), columns_.end(), Column{});
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      const auto at = static_cast<std::size_t>(joints_[i].lead);
+      Screw sum = whole(joints_[i].lead);
+      sum += about_centre(reaction(i));
+      put(sum, columns_[at / kTogether].whole, at % kTogether);
+    }
+  } else {
+    const LaneVector centre(centre_);
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const Row* of = places_[g].reaction;
+      LaneScrew column(of);
+      // Only what acts on a planar base.
+      if (b_ == 3) {
+        const Lanes none{};
+        column = {{column.linear.x, column.linear.y, none}, {none, none, column.angular.z}};
+      }
+      column.angular = column.angular - centre.cross(column.linear);
+      column.keep_in(columns_[g].whole);
     }
   }
+  const Lanes over_mass = Lanes{} + 1.0 / total_.mass;
   for (Column& column : columns_) {
-    column.turned = {column.whole.linear / total_.mass, turning_ * column.whole.angular};
+    const LaneScrew all(column.whole);
+    LaneVector turn = LaneVector(turning_.col(0)) * all.angular.x;
+    turn = turn + LaneVector(turning_.col(1)) * all.angular.y;
+    turn = turn + LaneVector(turning_.col(2)) * all.angular.z;
+    LaneScrew(all.linear * over_mass, turn).keep_in(column.turned);
   }
 }
 
-/// The shape inertia of joints of which some mimic others, and the diagonal of the mass matrix.
+/// The shape inertia of joints of which some mimic others.
 void Tree::couple() noexcept {
-  write_shape_inertia(factor_.data());
-  for (std::size_t k = 0; k < columns_.size(); ++k) {
-    diagonal_[k] = factor_[k * columns_.size() + k] + columns_[k].whole.dot(columns_[k].turned);
+  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kTogether;
+  write_shape_inertia(shape_inertia_.data());
+  std::fill(factor_.begin(), factor_.end(), 0.0);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = j; i < n; ++i) factor_[j * stride + i] = shape_inertia_[j * n + i];
   }
 }
 
@@ -57,129 +79,141 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
   react();
-  const auto n = static_cast<std::size_t>(n_);
+  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kTogether;
   if (is_coupled_) {
     couple();
   } else {
-    for (std::size_t i = 0; i < n; ++i) {
-      const Body& body = bodies_[i];
-      const Screw& reaction = body.reaction;
-      double* row = &factor_[i * n];
-      for (std::size_t j = 0; j < i; ++j) row[j] = 0.0;
-      diagonal_[i] = row[i] = body.screw.dot(reaction) + joints_[i].armature;
-      for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-        row[j] = bodies_[static_cast<std::size_t>(j)].screw.dot(reaction);
+    // The columns of the shape inertia below the diagonal.
+    for (std::size_t j = 0; j < n; ++j) {
+      double* column = &factor_[j * stride];
+      const LaneScrew one(screw(j)), base(b_ > 0 ? whole(static_cast<int>(j)) : Screw{});
+      for (std::size_t g = j / kTogether; g < groups(); ++g) {
+        Lanes values = one.dot(LaneScrew(places_[g].reaction)) * lanes(behind(j, g));
+        if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].turned));
+        keep(column + g * kTogether, values);
       }
-      if (b_ == 0) continue;
-      for (std::size_t j = 0; j <= i; ++j) row[j] -= columns_[j].whole.dot(columns_[i].turned);
+      column[j] += joints_[j].armature;
     }
   }
-  // L D L^T, row by row; the diagonal holds 1/D.
-  for (std::size_t i = 0; i < n; ++i) {
-    double* row = &factor_[i * n];
-    double pivot = row[i];
-    for (std::size_t j = 0; j < i; ++j) {
-      const double* other = &factor_[j * n];
-      double sum = row[j];
-      for (std::size_t l = 0; l < j; ++l) sum -= row[l] * other[l];
-      row[j] = sum;
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      const double scaled = row[j] * factor_[j * n + j];
-      pivot -= scaled * row[j];
-      row[j] = scaled;
-    }
-    row[i] = 1.0 / pivot;
+  const auto size = static_cast<std::ptrdiff_t>(n);
+  if (!symmetric::factorise(factor_.data(), over_.data(), size,
+                            static_cast<std::ptrdiff_t>(stride))) {
+    std::fill(over_.begin(), over_.end(), std::numeric_limits<double>::quiet_NaN());
   }
 }
 
-VMS_PH_WIDE void Tree::substitute(double* x) const noexcept {
-  const auto n = static_cast<std::size_t>(n_);
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = x[i];
-    for (std::size_t j = 0; j < i; ++j) sum -= factor_[i * n + j] * x[j];
-    x[i] = sum;
-  }
-  for (std::size_t i = 0; i < n; ++i) x[i] *= factor_[i * n + i];
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = 0; j < i; ++j) x[j] -= factor_[i * n + j] * x[i];
-  }
+/// Solve with the factors.
+VMS_PH_INLINED inline void Tree::substitute() noexcept {
+  right_.tail(right_.size() - n_).setZero();  // also after numbers that were not finite
+  symmetric::solve(factor_.data(), over_.data(), n_,
+                   static_cast<std::ptrdiff_t>(columns_.size() * kTogether), right_.data());
 }
 
-void Tree::solve_shape(double* rates) noexcept {
+VMS_PH_WIDE void Tree::solve_shape(double* rates) noexcept {
   factorise();
-  substitute(rates);
+  std::copy(rates, rates + n_, right_.data());
+  substitute();
+  std::copy(right_.data(), right_.data() + n_, rates);
 }
 
 double Tree::inertia_of(int joint) noexcept {
-  factorise();
-  return diagonal_[static_cast<std::size_t>(joint)];
+  react();
+  double sum = 0.0;
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    if (joints_[i].lead != joint) continue;
+    const Screw acting = reaction(i);
+    sum += joints_[i].armature + screw(i).dot(acting);
+    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
+      const auto before = static_cast<std::size_t>(j);
+      if (joints_[before].lead == joint) sum += 2.0 * screw(before).dot(acting);
+    }
+  }
+  return sum;
 }
 
-const Vector3d& Tree::pull(int joint) noexcept {
-  factorise();
-  return columns_[static_cast<std::size_t>(joint)].whole.linear;
+Vector3d Tree::pull(int joint) noexcept {
+  react();
+  return whole(joint).linear;
 }
 
 VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   factorise();
-  Screw p;
-  if (b_ > 0) {
-    p = about_centre(momentum);
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      right_[static_cast<Eigen::Index>(i)] -= columns_[i].turned.dot(p);
-    }
+  if (b_ == 0) {
+    substitute();
+    out = right_.head(n_);
+    return;
   }
-  substitute(right_.data());
-  if (b_ > 0) {
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const double rate = right_[static_cast<Eigen::Index>(i)];
-      p.linear -= rate * columns_[i].whole.linear;
-      p.angular -= rate * columns_[i].whole.angular;
-    }
-    set_base(mobility(p), out);
+  const Screw p = about_centre(momentum);
+  const LaneScrew all(p);
+  for (std::size_t g = 0; g < columns_.size(); ++g) {
+    double* right = right_.data() + g * kTogether;
+    keep(right, lanes(right) - LaneScrew(columns_[g].turned).dot(all));
   }
-  out.tail(n_) = right_;
+  substitute();
+  leave_to_base(p, out);
 }
 
+/// Write the velocity (nv,) of the rates in `right_` and of a momentum about the centre of mass.
+VMS_PH_INLINED inline void Tree::leave_to_base(Screw p, VectorXd& out) const noexcept {
+  for (int i = 0; i < n_; ++i) {
+    const Screw column = whole(i);
+    p.linear -= right_[i] * column.linear;
+    p.angular -= right_[i] * column.angular;
+  }
+  set_base(mobility(p), out);
+  out.tail(n_) = right_.head(n_);
+}
+
+VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat,
+                                       VectorXd& out) noexcept {
+  factorise();
+  std::copy(pi_hat, pi_hat + n_, right_.data());
+  substitute();
+  leave_to_base(b_ > 0 ? about_centre(momentum) : Screw{}, out);
+}
+
+// Newton-Euler recursion with zero accelerations of joints and base.
 VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
                                   VectorXd& out) noexcept {
   const Screw base = base_twist(v);
+  carry(base, v.data(), [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
+  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew moved = LaneScrew(places_[g].screw) * lanes(&speeds_[g * kTogether]);
+    bracket(LaneScrew(motions_[g].twist), moved).keep_in(passing_[g].acceleration);
+  }
   const Screw lift{-field_, Vector3d::Zero()};
-  // Newton-Euler recursion with zero accelerations of joints and base.
-  const auto reaction = [](const SpatialInertia& y, const Screw& twist,
-                           const Screw& a) VMS_PH_INLINED {
-    Screw f = y * a;
-    const Screw h = y * twist;
-    f.linear += twist.angular.cross(h.linear);
-    f.angular += twist.angular.cross(h.angular) + twist.linear.cross(h.linear);
-    return f;
-  };
-  Screw whole = b_ == 0 ? Screw{} : reaction(root_, base, lift);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    Body& body = bodies_[i];
-    const double rate = v[b_ + joints_[i].lead];
-    const bool first = joints_[i].parent < 0;
-    const Body& parent = first ? body : bodies_[static_cast<std::size_t>(joints_[i].parent)];
-    const Screw& twist = first ? base : parent.twist;
-    const Screw moved{rate * body.screw.linear, rate * body.screw.angular};
-    body.acceleration = first ? lift : parent.acceleration;
-    body.acceleration += bracket(twist, moved);
-    body.twist = twist;
-    body.twist += moved;
-    body.force = reaction(body.own, body.twist, body.acceleration);
+  add_along(lift, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].acceleration; });
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneInertia own(places_[g].own);
+    const LaneScrew twist(motions_[g].twist), pushed = own * LaneScrew(passing_[g].acceleration);
+    (pushed + dual_bracket(twist, own * twist)).keep_in(passing_[g].force);
   }
-  right_ = force.tail(n_);
-  for (std::size_t i = joints_.size(); i-- > 0;) {
-    const int parent = joints_[i].parent;
-    const Body& body = bodies_[i];
-    right_[joints_[i].lead] -= body.screw.dot(body.force);
-    (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].force) += body.force;
+  const Screw whole =
+      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].force; }));
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Lanes needed = LaneScrew(places_[g].screw).dot(LaneScrew(passing_[g].force));
+    keep(&products_[g * kTogether], needed);
   }
-  Screw left = base_twist(force);
-  left.linear -= whole.linear;
-  left.angular -= whole.angular;
+  right_.head(n_) = force.tail(n_);
+  for (std::size_t i = 0; i < joints_.size(); ++i) right_[joints_[i].lead] -= products_[i];
+  Screw left;
+  if (b_ > 0) {
+    left = base_twist(force);
+    const Screw bias = of_root(base, lift);
+    left.linear -= whole.linear + bias.linear;
+    left.angular -= whole.angular + bias.angular;
+  }
   solve(left, out);
+}
+
+/// The wrench on the root that moves with a twist and an acceleration.
+Screw Tree::of_root(const Screw& twist, const Screw& acceleration) const noexcept {
+  Screw f = root_ * acceleration;
+  const Screw h = root_ * twist;
+  f.linear += twist.angular.cross(h.linear);
+  f.angular += twist.angular.cross(h.angular) + twist.linear.cross(h.linear);
+  return f;
 }
 
 }  // namespace vms_ph

@@ -74,19 +74,23 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
   std::fill(out, out + size * size, 0.0);
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) write_base(total_ * unit(which[k]), out + k * size);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Body& body = bodies_[i];
-    const int at = b_ + joints_[i].lead;
-    double* row = out + at * size;
-    add_base(body.reaction, row);
-    add_base(body.reaction, out + at, size);
-    row[at] += body.screw.dot(body.reaction) + joints_[i].armature;
-    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const auto k = static_cast<std::size_t>(j);
-      const int before = b_ + joints_[k].lead;
-      const double value = bodies_[k].screw.dot(body.reaction);
-      row[before] += value;
-      out[before * size + at] += value;  // twice on the diagonal where one mimics the other
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const int at = b_ + joints_[j].lead;
+    if (b_ > 0) {
+      add_base(reaction(j), out + at * size);
+      add_base(reaction(j), out + at, size);
+    }
+    out[at * size + at] += joints_[j].armature;
+    const LaneScrew one(screw(j));
+    for (std::size_t g = j / kTogether; g < groups(); ++g) {
+      const Lanes values = one.dot(LaneScrew(places_[g].reaction));
+      keep(&products_[g * kTogether], values * lanes(behind(j, g)));
+    }
+    out[at * size + at] += products_[j];
+    for (std::size_t i = j + 1; i < joints_.size(); ++i) {
+      const int later = b_ + joints_[i].lead;
+      out[at * size + later] += products_[i];
+      out[later * size + at] += products_[i];  // twice on the diagonal where one mimics the other
     }
   }
 }
@@ -101,7 +105,7 @@ void Tree::write_locked_inverse(double* out) const noexcept {
 VMS_PH_WIDE void Tree::write_connection(double* out) noexcept {
   react();
   for (int i = 0; i < n_; ++i) {
-    write_base(mobility(columns_[static_cast<std::size_t>(i)].whole), out + i, n_);
+    write_base(mobility(whole(i)), out + i, n_);
   }
 }
 
@@ -109,22 +113,22 @@ VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
   react();
   std::fill(out, out + n_ * n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Body& body = bodies_[i];
+    const Screw acting = reaction(i);
     const int at = joints_[i].lead;
-    out[at * n_ + at] += joints_[i].armature + body.screw.dot(body.reaction);
+    out[at * n_ + at] += joints_[i].armature + screw(i).dot(acting);
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto k = static_cast<std::size_t>(j);
       const int before = joints_[k].lead;
-      const double value = bodies_[k].screw.dot(body.reaction);
+      const double value = screw(k).dot(acting);
       // Below the diagonal; on it, where one mimics the other, the product counts twice.
       out[std::max(at, before) * n_ + std::min(at, before)] += at == before ? 2.0 * value : value;
     }
   }
   for (int i = 0; i < n_; ++i) {
     double* row = out + i * n_;
-    const Screw& turned = columns_[static_cast<std::size_t>(i)].turned;
+    const Screw turn = b_ > 0 ? turned(i) : Screw{};
     for (int j = 0; j <= i; ++j) {
-      if (b_ > 0) row[j] -= columns_[static_cast<std::size_t>(j)].whole.dot(turned);
+      if (b_ > 0) row[j] -= whole(j).dot(turn);
       out[j * n_ + i] = row[j];
     }
   }
@@ -155,12 +159,12 @@ VMS_PH_WIDE void Tree::write_jacobian(const Frame& placed, const Matrix3d& rotat
   for (int k = 0; k < b_; ++k) add(unit(which[k]), k);
   for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto at = static_cast<std::size_t>(i);
-    add(bodies_[at].screw, b_ + joints_[at].lead);
+    add(screw(at), b_ + joints_[at].lead);
   }
 }
 
-const Screw& Tree::twist_of(int body) const noexcept {
-  return body < 0 ? base_ : bodies_[static_cast<std::size_t>(body)].twist;
+Screw Tree::twist_of(int body) const noexcept {
+  return body < 0 ? base_ : twist(static_cast<std::size_t>(body));
 }
 
 VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& rotation,
@@ -168,7 +172,7 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& 
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (placed.body < -1) return;
-  const Screw& carrier = twist_of(placed.body);
+  const Screw carrier = twist_of(placed.body);
   const Vector3d moving = carrier.linear + carrier.angular.cross(placed.origin);
   const auto add = [&](const Screw& by, const Screw& s, int column) VMS_PH_INLINED {
     const Screw rate = bracket(by, s);
@@ -186,7 +190,7 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& 
   for (int k = 0; k < b_; ++k) add(base_, unit(which[k]), k);
   for (int i = placed.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto at = static_cast<std::size_t>(i);
-    add(bodies_[at].twist, bodies_[at].screw, b_ + joints_[at].lead);
+    add(twist(at), screw(at), b_ + joints_[at].lead);
   }
 }
 
@@ -199,7 +203,7 @@ void Tree::write_shape_momentum(double* out) noexcept {
   react();
   write_joint_momenta(out);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    out[joints_[i].lead] -= bodies_[i].reaction.dot(v_hat);
+    out[joints_[i].lead] -= reaction(i).dot(v_hat);
   }
 }
 
@@ -211,11 +215,14 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   Matrix3d whole = b_ == 0 ? Matrix3d::Zero() : spin_of(root_, base_);
-  for (Body& body : bodies_) body.spin = spin_of(body.own, body.twist);
-  for (std::size_t i = joints_.size(); i-- > 0;) {
-    const int parent = joints_[i].parent;
-    (parent < 0 ? whole : bodies_[static_cast<std::size_t>(parent)].spin) += bodies_[i].spin;
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const Place& place = places_[i / kTogether];
+    put(spin_of(inertia_at(place.own, i % kTogether), twist(i)), passing_[i / kTogether].turn,
+        i % kTogether);
   }
+  const Eigen::Matrix<double, 9, 1> spins =
+      add_up<9>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].turn; });
+  whole += Eigen::Map<const Matrix3d>(spins.data());
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) {
     const Screw e = unit(which[k]);
@@ -224,73 +231,86 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
     column.angular += whole * e.angular;
     write_base(column, out + k, size);
   }
+  for (std::size_t g = 0; g < groups(); ++g) {
+    bracket(LaneScrew(motions_[g].twist), LaneScrew(places_[g].screw))
+        .keep_in(passing_[g].screw_rate);
+  }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    Body& body = bodies_[i];
-    const Vector3d& l = body.momentum.linear;
-    body.screw_rate = bracket(body.twist, body.screw);
-    Screw column = body.composite * body.screw_rate;
-    column.linear += body.screw.angular.cross(l);
-    column.angular += body.spin * body.screw.angular;
+    const std::size_t group = i / kTogether, lane = i % kTogether;
+    const Screw along = screw(i), acting = reaction(i);
+    const Matrix3d spin = matrix_at(passing_[group].turn, lane);
+    const Vector3d l = momentum(i).linear;
+    Screw column = composite(i) * screw_at(passing_[group].screw_rate, lane);
+    column.linear += along.angular.cross(l);
+    column.angular += spin * along.angular;
     // S_i . B, which has no linear part.
-    const Vector3d turned = l.cross(body.screw.linear) + body.spin.transpose() * body.screw.angular;
+    const Vector3d turned = l.cross(along.linear) + spin.transpose() * along.angular;
     const int at = b_ + joints_[i].lead;
     double* row = out + at * size;
     if (b_ > 0) {
       add_base(column, out + at, size);
-      Screw left = pulled(base_, body.reaction);
+      Screw left = pulled(base_, acting);
       left.angular += turned;
       add_base(left, row);
     }
-    row[at] += body.screw.dot(column);
+    row[at] += along.dot(column);
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const Body& before = bodies_[static_cast<std::size_t>(j)];
-      const int k = b_ + joints_[static_cast<std::size_t>(j)].lead;
-      out[k * size + at] += before.screw.dot(column);
-      row[k] += body.reaction.dot(before.screw_rate) + turned.dot(before.screw.angular);
+      const auto before = static_cast<std::size_t>(j);
+      const Screw earlier = screw(before);
+      const Screw rate = screw_at(passing_[before / kTogether].screw_rate, before % kTogether);
+      const int k = b_ + joints_[before].lead;
+      out[k * size + at] += earlier.dot(column);
+      row[k] += acting.dot(rate) + turned.dot(earlier.angular);
     }
   }
 }
 
+namespace {
+
+/// `X . (Y dZ/dt + B Z)` of a body that moves with a twist.
+VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, const Screw& twist,
+                                             const Screw& with, const Screw& of,
+                                             const Screw& rate) {
+  const Vector3d &l = twist.linear, &w = twist.angular, &a = of.angular;
+  const Vector3d pushed = a.cross(inertia.mass * l + w.cross(inertia.first));
+  const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
+  const Vector3d second = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
+  const Vector3d turned = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
+  return with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(turned);
+}
+
+VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const LaneScrew& twist,
+                                               const LaneScrew& with, const LaneScrew& of,
+                                               const LaneScrew& rate, Lanes& sum) {
+  const LaneVector &l = twist.linear, &w = twist.angular, &a = of.angular;
+  const LaneVector pushed = a.cross(l * inertia.mass + w.cross(inertia.first));
+  const Lanes half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
+  const LaneVector second = a * half - inertia.turned(a);
+  const LaneVector turned = a * inertia.first.dot(l) - l * inertia.first.dot(a) - w.cross(second);
+  sum += with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(turned);
+}
+
+}  // namespace
+
 // The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
 VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexcept {
-  const auto power = [](const SpatialInertia& inertia, const Screw& twist, const Screw& with,
-                        const Screw& of, const Screw& rate) VMS_PH_INLINED {
-    const Vector3d &l = twist.linear, &w = twist.angular, &a = of.angular;
-    const Vector3d pushed = a.cross(inertia.mass * l + w.cross(inertia.first));
-    const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-    const Vector3d second((half - inertia.xx) * a.x() - inertia.xy * a.y() - inertia.xz * a.z(),
-                          (half - inertia.yy) * a.y() - inertia.xy * a.x() - inertia.yz * a.z(),
-                          (half - inertia.zz) * a.z() - inertia.xz * a.x() - inertia.yz * a.y());
-    const Vector3d turned = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
-    return with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(turned);
-  };
   const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
-  double sum = b_ == 0 ? 0.0 : power(root_, base_, base_x, base_y, rate);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const int parent = joints_[i].parent;
-    const Body& body = bodies_[i];
-    Carried& here = carried_[i];
-    if (parent < 0) {
-      here.twist = base_x;
-      here.other = base_y;
-      here.other_rate = rate;
-    } else {
-      const Carried& before = carried_[static_cast<std::size_t>(parent)];
-      here.twist = before.twist;
-      here.other = before.other;
-      here.other_rate = before.other_rate;
-    }
-    const auto add = [](double by, const Screw& screw, Screw& to) VMS_PH_INLINED {
-      to.linear += by * screw.linear;
-      to.angular += by * screw.angular;
-    };
-    const int at = b_ + joints_[i].lead;
-    add(x[at], body.screw, here.twist);
-    add(y[at], body.screw, here.other);
-    add(y[at], bracket(body.twist, body.screw), here.other_rate);
-    sum += power(body.own, body.twist, here.twist, here.other, here.other_rate);
+  for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = y[b_ + joints_[i].lead];
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew moved = LaneScrew(places_[g].screw) * lanes(&speeds_[g * kTogether]);
+    bracket(LaneScrew(motions_[g].twist), moved).keep_in(passing_[g].acceleration);
   }
-  return sum;
+  add_along(rate, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].acceleration; });
+  carry(base_x, x, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].with; });
+  carry(base_y, y, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].of; });
+  Lanes sum{};
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const Passing& here = passing_[g];
+    add_transport_power(LaneInertia(places_[g].own), LaneScrew(motions_[g].twist),
+                        LaneScrew(here.with), LaneScrew(here.of), LaneScrew(here.acceleration),
+                        sum);
+  }
+  return sum_of(sum) + (b_ == 0 ? 0.0 : transport_power(root_, base_, base_x, base_y, rate));
 }
 
 }  // namespace vms_ph

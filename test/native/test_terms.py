@@ -17,6 +17,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +45,7 @@ from vms_ph_dynamics import (
 )
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.robot.native_algorithms import native_robot
 from vms_ph_dynamics.tasks import CentreOfMassTask, PoseTask, PositionTask, StackedTask
 from vms_ph_io import robots
 
@@ -306,3 +308,30 @@ def test_the_energies_and_momenta_of_recordings_are_the_same(
     near(ours.stored(q, v).potential, theirs.stored(q, v).potential)
     for term in ("momentum", "drift", "gravity"):
         near(getattr(ours.momenta(q, v), term), getattr(theirs.momenta(q, v), term))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_states_that_are_not_finite_leave_nothing_behind(
+    native: ModuleType, name: str, rng: np.random.Generator
+) -> None:
+    model = ROBOTS[name]()
+    used, fresh = (native.Dynamics(native_robot(native, model.tree)) for _ in range(2))
+    q, v = states(model, rng, 1)[0]
+    for bad in (np.full(model.nq, np.nan), np.full(model.nq, np.inf), q):
+        all_terms(used, bad, np.full(model.nv, 1e200))
+        all_terms(used, bad, np.full(model.nv, np.nan))
+    for ours, theirs in zip(all_terms(used, q, v), all_terms(fresh, q, v), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def all_terms(d: Any, q: Array, v: Array) -> list[Array]:
+    """Return what the workspace of the C++ core computes at a state."""
+    nothing = (None, None, [], None, None, 1.0, True)
+    terms = [getattr(d, of)(q) for of in ("mass", "connection", "shape_inertia", "gravity")]
+    terms += [d.coriolis(q, v), d.momentum(q, v), d.shape_momentum(q, v), d.kinetic_energy(q, v)]
+    terms += [d.lifting_power(q, v), d.coriolis_power(q, v, v, v[::-1].copy())]
+    for decoupled in (False, True):
+        terms.append(d.velocity(decoupled, q, v))
+        terms.append(d.gradient(decoupled, q, v))
+        terms.extend(d.rate(decoupled, q, v, *nothing) or ())
+    return terms

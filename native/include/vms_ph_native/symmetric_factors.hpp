@@ -81,15 +81,21 @@ VMS_PH_INLINED inline void solve(const double* columns, const double* over, std:
     for (std::ptrdiff_t r = first(j); r < rows; r += kGroup) {
       for (std::ptrdiff_t l = 0; l < kGroup; ++l) x[r + l] -= value * column[r + l];
     }
-    x[j] = value * over[j];
   }
   for (std::ptrdiff_t j = size; j-- > 0;) {
     const double* column = columns + j * stride;
+    const std::ptrdiff_t here = first(j);
     double sums[kGroup] = {};
-    for (std::ptrdiff_t r = first(j); r < rows; r += kGroup) {
+    for (std::ptrdiff_t r = here + kGroup; r < rows; r += kGroup) {
       for (std::ptrdiff_t l = 0; l < kGroup; ++l) sums[l] += column[r + l] * x[r + l];
     }
-    x[j] -= (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    // One by one, from the last on: a number that has just been written is known sooner alone than
+    // as one of four. Entries of L that are none are zero.
+    double value = x[j] * over[j] - ((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    value -= column[here + 3] * x[here + 3];
+    value -= column[here + 2] * x[here + 2];
+    value -= column[here + 1] * x[here + 1];
+    x[j] = value;
   }
 }
 

@@ -22,82 +22,13 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/lanes.hpp"
+#include "vms_ph_native/screw.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
 
 class Model;
-
-/// A twist or a wrench, linear part first.
-struct Screw {
-  Eigen::Vector3d linear = Eigen::Vector3d::Zero(), angular = Eigen::Vector3d::Zero();
-
-  Screw& operator+=(const Screw& other) {
-    linear += other.linear;
-    angular += other.angular;
-    return *this;
-  }
-  double dot(const Screw& other) const {
-    return linear.dot(other.linear) + angular.dot(other.angular);
-  }
-};
-
-/// Three numbers of an array as a vector.
-inline Eigen::Map<Eigen::Vector3d> three(double* out) { return Eigen::Map<Eigen::Vector3d>(out); }
-
-/// The Lie bracket [v, s] of two twists.
-VMS_PH_INLINED inline Screw bracket(const Screw& v, const Screw& s) {
-  return {v.angular.cross(s.linear) + v.linear.cross(s.angular), v.angular.cross(s.angular)};
-}
-
-/// The inertia of a body, or of many, about the origin of the root.
-struct SpatialInertia {
-  double mass = 0.0;
-  Eigen::Vector3d first = Eigen::Vector3d::Zero();  ///< mass times centre of mass, kg m
-  double xx = 0.0, xy = 0.0, xz = 0.0, yy = 0.0, yz = 0.0, zz = 0.0;  ///< kg m^2
-
-  SpatialInertia& operator+=(const SpatialInertia& other);
-  Screw operator*(const Screw& twist) const;
-};
-
-VMS_PH_INLINED inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
-  mass += other.mass;
-  first += other.first;
-  xx += other.xx;
-  xy += other.xy;
-  xz += other.xz;
-  yy += other.yy;
-  yz += other.yz;
-  zz += other.zz;
-  return *this;
-}
-
-VMS_PH_INLINED inline Screw SpatialInertia::operator*(const Screw& twist) const {
-  const Eigen::Vector3d& w = twist.angular;
-  const Eigen::Vector3d turned(xx * w.x() + xy * w.y() + xz * w.z(),
-                               xy * w.x() + yy * w.y() + yz * w.z(),
-                               xz * w.x() + yz * w.y() + zz * w.z());
-  return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + turned};
-}
-
-/// That of a body in the axes of the root, of its inertia about its centre of mass in its own axes.
-VMS_PH_INLINED inline SpatialInertia inertia_at(double mass, const Eigen::Vector3d& centre,
-                                                const Eigen::Matrix3d& rotation,
-                                                const Eigen::Matrix3d& about_centre) {
-  SpatialInertia y;
-  y.mass = mass;
-  y.first = mass * centre;
-  const Eigen::Matrix3d half = rotation * about_centre;
-  const auto turned = [&](int i, int j) { return half.row(i).dot(rotation.row(j)); };
-  const Eigen::Vector3d square = y.first.cwiseProduct(centre);
-  y.xx = turned(0, 0) + square.y() + square.z();
-  y.yy = turned(1, 1) + square.x() + square.z();
-  y.zz = turned(2, 2) + square.x() + square.y();
-  y.xy = turned(0, 1) - y.first.x() * centre.y();
-  y.xz = turned(0, 2) - y.first.x() * centre.z();
-  y.yz = turned(1, 2) - y.first.y() * centre.z();
-  return y;
-}
 
 /// Recursions over the joints of a robot with screws, momenta and inertias in the axes of its root:
 /// the base where that moves, the world where it does not.
@@ -125,7 +56,7 @@ class Tree {
   };
   int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
   int n() const { return n_; }  ///< number of joints that mimic no other
-  int bodies() const { return static_cast<int>(bodies_.size()); }  ///< beside the root
+  int bodies() const { return static_cast<int>(joints_.size()); }  ///< beside the root
   int nv() const { return b_ + n_; }
   int nq() const { return nq_; }
   int falling() const {
@@ -204,7 +135,7 @@ class Tree {
   /// (n,).
   template <class Momenta>
   void solve(const Screw& momentum, const Momenta& pi, Eigen::VectorXd& out) noexcept {
-    right_ = pi;
+    right_.head(n_) = pi;
     solve(momentum, out);
   }
 
@@ -212,7 +143,7 @@ class Tree {
   void solve_shape(double* rates) noexcept;
 
   /// Column of a joint in the rows of the base's linear velocity of the mass matrix, (3,).
-  const Eigen::Vector3d& pull(int joint) noexcept;
+  Eigen::Vector3d pull(int joint) noexcept;
 
   // The terms of the equations of motion, written row by row; in tree_terms.cpp.
   // Of the configuration set last:
@@ -275,7 +206,7 @@ class Tree {
   void write_shape_momentum(double* out) noexcept;
 
   /// The twist of a body about the root's origin.
-  const Screw& twist_of(int body) const noexcept;
+  Screw twist_of(int body) const noexcept;
 
   // The rates of the forms; in tree_rates.cpp.
 
@@ -296,53 +227,92 @@ class Tree {
 
  private:
   struct Joint {
-    int parent;                           ///< index of another, -1 for the root
-    int lead;                             ///< of the n joints: the one that it mimics, or itself
-    int at;                               ///< of its position in q
-    double multiplier, constant;          ///< position = multiplier * (that in q) + constant
-    bool turns, pair;                     ///< about an axis; its position is a pair (cos, sin)
-    Eigen::Matrix3d fixed, cosine, sine;  ///< rotation = fixed + cos * cosine + sin * sine
-    Eigen::Vector3d offset, slide;        ///< translation = offset + position * slide
-    /// Angular and linear part of its screw, own axes, per rate of the joint that it mimics.
-    Eigen::Vector3d axis, along;
-    double mass;
-    Eigen::Vector3d lever;
-    Eigen::Matrix3d inertia;  ///< about its centre of mass
-    double armature;          ///< that the joint it mimics feels
+    int parent;                   ///< index of another, -1 for the root
+    int lead;                     ///< of the n joints: the one that it mimics, or itself
+    int at;                       ///< of its position in q
+    double multiplier, constant;  ///< position = multiplier * (that in q) + constant
+    bool pair;                    ///< its position in q is a pair (cos, sin)
+    double armature;              ///< that the joint it mimics feels
   };
-  struct Place {
-    Eigen::Matrix3d rotation;
-    Eigen::Vector3d origin;
-    Screw screw;
-    SpatialInertia own, composite;
-    Screw reaction;  ///< composite inertia times screw
+  // What follows is of kTogether bodies each, the last of which may be none: then all is zero.
+
+  /// What joints and bodies are of themselves.
+  struct alignas(Lanes) Shape {
+    Row fixed[9], cosine[9], sine[9];  ///< rotation = fixed + cos * cosine + sin * sine
+    Row offset[3], slide[3];           ///< translation = offset + position * slide
+    /// Angular and linear part of the screw, own axes, per rate of the joint that it mimics.
+    Row axis[3], along[3];
+    Row mass, lever[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
+    Row carried;                     ///< mass of the subtree
   };
-  /// Of one of the n joints in the rows of the base.
-  struct Column {
-    Screw whole, turned;  ///< of the mass matrix; with the base eliminated
+  struct alignas(Lanes) Pose {
+    Row rotation[9], origin[3];
   };
-  struct Motion {
-    Screw twist, momentum;  ///< the momentum is that of its subtree
+  struct Place : Pose {
+    Row screw[6], own[10], composite[10];
+    Row reaction[6];  ///< composite inertia times screw
   };
-  struct Body : Place, Motion {
-    Screw acceleration, force;
-    Screw screw_rate;     ///< of the screw in inertial axes
-    Screw locked, drift;  ///< momentum of the subtree in the locked motion; its rate at fixed twist
-    Eigen::Matrix3d spin;  ///< of the subtree: turns a rotation of it into a change of its momentum
+  /// Of the n joints in the rows of the base.
+  struct alignas(Lanes) Column {
+    Row whole[6], turned[6];  ///< of the mass matrix; with the base eliminated
+  };
+  struct alignas(Lanes) Motion {
+    Row twist[6], momentum[6];  ///< the momentum is that of the subtree
+  };
+  /// Results in passing.
+  struct alignas(Lanes) Passing {
+    Row turn[9], shift[3];  ///< rotation and translation of the joint
+    Row acceleration[6], force[6];
+    Row screw_rate[6];        ///< of the screw in inertial axes
+    Row locked[6], drift[6];  ///< momentum of the subtree in the locked motion; its rate at
+                              ///< fixed twist
+    Row with[6], of[6];       ///< twists at two other velocities
   };
 
-  /// What is carried along the tree in passing: a pose, twists, and the rate of the second one.
-  struct Carried {
-    Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
-    Eigen::Vector3d origin = Eigen::Vector3d::Zero();
-    Screw twist, other, other_rate;
-  };
+  std::size_t groups() const noexcept { return shapes_.size(); }
+  /// Of the bodies in a group, ones for a body itself and those behind it.
+  const double* behind(std::size_t body, std::size_t group) const noexcept {
+    return &behind_[(body * groups() + group) * kTogether];
+  }
+  Screw screw(std::size_t body) const noexcept {
+    return screw_at(places_[body / kTogether].screw, body % kTogether);
+  }
+  Screw reaction(std::size_t body) const noexcept {
+    return screw_at(places_[body / kTogether].reaction, body % kTogether);
+  }
+  Screw twist(std::size_t body) const noexcept {
+    return screw_at(motions_[body / kTogether].twist, body % kTogether);
+  }
+  Screw momentum(std::size_t body) const noexcept {
+    return screw_at(motions_[body / kTogether].momentum, body % kTogether);
+  }
+  SpatialInertia composite(std::size_t body) const noexcept {
+    return inertia_at(places_[body / kTogether].composite, body % kTogether);
+  }
+  Screw whole(int joint) const noexcept {
+    const auto at = static_cast<std::size_t>(joint);
+    return screw_at(columns_[at / kTogether].whole, at % kTogether);
+  }
+  Screw turned(int joint) const noexcept {
+    const auto at = static_cast<std::size_t>(joint);
+    return screw_at(columns_[at / kTogether].turned, at % kTogether);
+  }
 
-  /// Sines and cosines of the joints that turn, at a configuration.
+  /// Positions of the joints, their sines and cosines.
   void measure(const double* q) noexcept;
-  /// Rotation and translation of a joint at the configuration measured last.
-  void displace(std::size_t joint, const double* q, Eigen::Matrix3d& turn,
-                Eigen::Vector3d& shift) const noexcept;
+  /// Write the poses of all bodies, a vector of Pose or Place.
+  template <class Poses>
+  void lay_out(const double* q, Poses& poses) noexcept;
+  /// Add the rows of every body to those of the one before it, from the last on; return the sum of
+  /// what is next to the root. The rows of a group are `rows(group)`.
+  template <int kRows, class Rows>
+  Eigen::Matrix<double, kRows, 1> add_up(Rows&& rows) noexcept;
+  /// Add to the rows of every body those of the one before it; `first` is that of the root.
+  template <class Rows>
+  void add_along(const Screw& first, Rows&& rows) noexcept;
+  /// Write the twist of every body at a velocity of the joints, (nv,), and of the base.
+  template <class Rows>
+  void carry(const Screw& base, const double* v, Rows&& rows) noexcept;
   bool is_placed_at(const Eigen::VectorXd& q) const noexcept;
   std::uint64_t fingerprint_of() const noexcept;
   double weight(std::size_t body) const noexcept { return weight(body, field_); }
@@ -354,7 +324,9 @@ class Tree {
   void couple() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
-  void substitute(double* x) const noexcept;
+  void substitute() noexcept;
+  void leave_to_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
+  Screw of_root(const Screw& twist, const Screw& acceleration) const noexcept;
   Screw restricted(const Screw& wrench) const noexcept;
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
   Screw about_centre(const Screw& wrench) const noexcept;
@@ -371,17 +343,25 @@ class Tree {
   std::vector<char> pairs_;
   bool is_coupled_ = false;  ///< whether joints mimic others
   std::uint64_t fingerprint_ = 0;
-  std::vector<double> angles_, sines_, cosines_;
-  std::vector<Body> bodies_;
+  std::vector<double> angles_, sines_, cosines_;  ///< of all bodies; angles are any positions
+  std::vector<Shape> shapes_;
+  std::vector<Place> places_;
+  std::vector<Motion> motions_;
+  std::vector<Passing> passing_;
+  std::vector<Pose> ahead_;  ///< at another configuration
   std::vector<Column> columns_;
-  std::vector<Carried> carried_;
+  std::vector<double> behind_;
+  std::vector<double> speeds_;    ///< rates of the joints of all bodies
+  std::vector<double> products_;  ///< of all bodies, in passing
   SpatialInertia root_, total_;
   Eigen::VectorXd placed_;
   bool is_placed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_ = Eigen::Vector3d::Zero();
   Eigen::Matrix3d turning_ = Eigen::Matrix3d::Zero();  ///< inverse inertia about the centre of mass
-  std::vector<double> factor_, diagonal_;
-  Eigen::VectorXd right_;
+  /// L of the shape inertia and the inverse of D, as in symmetric_factors.hpp.
+  std::vector<double> factor_, over_;
+  std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others
+  Eigen::VectorXd right_;              ///< padded, as those are
   Screw base_, momentum_;
   double kinetic_ = 0.0;
   Eigen::VectorXd rates_;

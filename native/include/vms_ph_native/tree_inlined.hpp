@@ -56,11 +56,69 @@ VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
   return {p.linear / total_.mass + centre_.cross(turn), turn};
 }
 
-VMS_PH_INLINED inline double Tree::weight(std::size_t at,
+VMS_PH_INLINED inline double Tree::weight(std::size_t body,
                                           const Eigen::Vector3d& field) const noexcept {
-  const Body& body = bodies_[at];
-  const SpatialInertia& y = body.composite;
-  return -y.mass * body.screw.linear.dot(field) - body.screw.angular.dot(y.first.cross(field));
+  const SpatialInertia y = composite(body);
+  const Screw s = screw(body);
+  return -y.mass * s.linear.dot(field) - s.angular.dot(y.first.cross(field));
+}
+
+template <int kRows, class Rows>
+VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::add_up(Rows&& rows) noexcept {
+  Eigen::Matrix<double, kRows, 1> sum = Eigen::Matrix<double, kRows, 1>::Zero();
+  for (std::size_t i = joints_.size(); i-- > 0;) {
+    const Row* from = rows(i / kTogether);
+    const std::size_t lane = i % kTogether;
+    if (joints_[i].parent < 0) {
+      for (int k = 0; k < kRows; ++k) sum[k] += from[k][lane];
+      continue;
+    }
+    const auto parent = static_cast<std::size_t>(joints_[i].parent);
+    Row* to = rows(parent / kTogether);
+    const std::size_t there = parent % kTogether;
+    for (int k = 0; k < kRows; ++k) to[k][there] += from[k][lane];
+  }
+  return sum;
+}
+
+template <class Rows>
+VMS_PH_INLINED inline void Tree::add_along(const Screw& first, Rows&& rows) noexcept {
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    Row* to = rows(i / kTogether);
+    const std::size_t lane = i % kTogether;
+    if (joints_[i].parent < 0) {
+      for (int k = 0; k < 3; ++k) {
+        to[k][lane] += first.linear[k];
+        to[k + 3][lane] += first.angular[k];
+      }
+      continue;
+    }
+    const auto parent = static_cast<std::size_t>(joints_[i].parent);
+    const Row* from = rows(parent / kTogether);
+    const std::size_t there = parent % kTogether;
+    for (int k = 0; k < 6; ++k) to[k][lane] += from[k][there];
+  }
+}
+
+template <class Rows>
+VMS_PH_INLINED inline void Tree::carry(const Screw& base, const double* v, Rows&& rows) noexcept {
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    const double rate = v[b_ + joints_[i].lead];
+    const Row* along = places_[i / kTogether].screw;
+    Row* to = rows(i / kTogether);
+    const std::size_t lane = i % kTogether;
+    if (joints_[i].parent < 0) {
+      for (int k = 0; k < 3; ++k) {
+        to[k][lane] = base.linear[k] + rate * along[k][lane];
+        to[k + 3][lane] = base.angular[k] + rate * along[k + 3][lane];
+      }
+      continue;
+    }
+    const auto parent = static_cast<std::size_t>(joints_[i].parent);
+    const Row* from = rows(parent / kTogether);
+    const std::size_t there = parent % kTogether;
+    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][there] + rate * along[k][lane];
+  }
 }
 
 }  // namespace vms_ph
