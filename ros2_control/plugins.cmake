@@ -34,9 +34,10 @@ endif()
 set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
-set(schemas attitude_control controller_shell decoupled_vms_controller end_effector_impedance energy_guard
+set(schemas attitude_control controller_shell decoupled_vms_controller differential_drive end_effector_impedance energy_guard
   energy_guard_settings force_broadcaster mobile_manipulation pose_ida_pbc pushing_impedance
-  python_controller resolved_motion robot_broadcaster task_space_ida_pbc underactuated_flight)
+  python_controller resolved_motion robot_broadcaster task_space_ida_pbc underactuated_flight
+  wheeled_impedance)
 foreach(schema ${schemas})
   generate_parameter_library(${schema}_parameters ros2_control/parameters/${schema}.yaml)
 endforeach()
@@ -46,7 +47,7 @@ set(sources
   actuated_base actuator_failures controller_shell core_laws description_tags energy_guard external_wrench force_broadcaster
   gain_parameters plant python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
-  telemetry)
+  telemetry wheeled_inverse_dynamics)
 list(TRANSFORM sources PREPEND ros2_control/src/)
 list(TRANSFORM sources APPEND .cpp)
 add_library(vms_ph_ros2_control SHARED ${sources})
@@ -87,7 +88,8 @@ if(BUILD_TESTING)
     # Where gmock itself is missing, ament_add_gmock() makes no target: those tests are left out.
     ament_add_gmock(simulated_system ros2_control/test/simulated_system_test.cpp TIMEOUT 120)
     ament_add_gmock(simulated_effects ros2_control/test/simulated_effects_test.cpp TIMEOUT 120)
-    foreach(test simulated_system simulated_effects)
+    ament_add_gmock(simulated_wheels ros2_control/test/simulated_wheels_test.cpp TIMEOUT 120)
+    foreach(test simulated_system simulated_effects simulated_wheels)
       if(TARGET ${test})
         target_link_libraries(${test} vms_ph_ros2_control vms_ph_native
           controller_interface::controller_interface hardware_interface::hardware_interface

@@ -24,6 +24,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "laws.hpp"
 #include "scheme.hpp"
 #include "vms_ph_native/batch.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
@@ -31,6 +32,7 @@
 #include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/integrators/rkmk4.hpp"
 #include "vms_ph_native/integrators/suzuki.hpp"
+#include "vms_ph_native/integrators/wheeled_rk4.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
@@ -49,7 +51,16 @@ using vms_ph::StepResult;
 
 namespace {
 
-Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name, bool gravity) {
+Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name, bool gravity,
+                   const py::dict& wheels) {
+  if (wheels.size() > 0) {
+    if (name != "projected_rk4") {
+      throw vms_ph::ModelError("a robot on wheels has the scheme 'projected_rk4'; given: '" + name +
+                               "'");
+    }
+    return {model, std::make_unique<vms_ph::WheeledRK4>(*model, gravity, vms_ph::wheels_of(wheels)),
+            gravity};
+  }
   if (name == "projected_rk4") {
     return {model, std::make_unique<vms_ph::ProjectedRK4>(*model, gravity), gravity};
   }
@@ -146,8 +157,8 @@ py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name,
   };
   std::vector<Worker> workers;
   for (std::size_t k = 0; k < std::max<std::size_t>(1, std::min(threads, count)); ++k) {
-    workers.push_back(
-        {make_scheme(model, name, gravity).stepper, std::make_unique<vms_ph::Dynamics>(*model)});
+    workers.push_back({make_scheme(model, name, gravity, {}).stepper,
+                       std::make_unique<vms_ph::Dynamics>(*model)});
   }
   {
     const double *q_in = q.data(), *v_in = v.data();
@@ -242,7 +253,8 @@ void bind_integrators(py::module_& module) {
                              [](const StepResult& a) { return a.failure != vms_ph::Failure::none; })
       .def_property_readonly("reason", &StepResult::reason);
   py::class_<Scheme>(module, "Scheme", "A time-stepping scheme for a robot.")
-      .def(py::init(&make_scheme), "model"_a, "name"_a, "gravity"_a = true)
+      .def(py::init(&make_scheme), "model"_a, "name"_a, "gravity"_a = true, "wheels"_a = py::dict(),
+           "On wheels that do not slip: their radii, m, by the names of the joints that turn them.")
       .def_property_readonly("order", [](const Scheme& self) { return self.stepper->order(); })
       .def("begin", &begin, "q"_a, "v"_a, "t"_a = 0.0)
       .def("motion", &motion, "Return (q, v) in the inertial frame.")

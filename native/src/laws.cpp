@@ -37,6 +37,10 @@ const std::vector<std::string>& law_names() {
   return names;
 }
 
+bool drives_by_wheels(const std::string& name) noexcept {
+  return name == "DifferentialDrive" || name == "WheeledImpedance";
+}
+
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,
                                      bool base_actuated, const std::vector<Wheel>& wheels) {

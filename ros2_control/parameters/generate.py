@@ -37,6 +37,7 @@ from vms_ph_controllers import (
     UnderactuatedFlight,
 )
 from vms_ph_controllers.energy_guard import EnergyGuardSettings
+from vms_ph_controllers.wheeled import DifferentialDrive, WheeledImpedance
 
 FOLDER = Path(__file__).parent
 
@@ -50,6 +51,7 @@ class EnergyGuard:
 LAWS: dict[str, type] = {
     "attitude_control": AttitudeControl,
     "decoupled_vms_controller": DecoupledVMSController,
+    "differential_drive": DifferentialDrive,
     "end_effector_impedance": EndEffectorImpedance,
     "energy_guard_settings": EnergyGuard,
     "mobile_manipulation": MobileManipulation,
@@ -58,6 +60,7 @@ LAWS: dict[str, type] = {
     "resolved_motion": ResolvedMotion,
     "task_space_ida_pbc": TaskSpaceIDAPBC,
     "underactuated_flight": UnderactuatedFlight,
+    "wheeled_impedance": WheeledImpedance,
 }
 
 

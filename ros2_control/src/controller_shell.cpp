@@ -39,11 +39,13 @@ ControllerShell::CallbackReturn ControllerShell::on_init() {
 
 ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifecycle::State&) {
   parameters_ = listener_->get_params();
-  const auto& p = parameters_;
-  const RobotSetup setup = setup_of(p, get_robot_description());
+  auto& p = parameters_;
+  RobotSetup setup = setup_of(p, get_robot_description());
   const std::lock_guard<std::mutex> lock(making_->mutex);
   law_.reset();  // before the model that it refers to
   try {
+    setup.wheels = wheels_in(p.wheels);
+    p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     auto made = make(*model_, setup);
     made_ = made.get();

@@ -18,6 +18,7 @@
 #include <pluginlib/class_list_macros.hpp>
 #include <vms_ph/attitude_control_parameters.hpp>
 #include <vms_ph/decoupled_vms_controller_parameters.hpp>
+#include <vms_ph/differential_drive_parameters.hpp>
 #include <vms_ph/end_effector_impedance_parameters.hpp>
 #include <vms_ph/mobile_manipulation_parameters.hpp>
 #include <vms_ph/pose_ida_pbc_parameters.hpp>
@@ -25,6 +26,7 @@
 #include <vms_ph/resolved_motion_parameters.hpp>
 #include <vms_ph/task_space_ida_pbc_parameters.hpp>
 #include <vms_ph/underactuated_flight_parameters.hpp>
+#include <vms_ph/wheeled_impedance_parameters.hpp>
 
 #include "controller_shell.hpp"
 
@@ -41,7 +43,12 @@ class CoreLaw : public ControllerShell {
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                            const RobotSetup& setup) override {
     const bool actuated = get_node()->get_parameter("base_actuated").as_bool();
-    return vms_ph::make_law(name_, model, base_allocation(setup), actuated);
+    if (!setup.wheels.empty() && !vms_ph::drives_by_wheels(name_)) {
+      throw vms_ph::ModelError(std::string(name_) +
+                               " knows nothing of wheels that do not slip; DifferentialDrive and "
+                               "WheeledImpedance do: leave the parameter wheels empty for others");
+    }
+    return vms_ph::make_law(name_, model, base_allocation(setup), actuated, setup.wheels);
   }
 
  private:
@@ -64,12 +71,14 @@ class CoreLaw : public ControllerShell {
 
 VMS_PH_LAW(AttitudeControl, attitude_control)
 VMS_PH_LAW(DecoupledVMSController, decoupled_vms_controller)
+VMS_PH_LAW(DifferentialDrive, differential_drive)
 VMS_PH_LAW(EndEffectorImpedance, end_effector_impedance)
 VMS_PH_LAW(PoseIDAPBC, pose_ida_pbc)
 VMS_PH_LAW(PushingImpedance, pushing_impedance)
 VMS_PH_LAW(ResolvedMotion, resolved_motion)
 VMS_PH_LAW(TaskSpaceIDAPBC, task_space_ida_pbc)
 VMS_PH_LAW(UnderactuatedFlight, underactuated_flight)
+VMS_PH_LAW(WheeledImpedance, wheeled_impedance)
 
 namespace vms_ph_ros2_control {
 

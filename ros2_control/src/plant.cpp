@@ -21,6 +21,7 @@
 #include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/integrators/rkmk4.hpp"
 #include "vms_ph_native/integrators/suzuki.hpp"
+#include "vms_ph_native/integrators/wheeled_rk4.hpp"
 
 namespace vms_ph_ros2_control {
 namespace {
@@ -31,8 +32,24 @@ constexpr int kHalvings = 10;
 // Coulomb friction is rounded over this speed, rad/s or m/s; as in friction.py.
 constexpr double kSlip = 0.01;
 
-std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
+std::unique_ptr<vms_ph::Stepper> on_wheels(const PlantOptions& options,
+                                           const vms_ph::Model& model) {
+  if (options.actuators) {
+    throw vms_ph::ModelError("on wheels that do not slip the base of '" + model.name() +
+                             "' is driven by their joints: remove <vms_ph_allocation> from the "
+                             "robot description, or the hardware parameter wheels");
+  }
+  if (!options.scheme.empty() && options.scheme != "projected_rk4") {
+    throw vms_ph::ModelError("a robot on wheels has the scheme 'projected_rk4'; given: '" +
+                             options.scheme + "'");
+  }
+  return std::make_unique<vms_ph::WheeledRK4>(model, true, options.wheels);
+}
+
+std::unique_ptr<vms_ph::Stepper> make_stepper(const PlantOptions& options,
                                               const vms_ph::Model& model) {
+  if (!options.wheels.empty()) return on_wheels(options, model);
+  const std::string& scheme = options.scheme;
   if (scheme == "rkmk4" || (scheme.empty() && model.fluid() != nullptr)) {
     return std::make_unique<vms_ph::RKMK4>(model, true);
   }
@@ -65,7 +82,7 @@ std::unique_ptr<vms_ph::Stepper> make_stepper(const std::string& scheme,
 Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
     : model_(model),
       options_(options),
-      stepper_(make_stepper(options.scheme, model_)),
+      stepper_(make_stepper(options, model_)),
       base_(model_, options.actuators),
       twist_(Eigen::VectorXd::Zero(model_.b())) {
   const int n = model_.n();
@@ -84,7 +101,7 @@ Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
     ports_.slip = kSlip;
   }
   if (options_.stops) {
-    stops_ = std::make_unique<vms_ph::JointStops>(model_);
+    stops_ = std::make_unique<vms_ph::JointStops>(model_, options_.wheels);
     if (!stops_->exist()) stops_.reset();
   }
   reset();

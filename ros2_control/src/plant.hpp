@@ -18,10 +18,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actuated_base.hpp"
 #include "vms_ph_native/integrators/joint_stops.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
+#include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -33,6 +35,7 @@ struct PlantOptions {
   bool friction = true;                    ///< whether the joints' friction acts
   bool stops = true;                       ///< whether the limits of the joints are stops
   std::optional<BaseActuators> actuators;  ///< of the base; without them it makes any wrench
+  std::vector<vms_ph::Wheel> wheels;       ///< that do not slip; then its joints drive the base
   /// Velocity of the water around a floating base, in inertial axes, m/s. As WaterCurrent in
   /// vms_ph_dynamics/simulation/water_current.py: the motion is integrated in the frame of the
   /// water, and the port energies are those seen from there.
@@ -42,7 +45,8 @@ struct PlantOptions {
 /// Integrates a robot with the efforts held over each step, as digital controllers do.
 class Plant {
  public:
-  /// @throws vms_ph::ModelError  an unknown scheme, or a current around a robot that is not in
+  /// @throws vms_ph::ModelError  an unknown scheme, a mistake in the wheels, wheels and actuators
+  ///                             of the base at once, or a current around a robot that is not in
   ///                             water or does not float.
   Plant(const vms_ph::Model& model, const PlantOptions& options);
 

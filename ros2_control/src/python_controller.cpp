@@ -30,6 +30,11 @@ class PythonController final : public ControllerShell {
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                            const RobotSetup& setup) override {
     const auto p = listener_->get_params();
+    if (!setup.wheels.empty()) {
+      throw vms_ph::ModelError(
+          "PythonController knows nothing of wheels that do not slip; use vms_ph/DifferentialDrive "
+          "or vms_ph/WheeledImpedance, or leave the parameter wheels empty");
+    }
     vms_ph::PythonRobot robot;
     robot.urdf = setup.urdf;
     robot.base = setup.base;

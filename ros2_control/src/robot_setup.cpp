@@ -15,6 +15,7 @@
 #include "robot_setup.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 #include <utility>
 
@@ -42,6 +43,27 @@ Model make_model(const RobotSetup& setup) {
                           .with_gravity(setup.gravity);
   const auto fluid = fluid_in(setup.urdf);
   return fluid ? robot.in_fluid(*fluid) : robot;
+}
+
+std::vector<vms_ph::Wheel> wheels_in(const std::string& text) {
+  std::string spaced = text, word;
+  std::replace(spaced.begin(), spaced.end(), ',', ' ');
+  std::istringstream words(spaced);
+  std::vector<vms_ph::Wheel> wheels;
+  while (words >> word) {
+    const std::size_t equals = word.find('=');
+    const std::string number = equals == std::string::npos ? "" : word.substr(equals + 1);
+    char* end = nullptr;
+    const double radius = std::strtod(number.c_str(), &end);
+    if (number.empty() || equals == 0 || *end != '\0') {
+      throw ModelError(
+          "wheels must be joint=radius, with spaces or commas between, radii in m; "
+          "given: '" +
+          word + "'");
+    }
+    wheels.push_back({word.substr(0, equals), radius});
+  }
+  return wheels;
 }
 
 std::optional<BaseActuators> base_actuators(const RobotSetup& setup) {

@@ -21,6 +21,7 @@
 
 #include "description_tags.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -30,14 +31,21 @@ struct RobotSetup {
   std::string end_effector;    ///< name of a frame; when empty, the last link that a joint moves
   std::vector<std::string> locked_joints;
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};
+  std::vector<vms_ph::Wheel> wheels;  ///< that do not slip, of a planar base
 };
 
 /// The setup that the parameters of a controller state.
 template <class Parameters>
 RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
   const Eigen::Vector3d gravity(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
-  return {urdf, p.base, p.end_effector, p.locked_joints, gravity};
+  return {urdf, p.base, p.end_effector, p.locked_joints, gravity, {}};
 }
+
+/// The wheels of a text like "wheel_left=0.1 wheel_right=0.1": joints and radii, m, with spaces or
+/// commas between.
+///
+/// @throws vms_ph::ModelError  it is not of this form.
+std::vector<vms_ph::Wheel> wheels_in(const std::string& text);
 
 /// The robot, in the fluid that its description has.
 ///

@@ -42,7 +42,7 @@ struct Servo::Workspace {
   vms_ph::VectorV force;
 };
 
-Servo::Servo(const vms_ph::Model& model, double frequency)
+Servo::Servo(const vms_ph::Model& model, double frequency, const std::vector<vms_ph::Wheel>& wheels)
     : held(static_cast<std::size_t>(model.nv()), true),
       rate(Eigen::VectorXd::Zero(model.nv())),
       model_(model),
@@ -50,6 +50,7 @@ Servo::Servo(const vms_ph::Model& model, double frequency)
       fluid_(model_),
       workspace_(std::make_unique<Workspace>(model_)) {
   if (fluid_.exist()) workspace_->robot.emplace(model_);
+  if (!wheels.empty()) rolling_.emplace(model_, wheels);
 }
 
 Servo::~Servo() = default;
@@ -95,16 +96,26 @@ void Servo::fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexc
   for (int i = 0; i < model_.nv(); ++i) {
     if (!held[static_cast<std::size_t>(i)]) w.acceleration[i] = 0.0;
   }
-  // Inertia, Coriolis and gravity terms in one sweep.
+  if (rolling_) {
+    w.torque = w.acceleration;
+    rolling_->solve(state, w.torque);
+  } else {
+    solve(state);
+  }
+  for (int i = 0; i < model_.nv(); ++i) {
+    if (held[static_cast<std::size_t>(i)]) effort[i] = w.torque[i];
+  }
+}
+
+/// Compute the efforts of the accelerations, with Coriolis and gravity terms in one sweep.
+void Servo::solve(const vms_ph::RobotState& state) noexcept {
+  Workspace& w = *workspace_;
   model_.fill_configuration(state.q, w.full_q);
   model_.fill_velocity(state.v, w.full_v);
   model_.fill_velocity(w.acceleration, w.full_a);
   model_.project_force(pinocchio::rnea(model_.pinocchio(), w.data, w.full_q, w.full_v, w.full_a),
                        w.torque);
   if (fluid_.exist()) add_fluid(state);
-  for (int i = 0; i < model_.nv(); ++i) {
-    if (held[static_cast<std::size_t>(i)]) effort[i] = w.torque[i];
-  }
 }
 
 /// Add what the fluid takes at the acceleration: by added mass, buoyancy and drag.

@@ -16,19 +16,24 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
+#include "wheeled_inverse_dynamics.hpp"
 
 namespace vms_ph_ros2_control {
 
 /// Computed-torque servos, critically damped, for the degrees of freedom without effort commands.
 class Servo {
  public:
-  /// @param frequency  of all servos, rad/s.
-  Servo(const vms_ph::Model& model, double frequency);
+  /// @param frequency            of all servos, rad/s.
+  /// @param wheels               that do not slip; then joints drive the base.
+  /// @throws vms_ph::ModelError  a mistake in the wheels.
+  Servo(const vms_ph::Model& model, double frequency,
+        const std::vector<vms_ph::Wheel>& wheels = {});
   ~Servo();
 
   /// Which of the nv degrees of freedom are held; the others are driven by their efforts.
@@ -50,12 +55,14 @@ class Servo {
   void fill(const vms_ph::RobotState& state, Eigen::VectorXd& effort) noexcept;
 
  private:
+  void solve(const vms_ph::RobotState& state) noexcept;
   void add_fluid(const vms_ph::RobotState& state) noexcept;
 
   struct Workspace;
   vms_ph::Model model_;
   double frequency_;
   vms_ph::FluidTerms fluid_;
+  std::optional<WheeledInverseDynamics> rolling_;
   std::unique_ptr<Workspace> workspace_;
 };
 

@@ -65,14 +65,16 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.scheme = parameter("scheme", "");
     options.friction = parameter("joint_friction", "true") == "true";
     options.stops = parameter("joint_stops", "true") == "true";
-    has_stand_ = parameter("stand", "true") == "true";
+    options.wheels = wheels_in(parameter("wheels", ""));
+    check_base(!options.wheels.empty());
+    has_stand_ = parameter("stand", "true") == "true" && options.wheels.empty();
     options.start = home();
     options.current = vector("current", "0 0 0");
     options.actuators = base_actuators(setup);
     failures_ = std::make_unique<ActuatorFailures>(options.actuators ? options.actuators->names
                                                                      : std::vector<std::string>());
     plant_ = std::make_unique<Plant>(*model_, options);
-    servo_ = std::make_unique<Servo>(*model_, number("servo_frequency", 30.0));
+    servo_ = std::make_unique<Servo>(*model_, number("servo_frequency", 30.0), options.wheels);
     push_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
     // Without an executor, as in tests of components, the hardware has no node.
     if (get_node()) {
@@ -90,6 +92,16 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
   state_.q = options.start;
   state_.v = Eigen::VectorXd::Zero(model_->nv());
   return CallbackReturn::SUCCESS;
+}
+
+void SimulatedSystem::check_base(bool on_wheels) const {
+  for (const auto& gpio : info_.gpios) {
+    if (!on_wheels || gpio.name != base_name_ || gpio.command_interfaces.empty()) continue;
+    throw vms_ph::ModelError(
+        "on wheels that do not slip the base is driven by their joints: remove "
+        "the command interfaces of '" +
+        base_name_ + "', or the hardware parameter wheels");
+  }
 }
 
 void SimulatedSystem::check_types() const {

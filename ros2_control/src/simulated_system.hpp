@@ -74,6 +74,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   };
 
   void check_types() const;
+  void check_base(bool on_wheels) const;
   void check_follower(const hardware_interface::ComponentInfo& joint) const;
   std::string parameter(const std::string& name, const std::string& otherwise) const;
   double number(const std::string& name, double otherwise) const;

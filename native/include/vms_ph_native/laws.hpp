@@ -29,13 +29,16 @@ namespace vms_ph {
 /// The names of all laws.
 const std::vector<std::string>& law_names();
 
+/// Whether a law is for robots on wheels that do not slip.
+bool drives_by_wheels(const std::string& name) noexcept;
+
 /// Make a law for a robot, which must outlive it.
 ///
 /// @param name           one of law_names(); empty for TaskSpaceIDAPBC on a fixed base, else
 ///                       DecoupledVMSController.
 /// @param allocation     the actuators of the base; not used on a fixed one.
 /// @param base_actuated  whether the base has actuators.
-/// @param wheels         that the robot rolls on without slip; for laws of robots on wheels.
+/// @param wheels         that the robot rolls on without slip; for drives_by_wheels().
 /// @throws ModelError    an unknown name, or a robot that the law is not for.
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,

@@ -43,7 +43,9 @@ class WheeledTerms {
   bool compute(const RobotState& state) noexcept;
 
   int dimension() const { return m_; }  ///< m
-  Evaluation& d() { return d_; }        ///< at the velocity S nu
+  /// The indices of the independent velocities in v, (m,).
+  const std::vector<Eigen::Index>& independent() const { return independent_; }
+  Evaluation& d() { return d_; }  ///< at the velocity S nu
 
   VectorV nu;          ///< (m,) independent velocities
   MatrixV basis;       ///< S, (nv,m)

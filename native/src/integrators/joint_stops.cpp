@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vms_ph_native/cholesky.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -28,7 +30,7 @@ constexpr double kConverged = 1e-12;
 
 }  // namespace
 
-JointStops::JointStops(const Model& model)
+JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
     : model_(model),
       tree_(model_, false),
       fluid_(model_),
@@ -38,6 +40,9 @@ JointStops::JointStops(const Model& model)
       mobility_(model.nv(), model.nv()),
       factors_(model.nv()) {
   if (fluid_.exist()) robot_.emplace(model_);
+  if (!wheels.empty()) rolling_.emplace(model_, wheels);
+  free_.q = VectorXd::Zero(model.nq());
+  free_.v = VectorXd::Zero(model.nv());
   at_ = moved_ = impulse_ = rates_ = least_ = most_ = torque_ = VectorXd::Zero(model.n());
   for (Eigen::Index i = 0; i < at_.size(); ++i) {
     exist_ = exist_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]);
@@ -54,13 +59,12 @@ bool JointStops::passed(const VectorXd& q, const VectorXd& v, double dt) noexcep
   return false;
 }
 
-const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const VectorXd& free_q,
-                                   const VectorXd& free_v, double dt) noexcept {
-  const Eigen::Index b = model_.b(), n = model_.n();
-  tree_.place(free_q);
+/// Compute the mobility: the inverse of the mass matrix.
+void JointStops::weigh(const VectorXd& q) noexcept {
+  tree_.place(q);
   tree_.write_mass(mass_.data());
   if (fluid_.exist()) {
-    robot_->place(free_q.data());
+    robot_->place(q.data());
     fluid_.place(*robot_);
     added_.setZero(model_.nv(), model_.nv());
     fluid_.add_mass(added_);
@@ -69,6 +73,25 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
   factors_.compute(mass_);
   mobility_.setIdentity();
   factors_.solveInPlace(mobility_);
+}
+
+/// The same in the velocities that the wheels allow, S (S^T M S)^-1 S^T; false where they are not
+/// determined.
+bool JointStops::roll(const VectorXd& q, const VectorXd& v) noexcept {
+  free_.q = q;
+  free_.v = v;
+  if (!rolling_->compute(free_)) return false;
+  const Cholesky inertia(rolling_->mass);
+  MatrixV columns = rolling_->basis.transpose();
+  inertia.solve_columns(columns);
+  mobility_ = rolling_->basis.lazyProduct(columns);
+  return true;
+}
+
+const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const VectorXd& free_q,
+                                   const VectorXd& free_v, double dt) noexcept {
+  const Eigen::Index b = model_.b(), n = model_.n();
+  if (!(rolling_ && roll(free_q, free_v))) weigh(free_q);
   model_.joint_positions(q, at_);
   for (Eigen::Index i = 0; i < n; ++i) {
     const double half = 0.5 * v[b + i];

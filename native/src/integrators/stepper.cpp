@@ -106,6 +106,8 @@ std::string StepResult::reason() const {
     case Failure::energy_missed:
       std::snprintf(text, sizeof text, "the solution misses an energy of %.3g J", amount);
       break;
+    case Failure::undetermined:
+      return "a wheel stands across the motion that the independent velocities describe";
   }
   return text;
 }

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
@@ -24,6 +25,7 @@
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/tree.hpp"
+#include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph {
 
@@ -35,7 +37,9 @@ namespace vms_ph {
 /// construction nothing allocates or throws.
 class JointStops {
  public:
-  explicit JointStops(const Model& model);
+  /// @param wheels       on which the robot rolls without slip.
+  /// @throws ModelError  a mistake in the wheels.
+  explicit JointStops(const Model& model, const std::vector<Wheel>& wheels = {});
 
   /// Whether a joint has a limit.
   bool exist() const { return exist_; }
@@ -55,11 +59,16 @@ class JointStops {
   const Eigen::VectorXd& moved(const Eigen::VectorXd& from, const Eigen::VectorXd& to) noexcept;
 
  private:
+  void weigh(const Eigen::VectorXd& q) noexcept;
+  bool roll(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
+
   Model model_;
   Tree tree_;
   std::optional<Dynamics> robot_;  ///< in a fluid, for the added mass
   FluidTerms fluid_;
   MatrixV added_;
+  std::optional<WheeledTerms> rolling_;  ///< on wheels
+  RobotState free_;
   bool exist_ = false;
   Eigen::VectorXd lower_, upper_, at_, moved_, impulse_, rates_, least_, most_, torque_;
   Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter

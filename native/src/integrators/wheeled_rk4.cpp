@@ -1,0 +1,146 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/integrators/wheeled_rk4.hpp"
+
+#include <cmath>
+
+#include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
+
+namespace vms_ph {
+namespace {
+
+using Eigen::VectorXd;
+
+// Fraction of the step at a stage, and the weight of the stage in the result.
+struct Stage {
+  double lead, weight;
+};
+constexpr Stage kStages[] = {{0.0, 1.0 / 6}, {0.5, 1.0 / 3}, {0.5, 1.0 / 3}, {1.0, 1.0 / 6}};
+
+// Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
+// residual of the step is left in the balance.
+constexpr double kClosable = 1e-3;
+
+/// The factor of the speed that gives the wanted kinetic energy, J; 1 at rest.
+double closing(double found, double wanted) noexcept {
+  if (!(found > 0.0 && wanted > 0.0)) return 1.0;
+  const double factor = std::sqrt(wanted / found);
+  return std::abs(factor - 1.0) <= kClosable ? factor : 1.0;
+}
+
+}  // namespace
+
+WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel>& wheels)
+    : gravity_(gravity), model_(model), robot_(model, false), terms_(model, wheels) {
+  if (model.fluid() != nullptr) {
+    throw ModelError("'" + model.name() + "' is in a fluid; wheels roll on dry ground");
+  }
+  at_.q = VectorXd::Zero(model.nq());
+  at_.v = rate_ = mean_ = reach_ = force_ = velocity_ = VectorXd::Zero(model.nv());
+  slope_ = mean_slope_ = VectorV::Zero(terms_.dimension());
+}
+
+SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
+  SolverState x;
+  at_.q = q;
+  at_.v = v;
+  if (!terms_.compute(at_)) throw ModelError(terms_.reason());
+  x.q = q;
+  x.v = terms_.basis.lazyProduct(terms_.nu);
+  x.t = t;
+  return x;
+}
+
+void WheeledRK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
+  q = x.q;
+  v = x.v;
+}
+
+/// Compute the terms at `reach_` from a configuration, with the velocities in `at_`, of which the
+/// independent ones are taken.
+Failure WheeledRK4::place(const VectorXd& from, double lead) noexcept {
+  if (lead > 0.0) {
+    model_.integrate(from, reach_, at_.q);
+  } else {
+    at_.q = from;
+  }
+  if (!std::isfinite(at_.q.squaredNorm() + at_.v.squaredNorm())) return Failure::not_finite;
+  if (!terms_.compute(at_)) return Failure::undetermined;
+  velocity_ = terms_.basis.lazyProduct(terms_.nu);
+  return Failure::none;
+}
+
+/// Kinetic energy, and potential energy where gravity acts, of the terms computed last, J.
+double WheeledRK4::energy() noexcept {
+  Evaluation& d = terms_.d();
+  return d.kinetic_energy() + (gravity_ ? d.potential_energy() : 0.0);
+}
+
+/// Compute the rates of the terms computed last, `reach_` from the start of the step, and enter the
+/// energies of the ports over a time, s.
+void WheeledRK4::accelerate(const Ports& ports, double passed, StepResult& result) noexcept {
+  force_.setZero();
+  if (ports.any) {
+    robot_.tree.place(at_.q);
+    robot_.external_force(ports, velocity_, force_);
+    robot_.add_port_energies(ports, velocity_, passed, result);
+  }
+  if (gravity_) force_ -= terms_.d().g();
+  slope_ = terms_.basis.transpose().lazyProduct(force_);
+  slope_ -= terms_.coriolis.lazyProduct(terms_.nu);
+  Cholesky(terms_.mass).solve(slope_.data());
+  rate_ = velocity_;
+  const Tree& tree = robot_.tree;
+  tree.set_base(inverse_differential(tree.base_twist(reach_), tree.base_twist(velocity_)), rate_);
+}
+
+StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, double dt,
+                            SolverState& next) noexcept {
+  StepResult result;
+  const auto& independent = terms_.independent();
+  const auto lead_to = [&](double by, const VectorXd& rate, const VectorV& slope) {
+    reach_ = by * rate;
+    at_.v = x.v;
+    for (std::size_t k = 0; k < independent.size(); ++k) {
+      at_.v[independent[k]] += by * slope[static_cast<Eigen::Index>(k)];
+    }
+  };
+  mean_.setZero();
+  mean_slope_.setZero();
+  rate_.setZero();
+  slope_.setZero();
+  double before = 0.0;
+  for (const auto& [lead, weight] : kStages) {
+    lead_to(lead * dt, rate_, slope_);
+    result.failure = place(x.q, lead);
+    if (result.failure != Failure::none) return result;
+    if (lead == 0.0) before = energy();
+    accelerate(ports, weight * dt, result);
+    mean_ += weight * rate_;
+    mean_slope_ += weight * slope_;
+  }
+  lead_to(dt, mean_, mean_slope_);
+  result.failure = place(x.q, 1.0);
+  if (result.failure != Failure::none) return result;
+  const double kinetic = terms_.d().kinetic_energy();
+  const double wanted = before + result.net() - (energy() - kinetic);
+  next.q = at_.q;
+  next.v = closing(kinetic, wanted) * velocity_;
+  next.t = x.t + dt;
+  return result;
+}
+
+}  // namespace vms_ph
