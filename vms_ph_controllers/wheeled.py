@@ -14,7 +14,7 @@
 
 """Laws for robots on wheels that do not slip; they take a form with its constraints, not a model.
 
-The nodes do not host them; the tasks do.
+Nodes and tasks host them where the entry or parameter ``wheels`` names the wheels.
 """
 
 from .laws.differential_drive import DifferentialDrive
