@@ -87,7 +87,7 @@ def test_wheels_do_not_slip_and_the_books_close_over_many_steps(
 ) -> None:
     form = CARTS[wheels]()
     model = form.model
-    # A fork that is not turned: across the way of the other wheel it would leave the cart no motion.
+    # The fork is not turned: across the way of the other wheel it would leave the cart no motion.
     torque = np.array([0.0 if name == "steer" else 0.3 for name in model.joint_names])
     held = native.Ports(
         native_robot(native, model.tree),
