@@ -45,7 +45,7 @@ list(TRANSFORM schemas APPEND _parameters)
 
 set(sources
   actuated_base actuator_failures controller_shell core_laws description_tags energy_guard external_wrench force_broadcaster
-  gain_parameters plant python_controller
+  gain_parameters hardware_tag plant python_controller
   reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
   telemetry wheeled_inverse_dynamics)
 list(TRANSFORM sources PREPEND ros2_control/src/)

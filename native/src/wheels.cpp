@@ -87,7 +87,10 @@ bool solve_square(MatrixV& A, MatrixV& B, double least) noexcept {
 
 WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
     : model_(model), d_(model), velocity_(VectorV::Zero(model.nv())) {
-  if (wheels.empty()) throw ModelError("a robot on wheels needs its wheels");
+  if (wheels.empty()) {
+    throw ModelError(
+        "a robot on wheels needs its wheels: give the joints that turn them, and their radii, m");
+  }
   if (model.base() != Base::planar) {
     throw ModelError("wheels roll on the plane of a planar base; '" + model.name() +
                      "' has another one: load it with base=planar");

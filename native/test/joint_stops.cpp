@@ -43,6 +43,24 @@ const std::string kNarrow = R"(<robot name="arm"><link name="base"><inertial><ma
   <child link="lower"/><axis xyz="0 0.8 0.6"/>
   <limit lower="-0.2" upper="0.4" effort="9" velocity="9"/></joint></robot>)";
 
+// The first of test/dynamics/nonholonomic/carts.py.
+const std::string kCart =
+    R"(<robot name="differential_drive"><link name="base_link"><inertial><origin xyz="0.1 0.02 0.2"/><mass value="20"/>
+  <inertia ixx="1" iyy="1.2" izz="1.5" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="left" type="continuous"><origin xyz="0 0.3 0.1"/>
+  <parent link="base_link"/><child link="left_link"/><axis xyz="0 1 0"/></joint>
+  <link name="left_link"><inertial><mass value="1.5"/>
+  <inertia ixx="0.004" iyy="0.007" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="right" type="continuous"><origin xyz="0 -0.3 0.1"/>
+  <parent link="base_link"/><child link="right_link"/><axis xyz="0 1 0"/></joint>
+  <link name="right_link"><inertial><mass value="1.5"/>
+  <inertia ixx="0.004" iyy="0.007" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="shoulder" type="continuous"><origin xyz="0.2 0 0.4"/>
+  <parent link="base_link"/><child link="upper"/><axis xyz="0 0 1"/></joint>
+  <link name="upper"><inertial><origin xyz="0.3 0 0"/><mass value="4"/>
+  <inertia ixx="0.02" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="elbow" type="revolute"><origin xyz="0.6 0 0"/><parent link="upper"/>
+  <child link="fore"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="9" velocity="5"/></joint>
+  <link name="fore"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+  <inertia ixx="0.01" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>)";
+
 PlantOptions at_neutral(const Model& model) {
   PlantOptions options;
   options.start = model.neutral_configuration();
@@ -58,6 +76,33 @@ void moves_as_the_twin_in_python(Base base, const VectorXd& wrench, const Vector
   CHECK((plant.q().tail<2>() - joints).norm() < 1e-9);
   CHECK(std::abs(plant.port_energies().supplied[0] - torque) < 1e-9);
   CHECK(std::abs(plant.port_energies().dissipated - dissipated) < 1e-9);
+}
+
+/// A cart on wheels that do not slip drives a curve, while its elbow is pushed against its stop.
+void wheels_do_not_slip_when_a_joint_reaches_its_stop() {
+  const Model model = Model::from_urdf(kCart, Base::planar);
+  PlantOptions options = at_neutral(model);
+  const int elbow = model.position_index(3);
+  options.start[elbow] = 2.9;
+  options.wheels = {{"left", 0.1}, {"right", 0.1}};
+  Plant plant(model, options);
+  const VectorXd none = VectorXd::Zero(3), torque = Eigen::Vector4d(0.5, -0.3, 0.2, 6.0);
+  CHECK(plant.advance(none, false, torque, 1));
+  const long counted = allocations();
+  CHECK(plant.advance(none, false, torque, 399));
+  CHECK(allocations() == counted);
+  VectorXd positions(4);
+  model.joint_positions(plant.q(), positions);
+  const Eigen::Vector4d known(0.3444740351954376, -0.24888585645832853, 0.16632284160316177,
+                              3.000000006007765);
+  CHECK((positions - known).norm() < 1e-9);
+  const auto& energies = plant.port_energies();
+  CHECK(std::abs(energies.supplied[0] - 0.8801673789024366) < 1e-9);
+  CHECK(std::abs(energies.dissipated - 0.21529620221911797) < 1e-9);
+  const VectorXd& v = plant.v();
+  CHECK(std::abs(v[1]) < 1e-12);
+  CHECK(std::abs(0.1 * v[3] - (v[0] - 0.3 * v[2])) < 1e-12);
+  CHECK(std::abs(0.1 * v[4] - (v[0] + 0.3 * v[2])) < 1e-12);
 }
 
 void stores_what_is_supplied_and_not_dissipated() {
@@ -110,6 +155,7 @@ int main() {
   moves_as_the_twin_in_python(Base::floating, wrench,
                               Eigen::Vector2d(0.29999998723138355, -0.20000766467103126),
                               0.8000076391105452, 1.1770696322395062);
+  wheels_do_not_slip_when_a_joint_reaches_its_stop();
   stores_what_is_supplied_and_not_dissipated();
   an_arm_lies_on_its_stop();
 }

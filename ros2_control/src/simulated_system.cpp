@@ -17,10 +17,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <sstream>
 
 #include <pluginlib/class_list_macros.hpp>
 
+#include "hardware_tag.hpp"
 #include "interface_names.hpp"
 
 namespace vms_ph_ros2_control {
@@ -36,11 +36,6 @@ bool is_of(const std::string& name, const std::string& prefix) {
   return name.compare(0, prefix.size() + 1, prefix + "/") == 0;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
 }  // namespace
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
@@ -49,32 +44,32 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
   RobotSetup setup;
   PlantOptions options;
   try {
+    const HardwareTag tag(info_);
     setup.urdf = info_.original_xml;
-    setup.base = parameter("base", "fixed");
-    setup.end_effector = parameter("end_effector", "");
-    setup.locked_joints = split(parameter("locked_joints", ""));
-    setup.gravity = vector("gravity", "0 0 -9.81");
-    check_types();
-    base_name_ = parameter("base_name", "base");
-    clock_name_ = parameter("clock_name", "clock");
-    port_energy_name_ = parameter("port_energy_name", "port_energy");
-    wrench_name_ = parameter("wrench_name", "wrench_end_effector");
+    setup.base = tag.text("base", "fixed");
+    setup.end_effector = tag.text("end_effector", "");
+    setup.locked_joints = tag.words("locked_joints");
+    setup.gravity = tag.vector("gravity", "0 0 -9.81");
+    base_name_ = tag.text("base_name", "base");
+    clock_name_ = tag.text("clock_name", "clock");
+    port_energy_name_ = tag.text("port_energy_name", "port_energy");
+    wrench_name_ = tag.text("wrench_name", "wrench_end_effector");
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    options.step = step_ = number("step", 1e-3);
-    command_timeout_ = number("command_timeout", 0.25);
-    options.scheme = parameter("scheme", "");
-    options.friction = parameter("joint_friction", "true") == "true";
-    options.stops = parameter("joint_stops", "true") == "true";
-    options.wheels = wheels_in(parameter("wheels", ""));
-    check_base(!options.wheels.empty());
-    has_stand_ = parameter("stand", "true") == "true" && options.wheels.empty();
-    options.start = home();
-    options.current = vector("current", "0 0 0");
+    options.step = step_ = tag.number("step", 1e-3);
+    command_timeout_ = tag.number("command_timeout", 0.25);
+    options.scheme = tag.text("scheme", "");
+    options.friction = tag.flag("joint_friction");
+    options.stops = tag.flag("joint_stops");
+    options.wheels = wheels_in(tag.text("wheels", ""));
+    if (!options.wheels.empty()) tag.check_no_commands_of(base_name_);
+    has_stand_ = tag.flag("stand") && options.wheels.empty();
+    options.start = tag.home(*model_);
+    options.current = tag.vector("current", "0 0 0");
     options.actuators = base_actuators(setup);
     failures_ = std::make_unique<ActuatorFailures>(options.actuators ? options.actuators->names
                                                                      : std::vector<std::string>());
     plant_ = std::make_unique<Plant>(*model_, options);
-    servo_ = std::make_unique<Servo>(*model_, number("servo_frequency", 30.0), options.wheels);
+    servo_ = std::make_unique<Servo>(*model_, tag.number("servo_frequency", 30.0), options.wheels);
     push_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
     // Without an executor, as in tests of components, the hardware has no node.
     if (get_node()) {
@@ -92,99 +87,6 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
   state_.q = options.start;
   state_.v = Eigen::VectorXd::Zero(model_->nv());
   return CallbackReturn::SUCCESS;
-}
-
-void SimulatedSystem::check_base(bool on_wheels) const {
-  for (const auto& gpio : info_.gpios) {
-    if (!on_wheels || gpio.name != base_name_ || gpio.command_interfaces.empty()) continue;
-    throw vms_ph::ModelError(
-        "on wheels that do not slip the base is driven by their joints: remove "
-        "the command interfaces of '" +
-        base_name_ + "', or the hardware parameter wheels");
-  }
-}
-
-void SimulatedSystem::check_types() const {
-  for (const auto* components : {&info_.joints, &info_.gpios, &info_.sensors}) {
-    for (const auto& component : *components) {
-      for (const auto* interfaces : {&component.state_interfaces, &component.command_interfaces}) {
-        for (const auto& interface : *interfaces) {
-          if (interface.data_type == "double") continue;
-          throw vms_ph::ModelError("the interface " + component.name + "/" + interface.name +
-                                   " must be a double; given: data_type '" + interface.data_type +
-                                   "'; remove that attribute");
-        }
-      }
-    }
-  }
-}
-
-std::string SimulatedSystem::parameter(const std::string& name,
-                                       const std::string& otherwise) const {
-  const auto found = info_.hardware_parameters.find(name);
-  return found == info_.hardware_parameters.end() ? otherwise : found->second;
-}
-
-double SimulatedSystem::number(const std::string& name, double otherwise) const {
-  const std::string text = parameter(name, "");
-  if (text.empty()) return otherwise;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end != '\0' || !(value > 0.0)) {
-    throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be a positive number; given: '" + text + "'");
-  }
-  return value;
-}
-
-Eigen::Vector3d SimulatedSystem::vector(const std::string& name,
-                                        const std::string& otherwise) const {
-  const std::string text = parameter(name, otherwise);
-  Eigen::Vector3d value;
-  std::istringstream stream(text);
-  std::string rest;
-  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> rest) {
-    throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be three numbers with spaces between; given: '" + text + "'");
-  }
-  return value;
-}
-
-void SimulatedSystem::check_follower(const hardware_interface::ComponentInfo& joint) const {
-  if (joint.command_interfaces.empty()) return;
-  throw vms_ph::ModelError("the joint '" + joint.name +
-                           "' mimics another one, which moves it: remove its command interfaces "
-                           "from the ros2_control tag, or the mimic tag from the joint");
-}
-
-Eigen::VectorXd SimulatedSystem::home() const {
-  Eigen::VectorXd q = model_->neutral_configuration();
-  const auto& names = model_->joint_names();
-  for (const auto& joint : info_.joints) {
-    const auto& mimics = model_->mimics();
-    const auto is_this = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
-    if (std::any_of(mimics.begin(), mimics.end(), is_this)) {
-      check_follower(joint);
-      continue;
-    }
-    const auto found = std::find(names.begin(), names.end(), joint.name);
-    if (found == names.end()) {
-      throw vms_ph::ModelError("the ros2_control tag has the joint '" + joint.name +
-                               "', which the robot does not have or holds locked");
-    }
-    const auto k = static_cast<int>(found - names.begin());
-    const int at = model_->position_index(k);
-    for (const auto& interface : joint.state_interfaces) {
-      if (interface.name != "position" || interface.initial_value.empty()) continue;
-      const double value = std::stod(interface.initial_value);
-      if (model_->is_pair(k)) {
-        q.segment<2>(at) << std::cos(value), std::sin(value);
-      } else {
-        q[at] = value;
-      }
-    }
-  }
-  return q;
 }
 
 void SimulatedSystem::find_handles() {

@@ -73,13 +73,6 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
     State position, velocity, effort;
   };
 
-  void check_types() const;
-  void check_base(bool on_wheels) const;
-  void check_follower(const hardware_interface::ComponentInfo& joint) const;
-  std::string parameter(const std::string& name, const std::string& otherwise) const;
-  double number(const std::string& name, double otherwise) const;
-  Eigen::Vector3d vector(const std::string& name, const std::string& otherwise) const;
-  Eigen::VectorXd home() const;
   void find_handles();
   void set_modes(const std::vector<std::string>& names, bool start);
   void gather_efforts(double period) noexcept;

@@ -26,6 +26,7 @@
 #include <pluginlib/class_loader.hpp>
 #include <rclcpp/rclcpp.hpp>
 
+#include "../src/plant.hpp"
 #include "../src/robot_setup.hpp"
 #include "vms_ph_native/energy_split.hpp"
 
@@ -117,17 +118,22 @@ class SimulatedWheels : public testing::Test {
            manager_->perform_command_mode_switch(names, {});
   }
 
-  /// Load a law, connect it to the hardware and activate it, led by its reference interfaces.
-  void activate(const std::string& plugin) {
+  /// Load a law and configure it; whether that succeeds.
+  bool configure(const std::string& plugin, const std::string& wheels) {
     law_ = loader_.createSharedInstance(plugin);
     controller_interface::ControllerInterfaceParams params;
     params.controller_name = "law";
     params.robot_description = setup_.urdf;
     params.update_rate = params.controller_manager_update_rate = kRate;
     params.node_options = law_->define_custom_node_options().parameter_overrides(
-        {{"base", "planar"}, {"end_effector", "fore"}, {"wheels", "left=0.1 right=0.1"}});
-    ASSERT_EQ(law_->init(params), controller_interface::return_type::OK);
-    ASSERT_EQ(law_->configure().label(), "inactive");
+        {{"base", "planar"}, {"end_effector", "fore"}, {"wheels", wheels}});
+    EXPECT_EQ(law_->init(params), controller_interface::return_type::OK);
+    return law_->configure().label() == "inactive";
+  }
+
+  /// Load a law, connect it to the hardware and activate it, led by its reference interfaces.
+  void activate(const std::string& plugin) {
+    ASSERT_TRUE(configure(plugin, "left=0.1 right=0.1"));
     const auto wanted = law_->command_interface_configuration().names;
     ASSERT_EQ(wanted.size(), kJoints.size());  // no wrench on the base
     ASSERT_TRUE(claim(wanted));
@@ -147,7 +153,9 @@ class SimulatedWheels : public testing::Test {
 
   void TearDown() override {
     if (!law_) return;
-    law_->get_node()->deactivate();
+    if (law_->get_lifecycle_id() == lifecycle_msgs::msg::State::PRIMARY_STATE_ACTIVE) {
+      law_->get_node()->deactivate();
+    }
     law_->release_interfaces();
     references_.clear();
     law_.reset();
@@ -268,6 +276,57 @@ TEST_F(SimulatedWheels, WheelsOfATextAreReadOrRefused) {
   for (const char* bad : {"left", "=0.1", "left=", "left=ten", "left=0.1m"}) {
     EXPECT_THROW(vms_ph_ros2_control::wheels_in(bad), vms_ph::ModelError) << bad;
   }
+}
+
+TEST_F(SimulatedWheels, LawsThatKnowNothingOfWheelsOrNeedThemAreNotConfigured) {
+  begin();
+  for (const char* plugin : {"vms_ph/DecoupledVMSController", "vms_ph/PythonController"}) {
+    EXPECT_FALSE(configure(plugin, "left=0.1 right=0.1")) << plugin;
+  }
+  for (const char* plugin : {"vms_ph/DifferentialDrive", "vms_ph/WheeledImpedance"}) {
+    EXPECT_FALSE(configure(plugin, "")) << plugin;
+    EXPECT_FALSE(configure(plugin, "left=0.1 middle=0.1")) << plugin;
+    EXPECT_FALSE(configure(plugin, "left right")) << plugin;
+  }
+  law_.reset();
+}
+
+TEST_F(SimulatedWheels, HardwareThatCannotRollIsRefusedInASentence) {
+  const auto clock = std::make_shared<rclcpp::Clock>(RCL_STEADY_TIME);
+  const auto logger = rclcpp::get_logger("test");
+  hardware_interface::ResourceManager pushed(cart("<command_interface name='force.x'/>"), clock,
+                                             logger, true, kRate);
+  EXPECT_EQ(pushed.get_components_status().count("simulated"), 0U);
+  std::string urdf = cart();
+  const std::string position = "<state_interface name='position'/>";
+  urdf.replace(urdf.find(position), position.size(),
+               "<state_interface name='position'><param name='initial_value'>zero</param>"
+               "</state_interface>");
+  hardware_interface::ResourceManager nowhere(urdf, clock, logger, true, kRate);
+  EXPECT_EQ(nowhere.get_components_status().count("simulated"), 0U);
+
+  setup_.urdf = cart();
+  setup_.base = "planar";
+  const vms_ph::Model model = vms_ph_ros2_control::make_model(setup_);
+  const auto reason = [&model](const vms_ph_ros2_control::PlantOptions& options) {
+    try {
+      const vms_ph_ros2_control::Plant plant(model, options);
+    } catch (const vms_ph::ModelError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  vms_ph_ros2_control::PlantOptions options;
+  options.start = model.neutral_configuration();
+  options.wheels = vms_ph_ros2_control::wheels_in("left=0.1 right=0.1");
+  EXPECT_EQ(reason(options), "");
+  options.scheme = "rk4";
+  EXPECT_THAT(reason(options), testing::HasSubstr("'projected_rk4'; given: 'rk4'"));
+  options.scheme = "";
+  options.actuators = vms_ph_ros2_control::actuators_in(
+      "<robot><vms_ph_allocation base='planar' weights='1 1 1'><input column='1 0 0' lower='-1' "
+      "upper='1'/></vms_ph_allocation></robot>");
+  EXPECT_THAT(reason(options), testing::HasSubstr("driven by their joints"));
 }
 
 }  // namespace

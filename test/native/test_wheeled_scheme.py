@@ -82,24 +82,26 @@ def test_the_motion_and_the_energies_are_those_of_the_scheme_in_python(
 
 
 @pytest.mark.parametrize("wheels", CARTS)
-def test_wheels_do_not_slip_and_the_books_close_over_many_steps(
+def test_wheels_do_not_slip_and_the_books_close_over_100000_steps(
     native: ModuleType, wheels: str
 ) -> None:
     form = CARTS[wheels]()
     model = form.model
-    # The fork is not turned: across the way of the other wheel it would leave the cart no motion.
     torque = np.array([0.0 if name == "steer" else 0.3 for name in model.joint_names])
+    # The fork turns slowly: where it stands across the way of the other wheel, the independent
+    # velocities determine nothing, and a step through there leaves its error in the books.
+    viscous = np.array([20.0 if name == "steer" else 0.3 for name in model.joint_names])
     held = native.Ports(
         native_robot(native, model.tree),
         torque=torque,
-        viscous=np.full(model.n, 0.3),
+        viscous=viscous,
         coulomb=np.zeros(model.n),
     )
     core = scheme(native, form, wheels)
     q, v = start(form)
     x, begin = core.begin(q, v), model.evaluate(q, v)
     supplied, crossed = 0.0, 0.0
-    for k in range(20):
+    for k in range(100):
         x, result, steps = core.run(x, held, 0.0, 1e-3, 1000 * k, 1000)
         assert steps == 1000, result.reason
         supplied += sum(result.supplied) - result.dissipated

@@ -1,0 +1,141 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "hardware_tag.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
+
+namespace vms_ph_ros2_control {
+namespace {
+
+/// The number that a whole text is; NaN for any other text.
+double number_of(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' ? value : std::nan("");
+}
+
+}  // namespace
+
+HardwareTag::HardwareTag(const hardware_interface::HardwareInfo& info) : info_(info) {
+  check_types();
+}
+
+std::vector<std::string> HardwareTag::words(const std::string& name) const {
+  std::istringstream stream(text(name, ""));
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+bool HardwareTag::flag(const std::string& name) const { return text(name, "true") == "true"; }
+
+void HardwareTag::check_no_commands_of(const std::string& base) const {
+  for (const auto& gpio : info_.gpios) {
+    if (gpio.name != base || gpio.command_interfaces.empty()) continue;
+    throw vms_ph::ModelError(
+        "on wheels that do not slip the base is driven by their joints: remove "
+        "the command interfaces of '" +
+        base + "', or the hardware parameter wheels");
+  }
+}
+
+void HardwareTag::check_types() const {
+  for (const auto* components : {&info_.joints, &info_.gpios, &info_.sensors}) {
+    for (const auto& component : *components) {
+      for (const auto* interfaces : {&component.state_interfaces, &component.command_interfaces}) {
+        for (const auto& interface : *interfaces) {
+          if (interface.data_type == "double") continue;
+          throw vms_ph::ModelError("the interface " + component.name + "/" + interface.name +
+                                   " must be a double; given: data_type '" + interface.data_type +
+                                   "'; remove that attribute");
+        }
+      }
+    }
+  }
+}
+
+std::string HardwareTag::text(const std::string& name, const std::string& otherwise) const {
+  const auto found = info_.hardware_parameters.find(name);
+  return found == info_.hardware_parameters.end() ? otherwise : found->second;
+}
+
+double HardwareTag::number(const std::string& name, double otherwise) const {
+  const std::string given = text(name, "");
+  if (given.empty()) return otherwise;
+  const double value = number_of(given);
+  if (!(value > 0.0)) {
+    throw vms_ph::ModelError("the hardware parameter " + name +
+                             " must be a positive number; given: '" + given + "'");
+  }
+  return value;
+}
+
+Eigen::Vector3d HardwareTag::vector(const std::string& name, const std::string& otherwise) const {
+  const std::string given = text(name, otherwise);
+  Eigen::Vector3d value;
+  std::istringstream stream(given);
+  std::string rest;
+  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> rest) {
+    throw vms_ph::ModelError("the hardware parameter " + name +
+                             " must be three numbers with spaces between; given: '" + given + "'");
+  }
+  return value;
+}
+
+void HardwareTag::check_follower(const hardware_interface::ComponentInfo& joint) const {
+  if (joint.command_interfaces.empty()) return;
+  throw vms_ph::ModelError("the joint '" + joint.name +
+                           "' mimics another one, which moves it: remove its command interfaces "
+                           "from the ros2_control tag, or the mimic tag from the joint");
+}
+
+Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
+  Eigen::VectorXd q = model.neutral_configuration();
+  const auto& names = model.joint_names();
+  for (const auto& joint : info_.joints) {
+    const auto& mimics = model.mimics();
+    const auto is_this = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
+    if (std::any_of(mimics.begin(), mimics.end(), is_this)) {
+      check_follower(joint);
+      continue;
+    }
+    const auto found = std::find(names.begin(), names.end(), joint.name);
+    if (found == names.end()) {
+      throw vms_ph::ModelError("the ros2_control tag has the joint '" + joint.name +
+                               "', which the robot does not have or holds locked");
+    }
+    const auto k = static_cast<int>(found - names.begin());
+    const int at = model.position_index(k);
+    for (const auto& interface : joint.state_interfaces) {
+      if (interface.name != "position" || interface.initial_value.empty()) continue;
+      const double value = number_of(interface.initial_value);
+      if (!std::isfinite(value)) {
+        throw vms_ph::ModelError("the initial_value of " + joint.name +
+                                 "/position must be a number; given: '" + interface.initial_value +
+                                 "'");
+      }
+      if (model.is_pair(k)) {
+        q.segment<2>(at) << std::cos(value), std::sin(value);
+      } else {
+        q[at] = value;
+      }
+    }
+  }
+  return q;
+}
+
+}  // namespace vms_ph_ros2_control
