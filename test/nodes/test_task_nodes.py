@@ -177,6 +177,20 @@ class Run:
     markers: list[Marker]  # last of what surrounds the robot
 
 
+# More than the samples that a simulator publishes in one turn.
+ROUNDS = 30
+
+
+def receive_all(executor: SingleThreadedExecutor) -> None:
+    """Serve every entity as often as one may have something to receive.
+
+    The nodes of one process share its time: a simulator that catches up would go on publishing
+    until the queues of those that watch it are full, and states would be lost.
+    """
+    for _ in range(ROUNDS):
+        executor.spin_until_future_complete(executor.create_task(lambda: None))
+
+
 def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
     """Run simulator, controller, energy monitor and runner until the runner ends."""
     chosen = (f"task:={name}", "once:=true", "seconds:=0.0", "real_time_factor:=2.0")
@@ -188,13 +202,16 @@ def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
         runner.create_subscription(TaskProgress, "vms_ph/task", progress.append, 10)
         scenes: list[MarkerArray] = []
         runner.create_subscription(MarkerArray, "vms_ph/scene", scenes.append, 10)
-        executor = SingleThreadedExecutor()
-        for node in (*nodes, runner, monitor):
-            executor.add_node(node)
+        closing, watching = SingleThreadedExecutor(), SingleThreadedExecutor()
+        for node in nodes:
+            closing.add_node(node)
+        for node in (runner, monitor):
+            watching.add_node(node)
         end = time.monotonic() + 60.0
         with suppress(ExternalShutdownException):
             while time.monotonic() < end:
-                executor.spin_once()
+                closing.spin_once(timeout_sec=0.1)
+                receive_all(watching)
             pytest.fail(f"the runner has not ended; its messages: {progress}")
         failed, unaccounted = runner.failed, monitor._audit.unaccounted_energy
         for node in (*nodes, runner, monitor):
