@@ -26,6 +26,7 @@
 
 #include "contender.hpp"
 #include "vms_ph_native/batch.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
 namespace {

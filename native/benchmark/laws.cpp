@@ -21,6 +21,7 @@
 
 #include "contender.hpp"
 #include "vms_ph_native/payload_compensation.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/se3.hpp"
 

@@ -28,6 +28,7 @@
 #include "scheme.hpp"
 #include "vms_ph_native/batch.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
+#include "vms_ph_native/integrators/pinocchio_rk4.hpp"
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/integrators/rkmk4.hpp"
@@ -283,4 +284,5 @@ void bind_integrators(py::module_& module) {
           "Take steps from t0 + first * dt on; return the solver state at the end, the result of "
           "all, "
           "and how many were taken: fewer where the next one fails.");
+  module.def("pinocchio_rk4", &vms_ph::pinocchio_rk4, "model"_a, "q"_a, "v"_a, "dt"_a, "steps"_a);
 }

@@ -111,7 +111,7 @@ inline void set_state(LawAlgebra& self, const Array& q, const Array& v) {
 }
 
 inline void check_frame(const Model& model, pinocchio::FrameIndex frame) {
-  if (frame >= model.pinocchio().frames.size()) throw pybind11::index_error("no such frame");
+  if (frame >= model.frames()) throw pybind11::index_error("no such frame");
 }
 
 inline PositionTask task_of(const Model& model, pinocchio::FrameIndex frame) {

@@ -17,16 +17,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <exception>
 #include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-#include <pinocchio/serialization/model.hpp>
 
 #include "bindings.hpp"
 #include "mechanism.hpp"
+#include "python_model.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 
@@ -34,24 +29,6 @@ namespace py = pybind11;
 using vms_ph::Model;
 
 namespace {
-
-/// Construct a model from the result of pinocchio.Model.saveToString() of the same version.
-Model from_archive(
-    const std::string& text, const std::string& end_effector,
-    const std::vector<std::tuple<std::string, std::string, double, double>>& mimics) {
-  pinocchio::Model model;
-  try {
-    model.loadFromString(text);
-  } catch (const std::exception& error) {
-    throw vms_ph::ModelError(
-        std::string("this is not a model saved by this version of Pinocchio: ") + error.what());
-  }
-  std::vector<vms_ph::Mimic> followers;
-  for (const auto& [joint, of, multiplier, offset] : mimics) {
-    followers.push_back({joint, of, multiplier, offset});
-  }
-  return Model(model, end_effector, std::move(followers));
-}
 
 Model in_fluid(const Model& model, const py::list& bodies, double density) {
   vms_ph::Fluid fluid;
@@ -102,11 +79,10 @@ PYBIND11_MODULE(vms_ph_native, module) {
   py::register_exception<vms_ph::ModelError>(module, "ModelError", PyExc_ValueError);
   py::class_<Model, std::shared_ptr<Model>>(module, "Model",
                                             "The robot; see vms_ph_dynamics.VMSModel.")
-      .def(
-          py::init(&from_archive), py::arg("archive"), py::arg("end_effector") = "",
-          py::arg("mimics") = py::list(),
-          "Take what pinocchio.Model.saveToString() gives, and the joints that mimic others: name, "
-          "name of the other, multiplier and offset of each.")
+      .def(py::init(&vms_ph::model_of), py::arg("pinocchio"), py::arg("end_effector") = "",
+           py::arg("mimics") = py::list(),
+           "Take a pinocchio.Model of Python, of any version, and the joints that mimic others: "
+           "name, name of the other, multiplier and offset of each.")
       .def("in_fluid", &in_fluid, py::arg("bodies"), py::arg("density") = 1000.0,
            "The same robot with links in a fluid: name, added mass (36,), volume, centre of "
            "buoyancy (3,), linear and quadratic drag (6,) of each.")
@@ -135,5 +111,4 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_observers(module);
   bind_closed_loop(module);
   bind_mechanism(module);
-  bind_pinocchio_rk4(module);
 }

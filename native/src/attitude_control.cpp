@@ -24,7 +24,7 @@ constexpr double kRank = 1e-6;
 
 const Allocation& checked(const Model& model, const std::optional<Allocation>& allocation,
                           bool base_actuated) {
-  if (model.base() != Base::floating || !model.pinocchio().gravity.linear().isZero(0.0)) {
+  if (model.base() != Base::floating || !model.gravity().isZero(0.0)) {
     throw ModelError(
         "AttitudeControl is for robots that float freely in space, without gravity and fluid; '" +
         model.name() + "' does not");

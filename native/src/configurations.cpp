@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
 namespace {

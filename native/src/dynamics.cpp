@@ -54,14 +54,13 @@ Dynamics::Dynamics(const Model& model)
       q_(VectorXd::Zero(model.nq())),
       v_(VectorXd::Zero(model.nv())),
       pi_(VectorXd::Zero(model.n())) {
-  const auto& m = model.pinocchio();
-  for (std::size_t i = 0; i < m.frames.size(); ++i) frames_.push_back(tree_.frame(model, i));
+  for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
   for (const Model::Rotation& rotation : model.rotations()) units_.push_back(rotation);
   if (b() > 0) {
-    mount_ = m.jointPlacements[1].translation();
-    mounted_ = m.jointPlacements[1].rotation();
+    mount_ = model.base_mount().translation();
+    mounted_ = model.base_mount().rotation();
   }
-  held_ = -tree_.whole_mass() * m.gravity.linear().dot(mount_);
+  held_ = -tree_.whole_mass() * model.gravity().dot(mount_);
 }
 
 bool Dynamics::is_configuration(const double* q) const noexcept {

@@ -79,7 +79,7 @@ void Fluid::check() const {
   }
 }
 
-FluidTerms::FluidTerms(const Model& model) : gravity_(model.pinocchio().gravity.linear()) {
+FluidTerms::FluidTerms(const Model& model) : gravity_(model.gravity()) {
   if (model.fluid() == nullptr) return;
   density_ = model.fluid()->density;
   for (const ImmersedBody& given : model.fluid()->bodies) {

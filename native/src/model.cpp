@@ -24,7 +24,9 @@
 #include <pinocchio/algorithm/center-of-mass.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 
+#include "pinocchio_limits.hpp"
 #include "vms_ph_native/fluid.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
 namespace {
@@ -76,18 +78,6 @@ constexpr double kNoLimit = 1e100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
-
-#if PINOCCHIO_MAJOR_VERSION >= 4
-const Eigen::VectorXd& effort_of(const pinocchio::Model& m) { return m.upperEffortLimit; }
-const Eigen::VectorXd& velocity_of(const pinocchio::Model& m) { return m.upperVelocityLimit; }
-const Eigen::VectorXd& dry_friction_of(const pinocchio::Model& m) {
-  return m.upperDryFrictionLimit;
-}
-#else
-const Eigen::VectorXd& effort_of(const pinocchio::Model& m) { return m.effortLimit; }
-const Eigen::VectorXd& velocity_of(const pinocchio::Model& m) { return m.velocityLimit; }
-const Eigen::VectorXd& dry_friction_of(const pinocchio::Model& m) { return m.friction; }
-#endif
 
 ModelError refused(const Mimic& mimic, const std::string& why) {
   return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.of + "': " + why);
@@ -157,10 +147,7 @@ void Model::take_joints() {
   int at = base_size();
   for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
     if (model_->nvs[i] != 1) {
-      throw ModelError(
-          "the joint '" + model_->names[i] + "' has " + std::to_string(model_->nvs[i]) +
-          " degrees of freedom; besides the base only revolute, continuous and prismatic joints "
-          "are covered: split it into single ones");
+      throw not_single(model_->names[i], model_->nvs[i]);
     }
     if (follows(model_->names[i])) continue;
     const auto k = static_cast<Eigen::Index>(joint_names_.size());
@@ -231,12 +218,21 @@ Model Model::in_fluid(const Fluid& fluid) const {
   return immersed;
 }
 
-void Model::take_gravity() {
-  base_gravity_ = model_->gravity.linear();
-  if (base_ != Base::fixed) {
-    base_gravity_ = model_->jointPlacements[1].rotation().transpose() * base_gravity_;
-  }
+void Model::take_gravity() { base_gravity_ = base_mount().rotation().transpose() * gravity(); }
+
+const std::string& Model::name() const { return model_->name; }
+
+const std::string& Model::frame_name(pinocchio::FrameIndex frame) const {
+  return model_->frames[frame].name;
 }
+
+std::size_t Model::frames() const { return model_->frames.size(); }
+
+pinocchio::SE3 Model::base_mount() const {
+  return base_ == Base::fixed ? pinocchio::SE3::Identity() : model_->jointPlacements[1];
+}
+
+Eigen::Vector3d Model::gravity() const { return model_->gravity.linear(); }
 
 pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
   return frame_named(*model_, name);

@@ -25,6 +25,7 @@
 #include "urdf_text.hpp"
 #include "vms_ph_native/mimic.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
 namespace {

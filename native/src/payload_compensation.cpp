@@ -72,8 +72,7 @@ const Eigen::VectorXd* PayloadCompensation::further_weight(const Eigen::VectorXd
   if (held_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
   d_.set(q, rest_);
   const auto frame = model_.end_effector();
-  const Eigen::Vector3d field =
-      d_.placement(frame).rotation().transpose() * model_.pinocchio().gravity.linear();
+  const Eigen::Vector3d field = d_.placement(frame).rotation().transpose() * model_.gravity();
   const auto& jacobian = d_.frame_jacobian(frame, pinocchio::LOCAL);
   const Eigen::Vector3d force = held_[0] * field, moment = held_.tail<3>().cross(field);
   weight_.noalias() = -jacobian.topRows<3>().transpose() * force;

@@ -19,7 +19,9 @@
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <string>
 
+#include "pinocchio_limits.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/sine_cosine.hpp"
 
 namespace vms_ph {
@@ -67,8 +69,7 @@ Tree::Tree(const Model& model, bool gravity)
     const std::string kind = m.joints[id].shortname();
     if (kind.compare(0, 11, "JointModelR") != 0 && kind.compare(0, 11, "JointModelP") != 0 &&
         kind.compare(0, 11, "JointModelH") != 0) {
-      throw ModelError("the joint '" + m.names[id] + "' (" + kind +
-                       ") is neither a rotation about nor a translation along a fixed axis");
+      throw not_fixed(m.names[id], kind);
     }
     const pinocchio::Motion screw =
         data.oMi[id].actInv(pinocchio::Motion(data.J.col(m.idx_vs[id])));

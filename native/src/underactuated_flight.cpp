@@ -63,8 +63,8 @@ UnderactuatedFlight::UnderactuatedFlight(const Model& model,
     : RampedGains(model, checked(model, allocation, base_actuated)),
       thrust_(single_axis(*allocation, model.name())),
       direction_(thrust_.axis),
-      strength_(model.pinocchio().gravity.linear().norm()),
-      up_(-model.pinocchio().gravity.linear() / std::max(strength_, 1e-12)) {
+      strength_(model.gravity().norm()),
+      up_(-model.gravity() / std::max(strength_, 1e-12)) {
   begin();
 }
 

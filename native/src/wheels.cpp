@@ -20,6 +20,7 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {

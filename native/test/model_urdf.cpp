@@ -22,6 +22,7 @@
 #include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 using vms_ph::Base;
 using vms_ph::Model;

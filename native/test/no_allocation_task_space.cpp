@@ -21,6 +21,7 @@
 
 #include "allocations.hpp"
 #include "file_text.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace {

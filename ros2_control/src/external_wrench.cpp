@@ -21,6 +21,7 @@
 #include <realtime_tools/realtime_thread_safe_box.hpp>
 
 #include "robot_setup.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph_ros2_control {
 namespace {
@@ -45,7 +46,7 @@ struct ExternalWrench::Inbox {
   Inbox(rclcpp::Node& node, const vms_ph::Model& model)
       : logger(node.get_logger()),
         clock(node.get_clock()),
-        tool(model.pinocchio().frames[model.end_effector()].name),
+        tool(model.frame_name(model.end_effector())),
         root(root_link(model)),
         inertial(inertial_frame(model)),
         largest_force(kCrash * model.total_mass()),

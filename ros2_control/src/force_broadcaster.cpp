@@ -177,7 +177,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   void prepare(const std::string& prefix) {
     auto& node = *get_node();
-    const auto frame = model_->pinocchio().frames[model_->end_effector()].name;
+    const auto frame = model_->frame_name(model_->end_effector());
     contact_.header.frame_id = payload_.header.frame_id = prefix + frame;
     std::size_t longest = 0;
     for (const auto& name : model_->joint_names()) longest = std::max(longest, name.size());

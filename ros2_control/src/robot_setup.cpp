@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "interface_names.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph_ros2_control {
 

@@ -20,6 +20,7 @@
 #include <pinocchio/algorithm/rnea.hpp>
 
 #include "vms_ph_native/dynamics.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph_ros2_control {
 

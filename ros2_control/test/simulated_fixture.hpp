@@ -31,6 +31,7 @@
 #include "../src/robot_setup.hpp"
 #include "flying_arm.hpp"
 #include "vms_ph_native/energy_split.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 inline constexpr unsigned int kRate = 500;
 

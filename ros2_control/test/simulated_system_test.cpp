@@ -16,6 +16,7 @@
 #include <pinocchio/algorithm/energy.hpp>
 
 #include "simulated_fixture.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace {
 

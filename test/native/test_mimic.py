@@ -205,7 +205,7 @@ def test_a_guarded_law_is_that_of_python(
 
 
 def test_what_cannot_mimic_is_refused_by_name(native: ModuleType) -> None:
-    source = robot("reversed", "fixed").pinocchio.saveToString()
+    source = robot("reversed", "fixed").pinocchio
     for mimics, said in (
         ([("b", "c", 1.0, 0.0)], "joint 'b' mimics 'c': 'b' is continuous"),
         ([("x", "c", 1.0, 0.0)], "there is no moving joint 'x'"),

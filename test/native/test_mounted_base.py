@@ -70,4 +70,4 @@ def test_armature_on_a_base_is_refused_in_both_languages(native: ModuleType) -> 
     with pytest.raises(ModelError, match=r"armature .* on joints only"):
         VMSModel.from_pinocchio(source)
     with pytest.raises(ValueError, match=r"has an armature; it is accepted on joints only"):
-        native.Model(source.saveToString(), "panda_link8")
+        native.Model(source, "panda_link8")

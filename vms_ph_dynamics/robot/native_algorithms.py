@@ -33,7 +33,7 @@ def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
         ValueError: the core does not cover the robot; the message says why.
     """
     mimics = [(name, m.of, m.multiplier, m.offset) for name, m in tree.mimics.items()]
-    return module.Model(tree.pinocchio.saveToString(), end_effector, mimics)
+    return module.Model(tree.pinocchio, end_effector, mimics)
 
 
 class NativeAlgorithms(PinocchioAlgorithms):
@@ -49,7 +49,7 @@ class NativeAlgorithms(PinocchioAlgorithms):
             ValueError: the core does not cover the robot; the message says why.
         """
         self.module = module
-        self.robot = module.Model(pinocchio.saveToString())
+        self.robot = module.Model(pinocchio)
         # One for all threads: every call sets its own state, and none lets another thread run.
         self.dynamics = module.Dynamics(self.robot)
 

@@ -94,7 +94,7 @@ def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
     module = native_module()
     if module is None or not model.is_plain:
         return
-    robot = module.Model(model.pinocchio.saveToString(), model.end_effector)
+    robot = module.Model(model.pinocchio, model.end_effector)
     scheme, nothing = module.Scheme(robot, "rk4"), module.Ports(robot)
 
     def start(q: Array, v: Array, dt: float) -> Run:

@@ -121,7 +121,7 @@ def cases(robot: str, base: str) -> list[Case]:
     arm = assemble(mb.from_urdf(known.description(), base, known.gravity), check=False)
     q = model.configuration(known.home)
     x = mb.state_of(arm, model, q, np.zeros(model.nv))
-    native = module.Model(model.pinocchio.saveToString())
+    native = module.Model(model.pinocchio)
     v = np.zeros(model.nv)
     found = [
         Case(

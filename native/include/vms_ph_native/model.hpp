@@ -35,6 +35,7 @@ class ModelError : public std::runtime_error {
 };
 
 struct Fluid;
+struct ModelNumbers;
 
 enum class Base { fixed, planar, floating };
 
@@ -62,6 +63,12 @@ class Model {
   explicit Model(const pinocchio::Model& model, const std::string& end_effector = "",
                  std::vector<Mimic> mimics = {});
 
+  /// Construct from what such a model holds.
+  ///
+  /// @throws ModelError  as above, or a kind of joint that the core does not cover.
+  explicit Model(const ModelNumbers& numbers, const std::string& end_effector = "",
+                 std::vector<Mimic> mimics = {});
+
   /// Construct from the text of a URDF.
   ///
   /// @param base           kind of base.
@@ -87,7 +94,7 @@ class Model {
   const Fluid* fluid() const { return fluid_.get(); }
 
   const pinocchio::Model& pinocchio() const { return *model_; }
-  const std::string& name() const { return model_->name; }
+  const std::string& name() const;
   Base base() const { return base_; }
   int b() const { return b_; }  ///< dimension of the base velocity: 0, 3 or 6
   int n() const { return n_; }  ///< number of joints that mimic no other
@@ -129,6 +136,10 @@ class Model {
   /// @throws ModelError  no such frame.
   pinocchio::FrameIndex frame_id(const std::string& name) const;
 
+  /// Name of a frame, and their number.
+  const std::string& frame_name(pinocchio::FrameIndex frame) const;
+  std::size_t frames() const;
+
   /// Limits of the n joints, in the order of the joint rates; infinite where none are given.
   const Eigen::VectorXd& lower() const { return lower_; }
   const Eigen::VectorXd& upper() const { return upper_; }
@@ -143,9 +154,15 @@ class Model {
   /// Total mass of the moving bodies, kg.
   double total_mass() const { return total_mass_; }
 
+  /// Gravity in the inertial frame, m/s^2.
+  Eigen::Vector3d gravity() const;
+
   /// Gravity in the axes of the base's position coordinates, m/s^2; these are the inertial axes
   /// unless the base joint is mounted with a rotation.
   const Eigen::Vector3d& base_gravity() const { return base_gravity_; }
+
+  /// Pose of the base's joint in the inertial frame, at rest; the identity for a fixed base.
+  pinocchio::SE3 base_mount() const;
 
   /// Size of the base's part of a configuration, 0, 4 or 7, and of its positions, 0, 2 or 3.
   int base_size() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 4 : 7; }

@@ -11,17 +11,14 @@
 // WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 // See the License for the specific language governing permissions and
 // limitations under the License.
-
-// Pinocchio's headers under the names of either major version.
+// Pinocchio's spatial algebra, and the names of its models, under those of either major version.
 #pragma once
 
 #include <pinocchio/fwd.hpp>
 
-#if __has_include(<pinocchio/multibody.hpp>)
-#include <pinocchio/multibody.hpp>
+#if __has_include(<pinocchio/spatial.hpp>)
 #include <pinocchio/spatial.hpp>
 #else
-#include <pinocchio/multibody/data.hpp>
-#include <pinocchio/multibody/model.hpp>
 #include <pinocchio/spatial/explog.hpp>
 #endif
+#include <pinocchio/multibody/fwd.hpp>

@@ -21,6 +21,7 @@
 
 #include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
 

@@ -224,8 +224,7 @@ bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
 void PayloadObserver::find_end(const SmoothedFrame& seen, End& end) noexcept {
   ahead_.set(seen.frame->q, seen.velocity);
   const auto frame = model_.end_effector();
-  const Eigen::Vector3d gravity =
-      ahead_.placement(frame).rotation().transpose() * model_.pinocchio().gravity.linear();
+  const Eigen::Vector3d gravity = ahead_.placement(frame).rotation().transpose() * model_.gravity();
   const auto& jacobian = ahead_.frame_jacobian(frame, pinocchio::LOCAL);
   const auto& jacobian_rate = ahead_.frame_jacobian_rate(frame, pinocchio::LOCAL);
   const Eigen::Matrix<double, 6, 1> twist = jacobian * ahead_.v();

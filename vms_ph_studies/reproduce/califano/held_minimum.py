@@ -65,7 +65,7 @@ def _compiled(
     weight: Array | None,
     routing: str,
 ) -> Law:
-    robot = core.Model(model.pinocchio.saveToString(), model.end_effector)
+    robot = core.Model(model.pinocchio, model.end_effector)
     values = {name: float(value) for name, value in asdict(gains).items()}
     law = core.TaskSpaceIDAPBC(robot, gains=values, weight=weight, routing=routing)
     law.reset(q_star)

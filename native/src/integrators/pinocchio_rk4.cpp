@@ -12,29 +12,28 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// Steps of Pinocchio alone, beside which the cost of ours is measured.
-#include <pybind11/eigen.h>
+// Steps of Pinocchio alone.
+#include "vms_ph_native/integrators/pinocchio_rk4.hpp"
 
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 
-#include "mechanism.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
-namespace py = pybind11;
-
+namespace vms_ph {
 namespace {
 
-// The arguments for which Pinocchio's library has its algorithms compiled: other types would have
-// them compiled here, which takes a minute.
-using ConstVector = Eigen::Ref<const Eigen::VectorXd>;
-using Vector = Eigen::Ref<Eigen::VectorXd>;
+// With ConstVector, the arguments for which Pinocchio's library has its algorithms compiled: other
+// types would have them compiled here, which takes a minute.
+using Output = Eigen::Ref<Eigen::VectorXd>;
 
-/// Runge-Kutta steps on Pinocchio's aba, without Python in between.
-Eigen::VectorXd pinocchio_rk4(const vms_ph::Model& model, const Eigen::VectorXd& q0,
+}  // namespace
+
+Eigen::VectorXd pinocchio_rk4(const Model& model, const Eigen::VectorXd& q0,
                               const Eigen::VectorXd& v0, double dt, int steps) {
   const auto& m = model.pinocchio();
-  if (q0.size() != m.nq || v0.size() != m.nv) throw vms_ph::ModelError("q or v has a wrong size");
+  if (q0.size() != m.nq || v0.size() != m.nv) throw ModelError("q or v has a wrong size");
   pinocchio::Data data(m);
   const Eigen::VectorXd tau = Eigen::VectorXd::Zero(m.nv);
   Eigen::VectorXd q = q0, v = v0, at = q0, u = v0, sum = v0, total = v0, a = v0, reach = v0;
@@ -50,20 +49,15 @@ Eigen::VectorXd pinocchio_rk4(const vms_ph::Model& model, const Eigen::VectorXd&
       total += weights[stage] * a;
       if (stage == 3) break;
       reach = (fractions[stage] * dt) * u;
-      pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Vector(at));
+      pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Output(at));
       u = v + (fractions[stage] * dt) * a;
     }
     reach = (dt / 6.0) * sum;
-    pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Vector(at));
+    pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Output(at));
     q = at;
     v += (dt / 6.0) * total;
   }
   return q;
 }
 
-}  // namespace
-
-void bind_pinocchio_rk4(py::module_& module) {
-  module.def("pinocchio_rk4", &pinocchio_rk4, py::arg("model"), py::arg("q"), py::arg("v"),
-             py::arg("dt"), py::arg("steps"));
-}
+}  // namespace vms_ph

@@ -1,0 +1,123 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "python_model.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "arrays.hpp"
+#include "vms_ph_native/model_numbers.hpp"
+
+namespace py = pybind11;
+
+namespace vms_ph {
+namespace {
+
+/// Copy the numbers of an array, row by row, to as many.
+void read(const py::object& from, double* to, py::ssize_t count) {
+  const auto array = py::cast<Array>(from);
+  check_size(array, count, "an array of pinocchio.Model");
+  std::memcpy(to, array.data(), static_cast<std::size_t>(count) * sizeof(double));
+}
+
+template <int Rows, int Columns>
+Eigen::Matrix<double, Rows, Columns> matrix(const py::object& from) {
+  Eigen::Matrix<double, Columns, Rows> by_rows;
+  read(from, by_rows.data(), by_rows.size());
+  return by_rows.transpose();
+}
+
+Eigen::VectorXd vector(const py::object& from) {
+  const auto array = py::cast<Array>(from);
+  Eigen::VectorXd values(array.size());
+  if (array.size() > 0) read(from, values.data(), array.size());
+  return values;
+}
+
+/// The motion subspace of a joint of one velocity, in its own axes.
+void read_motion(const py::object& joint, const py::object& start, ModelNumbers::Joint& numbers) {
+  const py::object data = joint.attr("createData")();
+  joint.attr("calc")(data, start);
+  const auto subspace = matrix<6, 1>(data.attr("S"));
+  numbers.slide = subspace.head<3>();
+  numbers.axis = subspace.tail<3>();
+}
+
+ModelNumbers numbers_of(const py::object& given) {
+  ModelNumbers numbers;
+  numbers.name = py::cast<std::string>(given.attr("name"));
+  const py::object joints = given.attr("joints"), names = given.attr("names");
+  const py::object parents = given.attr("parents"), placements = given.attr("jointPlacements");
+  const py::object inertias = given.attr("inertias");
+  const py::object start = py::module_::import("pinocchio").attr("neutral")(given);
+  for (int i = 1; i < py::cast<int>(given.attr("njoints")); ++i) {
+    const auto at = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
+    const py::object joint = at(joints), inertia = at(inertias);
+    ModelNumbers::Joint read;
+    read.name = py::cast<std::string>(at(names));
+    read.kind = py::cast<std::string>(joint.attr("shortname")());
+    read.velocities = py::cast<int>(joint.attr("nv"));
+    read.parent = py::cast<std::size_t>(at(parents));
+    read.placement = matrix<4, 4>(at(placements).attr("homogeneous"));
+    if (read.velocities == 1) read_motion(joint, start, read);
+    read.mass = py::cast<double>(inertia.attr("mass"));
+    read.centre = matrix<3, 1>(inertia.attr("lever"));
+    read.inertia = matrix<3, 3>(inertia.attr("inertia"));
+    numbers.joints.push_back(std::move(read));
+  }
+  bool is_universe = true;
+  for (const py::handle& each : given.attr("frames")) {
+    const auto frame = py::reinterpret_borrow<py::object>(each);
+    if (!std::exchange(is_universe, false)) {
+      numbers.frames.push_back({py::cast<std::string>(frame.attr("name")),
+                                py::cast<int>(py::int_(frame.attr("type"))),
+                                py::cast<std::size_t>(frame.attr("parentJoint")),
+                                py::cast<std::size_t>(frame.attr("parentFrame")),
+                                matrix<4, 4>(frame.attr("placement").attr("homogeneous"))});
+    }
+  }
+  numbers.lower = vector(given.attr("lowerPositionLimit"));
+  numbers.upper = vector(given.attr("upperPositionLimit"));
+  numbers.armature = vector(given.attr("armature"));
+  numbers.damping = vector(given.attr("damping"));
+  const bool is_new = py::hasattr(given, "upperEffortLimit");  // of Pinocchio 4
+  numbers.effort = vector(given.attr(is_new ? "upperEffortLimit" : "effortLimit"));
+  numbers.velocity = vector(given.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
+  numbers.dry_friction = vector(given.attr(is_new ? "upperDryFrictionLimit" : "friction"));
+  numbers.gravity = matrix<3, 1>(given.attr("gravity").attr("linear"));
+  return numbers;
+}
+
+}  // namespace
+
+Model model_of(const py::object& given, const std::string& end_effector,
+               const std::vector<std::tuple<std::string, std::string, double, double>>& mimics) {
+  std::vector<Mimic> followers;
+  for (const auto& [joint, of, multiplier, offset] : mimics) {
+    followers.push_back({joint, of, multiplier, offset});
+  }
+  try {
+    return Model(numbers_of(given), end_effector, std::move(followers));
+  } catch (const py::builtin_exception& error) {
+    throw ModelError(std::string("this is not a pinocchio.Model: ") + error.what());
+  } catch (const py::error_already_set& error) {
+    throw ModelError(std::string("this is not a pinocchio.Model: ") + error.what());
+  }
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,65 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+// What differs between versions of Pinocchio in its models, and what of them is refused.
+#pragma once
+
+#include <string>
+
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
+
+namespace vms_ph {
+
+// Limits and friction of the joints, of a model to be read or to be written.
+#if PINOCCHIO_MAJOR_VERSION >= 4
+template <class M>
+auto& effort_of(M& m) {
+  return m.upperEffortLimit;
+}
+template <class M>
+auto& velocity_of(M& m) {
+  return m.upperVelocityLimit;
+}
+template <class M>
+auto& dry_friction_of(M& m) {
+  return m.upperDryFrictionLimit;
+}
+#else
+template <class M>
+auto& effort_of(M& m) {
+  return m.effortLimit;
+}
+template <class M>
+auto& velocity_of(M& m) {
+  return m.velocityLimit;
+}
+template <class M>
+auto& dry_friction_of(M& m) {
+  return m.friction;
+}
+#endif
+
+inline ModelError not_single(const std::string& joint, int velocities) {
+  return ModelError(
+      "the joint '" + joint + "' has " + std::to_string(velocities) +
+      " degrees of freedom; besides the base only revolute, continuous and prismatic joints are "
+      "covered: split it into single ones");
+}
+
+inline ModelError not_fixed(const std::string& joint, const std::string& kind) {
+  return ModelError("the joint '" + joint + "' (" + kind +
+                    ") is neither a rotation about nor a translation along a fixed axis");
+}
+
+}  // namespace vms_ph
