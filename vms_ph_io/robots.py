@@ -101,7 +101,7 @@ class Robot:
         root = ET.fromstring(xml)
         for joint in root.findall("joint"):
             if joint.get("name") in self.locked:
-                _make_fixed(joint)
+                make_fixed(joint)
         return with_file_addresses(ET.tostring(root, encoding="unicode"))
 
     def load(self, *, inertia: str = "auto", **arguments: str) -> "VMSModel":
@@ -341,7 +341,8 @@ def _name_in(description: str) -> str:
     return ET.fromstring(description).get("name", "")
 
 
-def _make_fixed(joint: ET.Element) -> None:
+def make_fixed(joint: ET.Element) -> None:
+    """Make a joint of a description fixed, at zero."""
     joint.set("type", "fixed")
     for tag in ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"):
         for element in joint.findall(tag):

@@ -21,14 +21,16 @@ import argparse
 import os
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import read_urdf, robots, share_directory
 from vms_ph_io.actuator_tags import actuators_of_urdf
+from vms_ph_io.packages import with_file_addresses
 from vms_ph_io.plugin_tags import allocation_tag, fluid_tag
 from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.robots import make_fixed
 from vms_ph_io.vehicle import load_fluid
 
 from .messages.frames import BASE_LINK
@@ -41,6 +43,7 @@ def describe(
     arguments: Mapping[str, str] | None = None,
     actuators: str = "",
     fluid: str = "",
+    locked: Sequence[str] = (),
 ) -> str:
     """Return the URDF of a robot.
 
@@ -49,31 +52,38 @@ def describe(
 
     Args:
         robot: name of a bundled robot, or the path of a URDF, xacro or MJCF file.
-        ros2_control: ``simulated`` for the tag that comes with a bundled robot, or the path of a
-            xacro file whose tags are added; empty for none.
+        ros2_control: ``simulated`` for the tag that comes with a robot of this name, or with a file
+            of this name; or the path of a xacro file whose tags are added; empty for none.
         step: integrator step of the simulated hardware, s.
         arguments: further xacro arguments of that file, by name.
         actuators: of the base for the plugins: ``own``, ``ideal`` or the path of a file; empty for
             those of the description, or those that a bundled robot has by default.
         fluid: path of a file like those in config/fluids, or ``none``; empty for that of a bundled
             robot.
+        locked: joints that become fixed, at zero.
 
     Raises:
-        VmsPhError: no such robot or file.
+        VmsPhError: no such robot, file or joint.
     """
     path = Path(robot)
-    xml = read_urdf(path) if path.suffix else robots.get(robot).description()
+    bundled = not path.suffix
+    xml = robots.get(robot).description() if bundled else with_file_addresses(read_urdf(robot))
     root = ET.fromstring(xml)
+    for name in locked:
+        joint = root.find(f"joint[@name='{name}']")
+        if joint is None:
+            raise VmsPhError(f"the joint '{name}' to be locked is not in {path.name}")
+        make_fixed(joint)
     _add_base_link(root)
     if not ros2_control:
         return ET.tostring(root, encoding="unicode")
     if ros2_control == "simulated":
-        file = share_directory() / f"urdf/{robot}.ros2_control.xacro"
+        file = share_directory() / f"urdf/{path.name.split('.')[0]}.ros2_control.xacro"
         if not os.path.isfile(file):
             ours = sorted(p.name.split(".")[0] for p in file.parent.glob("*.ros2_control.xacro"))
             raise VmsPhError(
-                f"there is no ros2_control tag for {robot}; there is one for {', '.join(ours)}; "
-                "for any other robot give the path of a xacro file with the tag"
+                f"there is no ros2_control tag for {path.name}; there is one for "
+                f"{', '.join(ours)}; for any other robot give the path of a xacro file with the tag"
             )
     else:
         file = Path(ros2_control)
@@ -153,6 +163,12 @@ def main() -> None:
     parser.add_argument(
         "--fluid", default="", help="around the robot, for the plugins: none or a YAML file"
     )
+    parser.add_argument(
+        "--locked",
+        default="",
+        metavar="JOINTS",
+        help="joints that become fixed, at zero, with spaces or commas between",
+    )
     given = parser.parse_args()
     arguments = None
     if given.argument is not None:
@@ -169,8 +185,9 @@ def main() -> None:
 
 
 def _described(given: argparse.Namespace, arguments: Mapping[str, str] | None) -> str:
+    locked = given.locked.replace(",", " ").split()
     return describe(
-        given.robot, given.ros2_control, given.step, arguments, given.actuators, given.fluid
+        given.robot, given.ros2_control, given.step, arguments, given.actuators, given.fluid, locked
     )
 
 

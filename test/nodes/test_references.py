@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 import rclpy
 from geometry_msgs.msg import PointStamped, PoseStamped, TwistStamped, WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -156,3 +157,27 @@ def test_a_wrench_ends_once_with_zero_after_its_timeout(node: Node, panda: VMSMo
     message.wrench.force.z = float("inf")
     listening._on_wrench(message)
     assert listening.take(q).wrench is None
+
+
+def test_a_node_that_was_busy_takes_the_last_reference_and_not_those_before(
+    node: Node, panda: VMSModel
+) -> None:
+    listening = topics(node, panda)
+    publisher = node.create_publisher(PoseStamped, "~/reference_pose", 10)
+    end = time.monotonic() + 30.0
+    while publisher.get_subscription_count() == 0:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    for x in range(1, 9):
+        publisher.publish(pose("panda_link0", 0.1 * x))
+    time.sleep(0.5)
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    told = listening.take(panda.neutral_configuration())
+    while told.position is None:
+        assert time.monotonic() < end
+        executor.spin_once(timeout_sec=0.1)
+        told = listening.take(panda.neutral_configuration())
+    executor.remove_node(node)
+    executor.shutdown()
+    assert told.position == pytest.approx([0.8, 0.0, 0.0])

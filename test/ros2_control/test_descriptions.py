@@ -24,12 +24,14 @@ import yaml
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_io import robots
+from vms_ph_io import robot_tasks, robots
+from vms_ph_io.robot_settings import RobotSettings
 from vms_ph_nodes.describe import describe
 from vms_ph_nodes.node.agreement import identity
 
 ROOT = Path(__file__).parents[2]
-ROBOTS = sorted(p.name.split(".")[0] for p in (ROOT / "urdf").glob("*.ros2_control.xacro"))
+TAGS = sorted(p.name.split(".")[0] for p in (ROOT / "urdf").glob("*.ros2_control.xacro"))
+ROBOTS = [name for name in TAGS if name in robots.names()]
 PLUGINS = {
     str(item.get("name"))
     for file in (ROOT / "ros2_control").glob("*_plugins.xml")
@@ -119,6 +121,58 @@ def test_trajectories_command_all_joints_of_the_robot_or_of_a_law_for_it(name: s
     (law,) = {command.partition("/")[0] for command in chained["command_joints"]}
     assert types[law]["type"] == "vms_ph/DecoupledVMSController"
     assert chained["command_joints"] == [f"{law}/{joint}" for joint in joints]
+
+
+def arguments_of(launch: str) -> dict[str, str]:
+    root = ET.parse(ROOT / f"launch/{launch}.launch.xml").getroot()
+    return {str(arg.get("name")): str(arg.get("default")) for arg in root.findall("arg")}
+
+
+def test_a_robot_on_wheels_is_that_of_its_task_with_the_same_wheels_everywhere() -> None:
+    given, task = arguments_of("tiago_ros2_control"), robot_tasks.load("wheels_drive")
+    assert given["robot"] == task.robot
+    locked = given["locked"].split()
+    assert set(locked) == set(task.locked_joints)
+    root = ET.fromstring(describe(given["robot"], "simulated", locked=locked))
+    fixed = {joint.get("name") for joint in root.findall("joint") if joint.get("type") == "fixed"}
+    assert set(locked) <= fixed
+    (tag,) = root.findall("ros2_control")
+    homes = {
+        str(joint.get("name")): float(
+            joint.findtext("state_interface/param[@name='initial_value']", "nan")
+        )
+        for joint in tag.findall("joint")
+    }
+    assert homes == {**dict.fromkeys(task.wheels, 0.0), **task.initial_positions}
+    base = tag.find("gpio[@name='base']")
+    assert base is not None
+    assert len(base.findall("state_interface")) == 13
+    assert not base.findall("command_interface")
+    wheels = tag.findtext("hardware/param[@name='wheels']")
+    assert wheels == " ".join(f"{name}={radius}" for name, radius in task.wheels.items())
+    content = yaml.safe_load((ROOT / "config/tiago_controllers.yaml").read_text())
+    for law in ("differential_drive", "wheeled_impedance"):
+        parameters = content[f"/**/{law}"]["ros__parameters"]
+        assert parameters["wheels"] == wheels
+        assert (parameters["base"], parameters["end_effector"]) == (task.base, task.end_effector)
+    gains = content["/**/differential_drive"]["ros__parameters"]
+    assert task.gains.items() <= gains.items()
+    moved = content["/**/joint_trajectory_controller"]["ros__parameters"]["joints"]
+    assert moved == [name for name in homes if name not in task.wheels]
+    # The other nodes have the robot of the plugins.
+    nodes = yaml.safe_load((ROOT / "config/tiago.yaml").read_text())["/**"]["ros__parameters"]
+    settings = RobotSettings(robot=given["robot"], **nodes)
+    model = settings.model(settings.description())
+    of_plugins = VMSModel.from_urdf(
+        ET.tostring(root, encoding="unicode"), "planar", task.end_effector, inertia="as_given"
+    )
+    assert set(model.joint_names) == set(homes)
+    assert identity(model) == identity(of_plugins)
+
+
+def test_a_joint_to_be_locked_that_there_is_not_is_named() -> None:
+    with pytest.raises(VmsPhError, match="'panda_joint9' to be locked is not in panda"):
+        describe("panda", "simulated", locked=["panda_joint9"])
 
 
 @pytest.mark.parametrize("name", robots.names())

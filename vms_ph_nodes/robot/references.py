@@ -29,6 +29,10 @@ from ..messages.conversions import NANOSECONDS, by_name, from_wrench
 from ..messages.frames import WORLD, inertial_frame, without_prefix
 from ..node.input_diagnostics import InputDiagnostics
 
+# Depth of a queue in which a reference takes the place of the one before: a node that is busy must
+# not follow old ones.
+_LAST = 1
+
 
 class ReferenceTopics:
     """Subscribes to ~/reference_pose, _position, _twist, _joints and _wrench.
@@ -54,11 +58,11 @@ class ReferenceTopics:
         self._leads_both = False
         self._input_diagnostics = InputDiagnostics(node)
         self.forget()
-        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, 10)
-        node.create_subscription(PointStamped, "~/reference_position", self._on_position, 10)
-        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, 10)
-        node.create_subscription(JointState, "~/reference_joints", self._on_joints, 10)
-        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, 10)
+        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _LAST)
+        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _LAST)
+        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _LAST)
+        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _LAST)
+        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _LAST)
 
     def serve(self, model: VMSModel, root: str, leads_both: bool = False) -> None:
         """Set the robot, with the name of its root link.
