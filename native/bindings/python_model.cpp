@@ -68,17 +68,17 @@ ModelNumbers numbers_of(const py::object& given) {
   for (int i = 1; i < py::cast<int>(given.attr("njoints")); ++i) {
     const auto at = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
     const py::object joint = at(joints), inertia = at(inertias);
-    ModelNumbers::Joint read;
-    read.name = py::cast<std::string>(at(names));
-    read.kind = py::cast<std::string>(joint.attr("shortname")());
-    read.velocities = py::cast<int>(joint.attr("nv"));
-    read.parent = py::cast<std::size_t>(at(parents));
-    read.placement = matrix<4, 4>(at(placements).attr("homogeneous"));
-    if (read.velocities == 1) read_motion(joint, start, read);
-    read.mass = py::cast<double>(inertia.attr("mass"));
-    read.centre = matrix<3, 1>(inertia.attr("lever"));
-    read.inertia = matrix<3, 3>(inertia.attr("inertia"));
-    numbers.joints.push_back(std::move(read));
+    ModelNumbers::Joint body;
+    body.name = py::cast<std::string>(at(names));
+    body.kind = py::cast<std::string>(joint.attr("shortname")());
+    body.velocities = py::cast<int>(joint.attr("nv"));
+    body.parent = py::cast<std::size_t>(at(parents));
+    body.placement = matrix<4, 4>(at(placements).attr("homogeneous"));
+    if (body.velocities == 1) read_motion(joint, start, body);
+    body.mass = py::cast<double>(inertia.attr("mass"));
+    body.centre = matrix<3, 1>(inertia.attr("lever"));
+    body.inertia = matrix<3, 3>(inertia.attr("inertia"));
+    numbers.joints.push_back(std::move(body));
   }
   bool is_universe = true;
   for (const py::handle& each : given.attr("frames")) {
@@ -103,6 +103,12 @@ ModelNumbers numbers_of(const py::object& given) {
   return numbers;
 }
 
+ModelError not_read(const py::object& given, const std::exception& error) {
+  const std::string kind = py::str(py::type::handle_of(given).attr("__name__"));
+  return ModelError("the robot must be a pinocchio.Model; given: a '" + kind + "' (" +
+                    error.what() + ")");
+}
+
 }  // namespace
 
 Model model_of(const py::object& given, const std::string& end_effector,
@@ -111,13 +117,16 @@ Model model_of(const py::object& given, const std::string& end_effector,
   for (const auto& [joint, of, multiplier, offset] : mimics) {
     followers.push_back({joint, of, multiplier, offset});
   }
+  ModelNumbers numbers;
   try {
-    return Model(numbers_of(given), end_effector, std::move(followers));
-  } catch (const py::builtin_exception& error) {
-    throw ModelError(std::string("this is not a pinocchio.Model: ") + error.what());
+    numbers = numbers_of(given);
+  } catch (const std::runtime_error& error) {
+    throw not_read(given, error);
   } catch (const py::error_already_set& error) {
-    throw ModelError(std::string("this is not a pinocchio.Model: ") + error.what());
+    if (!error.matches(PyExc_Exception)) throw;  // such as an interrupt
+    throw not_read(given, error);
   }
+  return Model(numbers, end_effector, std::move(followers));
 }
 
 }  // namespace vms_ph

@@ -71,17 +71,21 @@ pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
                               static_cast<pinocchio::FrameType>(frame.type));
   }
   model.nframes = static_cast<int>(model.frames.size());
-  const auto take = [](const Eigen::VectorXd& from, Eigen::VectorXd& to) {
-    if (from.size() != to.size()) throw ModelError("a limit or friction has a wrong size");
+  const auto take = [&model](const char* name, const Eigen::VectorXd& from, Eigen::VectorXd& to) {
+    if (from.size() != to.size()) {
+      throw ModelError(std::string("the ") + name + " of the robot '" + model.name +
+                       "' must have " + std::to_string(to.size()) +
+                       " entries; given: " + std::to_string(from.size()));
+    }
     to = from;
   };
-  take(numbers.lower, model.lowerPositionLimit);
-  take(numbers.upper, model.upperPositionLimit);
-  take(numbers.effort, effort_of(model));
-  take(numbers.velocity, velocity_of(model));
-  take(numbers.armature, model.armature);
-  take(numbers.damping, model.damping);
-  take(numbers.dry_friction, dry_friction_of(model));
+  take("lower position limits", numbers.lower, model.lowerPositionLimit);
+  take("upper position limits", numbers.upper, model.upperPositionLimit);
+  take("effort limits", numbers.effort, effort_of(model));
+  take("velocity limits", numbers.velocity, velocity_of(model));
+  take("armature", numbers.armature, model.armature);
+  take("damping", numbers.damping, model.damping);
+  take("dry friction", numbers.dry_friction, dry_friction_of(model));
   return model;
 }
 

@@ -63,8 +63,12 @@ def test_the_default_end_effector_is_a_link_that_a_joint_moves(
 
 
 def test_a_model_that_cannot_be_read_is_refused_with_a_sentence(native: ModuleType) -> None:
-    with pytest.raises(native.ModelError, match=r"this is not a pinocchio\.Model: .* attribute"):
+    with pytest.raises(native.ModelError, match=r"must be a pinocchio\.Model; given: a 'str' \("):
         native.Model("nothing")
+    source = pin.buildSampleModelManipulator()
+    source.armature = np.zeros(2)
+    with pytest.raises(native.ModelError, match=r"armature of .* must have 6 entries; given: 2"):
+        native.Model(source)
 
 
 JOINTS = [

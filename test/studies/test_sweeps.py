@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import distributed
 import psutil
 import pyarrow.parquet as pq
 import pytest
@@ -29,7 +30,8 @@ from typer.testing import CliRunner
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.sweeps import Results, Sweep, SweepStudy, read_study
-from vms_ph_studies.sweeps.evaluation import evaluate_points
+from vms_ph_studies.sweeps.dispatch import evaluated
+from vms_ph_studies.sweeps.evaluation import Record, evaluate_points
 from vms_ph_studies.sweeps.journal import NAME
 
 COMMAND = [sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "sweep"]
@@ -189,6 +191,26 @@ def test_a_sweep_on_a_cluster_survives_the_kill_of_a_worker_and_of_its_client(
     tmp_path: Path,
 ) -> None:
     on_a_cluster(tmp_path, runs=120, pause=0.012)
+
+
+def test_results_that_end_with_the_worker_that_kept_them_are_computed_again(
+    tmp_path: Path,
+) -> None:
+    study = make_study(tmp_path, runs=20)
+    with (
+        loopback_cluster(tmp_path) as (file, workers),
+        distributed.Client(scheduler_file=file) as client,
+    ):
+        client.wait_for_workers(2)
+        records: list[Record] = []
+        for batch in evaluated(client, study.target, study.points):
+            if not records:
+                # The next batches are complete: their results are kept by the workers.
+                wait_until(lambda: all(client.has_what().values()), 60.0)
+                workers[0].kill()
+                workers[0].wait()
+            records += batch
+    assert sorted(record.point for record in records) == sorted(point.id for point in study.points)
 
 
 @pytest.mark.slow

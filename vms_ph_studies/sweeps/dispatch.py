@@ -48,24 +48,23 @@ def evaluated(
         VmsPhError: the connection to the cluster is lost, or its workers cannot load the target.
     """
     suspects: list[Point] = []
-    for points_of, future in _batches(client, target, points, limit):
-        if _outcome(future) == "killed":
-            suspects += points_of
+    for sent, records in _batches(client, target, points, limit):
+        if records is None:
+            suspects += sent
         else:
-            yield future.result()
+            yield records
     for point in suspects:
-        for _, future in _batches(client, target, [point], limit):
-            if _outcome(future) == "killed":
+        for _, records in _batches(client, target, [point], limit):
+            if records is None:
                 error = "KilledWorker: every process that computed this point has ended"
-                yield [Record(point.id, {}, error)]
-            else:
-                yield future.result()
+                records = [Record(point.id, {}, error)]
+            yield records
 
 
 def _batches(
     client: "Client", target: Target, points: Iterable[Point], limit: float | None
-) -> Iterator[tuple[list[Point], Any]]:
-    """Yield each batch with its future once that is complete."""
+) -> Iterator[tuple[list[Point], list[Record] | None]]:
+    """Yield each batch with its records; with None if it ended several workers."""
     from distributed import as_completed
 
     waiting, size = deque(points), 1
@@ -82,29 +81,33 @@ def _batches(
             sent[future.key] = batch
             complete.add(future)
         future = next(complete)
-        batch = sent.pop(future.key)
-        if future.status == "finished":
-            spent = sum(record.seconds for record in future.result()) / len(batch)
+        batch, records = sent.pop(future.key), _records(future)
+        if records is not None:
+            spent = sum(record.seconds for record in records) / len(batch)
             fitting = int(_BATCH / spent) if spent > 0.0 else _LARGEST_BATCH
             size = max(1, min(fitting, 4 * size, _LARGEST_BATCH))
-        yield batch, future
+        yield batch, records
 
 
-def _outcome(future: Any) -> str:
-    from distributed import KilledWorker
+def _records(future: Any) -> list[Record] | None:
+    from distributed import CancelledError, KilledWorker
 
-    if future.status == "finished":
-        return "finished"
-    if future.status != "error":
+    # A complete future may be computed again, if the worker that kept its result has ended since:
+    # its status says nothing, and its result is waited for.
+    try:
+        records: list[Record] = future.result()
+        return records
+    except KilledWorker:
+        return None
+    except Exception as error:
+        if isinstance(error, CancelledError) or future.status != "error":
+            raise VmsPhError(
+                "the connection to the cluster is lost; what is computed is kept, and the same "
+                "command continues"
+            ) from None
+        if isinstance(error, VmsPhError):
+            raise VmsPhError(f"on a worker: {error}") from None
         raise VmsPhError(
-            "the connection to the cluster is lost; what is computed is kept, and the same command "
-            "continues"
-        )
-    error = future.exception()
-    if isinstance(error, KilledWorker):
-        return "killed"
-    if isinstance(error, VmsPhError):
-        raise VmsPhError(f"on a worker: {error}") from None
-    raise VmsPhError(
-        f"on a worker: {type(error).__name__}: {error}; install the same packages on all workers"
-    ) from None
+            f"on a worker: {type(error).__name__}: {error}; install the same packages on all "
+            "workers"
+        ) from None
