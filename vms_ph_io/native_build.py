@@ -76,6 +76,7 @@ def build(
         "VMS_PH_BINDINGS": "ON" if bindings else "OFF",
         "VMS_PH_TESTS": "ON" if tests else "OFF",
         "VMS_PH_PYTHON_HOST": "ON" if tests else "OFF",
+        "VMS_PH_URDF": "ON" if tests else "OFF",  # Python reads descriptions by itself
         "VMS_PH_SANITIZE": "ON" if sanitize else "OFF",
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]

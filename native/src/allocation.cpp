@@ -97,9 +97,9 @@ Allocation::Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::Vec
 }
 
 bool Allocation::is_fully_actuated() const {
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares;
-  decompose_symmetric(Eigen::MatrixXd(matrix_.lazyProduct(matrix_.transpose())), squares);
-  const Eigen::VectorXd& sizes = squares.eigenvalues();
+  SymmetricEigen squares;
+  squares.compute(matrix_.lazyProduct(matrix_.transpose()));
+  const Eigen::VectorXd& sizes = squares.values();
   return sizes[0] > kRank * sizes[sizes.size() - 1];
 }
 

@@ -34,9 +34,9 @@ const Allocation& checked(const Model& model, const std::optional<Allocation>& a
                      "'; give its allocation, as actuators:=own does");
   }
   const Eigen::MatrixXd moments = allocation->matrix().bottomRows(3);
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares;
-  decompose_symmetric(Eigen::MatrixXd(moments.lazyProduct(moments.transpose())), squares);
-  if (!(squares.eigenvalues()[0] > kRank * kRank * squares.eigenvalues()[2])) {
+  SymmetricEigen squares;
+  squares.compute(moments.lazyProduct(moments.transpose()));
+  if (!(squares.values()[0] > kRank * kRank * squares.values()[2])) {
     throw ModelError("the actuators of '" + model.name() + "' cannot turn it about all axes");
   }
   return *allocation;

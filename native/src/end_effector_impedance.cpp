@@ -64,7 +64,9 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       wanted_(rest_),
-      sent_(rest_) {}
+      sent_(rest_),
+      eigen_(std::min(6, model.nv())),
+      relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {}
 
 void PoseImpedance::hold() noexcept {
   relative_ = gains_now().relative_to_base;
@@ -152,7 +154,8 @@ void PoseImpedance::jacobian() noexcept {
   jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   if (relative_) jacobian_.leftCols(b_).setZero();
   const int moving = relative_ && n_ > 0 ? n_ : b_ + n_;
-  smallest_ = smallest_singular_value(jacobian_.rightCols(moving), small_, eigen_);
+  smallest_ = smallest_singular_value(jacobian_.rightCols(moving), small_,
+                                      relative_ ? relative_eigen_ : eigen_);
 }
 
 /// Compute the springs that hold base and joints, and add the damping of an attitude.

@@ -18,6 +18,8 @@
 #include <cmath>
 #include <limits>
 
+#include "vms_ph_native/orthogonal_columns.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -46,9 +48,10 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
   energies_.kinetic_shape = energies_.kinetic - energies_.kinetic_base;
 
   task_ = at_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED).topRows<3>();
-  const Eigen::Matrix3d gram = task_ * task_.transpose();
-  eigen_.computeDirect(gram, Eigen::EigenvaluesOnly);
-  if (std::sqrt(std::max(eigen_.eigenvalues()[0], 0.0)) <= kSingular) {
+  weighted_ = task_.transpose();
+  Eigen::Matrix3d turn;
+  make_columns_orthogonal(weighted_, turn);
+  if (weighted_.colwise().norm().minCoeff() <= kSingular) {
     energies_.kinetic_task = energies_.kinetic_null = kNaN;
     return energies_;
   }
@@ -59,7 +62,10 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
   factor_.solve_columns(weighted_);
   const Eigen::Matrix3d mobility = task_ * weighted_;
   const Eigen::Vector3d rate = task_ * state.v;
-  energies_.kinetic_task = 0.5 * rate.dot(mobility.llt().solve(rate));
+  Eigen::Vector3d momentum = rate;
+  mobility_.compute(mobility);
+  mobility_.solve(momentum.data());
+  energies_.kinetic_task = 0.5 * rate.dot(momentum);
   energies_.kinetic_null = energies_.kinetic - energies_.kinetic_task;
   return energies_;
 }

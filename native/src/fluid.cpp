@@ -71,9 +71,7 @@ void Fluid::check() const {
         !((mass - mass.transpose()).cwiseAbs().maxCoeff() <= kRounding * largest + 1e-12)) {
       refuse("added mass must be finite and symmetric:");
     }
-    Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> found;
-    decompose_symmetric(Eigen::MatrixXd(mass), found);
-    if (found.eigenvalues()[0] < -kRounding * largest) {
+    if (SymmetricEigen().least(mass) < -kRounding * largest) {
       refuse("added mass must be positive semi-definite:");
     }
   }

@@ -39,12 +39,13 @@ double horizon(double dt, double delay) noexcept {
   return dt > 0.0 ? (1.0 + 2.0 * delay) * std::min(dt, 1.0) : 0.0;
 }
 
-HeldImpedance::HeldImpedance(const Model& model)
+HeldImpedance::HeldImpedance(const Model& model, Eigen::Index velocities)
     : spring(VectorV::Zero(model.nv())),
       velocity(spring),
       ahead(spring),
       q_ahead_(Eigen::VectorXd::Zero(model.nq())),
-      brake_(spring) {}
+      brake_(spring),
+      eigen_(velocities) {}
 
 VMS_PH_WIDE void HeldImpedance::compute(const MatrixV& mass, const MatrixV& damping,
                                         const MatrixV& stiffness, const VectorV& gradient,
@@ -89,19 +90,18 @@ void HeldImpedance::reduce(const MatrixV& mass, double most) noexcept {
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
   stiffness_.transposeInPlace();
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
-  decompose_symmetric(stiffness_, eigen_);
-  if (eigen_.info() != Eigen::Success) {  // no direction is known: no spring is held
+  if (!eigen_.compute(stiffness_)) {  // no direction is known: no spring is held
     stiffness_.setZero();
     spring.setZero();
     is_reduced_ = true;
     return;
   }
-  const VectorV& values = eigen_.eigenvalues();
+  const VectorV values = eigen_.values();
   is_reduced_ = values.maxCoeff() > most;
   factors.solve_root(spring.data());
-  VectorV along = eigen_.eigenvectors().transpose() * spring;
+  VectorV along = eigen_.vectors().transpose() * spring;
   along = along.cwiseProduct((most * values.cwiseMax(most).cwiseInverse()).eval());
-  modes_ = eigen_.eigenvectors();
+  modes_ = eigen_.vectors();
   for (Eigen::Index k = 0; k < size; ++k) factors.multiply_root(&modes_(0, k));
   spring.noalias() = modes_ * along;
   const VectorV kept = values.cwiseMax(0.0).cwiseMin(most);

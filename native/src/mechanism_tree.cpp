@@ -17,7 +17,6 @@
 #include <cmath>
 
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 
@@ -53,7 +52,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     for (const Joint& joint : joints) kept.push_back(joint.rate);
   }
   delassus_ = Eigen::MatrixXd::Zero(rows, rows);
-  solver_ = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(rows);
+  eigen_ = SymmetricEigen(rows);
   scale_ = right_ = values_ = Eigen::VectorXd::Zero(rows);
   rank_ = rows;
 }
@@ -164,7 +163,8 @@ void MechanismTree::factorise() {
       Eigen::Matrix<double, 6, 6> full;
       const rigid::Inertia& m = body.articulated;
       full << m.A, m.B, m.B.transpose(), m.C;
-      body.root.compute(full);
+      body.mobility.setIdentity();
+      Cholesky(full).solve_columns(body.mobility);
       continue;
     }
     const MechanismJoint& given = parts_.joints[static_cast<std::size_t>(body.joint)];
@@ -213,7 +213,7 @@ void MechanismTree::pass() {
   for (const int at : order_) {
     Body& body = bodies[static_cast<std::size_t>(at)];
     if (body.joint < 0) {
-      body.acceleration = body.root.solve(body.force);
+      body.acceleration = body.mobility.lazyProduct(body.force);
       continue;
     }
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
@@ -279,8 +279,8 @@ void MechanismTree::factorise_loops() {
       delassus_(i, j) = delassus_(j, i) = mean / (scale_[i] * scale_[j]);
     }
   }
-  decompose_symmetric(delassus_, solver_);
-  values_ = solver_.eigenvalues();
+  eigen_.compute(delassus_);
+  values_ = eigen_.values();
 }
 
 void MechanismTree::solve() {
@@ -293,7 +293,7 @@ void MechanismTree::solve() {
         relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
     right_.segment(joints[j].row, 6 - given.freedoms) = given.closed.lazyProduct(gap);
   }
-  const auto part = solver_.eigenvectors().rightCols(rank_);
+  const auto part = eigen_.vectors().rightCols(rank_);
   right_.array() /= scale_.array();
   const Eigen::VectorXd weights =
       part.transpose().lazyProduct(right_).cwiseQuotient(values_.tail(rank_));

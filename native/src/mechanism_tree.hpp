@@ -17,12 +17,11 @@
 
 #include <vector>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 
 #include "rigid_motion.hpp"
 #include "vms_ph_native/mechanism.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
 
@@ -40,7 +39,7 @@ class MechanismTree {
     Twist force, acceleration;  // f, consumed by a pass, and a
     int joint = -1;             // to the parent
     rigid::Inertia articulated;
-    Eigen::LLT<Eigen::Matrix<double, 6, 6>> root;  // of a body without parent
+    Eigen::Matrix<double, 6, 6> mobility;  // the inverse for a body without parent
   };
   struct Joint {
     bool is_loop = false, is_reversed = false;  // reversed: the child is the first body
@@ -85,7 +84,7 @@ class MechanismTree {
   std::vector<std::vector<Twist>> kept_;        // accelerations of all bodies, per row of loops
   std::vector<std::vector<Rates>> kept_rates_;  // and of all joints
   Eigen::MatrixXd delassus_;
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver_;
+  SymmetricEigen eigen_;
   Eigen::VectorXd scale_, right_, values_;
   int rank_ = 0;
 };

@@ -26,11 +26,11 @@ constexpr double kRegularisation = 1e-6;
 
 }  // namespace
 
-PoseEffort::PoseEffort(const Model& model)
+PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
     : rest_force(VectorV::Zero(model.nv())),
       rest_stiffness(MatrixV::Zero(model.nv(), model.nv())),
       rest_damping(rest_stiffness),
-      held(model),
+      held(model, velocities),
       wanted(rest_force),
       sent(rest_force),
       lead_(Twist::Zero()),

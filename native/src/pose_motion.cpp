@@ -37,7 +37,7 @@ VMS_PH_WIDE double smallest_singular_value(const Matrix6V& jacobian, MatrixV& sq
   } else {
     square = jacobian.lazyProduct(jacobian.transpose());
   }
-  return std::sqrt(std::max(least_eigenvalue(square, eigen), 0.0));
+  return std::sqrt(std::max(eigen.least(square), 0.0));
 }
 
 PoseMotion::PoseMotion(const Model& model)
@@ -48,7 +48,9 @@ PoseMotion::PoseMotion(const Model& model)
       twist(Vector6::Zero()),
       on_task(Vector6::Zero()),
       on_null(VectorV::Zero(model.nv())),
-      nv_(model.nv()) {
+      nv_(model.nv()),
+      eigen_(std::min(6, nv_)),
+      mobility_eigen_(6) {
   inverse_.setZero(nv_, 6);
 }
 
@@ -93,9 +95,9 @@ VMS_PH_WIDE void PoseMotion::invert() noexcept {
     inertia = square_;
     return;
   }
-  decompose_symmetric(mobility_, eigen_);
-  const Matrix6 vectors = eigen_.eigenvectors();
-  const Vector6 sizes = eigen_.eigenvalues().cwiseMax(kLeastMobility).cwiseInverse();
+  mobility_eigen_.compute(mobility_);
+  const Matrix6 vectors = mobility_eigen_.vectors();
+  const Vector6 sizes = mobility_eigen_.values().cwiseMax(kLeastMobility).cwiseInverse();
   inertia = (vectors * sizes.asDiagonal()).lazyProduct(vectors.transpose());
 }
 

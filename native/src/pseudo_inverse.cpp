@@ -16,25 +16,21 @@
 
 #include <algorithm>
 
-#include <Eigen/SVD>
+#include "vms_ph_native/orthogonal_columns.hpp"
 
 namespace vms_ph {
 
-// Rows or columns of zeros make the matrix square: of others Eigen computes a QR decomposition
-// first, which compiles for seconds.
 Eigen::MatrixXd pseudo_inverse(const Eigen::MatrixXd& matrix) {
-  const Eigen::Index size = std::max(matrix.rows(), matrix.cols());
-  Eigen::MatrixXd square = Eigen::MatrixXd::Zero(size, size);
-  square.topLeftCorner(matrix.rows(), matrix.cols()) = matrix;
-  const Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::NoQRPreconditioner> svd(
-      square, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  Eigen::MatrixXd scaled = svd.matrixV().topRows(matrix.cols());
-  const double least = 1e-15 * svd.singularValues()[0];
-  for (Eigen::Index i = 0; i < size; ++i) {
-    const double value = svd.singularValues()[i];
-    scaled.col(i) *= value > least ? 1.0 / value : 0.0;
+  const bool is_wide = matrix.cols() > matrix.rows();
+  Eigen::MatrixXd columns = is_wide ? matrix.transpose() : matrix, turn;
+  make_columns_orthogonal(columns, turn);
+  // With the decomposition U S V^T of the taller one, these are U S and V.
+  const Eigen::VectorXd squares = columns.colwise().squaredNorm();
+  const double least = 1e-30 * squares.maxCoeff();
+  for (Eigen::Index i = 0; i < squares.size(); ++i) {
+    turn.col(i) *= squares[i] > least ? 1.0 / squares[i] : 0.0;
   }
-  return scaled.lazyProduct(svd.matrixU().topRows(matrix.rows()).transpose());
+  return is_wide ? columns.lazyProduct(turn.transpose()) : turn.lazyProduct(columns.transpose());
 }
 
 }  // namespace vms_ph

@@ -79,7 +79,7 @@ VectorV MinimumStep::moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead
     const Eigen::Matrix3d lift =
         usable * usable.transpose() + damping * damping * Eigen::Matrix3d::Identity();
     const Eigen::Vector3d missing = lead - usable * recall;
-    const Eigen::Vector3d weights = lift.partialPivLu().solve(missing);
+    const Eigen::Vector3d weights = lift.inverse() * missing;
     VectorV move = usable.transpose() * weights;
     move += recall.cwiseProduct(free);
     // Joints at a limit are excluded; the others move.

@@ -15,17 +15,19 @@
 #include "vms_ph_native/routing.hpp"
 
 #include <Eigen/LU>
-#include <Eigen/SVD>
 #include <algorithm>
 
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/symmetric_eigen.hpp"
+#include "vms_ph_native/orthogonal_columns.hpp"
 
 namespace vms_ph {
 namespace {
 
 // The null-space basis is renewed where its alignment with the reference falls below this.
 constexpr double kAligned = 0.5;
+
+// Below this a direction of the one is perpendicular to all of the other.
+constexpr double kUnrelated = 1e-6;
 
 }  // namespace
 
@@ -37,23 +39,32 @@ void EnergyRouting::anchor(Evaluation& d) noexcept {
 }
 
 double EnergyRouting::align(const MatrixV& kernel) noexcept {
-  const MatrixV product = reference_ * kernel.transpose();
-  const Eigen::JacobiSVD<MatrixV, Eigen::NoQRPreconditioner> svd(
-      product, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  const MatrixV turn = svd.matrixU() * svd.matrixV().transpose();
-  Z_.noalias() = turn * kernel;
-  return svd.singularValues()[product.rows() - 1];
+  // With the singular value decomposition U S V^T of Zref kernel^T, Z is U V^T kernel.
+  MatrixV columns = reference_ * kernel.transpose(), turn;
+  make_columns_orthogonal(columns, turn);
+  double least = 1.0;
+  for (Eigen::Index k = 0; k < columns.cols(); ++k) {
+    const double length = columns.col(k).norm();
+    least = length < least ? length : least;
+    columns.col(k) /= length;
+  }
+  if (!(least > kUnrelated)) {
+    Z_ = kernel;
+    return 0.0;
+  }
+  const MatrixV polar = columns * turn.transpose();
+  Z_.noalias() = polar * kernel;
+  return least;
 }
 
 void EnergyRouting::decompose() noexcept {
   const MatrixV s = reference_ * Z_.transpose();
   const MatrixV symmetric = 0.5 * (s + s.transpose());
-  SymmetricEigen eigen;
-  decompose_symmetric(symmetric, eigen);
-  vectors_ = eigen.eigenvectors();
-  const Eigen::Index k = s.rows();
-  sums_ = eigen.eigenvalues().replicate(1, k);
-  sums_ += eigen.eigenvalues().transpose().replicate(k, 1);
+  eigen_.compute(symmetric);
+  vectors_ = eigen_.vectors();
+  const Eigen::VectorXd& values = eigen_.values();
+  sums_.resizeLike(s);
+  for (Eigen::Index k = 0; k < values.size(); ++k) sums_.col(k) = values.array() + values[k];
 }
 
 VectorV EnergyRouting::basis_rate(const Tall& pseudo_inverse, const Matrix3V& jacobian_rate,

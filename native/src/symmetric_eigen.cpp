@@ -16,18 +16,34 @@
 
 namespace vms_ph {
 
-void decompose_symmetric(const MatrixV& matrix, SymmetricEigen& result) noexcept {
-  result.compute(matrix);
+SymmetricEigen::SymmetricEigen(Eigen::Index size)
+    : tridiagonal_(size),
+      solver_(size),
+      diagonal_(size),
+      below_(size > 0 ? size - 1 : 0),
+      workspace_(size),
+      matrix_(size, size),
+      turn_(size, size),
+      vectors_(size, size) {}
+
+bool SymmetricEigen::solve(const Eigen::Ref<const Eigen::MatrixXd>& matrix, int options) noexcept {
+  matrix_ = matrix;
+  tridiagonal_.compute(matrix_);
+  diagonal_ = tridiagonal_.diagonal();
+  below_ = tridiagonal_.subDiagonal();
+  return solver_.computeFromTridiagonal(diagonal_, below_, options).info() == Eigen::Success;
 }
 
-double least_eigenvalue(const MatrixV& matrix, SymmetricEigen& workspace) noexcept {
-  workspace.compute(matrix, Eigen::EigenvaluesOnly);
-  return workspace.eigenvalues()[0];
+bool SymmetricEigen::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
+  const bool solved = solve(matrix, Eigen::ComputeEigenvectors);
+  tridiagonal_.matrixQ().evalTo(turn_, workspace_);
+  vectors_ = turn_.lazyProduct(solver_.eigenvectors());
+  return solved;
 }
 
-void decompose_symmetric(const Eigen::MatrixXd& matrix,
-                         Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& result) {
-  result.compute(matrix);
+double SymmetricEigen::least(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
+  solve(matrix, Eigen::EigenvaluesOnly);
+  return values()[0];
 }
 
 }  // namespace vms_ph

@@ -43,9 +43,9 @@ void check_symmetric(const Eigen::MatrixXd& matrix, int size, const std::string&
                      std::to_string(size) + ") matrix; given: shape (" +
                      std::to_string(matrix.rows()) + ", " + std::to_string(matrix.cols()) + ")");
   }
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(size);
-  decompose_symmetric(matrix, eigen);
-  const Eigen::VectorXd& values = eigen.eigenvalues();
+  SymmetricEigen eigen;
+  eigen.compute(matrix);
+  const Eigen::VectorXd& values = eigen.values();
   if (values[0] < -kRounding * values[size - 1]) {
     throw ModelError(name + " must not have negative eigenvalues: it would push away");
   }
@@ -66,7 +66,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
       gains_(gains),
       ramp_(gains),
       options_(checked(options, model)),
-      routing_(task_, kSingular),
+      routing_(model, task_, kSingular),
       joint_limits_(model),
       torque_limits_(model),
       minimum_(model, task_, kSingular),

@@ -34,6 +34,9 @@ using Tall = Columns<Eigen::Dynamic>;
 // Below this share of the largest singular value, the direction of a column is rounding.
 constexpr double kSmall = 1e-5;
 
+// Below this share of the longest column, what is left of another has no direction.
+constexpr double kNothing = 1e-12;
+
 /// Write the triangle T of J^T = Q [T; 0], the first three columns of Q and the rest, transposed.
 ///
 /// Q is the product of three reflections 1 - tau w w^T, kept as 1 - U W^T (the compact WY form).
@@ -86,12 +89,24 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, 
   kernel = other;
 }
 
-/// Turn the columns of a matrix until they are orthogonal, and `turn` with it; false where that
-/// leaves no direction for one of them.
-VMS_PH_INLINED inline bool orthogonalise(Matrix3d& columns, Matrix3d& turn) {
-  make_columns_orthogonal(columns, turn);
-  const Vector3d lengths = columns.colwise().norm();
-  return lengths.minCoeff() > kSmall * lengths.maxCoeff();  // false for what is not finite
+/// Make the columns of length one in order, each perpendicular to those before it; what rounding
+/// leaves of a short one says nothing of its direction.
+void make_orthonormal(Matrix3d& columns) noexcept {
+  const double first = columns.col(0).norm();
+  if (first > 0.0) {
+    columns.col(0) /= first;
+  } else {
+    columns.col(0) = Vector3d::UnitX();
+  }
+  const Vector3d along = columns.col(0);
+  Vector3d next = columns.col(1);
+  for (int pass = 0; pass < 2; ++pass) next -= along.dot(next) * along;
+  if (!(next.norm() > kNothing * first)) {
+    next = along.cross(std::abs(along.x()) < 0.5 ? Vector3d::UnitX() : Vector3d::UnitY());
+  }
+  columns.col(1) = next / next.norm();
+  const Vector3d last = along.cross(columns.col(1));
+  columns.col(2) = last.dot(columns.col(2)) < 0.0 ? Vector3d(-last) : last;
 }
 
 }  // namespace
@@ -118,26 +133,25 @@ VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
 /// The values and singular vectors of a matrix of fixed size.
 VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   Matrix3d turned = matrix, turn;
-  if (orthogonalise(turned, turn)) {
-    int order[] = {0, 1, 2};
-    const Vector3d lengths = turned.colwise().norm();
-    std::sort(order, order + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
-    for (int k = 0; k < 3; ++k) {
-      values[k] = lengths[order[k]];
-      left.col(k) = turned.col(order[k]) / values[k];
-      right_turn_.row(k) = turn.col(order[k]);
-    }
-    return;
-  }
-  general_.compute(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  if (general_.info() == Eigen::Success) {
-    left = general_.matrixU();
-    values = general_.singularValues();
-    right_turn_ = general_.matrixV().transpose();
-  } else {
+  make_columns_orthogonal(turned, turn);
+  const Vector3d lengths = turned.colwise().norm();
+  if (!lengths.allFinite()) {
     left.setIdentity();
     values.setZero();
     right_turn_.setIdentity();
+    return;
+  }
+  int order[] = {0, 1, 2};
+  std::sort(order, order + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
+  for (int k = 0; k < 3; ++k) {
+    values[k] = lengths[order[k]];
+    left.col(k) = turned.col(order[k]);
+    right_turn_.row(k) = turn.col(order[k]);
+  }
+  if (values[2] > kSmall * values[0]) {
+    for (int k = 0; k < 3; ++k) left.col(k) /= values[k];
+  } else {
+    make_orthonormal(left);
   }
 }
 

@@ -36,12 +36,10 @@ constexpr double kMostLift = 3.0;
 // Singular values below this share of the largest count as zero.
 constexpr double kRank = 1e-6;
 
-using Decomposition = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>;
-
 /// Of A A^T: the squares of the singular values, in increasing order, and the left vectors.
-Decomposition squares(const Eigen::MatrixXd& A) {
-  Decomposition found;
-  decompose_symmetric(Eigen::MatrixXd(A.lazyProduct(A.transpose())), found);
+SymmetricEigen squares(const Eigen::MatrixXd& A) {
+  SymmetricEigen found;
+  found.compute(A.lazyProduct(A.transpose()));
   return found;
 }
 
@@ -49,20 +47,20 @@ Decomposition squares(const Eigen::MatrixXd& A) {
 
 SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
   const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
-  const Decomposition along = squares(forces);
-  const Eigen::VectorXd& sizes = along.eigenvalues();
+  const SymmetricEigen along = squares(forces);
+  const Eigen::VectorXd& sizes = along.values();
   if (!(sizes[2] > 0.0) || std::max(sizes[1], 0.0) > kRank * kRank * sizes[2]) {
     throw ModelError("the rotors of '" + name +
                      "' push along several axes or none; UnderactuatedFlight is for one axis, "
                      "DecoupledVMSController for all");
   }
-  Vector3d axis = along.eigenvectors().col(2);
+  Vector3d axis = along.vectors().col(2);
   Eigen::VectorXd shares = forces.transpose().lazyProduct(axis);
   if (shares.sum() < 0.0) {
     axis = -axis;
     shares = -shares;
   }
-  const Eigen::VectorXd levers = squares(allocation.matrix()).eigenvalues();
+  const Eigen::VectorXd levers = squares(allocation.matrix()).values();
   if (levers.size() < 4 || !(levers[2] > kRank * kRank * levers[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }

@@ -46,7 +46,7 @@ const GainTable<WheeledGains>& WheeledGains::table() {
 WheeledImpedance::WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels)
     : WheeledController(model, wheels),
       joint_limits_(model),
-      effort_(model),
+      effort_(model, t_.nu.size()),
       beginning_(model),
       limit_inertia_(VectorV::Zero(n_)),
       positions_(limit_inertia_),

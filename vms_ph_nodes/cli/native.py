@@ -26,7 +26,7 @@ def native() -> None:
     """Build the C++ core of this checkout and install it as the module vms_ph_native."""
     from vms_ph_io import native_background, native_build
 
-    typer.echo("Building the C++ core; the first build takes two or three minutes.")
+    typer.echo("Building the C++ core; the first build takes about two minutes.")
     native_background.stop()
     with shown_progress() as draw:
 

@@ -72,7 +72,7 @@ class PoseImpedance : public StagedController {
   double smallest_ = 0.0;         // singular value
   VectorV shape_inertia_, positions_, wanted_, sent_;
   MatrixV small_;
-  SymmetricEigen eigen_;
+  SymmetricEigen eigen_, relative_eigen_;
 };
 
 /// The shaped energy and split damping of source D for the robots of source A.

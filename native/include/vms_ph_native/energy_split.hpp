@@ -48,7 +48,7 @@ class EnergySplit {
   Matrix3V task_;
   Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> weighted_;
   Cholesky factor_;
-  Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> eigen_;
+  Cholesky mobility_;
   Energies energies_;
 };
 

@@ -28,7 +28,10 @@ double horizon(double dt, double delay) noexcept;
 /// vms_ph_controllers/laws/held_impedance.py.
 class HeldImpedance {
  public:
-  explicit HeldImpedance(const Model& model);
+  /// @param velocities  of the law, where they are fewer than the robot's; then brake() is not for
+  ///                    it.
+  explicit HeldImpedance(const Model& model, Eigen::Index velocities);
+  explicit HeldImpedance(const Model& model) : HeldImpedance(model, model.nv()) {}
 
   /// Compute what a law holds for a sample. All matrices are (nv,nv) and symmetric.
   ///

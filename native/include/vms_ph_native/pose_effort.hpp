@@ -36,7 +36,9 @@ class PoseEffort {
  public:
   using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
-  explicit PoseEffort(const Model& model);
+  /// @param velocities  of the law, where they are fewer than the robot's.
+  explicit PoseEffort(const Model& model, Eigen::Index velocities);
+  explicit PoseEffort(const Model& model) : PoseEffort(model, model.nv()) {}
 
   /// Restart where the pose is that of the reference.
   void restart() noexcept { potential_.restart(Pose::Identity()); }

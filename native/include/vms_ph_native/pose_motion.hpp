@@ -53,7 +53,7 @@ class PoseMotion {
   MatrixV square_, mobility_;
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse_;
   VectorV null_, along_, force_;
-  SymmetricEigen eigen_;
+  SymmetricEigen eigen_, mobility_eigen_;
 };
 
 }  // namespace vms_ph

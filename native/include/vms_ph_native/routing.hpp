@@ -15,9 +15,12 @@
 // Energy routing: replacing the gyroscopic coupling of task and null space by zero.
 #pragma once
 
+#include <algorithm>
+
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
 #include "vms_ph_native/task_svd.hpp"
 
 namespace vms_ph {
@@ -30,8 +33,10 @@ namespace vms_ph {
 class EnergyRouting {
  public:
   /// Construct for a robot on a fixed base; model and task must outlive the object.
-  EnergyRouting(const PositionTask& task, double singular_below)
-      : task_(task), singular_below_(singular_below) {}
+  EnergyRouting(const Model& model, const PositionTask& task, double singular_below)
+      : task_(task),
+        singular_below_(singular_below),
+        eigen_(std::max(0, model.nv() - PositionTask::kDimension)) {}
 
   /// Align the null-space basis with that at the state of an evaluation.
   void anchor(Evaluation& d) noexcept;
@@ -60,6 +65,7 @@ class EnergyRouting {
   double singular_below_;
   bool is_anchored_ = false;
   MatrixV reference_, Z_, vectors_, sums_, C_other_;
+  SymmetricEigen eigen_;
   TaskSvd at_anchor_;
 };
 

@@ -17,21 +17,32 @@
 
 #include <Eigen/Eigenvalues>
 
-#include "vms_ph_native/sizes.hpp"
-
 namespace vms_ph {
 
-using SymmetricEigen = Eigen::SelfAdjointEigenSolver<MatrixV>;
+/// Eigenvalues, in increasing order, and eigenvectors of symmetric matrices. Compilers take seconds
+/// for every type of Eigen's solver: this one serves all sizes.
+class SymmetricEigen {
+ public:
+  /// @param size  of the matrices; one of another size takes memory.
+  explicit SymmetricEigen(Eigen::Index size = 0);
 
-/// Compute eigenvalues, in increasing order, and eigenvectors of a symmetric matrix (nv,nv). It is
-/// a function by itself because compilers take seconds for every use of Eigen's solver.
-void decompose_symmetric(const MatrixV& matrix, SymmetricEigen& result) noexcept;
+  /// Decompose a matrix, of which the lower triangle is read; false for one that is not finite.
+  bool compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
 
-/// Return the least eigenvalue; no eigenvectors are computed.
-double least_eigenvalue(const MatrixV& matrix, SymmetricEigen& workspace) noexcept;
+  /// Return the least eigenvalue of a matrix; eigenvectors are not computed.
+  double least(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept;
 
-/// Eigenvalues and eigenvectors of a matrix of any size; it takes memory.
-void decompose_symmetric(const Eigen::MatrixXd& matrix,
-                         Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>& result);
+  const Eigen::VectorXd& values() const noexcept { return solver_.eigenvalues(); }
+  const Eigen::MatrixXd& vectors() const noexcept { return vectors_; }
+
+ private:
+  bool solve(const Eigen::Ref<const Eigen::MatrixXd>& matrix, int options) noexcept;
+
+  // SelfAdjointEigenSolver alone takes memory for the vectors in every call.
+  Eigen::Tridiagonalization<Eigen::MatrixXd> tridiagonal_;
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver_;
+  Eigen::VectorXd diagonal_, below_, workspace_;
+  Eigen::MatrixXd matrix_, turn_, vectors_;
+};
 
 }  // namespace vms_ph

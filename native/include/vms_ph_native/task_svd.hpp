@@ -15,7 +15,7 @@
 // The singular value decomposition of the Jacobian of a task of three dimensions.
 #pragma once
 
-#include <Eigen/SVD>
+#include <Eigen/Core>
 
 #include "vms_ph_native/sizes.hpp"
 
@@ -42,7 +42,6 @@ class TaskSvd {
   void decompose(const Eigen::Matrix3d& matrix) noexcept;
 
   Eigen::Matrix3d right_turn_ = Eigen::Matrix3d::Identity();
-  Eigen::JacobiSVD<Eigen::Matrix3d> general_;  ///< for matrices that are nearly singular
 };
 
 }  // namespace vms_ph

@@ -37,8 +37,7 @@ JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
       lower_(model.lower()),
       upper_(model.upper()),
       mass_(model.nv(), model.nv()),
-      mobility_(model.nv(), model.nv()),
-      factors_(model.nv()) {
+      mobility_(model.nv(), model.nv()) {
   if (fluid_.exist()) robot_.emplace(model_);
   if (!wheels.empty()) rolling_.emplace(model_, wheels);
   free_.q = VectorXd::Zero(model.nq());
@@ -70,9 +69,8 @@ void JointStops::weigh(const VectorXd& q) noexcept {
     fluid_.add_mass(added_);
     mass_ += added_;
   }
-  factors_.compute(mass_);
   mobility_.setIdentity();
-  factors_.solveInPlace(mobility_);
+  Cholesky(mass_).solve_columns(mobility_);
 }
 
 /// The same in the velocities that the wheels allow, S (S^T M S)^-1 S^T; false where they are not

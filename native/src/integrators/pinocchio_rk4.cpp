@@ -22,14 +22,6 @@
 #include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
-namespace {
-
-// With ConstVector, the arguments for which Pinocchio's library has its algorithms compiled: other
-// types would have them compiled here, which takes a minute.
-using Output = Eigen::Ref<Eigen::VectorXd>;
-
-}  // namespace
-
 Eigen::VectorXd pinocchio_rk4(const Model& model, const Eigen::VectorXd& q0,
                               const Eigen::VectorXd& v0, double dt, int steps) {
   const auto& m = model.pinocchio();
@@ -44,16 +36,17 @@ Eigen::VectorXd pinocchio_rk4(const Model& model, const Eigen::VectorXd& q0,
     sum.setZero();
     total.setZero();
     for (int stage = 0; stage < 4; ++stage) {
+      // As references, for which Pinocchio's library holds the compiled function.
       a = pinocchio::aba(m, data, ConstVector(at), ConstVector(u), ConstVector(tau));
       sum += weights[stage] * u;
       total += weights[stage] * a;
       if (stage == 3) break;
       reach = (fractions[stage] * dt) * u;
-      pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Output(at));
+      pinocchio::integrate(m, q, reach, at);
       u = v + (fractions[stage] * dt) * a;
     }
     reach = (dt / 6.0) * sum;
-    pinocchio::integrate(m, ConstVector(q), ConstVector(reach), Output(at));
+    pinocchio::integrate(m, q, reach, at);
     q = at;
     v += (dt / 6.0) * total;
   }

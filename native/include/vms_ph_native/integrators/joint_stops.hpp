@@ -18,7 +18,6 @@
 #include <optional>
 #include <vector>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 
 #include "vms_ph_native/dynamics.hpp"
@@ -72,7 +71,6 @@ class JointStops {
   bool exist_ = false;
   Eigen::VectorXd lower_, upper_, at_, moved_, impulse_, rates_, least_, most_, torque_;
   Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter
-  Eigen::LDLT<Eigen::MatrixXd> factors_;
 };
 
 }  // namespace vms_ph
