@@ -54,13 +54,17 @@ class HeldEfforts:
     missing: Array
 
     def wrench_at(self, passed: float, v_base: Array) -> Array:
-        """Return the wrench on the base with the gyroscopic moment ``-w x h``, (6,).
+        """Return the wrench on the base with the gyroscopic moment ``-w x h``, (b,).
+
+        On a planar base that moment is across the axis about which it turns.
 
         Args:
             passed: time since the start of the step, s.
-            v_base: (6,) twist of the base.
+            v_base: (b,) twist of the base.
         """
         total = self.wrench.copy()
+        if len(total) == 3:
+            return total
         total[3:] -= np.cross(v_base[3:], self.momentum + passed * self.momentum_rate)
         return total
 
@@ -198,6 +202,8 @@ class ActuatorDynamics:
         wrench = matrix @ acting
         if len(wrench) == 6:
             wrench[3:] -= change
+        else:
+            wrench[2] -= change[2]
         self.held = HeldEfforts(
             commands, inputs, friction, rates, tilts, matrix, wrench, before, change, missing
         )
