@@ -44,9 +44,9 @@ endforeach()
 list(TRANSFORM schemas APPEND _parameters)
 
 set(sources
-  actuated_base actuator_failures controller_shell core_laws description_tags energy_guard external_wrench force_broadcaster
-  gain_parameters hardware_tag plant python_controller
-  reference_ports robot_broadcaster robot_setup servo simulated_system state_reader
+  actuated_base actuator_failures actuator_map allocation_tag controller_shell core_laws energy_guard external_wrench fluid_tag force_broadcaster
+  gain_parameters hardware_tag nearest_inputs plant python_controller
+  reference_ports robot_broadcaster robot_setup servo simulated_system state_reader tag_attributes
   telemetry wheeled_inverse_dynamics)
 list(TRANSFORM sources PREPEND ros2_control/src/)
 list(TRANSFORM sources APPEND .cpp)
@@ -88,8 +88,13 @@ if(BUILD_TESTING)
     # Where gmock itself is missing, ament_add_gmock() makes no target: those tests are left out.
     ament_add_gmock(simulated_system ros2_control/test/simulated_system_test.cpp TIMEOUT 120)
     ament_add_gmock(simulated_effects ros2_control/test/simulated_effects_test.cpp TIMEOUT 120)
+    ament_add_gmock(simulated_spinning ros2_control/test/simulated_spinning_test.cpp TIMEOUT 120)
     ament_add_gmock(simulated_wheels ros2_control/test/simulated_wheels_test.cpp TIMEOUT 120)
-    foreach(test simulated_system simulated_effects simulated_wheels)
+    if(TARGET simulated_spinning)
+      target_compile_definitions(simulated_spinning PRIVATE
+        VMS_PH_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/test/golden/native")
+    endif()
+    foreach(test simulated_system simulated_effects simulated_spinning simulated_wheels)
       if(TARGET ${test})
         target_link_libraries(${test} vms_ph_ros2_control vms_ph_native
           controller_interface::controller_interface hardware_interface::hardware_interface

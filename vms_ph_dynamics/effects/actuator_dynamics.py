@@ -16,7 +16,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
+from math import exp, pi
 
 import numpy as np
 
@@ -339,12 +339,13 @@ class ActuatorDynamics:
         low[t] = np.where(
             np.cos(np.maximum(-a.tilt_lower[t], a.tilt_upper[t])) < 0.0, -high[t], 0.0
         )
-        least, most = np.sin(a.tilt_lower[t]), np.sin(a.tilt_upper[t])
+        least = np.sin(np.maximum(a.tilt_lower[t], -0.5 * pi))
+        most = np.sin(np.minimum(a.tilt_upper[t], 0.5 * pi))
         found = nearest_inputs(
             both,
             wanted,
-            np.concatenate([low, upper[t] * np.maximum(least, -1.0)]),
-            np.concatenate([high, upper[t] * np.minimum(most, 1.0)]),
+            np.concatenate([low, _parts(upper[t], least)]),
+            np.concatenate([high, _parts(upper[t], most)]),
             a.weights,
         )
         across, ahead = found.inputs[len(a.names) :], found.inputs[t]
@@ -356,3 +357,8 @@ class ActuatorDynamics:
         now = a.matrix(0.5 * (self.tilts + tilts), self.angles)
         again = nearest_inputs(now, wanted, lower, upper, a.weights)
         return again.inputs, again.missing, tilts
+
+
+def _parts(limits: Array, shares: Array) -> Array:
+    """Return shares of limits, (t,); nothing of an infinite limit is nothing."""
+    return np.multiply(limits, shares, out=np.zeros_like(limits), where=shares != 0.0)
