@@ -88,19 +88,23 @@ if(BUILD_TESTING)
     # Where gmock itself is missing, ament_add_gmock() makes no target: those tests are left out.
     ament_add_gmock(simulated_system ros2_control/test/simulated_system_test.cpp TIMEOUT 120)
     ament_add_gmock(simulated_effects ros2_control/test/simulated_effects_test.cpp TIMEOUT 120)
-    ament_add_gmock(simulated_spinning ros2_control/test/simulated_spinning_test.cpp TIMEOUT 120)
     ament_add_gmock(simulated_wheels ros2_control/test/simulated_wheels_test.cpp TIMEOUT 120)
-    if(TARGET simulated_spinning)
-      target_compile_definitions(simulated_spinning PRIVATE
-        VMS_PH_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/test/golden/native")
-    endif()
-    foreach(test simulated_system simulated_effects simulated_spinning simulated_wheels)
+    foreach(test simulated_system simulated_effects simulated_wheels)
       if(TARGET ${test})
         target_link_libraries(${test} vms_ph_ros2_control vms_ph_native
           controller_interface::controller_interface hardware_interface::hardware_interface
           pluginlib::pluginlib rclcpp::rclcpp ${geometry_msgs_TARGETS})
       endif()
     endforeach()
+    # Counts allocations by replacing malloc, as the tests of native/ do.
+    ament_add_gmock(actuated_base ros2_control/test/actuated_base_test.cpp
+      native/test/allocations.cpp TIMEOUT 120)
+    if(TARGET actuated_base)
+      target_compile_definitions(actuated_base PRIVATE
+        VMS_PH_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/test/golden/native")
+      target_link_libraries(actuated_base vms_ph_ros2_control vms_ph_native
+        controller_interface::controller_interface hardware_interface::hardware_interface)
+    endif()
     ament_add_gmock(controller_shell ros2_control/test/controller_shell_test.cpp TIMEOUT 120)
     if(TARGET controller_shell)
       target_link_libraries(controller_shell vms_ph_ros2_control vms_ph_native

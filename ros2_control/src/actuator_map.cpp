@@ -57,6 +57,10 @@ double part_of(double limit, double part) { return part == 0.0 ? 0.0 : limit * p
 
 }  // namespace
 
+bool TurningColumns::any() const {
+  return std::any_of(by.begin(), by.end(), [](Eigen::Index i) { return i >= 0; });
+}
+
 ActuatorMap::ActuatorMap(const BaseActuators& actuators)
     : columns_(actuators.columns),
       spinning_(actuators.spinning),

@@ -148,10 +148,6 @@ TurningColumns turning_columns(const ptree& element, const std::string& what,
 
 }  // namespace
 
-bool TurningColumns::any() const {
-  return std::any_of(by.begin(), by.end(), [](Eigen::Index i) { return i >= 0; });
-}
-
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names) {
   const auto owner = [](const std::string& input) { return input.substr(0, input.find('/')); };
   std::vector<std::size_t> found;

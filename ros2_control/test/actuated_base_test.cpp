@@ -12,13 +12,23 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// Rotors that tilt, powered casters and what spins on the base of SimulatedSystem.
+// Rotors that tilt, powered casters and what spins on the base of a simulated robot.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <memory>
+
 #include <Eigen/Geometry>
 #include <pinocchio/algorithm/centroidal.hpp>
 
+#include "../../native/test/allocations.hpp"
 #include "../../native/test/golden.hpp"
 #include "../src/plant.hpp"
-#include "simulated_fixture.hpp"
+#include "../src/robot_setup.hpp"
+#include "flying_arm.hpp"
+#include "spinning_actuators.hpp"
+#include "vms_ph_native/energy_split.hpp"
+#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace {
 
@@ -26,36 +36,15 @@ using vms_ph_ros2_control::Plant;
 using vms_ph_ros2_control::PlantOptions;
 using vms_ph_ros2_control::RobotSetup;
 
-class SimulatedSpinning : public SimulatedSystem {};
-
-std::string allocation(const std::string& inputs, const std::string& base = "floating") {
-  const std::string weights = base == "floating" ? "1 1 1 1 1 1" : "1 1 1";
-  return "<vms_ph_allocation base='" + base + "' weights='" + weights + "'>" + inputs +
-         "</vms_ph_allocation>";
-}
-
-/// A reaction wheel about an axis of the base.
-std::string wheel(const std::string& axis, const std::string& opposite, const std::string& rate,
-                  const std::string& more = "") {
-  return "<input name='wheel " + axis + "' kind='reaction_wheel' column='0 0 0 " + opposite +
-         "' lower='-0.5' upper='0.5' inertia='0.002' spin_axis='" + axis + "' rate='" + rate +
-         "' largest_rate='300' friction='0.0001' torque_constant='0.05' resistance='0.2' " + more +
-         "/>";
-}
-
-std::string three_wheels() {
-  return allocation(wheel("1 0 0", "-1 0 0", "200") + wheel("0 1 0", "0 -1 0", "-250") +
-                    wheel("0 0 1", "0 0 -1", "290"));
-}
-
 /// A flying arm with actuators, without friction and stops.
 struct Robot {
   explicit Robot(const std::string& actuators, const std::string& scheme = "",
-                 const Eigen::Vector3d& gravity = Eigen::Vector3d::Zero()) {
+                 const Eigen::Vector3d& gravity = Eigen::Vector3d::Zero(),
+                 const std::string& base = "floating") {
     RobotSetup setup;
-    setup.base = "floating";
+    setup.base = base;
     setup.end_effector = "lower";
-    setup.urdf = flying_arm("floating", actuators);
+    setup.urdf = flying_arm(base, actuators);
     setup.gravity = gravity;
     model = std::make_unique<vms_ph::Model>(vms_ph_ros2_control::make_model(setup));
     split = std::make_unique<vms_ph::EnergySplit>(*model);
@@ -103,7 +92,7 @@ void drive(Robot& robot, int steps, double moment = 0.2) {
   }
 }
 
-TEST_F(SimulatedSpinning, ReactionWheelsKeepTheAngularMomentumOfRobotAndWheels) {
+TEST(ActuatedBase, ReactionWheelsKeepTheAngularMomentumOfRobotAndWheels) {
   // A scheme of second order leaves more of a step of 1 ms than one of fourth; the discrete
   // gradient keeps the momentum whatever the step.
   for (const auto& [scheme, error] : {std::pair<std::string, double>{"projected_rk4", 1e-9},
@@ -130,7 +119,7 @@ TEST_F(SimulatedSpinning, ReactionWheelsKeepTheAngularMomentumOfRobotAndWheels) 
   }
 }
 
-TEST_F(SimulatedSpinning, TheGyroscopicMomentHasNoPower) {
+TEST(ActuatedBase, TheGyroscopicMomentHasNoPower) {
   Robot robot(three_wheels());
   const double energy = robot.energy();
   const Eigen::VectorXd nothing = Eigen::VectorXd::Zero(6), torque = Eigen::VectorXd::Zero(2);
@@ -140,7 +129,7 @@ TEST_F(SimulatedSpinning, TheGyroscopicMomentHasNoPower) {
   EXPECT_NEAR(kinetic, robot.plant->port_energies().net(), 1e-11);
 }
 
-TEST_F(SimulatedSpinning, AReactionWheelEndsNoStepBeyondItsLargestSpin) {
+TEST(ActuatedBase, AReactionWheelEndsNoStepBeyondItsLargestSpin) {
   Robot robot(three_wheels());
   const Eigen::VectorXd torque = Eigen::VectorXd::Zero(2);
   Eigen::VectorXd wrench = Eigen::VectorXd::Zero(6);
@@ -155,7 +144,7 @@ TEST_F(SimulatedSpinning, AReactionWheelEndsNoStepBeyondItsLargestSpin) {
   EXPECT_NEAR(robot.plant->actuators().momentum().z() / 0.002, 300.0, 1e-9);  // it stays there
 }
 
-TEST_F(SimulatedSpinning, AStepThatIsHalvedHasTheMomentumOfItsParts) {
+TEST(ActuatedBase, AStepThatIsHalvedHasTheMomentumOfItsParts) {
   // One long step against two halves: the momentum changes at one rate through both.
   vms_ph::Spin spin{true, 2.0, {1.0, 2.0, 3.0}, {4.0, -5.0, 6.0}};
   const Eigen::Vector3d w(0.3, 0.1, -0.2), later = spin.momentum + 0.5 * spin.rate;
@@ -163,7 +152,7 @@ TEST_F(SimulatedSpinning, AStepThatIsHalvedHasTheMomentumOfItsParts) {
   EXPECT_NEAR(spin.moment(2.5, w).dot(w), 0.0, 1e-15);
 }
 
-TEST_F(SimulatedSpinning, RotorsThatTurnHoldTheBaseAsAGyroscopeDoes) {
+TEST(ActuatedBase, RotorsThatTurnHoldTheBaseAsAGyroscopeDoes) {
   // Two rotors on one axis whose thrusts cancel, and which turn in the same sense.
   const auto pair = [](const std::string& inertia) {
     const std::string rest =
@@ -185,29 +174,7 @@ TEST_F(SimulatedSpinning, RotorsThatTurnHoldTheBaseAsAGyroscopeDoes) {
   EXPECT_GT(turned(""), 5.0 * turned("0.004"));
 }
 
-/// Four rotors that tilt about the y axis of the base.
-std::string tilting_rotors() {
-  std::string made;
-  for (int i = 0; i < 4; ++i) {
-    const double x = i < 2 ? 0.2 : -0.2, y = i % 2 == 0 ? 0.2 : -0.2;
-    const double turn = i == 0 || i == 3 ? 0.02 : -0.02;
-    const auto text = [](std::initializer_list<double> values) {
-      std::string words;
-      for (const double value : values) words += std::to_string(value) + " ";
-      return words;
-    };
-    // Along z, and a quarter turn about y from there along x: force, place x force + drag.
-    const std::string flat = text({0, 0, 1, y, -x, turn}), ahead = text({1, 0, 0, turn, 0, -y});
-    made += "<input name='rotor_" + std::to_string(i) + "' column='" + flat + "' column_cos='" +
-            flat + "' column_sin='" + ahead +
-            "' tilt_lower='-0.4' tilt_upper='0.5' tilt_rate='2' lower='0' upper='20' "
-            "thrust_constant='1e-5' loss_ratio='0.02' inertia='2e-5' spin_axis='0 0 " +
-            (turn > 0 ? "-1" : "1") + "' spin_axis_sin='" + (turn > 0 ? "-1" : "1") + " 0 0'/>";
-  }
-  return allocation(made);
-}
-
-TEST_F(SimulatedSpinning, RotorsTiltTowardsAForceSidewaysAtTheirRate) {
+TEST(ActuatedBase, RotorsTiltTowardsAForceSidewaysAtTheirRate) {
   Robot robot(tilting_rotors(), "", {0.0, 0.0, -9.81});
   const double weight = 9.81 * robot.model->total_mass();
   const auto& actuators = robot.plant->actuators();
@@ -229,36 +196,58 @@ TEST_F(SimulatedSpinning, RotorsTiltTowardsAForceSidewaysAtTheirRate) {
   EXPECT_NEAR(robot.unaccounted(stored), 0.0, 1e-10);
 }
 
-TEST_F(SimulatedSpinning, TheStatesOfTheHardwareHaveTheEnergyOfWhatSpins) {
-  begin("floating", three_wheels(), "",
-        "<param name='gravity'>0 0 0</param><param name='stand'>false</param>");
-  ASSERT_TRUE(claim(kAll));
-  const double started = 0.5 * 0.002 * (200.0 * 200.0 + 250.0 * 250.0 + 290.0 * 290.0);
-  EXPECT_NEAR(state("port_energy/spinning"), started, 1e-3 * started);
-  const auto open = [this] {
-    return state("port_energy/electric") - state("port_energy/wrench_base") -
-           state("port_energy/spinning") - state("port_energy/actuator_losses");
-  };
-  const double before = open();
-  for (int i = 0; i < 200; ++i) {
-    for (const auto& name : kAll) command(name, 0.0);
-    command("base/torque.y", 0.3 * std::sin(0.05 * i));
-    command("base/torque.z", 0.2);
-    cycle(1);
-  }
-  EXPECT_GT(std::abs(state("port_energy/spinning") - started), 1.0);
-  EXPECT_GT(state("port_energy/actuator_losses"), 1.0);
-  EXPECT_NEAR(open(), before, 1e-10 * started);
+/// A powered caster in the middle of a planar base: radius 0.05 m, trail 0.04 m.
+std::string caster() {
+  return allocation(
+      "<input name='caster/wheel' column='0 20 0' column_cos='20 0 0' column_sin='0 20 0' "
+      "lower='-5' upper='5' friction='0.01' torque_constant='0.5' resistance='0.1' "
+      "steering='caster/steering'/>"
+      "<input name='caster/steering' column='-25 0 -1' column_fixed='0 0 -1' column_cos='0 25 0' "
+      "column_sin='-25 0 0' lower='-5' upper='5' steering='caster/steering' "
+      "angle='1.5707963267948966'/>",
+      "planar");
 }
 
-TEST_F(SimulatedSpinning, OnAStandTheSupplyGivesWhatRotorsStore) {
-  begin("floating", tilting_rotors());
-  cycle(20);
-  const double stored = state("port_energy/spinning");
-  EXPECT_GT(stored, 1.0);
-  EXPECT_EQ(state("port_energy/actuator_losses"), 0.0);
-  // What they stored at the start they had before.
-  EXPECT_LT(std::abs(state("port_energy/electric")), 0.5 * stored);
+TEST(ActuatedBase, ACasterTurnsIntoTheDirectionOfTravelAndItsSupplyGivesWorkAndLosses) {
+  Robot robot(caster(), "", Eigen::Vector3d::Zero(), "planar");
+  const auto& actuators = robot.plant->actuators();
+  const Eigen::VectorXd torque = Eigen::VectorXd::Zero(2);
+  // Across the wheel: first the steering drives, then the wheel.
+  const Eigen::Vector3d push(3.0, 0.0, 0.0);
+  EXPECT_EQ(actuators.angles()[1], 1.5707963267948966);
+  for (int i = 0; i < 800; ++i) {
+    const double turning = actuators.angles()[1];
+    const Eigen::Vector3d before = robot.plant->v().head<3>();
+    ASSERT_TRUE(robot.plant->advance(push, false, torque, 1));
+    const Eigen::Vector3d mean = 0.5 * (before + robot.plant->v().head<3>());
+    const double rate =
+        (std::cos(turning) * mean[1] - std::sin(turning) * mean[0]) / 0.04 - mean[2];
+    ASSERT_NEAR(actuators.angles()[1] - turning, 1e-3 * rate, 1e-14);  // it does not slip
+  }
+  EXPECT_GT(robot.plant->q()[0], 0.1);
+  EXPECT_LT(std::abs(actuators.angles()[1]), 0.3);
+  EXPECT_GT(actuators.lost(), 1e-3);
+  EXPECT_NEAR(robot.unaccounted(0.0), 0.0, 1e-12);
+}
+
+TEST(ActuatedBase, NothingIsAllocatedWhileItMoves) {
+  for (const auto& [actuators, base] : {std::pair(three_wheels(), "floating"),
+                                        {tilting_rotors(), "floating"},
+                                        {caster(), "planar"}}) {
+    Robot robot(actuators, "", Eigen::Vector3d::Zero(), base);
+    const Eigen::VectorXd torque = Eigen::VectorXd::Constant(2, 0.01);
+    Eigen::VectorXd wrench = Eigen::VectorXd::Zero(robot.model->b());
+    ASSERT_TRUE(robot.plant->advance(wrench, false, torque, 1));
+    const long before = allocations();
+    bool done = true;
+    for (int i = 0; i < 100; ++i) {
+      wrench[0] = 2.0 * std::sin(0.1 * i);
+      wrench[2] = i == 50 ? 1e3 : 0.1;  // at the limits once
+      done = robot.plant->advance(wrench, i % 10 == 0, torque, 1) && done;
+    }
+    EXPECT_EQ(allocations(), before) << base;
+    EXPECT_TRUE(done) << robot.plant->reason();
+  }
 }
 
 /// A golden file of test/native/golden_actuated.py: what Python's simulation does.
@@ -331,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(All, GoldenActuators,
                                          "casters"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_F(SimulatedSpinning, AnInputThatIsNotValidIsRefusedInASentence) {
+TEST(ActuatedBase, AnInputThatIsNotValidIsRefusedInASentence) {
   const auto refusal = [](const std::string& inputs, const std::string& base = "floating") {
     try {
       vms_ph_ros2_control::actuators_in("<robot>" + allocation(inputs, base) + "</robot>");
@@ -375,7 +364,7 @@ TEST_F(SimulatedSpinning, AnInputThatIsNotValidIsRefusedInASentence) {
               HasSubstr("angle of <input> must be finite; given: 'nan'"));
 }
 
-TEST_F(SimulatedSpinning, AnActuatorFailsWithAllOfItsInputs) {
+TEST(ActuatedBase, AnActuatorFailsWithAllOfItsInputs) {
   using testing::ElementsAre;
   const std::vector<std::string> names{"wheel_0", "caster_0/wheel", "caster_0/steering"};
   EXPECT_THAT(vms_ph_ros2_control::inputs_of("caster_0", names), ElementsAre(1, 2));
