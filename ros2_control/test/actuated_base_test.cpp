@@ -95,12 +95,12 @@ void drive(Robot& robot, int steps, double moment = 0.2) {
 TEST(ActuatedBase, ReactionWheelsKeepTheAngularMomentumOfRobotAndWheels) {
   // A scheme of second order leaves more of a step of 1 ms than one of fourth; the discrete
   // gradient keeps the momentum whatever the step.
-  for (const auto& [scheme, error] : {std::pair<std::string, double>{"projected_rk4", 1e-9},
-                                      {"rk4", 1e-9},
-                                      {"rkmk4", 1e-9},
-                                      {"projected_midpoint", 1e-5},
-                                      {"discrete_gradient", 1e-12},
-                                      {"discrete_gradient_4", 1e-12}}) {
+  for (const auto& [scheme, error] : {std::pair<std::string, double>{"projected_rk4", 1e-11},
+                                      {"rk4", 1e-11},
+                                      {"rkmk4", 1e-11},
+                                      {"projected_midpoint", 1e-6},
+                                      {"discrete_gradient", 1e-14},
+                                      {"discrete_gradient_4", 1e-14}}) {
     Robot robot(three_wheels(), scheme);
     const Eigen::Vector3d before = robot.angular();
     const Eigen::Vector3d wheels = robot.turn() * robot.plant->actuators().momentum();
@@ -112,21 +112,8 @@ TEST(ActuatedBase, ReactionWheelsKeepTheAngularMomentumOfRobotAndWheels) {
     EXPECT_GT(robot.plant->actuators().lost(), 1.0) << scheme;
     EXPECT_NEAR(robot.unaccounted(stored), 0.0, 1e-11) << scheme;
     const auto& ports = robot.plant->port_energies();
-    const double given = ports.supplied[0] + ports.supplied[1];
-    // Schemes without a projection of the energy have their error in it.
-    const double rounding = scheme == "rk4" || scheme == "rkmk4" ? 1e-8 : 1e-10;
-    EXPECT_NEAR(robot.energy() - energy, given, rounding * (1.0 + std::abs(energy))) << scheme;
+    EXPECT_NEAR(robot.energy() - energy, ports.supplied[0] + ports.supplied[1], 1e-11) << scheme;
   }
-}
-
-TEST(ActuatedBase, TheGyroscopicMomentHasNoPower) {
-  Robot robot(three_wheels());
-  const double energy = robot.energy();
-  const Eigen::VectorXd nothing = Eigen::VectorXd::Zero(6), torque = Eigen::VectorXd::Zero(2);
-  drive(robot, 300);
-  const double kinetic = robot.energy() - energy;
-  EXPECT_GT(kinetic, 1e-3);
-  EXPECT_NEAR(kinetic, robot.plant->port_energies().net(), 1e-11);
 }
 
 TEST(ActuatedBase, AReactionWheelEndsNoStepBeyondItsLargestSpin) {
@@ -144,8 +131,7 @@ TEST(ActuatedBase, AReactionWheelEndsNoStepBeyondItsLargestSpin) {
   EXPECT_NEAR(robot.plant->actuators().momentum().z() / 0.002, 300.0, 1e-9);  // it stays there
 }
 
-TEST(ActuatedBase, AStepThatIsHalvedHasTheMomentumOfItsParts) {
-  // One long step against two halves: the momentum changes at one rate through both.
+TEST(ActuatedBase, TheGyroscopicMomentIsThatOfTheMomentumOfItsTimeAndHasNoPower) {
   vms_ph::Spin spin{true, 2.0, {1.0, 2.0, 3.0}, {4.0, -5.0, 6.0}};
   const Eigen::Vector3d w(0.3, 0.1, -0.2), later = spin.momentum + 0.5 * spin.rate;
   EXPECT_LT((spin.moment(2.5, w) + w.cross(later)).norm(), 1e-15);

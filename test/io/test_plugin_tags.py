@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.effects.actuator_kinds import Caster, ReactionWheel, Rotor, Tilt
@@ -135,6 +136,17 @@ def test_a_description_has_what_acts_on_the_robot(
 ) -> None:
     root = ET.fromstring(describe(robot, "simulated", actuators=actuators))
     assert [child.tag for child in root if child.tag in (ALLOCATION_TAG, FLUID_TAG)] == tags
+
+
+def test_a_description_takes_casters_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "casters.yaml"
+    places = "[[0.3, 0.2], [-0.3, 0.2], [0.0, -0.3]]"
+    items = [f"  - {{position: {p}, radius: 0.05, trail: 0.03}}" for p in yaml.safe_load(places)]
+    file.write_text("\n".join(["base: planar", "casters:", *items]))
+    root = ET.fromstring(describe("omnidirectional_panda", "simulated", actuators=str(file)))
+    inputs = root.findall(f"{ALLOCATION_TAG}/input")
+    steering = [item.get("steering") for item in inputs]
+    assert steering == [f"caster_{k // 2}/steering" for k in range(6)]
 
 
 def test_a_hosted_law_knows_the_fluid_and_the_actuators() -> None:

@@ -26,6 +26,8 @@ from .actuator_kinds import Caster, ReactionWheel, Rotor, Wheel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
 PLANAR = np.array([0, 1, 5])
 """Components of a spatial wrench that act on a planar base."""
 
@@ -57,7 +59,9 @@ class TurningColumns:
         fixed, cosine, sine: (b,m).
     """
 
-    def __init__(self, columns: "Sequence[Column]", rows: Array, by: "Sequence[int]") -> None:
+    def __init__(
+        self, columns: "Sequence[Column]", rows: "NDArray[np.integer]", by: "Sequence[int]"
+    ) -> None:
         def stacked(parts: "list[Array | None]") -> Array:
             whole = [np.zeros(6) if part is None else part for part in parts]
             return frozen(np.stack(whole, axis=1)[rows])
