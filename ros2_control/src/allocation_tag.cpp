@@ -27,7 +27,7 @@ namespace {
 
 using vms_ph::ModelError;
 
-const std::string kReactionWheel = "reaction_wheel";
+constexpr const char* kReactionWheel = "reaction_wheel";
 
 std::string words(const Eigen::VectorXd& values) {
   std::ostringstream made;
@@ -84,65 +84,81 @@ void read_tilt(const ptree& each, const std::string& what, Eigen::Index i,
   columns.upper[i] = upper;
 }
 
+/// The input whose angle turns the column of input i; -1 for none.
+Eigen::Index turned_by(const ptree& each, const std::string& what, Eigen::Index i,
+                       const std::vector<std::string>& names) {
+  const std::string steering = text_of(each, "steering");
+  if (has(each, "tilt_rate")) {
+    if (has(each, "angle")) {
+      throw ModelError("the attribute angle of <" + what +
+                       "> is that of steering, an input with tilt_rate starts without tilt; "
+                       "given: '" +
+                       text_of(each, "angle") + "'");
+    }
+    if (steering.empty()) return i;
+    throw ModelError("an <" + what + "> has tilt_rate or steering, not both; given: '" +
+                     text_of(each, "tilt_rate") + "' and '" + steering + "'");
+  }
+  if (steering.empty()) {
+    for (const char* key : {"tilt_lower", "tilt_upper", "angle", "column_fixed", "column_cos",
+                            "column_sin", "spin_axis_sin"}) {
+      if (!has(each, key)) continue;
+      throw ModelError("an <" + what + "> that has the attribute " + key +
+                       " turns and must have tilt_rate or steering; given: none of them");
+    }
+    return -1;
+  }
+  const auto found = std::find(names.begin(), names.end(), steering);
+  if (found != names.end()) return found - names.begin();
+  throw ModelError("the attribute steering of <" + what +
+                   "> must be the name of an input; given: '" + steering + "'");
+}
+
+/// Check an input that turns: what steers it, and its column at the start, which is `column` (b,).
+void check_turning(const TurningColumns& made, const std::string& what, Eigen::Index i,
+                   const std::vector<std::string>& names, const Eigen::VectorXd& column) {
+  const Eigen::Index by = made.by[static_cast<std::size_t>(i)];
+  if (by < 0) return;
+  const std::string& name = names[static_cast<std::size_t>(i)];
+  if (made.by[static_cast<std::size_t>(by)] != by || (by != i && made.tilts(by))) {
+    throw ModelError("the attribute steering of the <" + what + "> '" + name +
+                     "' must be an input that steers itself; given: '" +
+                     names[static_cast<std::size_t>(by)] + "'");
+  }
+  const double angle = made.start[by];
+  const Eigen::VectorXd turned =
+      made.fixed.col(i) + std::cos(angle) * made.cosine.col(i) + std::sin(angle) * made.sine.col(i);
+  const double size = 1.0 + turned.cwiseAbs().maxCoeff();
+  if ((turned - column).cwiseAbs().maxCoeff() <= kRounded * size) return;
+  throw ModelError("the attribute column of the <" + what + "> '" + name +
+                   "' must be column_fixed + cos(angle) column_cos + sin(angle) column_sin at the "
+                   "angle of the start, '" +
+                   words(turned) + "'; given: '" + words(column) + "'");
+}
+
 /// What turns the columns of inputs, of which `matrix` (b,m) is the map at the start.
 TurningColumns turning_columns(const ptree& element, const std::string& what,
                                const std::vector<std::string>& names,
                                const Eigen::MatrixXd& matrix) {
   const Eigen::Index b = matrix.rows(), m = matrix.cols();
   TurningColumns made;
-  made.by.assign(names.size(), -1);
   made.fixed = matrix;
   made.cosine = made.sine = Eigen::MatrixXd::Zero(b, m);
   made.start = made.lower = made.upper = made.fastest = Eigen::VectorXd::Zero(m);
   Eigen::Index i = 0;
   for (const auto& [name, each] : element) {
     if (name != what) continue;
-    const auto at = static_cast<std::size_t>(i);
-    const bool tilts = has(each, "tilt_rate");
-    const std::string steering = text_of(each, "steering");
-    if (tilts && !steering.empty()) {
-      throw ModelError("an <" + what + "> has tilt_rate or steering, not both; given: both, of '" +
-                       names[at] + "'");
-    }
-    if (tilts) {
-      made.by[at] = i;
-      read_tilt(each, what, i, made);
-    } else if (!steering.empty()) {
-      const auto found = std::find(names.begin(), names.end(), steering);
-      if (found == names.end()) {
-        throw ModelError("the attribute steering of <" + what +
-                         "> must be the name of an input; given: '" + steering + "'");
-      }
-      made.by[at] = found - names.begin();
-      made.start[i] = finite_numbers(each, what, "angle", 1)[0];
-    }
-    if (made.by[at] >= 0) {
+    made.by.push_back(turned_by(each, what, i, names));
+    if (made.by.back() >= 0) {
       made.fixed.col(i) = finite_numbers(each, what, "column_fixed", b);
       made.cosine.col(i) = finite_numbers(each, what, "column_cos", b);
       made.sine.col(i) = finite_numbers(each, what, "column_sin", b);
+      made.start[i] = finite_numbers(each, what, "angle", 1)[0];
+      if (has(each, "tilt_rate")) read_tilt(each, what, i, made);
     }
     ++i;
   }
-  for (i = 0; i < m; ++i) {
-    const Eigen::Index by = made.by[static_cast<std::size_t>(i)];
-    if (by < 0) continue;
-    const std::string& name = names[static_cast<std::size_t>(i)];
-    if (made.by[static_cast<std::size_t>(by)] != by || (by != i && made.tilts(by))) {
-      throw ModelError("the attribute steering of the <" + what + "> '" + name +
-                       "' must be an input that steers itself; given: '" +
-                       names[static_cast<std::size_t>(by)] + "'");
-    }
-    const double angle = made.start[by];
-    const Eigen::VectorXd turned = made.fixed.col(i) + std::cos(angle) * made.cosine.col(i) +
-                                   std::sin(angle) * made.sine.col(i);
-    if (!((turned - matrix.col(i)).cwiseAbs().maxCoeff() <=
-          kRounded * (1.0 + turned.cwiseAbs().maxCoeff()))) {
-      throw ModelError("the attribute column of the <" + what + "> '" + name +
-                       "' must be column_fixed + cos(angle) column_cos + sin(angle) column_sin at "
-                       "the angle of the start, '" +
-                       words(turned) + "'; given: '" + words(matrix.col(i)) + "'");
-    }
-  }
+  for (i = 0; i < m; ++i) check_turning(made, what, i, names, matrix.col(i));
   return made;
 }
 

@@ -331,6 +331,9 @@ TEST(ActuatedBase, AnInputThatIsNotValidIsRefusedInASentence) {
   EXPECT_THAT(refusal(wheel("0 0 1", "0 0 -1", "301")), HasSubstr("must be within largest_rate"));
   EXPECT_THAT(refusal(z + "inertia='1' spin_axis='0 0 1'/>"), HasSubstr("needs thrust_constant"));
   EXPECT_THAT(refusal(z + "inertia='-1'/>"), HasSubstr("inertia of <input> must not be negative"));
+  EXPECT_THAT(refusal(tilts + "/>"), HasSubstr("that has the attribute tilt_lower turns and must"));
+  EXPECT_THAT(refusal(tilts + "tilt_rate='2' angle='0.1'/>"),
+              HasSubstr("starts without tilt; given: '0.1'"));
   EXPECT_THAT(refusal(tilts + "tilt_rate='0'/>"), HasSubstr("a tilt_rate above zero; given: -0.5"));
   EXPECT_THAT(refusal(tilts + "tilt_rate='fast'/>"),
               HasSubstr("tilt_rate of <input> must be 1 numbers; given: 'fast'"));
