@@ -22,8 +22,6 @@ import xml.etree.ElementTree as ET
 from math import inf
 from typing import TYPE_CHECKING
 
-from vms_ph_dynamics.errors import ModelError
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 
 ALLOCATION_TAG = "vms_ph_allocation"
 FLUID_TAG = "vms_ph_fluid"
+REACTION_WHEEL = "reaction_wheel"
 
 # Of an input, where they are known.
 _CONSTANTS = (
@@ -47,18 +46,12 @@ _CONSTANTS = (
 
 
 def allocation_tag(actuators: "Actuators") -> ET.Element:
-    """Return actuators as an element with a column of B, limits, lag and losses for each input.
+    """Return actuators as an element with an input for each of theirs.
 
-    Reaction wheels are those without lag and losses: their spin is not in the plugins.
-
-    Raises:
-        ModelError: they tilt or are steered, so that B depends on their angles.
+    An input has its column of B, limits, lag and losses, what spins its momentum, and a column that
+    turns the parts of ``column_fixed + cos(angle) column_cos + sin(angle) column_sin``; ``column``
+    is that at the start, without tilt.
     """
-    if actuators.tilting.size or actuators.steered.size:
-        raise ModelError(
-            "tilting rotors and casters are not in the plugins of ros2_control, whose actuators "
-            "are fixed to the base; choose actuators:=ideal, or use the simulator of the nodes"
-        )
     found = actuators.allocation
     element = ET.Element(
         ALLOCATION_TAG, base=actuators.base, weights=_numbers(actuators.weights.tolist())
@@ -68,12 +61,45 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
         item.set("lower", _numbers([found.lower[i]]))
         item.set("upper", _numbers([found.upper[i]]))
         if i in actuators.reaction:
-            continue
+            item.set("kind", REACTION_WHEEL)
         for key in _CONSTANTS:
             value = getattr(actuators, key)[i]
             if 0.0 < value < inf:
                 item.set(key, _numbers([value]))
+        _add_spin(actuators, i, item)
+        _add_turn(actuators, i, item)
     return element
+
+
+def _add_spin(actuators: "Actuators", i: int, item: ET.Element) -> None:
+    """Add the momentum of what spins, and the rate at the start, to an input."""
+    if actuators.start_rates[i]:
+        item.set("rate", _numbers([actuators.start_rates[i]]))
+    if not actuators.inertia[i]:
+        return
+    item.set("inertia", _numbers([actuators.inertia[i]]))
+    item.set("spin_axis", _numbers(actuators.spin_axes[:, i]))
+    if i in actuators.tilting:
+        item.set("spin_axis_sin", _numbers(actuators.spin_quarters[:, i]))
+
+
+def _add_turn(actuators: "Actuators", i: int, item: ET.Element) -> None:
+    """Add what turns the column of an input, and its parts."""
+    columns = actuators.columns
+    by = int(columns.by[i])
+    if by < 0:
+        return
+    parts = (("column_cos", columns.cosine), ("column_sin", columns.sine))
+    for key, part in (("column_fixed", columns.fixed), *parts):
+        if part[:, i].any():
+            item.set(key, _numbers(part[:, i]))
+    if i in actuators.tilting:
+        for key in ("tilt_lower", "tilt_upper", "tilt_rate"):
+            item.set(key, _numbers([getattr(actuators, key)[i]]))
+        return
+    item.set("steering", actuators.names[by])
+    if by == i:  # the angle is at the wheel, which comes before its steering
+        item.set("angle", _numbers([actuators.start_angles[i - 1]]))
 
 
 def fluid_tag(fluid: "Fluid") -> ET.Element:

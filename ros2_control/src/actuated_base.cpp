@@ -14,118 +14,244 @@
 
 #include "actuated_base.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace vms_ph_ros2_control {
+namespace {
 
-ActuatedBase::ActuatedBase(const vms_ph::Model& model, std::optional<BaseActuators> actuators)
-    : actuators_(std::move(actuators)), wrench_(Eigen::VectorXd::Zero(model.b())) {
-  if (!actuators_) return;
-  const auto& allocation = actuators_->allocation;
-  if (allocation.matrix().rows() != model.b()) {
-    throw vms_ph::ModelError("the actuators of the robot description are those of a base with " +
-                             std::to_string(allocation.matrix().rows()) + " velocities; that of '" +
-                             model.name() + "' has " + std::to_string(model.b()));
-  }
-  nearest_.emplace(allocation, actuators_->weights);
-  const Eigen::MatrixXd weighted = actuators_->weights.asDiagonal() * allocation.matrix();
-  search_.emplace(weighted);
-  lower_ = allocation.lower();
-  upper_ = allocation.upper();
-  goal_ = twist_ = Eigen::VectorXd::Zero(model.b());
-  sent_ = Eigen::VectorXd::Zero(allocation.matrix().cols());
-  thrusts_ = rates_ = moving_ = friction_ = spun_ = sent_;
-  health_.assign(static_cast<std::size_t>(sent_.size()), Health::good);
+/// The rate of a shaft at a thrust, with its sign.
+double rate_of(double thrust, double constant) {
+  return std::copysign(std::sqrt(std::abs(thrust) / constant), thrust);
 }
 
-/// Set the limits of the inputs; whether they are others than those of the allocation.
-bool ActuatedBase::limit() noexcept {
+}  // namespace
+
+ActuatedBase::Allocating::Allocating(const BaseActuators& actuators)
+    : nearest(actuators.allocation, actuators.weights),
+      weighted(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
+      search(weighted),
+      map(actuators),
+      tilting(actuators) {}
+
+ActuatedBase::ActuatedBase(const vms_ph::Model& model, std::optional<BaseActuators> actuators,
+                           double step)
+    : step_(step),
+      actuators_(std::move(actuators)),
+      twist_(Eigen::VectorXd::Zero(model.b())),
+      wrench_(twist_) {
+  if (!actuators_) return;
+  const auto& a = *actuators_;
+  if (a.allocation.matrix().rows() != model.b()) {
+    throw vms_ph::ModelError("the actuators of the robot description are those of a base with " +
+                             std::to_string(a.allocation.matrix().rows()) +
+                             " velocities; that of '" + model.name() + "' has " +
+                             std::to_string(model.b()));
+  }
+  parts_.emplace(a);
+  const Eigen::Index m = a.allocation.matrix().cols();
+  lower_ = upper_ = sent_ = inputs_ = friction_ = acting_ = Eigen::VectorXd::Zero(m);
+  rates_ = angles_ = moving_ = spun_ = left_ = sent_;
+  goal_ = a.weights;
+  for (Eigen::Index i = 0; i < m; ++i) {
+    if (a.time_constant[i] > 0.0) left_[i] = std::exp(-step / a.time_constant[i]);
+  }
+  health_.assign(static_cast<std::size_t>(m), Health::good);
+  reset(wrench_);
+  saved_ = now_;
+}
+
+void ActuatedBase::reset(const Eigen::VectorXd& wanted) noexcept {
+  if (parts_) {
+    now_.rates = actuators_->rate;
+    now_.thrusts.setZero(now_.rates.size());
+    now_.angles = actuators_->columns.start;
+    settle(wanted);
+  }
+  now_.electric = now_.lost = 0.0;
+}
+
+double ActuatedBase::stored() const noexcept {
+  if (!parts_) return 0.0;
+  return 0.5 * actuators_->spinning.inertia.dot(now_.rates.cwiseAbs2());
+}
+
+Eigen::Vector3d ActuatedBase::momentum() const noexcept {
+  if (!parts_) return Eigen::Vector3d::Zero();
+  return parts_->map.momentum(now_.angles, now_.rates);
+}
+
+/// Set the limits of the inputs, which move as `moving_`.
+void ActuatedBase::set_limits() noexcept {
   const auto& a = *actuators_;
   lower_ = a.allocation.lower();
   upper_ = a.allocation.upper();
-  bool other = false;
   for (Eigen::Index i = 0; i < lower_.size(); ++i) {
-    const bool failed = health_[static_cast<std::size_t>(i)] == Health::failed;
-    const bool fast = moving_[i] >= a.largest_rate[i], back = moving_[i] <= -a.largest_rate[i];
-    if (failed || fast) upper_[i] = 0.0;
-    if (failed || back) lower_[i] = 0.0;
-    other = other || failed || fast || back;
+    const double most = a.largest_rate[i];
+    if (a.reaction[static_cast<std::size_t>(i)]) {
+      // A reaction wheel ends no step beyond its largest spin.
+      const double per_rate = a.spinning.inertia[i] / step_, drag = a.friction[i] * moving_[i];
+      const double up = per_rate * (most - now_.rates[i]) + drag;
+      const double down = per_rate * (-most - now_.rates[i]) + drag;
+      const double least = lower_[i], greatest = upper_[i];
+      upper_[i] = std::max(std::min(greatest, up), least);
+      lower_[i] = std::min(std::max(least, down), greatest);
+    } else {
+      if (moving_[i] >= most) upper_[i] = 0.0;
+      if (moving_[i] <= -most) lower_[i] = 0.0;
+    }
+    if (health_[static_cast<std::size_t>(i)] == Health::failed) lower_[i] = upper_[i] = 0.0;
   }
-  return other;
 }
 
-void ActuatedBase::allocate(const Eigen::VectorXd& wanted) noexcept {
-  if (limit()) {
-    goal_ = actuators_->weights.cwiseProduct(wanted);
-    search_->solve(goal_, lower_, upper_, sent_);
+/// Find the inputs that are sent, the tilts at the end of the step and the map in its middle;
+/// `moving_` are the velocities of the inputs at its start, of bearings those relative to the base.
+void ActuatedBase::allocate(const Eigen::VectorXd& wanted, const Eigen::VectorXd& twist) noexcept {
+  const auto& a = *actuators_;
+  auto& [nearest, weighted, search, map, tilting] = *parts_;
+  map.turn(now_.angles);
+  moving_.noalias() = map.matrix().transpose().lazyProduct(twist);
+  for (Eigen::Index i = 0; i < moving_.size(); ++i) {
+    if (a.reaction[static_cast<std::size_t>(i)]) moving_[i] += now_.rates[i];
+  }
+  set_limits();
+  goal_ = a.weights.cwiseProduct(wanted);
+  angles_ = now_.angles;
+  if (map.turns()) {
+    if (tilting.exist()) {
+      tilting.aim(goal_, lower_, upper_, now_.angles, step_, angles_);
+      spun_ = 0.5 * (now_.angles + angles_);
+      map.turn(spun_);
+    }
+    weighted = a.weights.asDiagonal() * map.matrix();
+    search.replace(weighted);
+    search.solve(goal_, lower_, upper_, sent_);
   } else {
-    nearest_->apply(wanted, wanted);
-    sent_ = nearest_->inputs();
+    nearest.apply(wanted, wanted);
+    sent_ = nearest.inputs();
+    if ((sent_.array() < lower_.array()).any() || (sent_.array() > upper_.array()).any()) {
+      search.solve(goal_, lower_, upper_, sent_);
+    }
   }
   for (Eigen::Index i = 0; i < sent_.size(); ++i) {
     const bool fails = health_[static_cast<std::size_t>(i)] != Health::good;
-    if (fails || std::abs(sent_[i]) < actuators_->dead_zone[i]) sent_[i] = 0.0;
+    if (fails || std::abs(sent_[i]) < a.dead_zone[i]) sent_[i] = 0.0;
   }
 }
 
 void ActuatedBase::settle(const Eigen::VectorXd& wanted) noexcept {
-  wrench_ = wanted;
-  if (!nearest_) return;
-  moving_.setZero();
-  allocate(wanted);
-  thrusts_ = sent_;
+  if (!parts_) return;
+  const auto& a = *actuators_;
+  const double before = stored();
+  twist_.setZero();
+  allocate(wanted, twist_);
+  now_.thrusts = sent_;
+  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
+    const double k = a.thrust_constant[i];
+    if (k > 0.0) now_.rates[i] = rate_of(sent_[i], k);
+  }
+  now_.electric += stored() - before;
+}
+
+/// Find the inputs over a step and the rates of rotors at its end.
+void ActuatedBase::lag() noexcept {
+  rates_ = now_.rates;
   for (Eigen::Index i = 0; i < sent_.size(); ++i) {
     const double k = actuators_->thrust_constant[i];
-    rates_[i] = k > 0.0 ? std::copysign(std::sqrt(std::abs(sent_[i]) / k), sent_[i]) : 0.0;
+    if (k > 0.0) {
+      // The rate of the shaft lags; the thrust is that of its mean over the step.
+      const double goal = rate_of(sent_[i], k);
+      rates_[i] = goal + left_[i] * (now_.rates[i] - goal);
+      const double mean = 0.5 * (now_.rates[i] + rates_[i]);
+      inputs_[i] = k * mean * std::abs(mean);
+    } else {
+      inputs_[i] = sent_[i] + left_[i] * (now_.thrusts[i] - sent_[i]);
+    }
   }
-  wrench_.noalias() = actuators_->allocation.matrix().lazyProduct(thrusts_);
 }
 
 const Eigen::VectorXd& ActuatedBase::hold(const Eigen::VectorXd& wanted,
-                                          const Eigen::VectorXd& twist, double dt) noexcept {
+                                          const Eigen::VectorXd& twist) noexcept {
   wrench_ = wanted;
-  if (!nearest_) return wrench_;
-  const auto& matrix = actuators_->allocation.matrix();
+  if (!parts_) return wrench_;
+  const auto& a = *actuators_;
+  const auto& map = parts_->map;
   twist_ = twist;
-  moving_.noalias() = matrix.transpose().lazyProduct(twist);
-  allocate(wanted);
-  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
-    const double lag = actuators_->time_constant[i], k = actuators_->thrust_constant[i];
-    const double left = lag > 0.0 ? std::exp(-dt / lag) : 0.0;
-    if (k > 0.0) {
-      // The rate of the shaft lags; the thrust is that of its mean over the step.
-      const double goal = std::copysign(std::sqrt(std::abs(sent_[i]) / k), sent_[i]);
-      const double end = goal + left * (rates_[i] - goal), mean = 0.5 * (rates_[i] + end);
-      rates_[i] = end;
-      spun_[i] = mean;
-      thrusts_[i] = k * mean * std::abs(mean);
-    } else {
-      thrusts_[i] = sent_[i] + left * (thrusts_[i] - sent_[i]);
-    }
+  allocate(wanted, twist);
+  lag();
+  friction_ = -a.friction.cwiseProduct(moving_);
+  acting_ = inputs_ + friction_;
+  for (Eigen::Index i = 0; i < acting_.size(); ++i) {
+    if (!a.reaction[static_cast<std::size_t>(i)]) continue;
+    rates_[i] += step_ * acting_[i] / a.spinning.inertia[i];
+    acting_[i] = 0.0;  // its reaction is the change of its momentum
   }
-  friction_ = -actuators_->friction.cwiseProduct(moving_);
-  wrench_.noalias() = matrix.lazyProduct(thrusts_ + friction_);
+  spun_ = 0.5 * (now_.rates + rates_);
+  wrench_.noalias() = map.matrix().lazyProduct(acting_);
+  if (!map.spins()) return wrench_;
+  spin_.momentum = map.momentum(now_.angles, now_.rates);
+  spin_.rate = (map.momentum(angles_, rates_) - spin_.momentum) / step_;
+  if (wrench_.size() == 6) {
+    wrench_.tail<3>() -= spin_.rate;
+  } else {
+    wrench_[2] -= spin_.rate.z();
+  }
   return wrench_;
 }
 
-void ActuatedBase::commit(double work, const Eigen::VectorXd& twist, double dt) noexcept {
-  if (!nearest_) return;
+const vms_ph::Spin& ActuatedBase::spin(double t) noexcept {
+  // A planar base turns about one axis, without gyroscopic moments about it.
+  spin_.any = parts_ && parts_->map.spins() && wrench_.size() == 6;
+  spin_.since = t;
+  return spin_;
+}
+
+void ActuatedBase::commit(double work, const Eigen::VectorXd& twist) noexcept {
+  if (!parts_) return;
   const auto& a = *actuators_;
   twist_ = 0.5 * (twist_ + twist);
-  moving_.noalias() = a.allocation.matrix().transpose().lazyProduct(twist_);
+  moving_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(moving_);
+  const double before = stored();
   double lost = 0.0;
   for (Eigen::Index i = 0; i < moving_.size(); ++i) {
     const double k = a.thrust_constant[i], speed = std::abs(spun_[i]);
-    // The motor of a rotor turns against drag and climb, that of a wheel gives the input itself.
-    const double torque =
-        k > 0.0 ? k * speed * (a.loss_ratio[i] * spun_[i] + moving_[i]) : thrusts_[i];
+    const double relative =
+        a.reaction[static_cast<std::size_t>(i)] ? moving_[i] + spun_[i] : moving_[i];
+    // The motor of a rotor turns against drag, climb and its inertia, that of a wheel gives the
+    // input itself.
+    double torque = inputs_[i];
+    if (k > 0.0) {
+      torque = k * speed * (a.loss_ratio[i] * spun_[i] + moving_[i]) +
+               a.spinning.inertia[i] * (rates_[i] - now_.rates[i]) / step_;
+    }
     const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
-    lost += a.loss_ratio[i] * k * speed * speed * speed - friction_[i] * moving_[i] +
+    lost += a.loss_ratio[i] * k * speed * speed * speed - friction_[i] * relative +
             a.resistance[i] * current * current;
   }
-  lost_ += dt * lost;
-  electric_ += work + dt * lost;
+  now_.rates = rates_;
+  now_.thrusts = inputs_;
+  now_.lost += step_ * lost;
+  now_.electric += work + stored() - before + step_ * lost;
+}
+
+/// Set the angles at the end of a step in which the inputs move with mean rates (m,).
+void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
+  if (!parts_->map.turns()) return;
+  now_.angles = angles_;
+  for (Eigen::Index i = 0; i < rates.size(); ++i) {
+    if (actuators_->columns.steers(i)) now_.angles[i] += step_ * rates[i];
+  }
+}
+
+void ActuatedBase::follow(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept {
+  if (!parts_ || !parts_->map.turns()) return;
+  twist_ = 0.5 * (before + after);
+  angles_ = now_.angles;
+  parts_->map.turn(now_.angles);
+  moving_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(moving_);
 }
 
 }  // namespace vms_ph_ros2_control

@@ -18,8 +18,10 @@
 #include <optional>
 #include <vector>
 
+#include "actuator_map.hpp"
 #include "description_tags.hpp"
-#include "vms_ph_native/bounded_least_squares.hpp"
+#include "nearest_inputs.hpp"
+#include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/prioritised_actuation.hpp"
 
@@ -33,57 +35,98 @@ enum class Health : unsigned char {
 };
 
 /// Makes of the wrench that is commanded the one that actuators apply: the nearest within their
-/// limits, with the dead zones and the lags of rotors, the friction of wheels and failures; as
-/// ActuatorDynamics in vms_ph_dynamics/effects/actuator_dynamics.py, without the inertia of what
-/// spins. Without actuators, the commanded one. Of their energy,
+/// limits, with the dead zones and the lags of rotors, tilts, the steering of casters, the momentum
+/// of what spins, the friction of wheels and failures; as ActuatorDynamics in
+/// vms_ph_dynamics/effects/actuator_dynamics.py. Without actuators, the commanded one. Of their
+/// energy,
 ///
-///     electric = work on the base + lost
+///     electric = work on the base + change of what spins stores + lost
 ///
-/// After construction nothing allocates or throws.
+/// Over a step inputs are constant. After construction nothing allocates or throws.
 class ActuatedBase {
  public:
-  /// @throws vms_ph::ModelError  actuators of another kind of base.
-  ActuatedBase(const vms_ph::Model& model, std::optional<BaseActuators> actuators);
+  /// @param step  length of the steps, s.
+  /// @throws vms_ph::ModelError  actuators of another kind of base, or more than the core serves.
+  ActuatedBase(const vms_ph::Model& model, std::optional<BaseActuators> actuators, double step);
 
-  /// Begin to count energies at zero; failures remain.
-  void reset() noexcept { electric_ = lost_ = 0.0; }
+  /// Return to the start, where rotors turn as they do when a wrench (b,) has long been commanded;
+  /// failures remain.
+  void reset(const Eigen::VectorXd& wanted) noexcept;
+
+  /// Keep the present state, for restore().
+  void save() noexcept { saved_ = now_; }
+  void restore() noexcept { now_ = saved_; }
 
   /// Set the health of an input, from the next step on.
   void set_health(std::size_t input, Health health) noexcept { health_[input] = health; }
 
-  /// Let rotors turn as they do when a wrench (b,) has long been commanded.
+  /// Let rotors turn as they do when a wrench (b,) has long been commanded; the supply gives what
+  /// they store more.
   void settle(const Eigen::VectorXd& wanted) noexcept;
 
-  /// The wrench (b,) over a step of `dt` s of a base that moves with `twist` (b,); `wanted` (b,) is
-  /// commanded.
-  const Eigen::VectorXd& hold(const Eigen::VectorXd& wanted, const Eigen::VectorXd& twist,
-                              double dt) noexcept;
+  /// The wrench (b,) over a step of a base that moves with `twist` (b,), but for the gyroscopic
+  /// moment; `wanted` (b,) is commanded.
+  const Eigen::VectorXd& hold(const Eigen::VectorXd& wanted, const Eigen::VectorXd& twist) noexcept;
 
-  /// Enter the energy of the step that was held.
+  /// The momentum of what spins over the step that was held, from time `t` s on.
+  const vms_ph::Spin& spin(double t) noexcept;
+
+  /// Enter the step that was held, and its energy.
   ///
   /// @param work   of the wrench during the step, J.
   /// @param twist  (b,) of the base at its end.
-  void commit(double work, const Eigen::VectorXd& twist, double dt) noexcept;
+  void commit(double work, const Eigen::VectorXd& twist) noexcept;
 
-  /// The wrench (b,) of the last step, N and N m.
-  const Eigen::VectorXd& wrench() const noexcept { return wrench_; }
+  /// Steer casters by a step in which a stand holds the base.
+  ///
+  /// @param before, after  (b,) twists at its start and end.
+  void follow(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept;
 
-  double electric() const noexcept { return electric_; }  ///< taken from the supply, J
-  double lost() const noexcept { return lost_; }          ///< in fluid, friction and windings, J
+  double electric() const noexcept { return now_.electric; }  ///< taken from the supply, J
+  double lost() const noexcept { return now_.lost; }  ///< in fluid, friction and windings, J
+  double stored() const noexcept;                     ///< kinetic energy of what spins, J
+
+  /// Angular momentum of what spins, in the base frame, kg m^2/s.
+  Eigen::Vector3d momentum() const noexcept;
+
+  /// Angles (m,) of tilts and of steering, rad; there are actuators.
+  const Eigen::VectorXd& angles() const noexcept { return now_.angles; }
 
  private:
-  void allocate(const Eigen::VectorXd& wanted) noexcept;
-  bool limit() noexcept;
+  /// What changes with time.
+  struct State {
+    Eigen::VectorXd rates, thrusts, angles;  ///< (m,) of shafts, of rotors, of tilts and steering
+    double electric = 0.0, lost = 0.0;
+  };
 
+  /// Parts that exist where there are actuators.
+  struct Allocating {
+    explicit Allocating(const BaseActuators& actuators);
+    vms_ph::PrioritisedActuation nearest;  ///< of a map that does not turn, in its usual limits
+    Eigen::MatrixXd weighted;              ///< map times weights
+    NearestInputs search;
+    ActuatorMap map;
+    TiltAllocation tilting;
+  };
+
+  void set_limits() noexcept;
+  void allocate(const Eigen::VectorXd& wanted, const Eigen::VectorXd& twist) noexcept;
+  void lag() noexcept;
+  void steer(const Eigen::VectorXd& rates) noexcept;
+
+  double step_;
   std::optional<BaseActuators> actuators_;
-  std::optional<vms_ph::PrioritisedActuation> nearest_;
-  std::optional<vms_ph::BoundedLeastSquares> search_;  ///< where limits are not the usual ones
+  std::optional<Allocating> parts_;
   std::vector<Health> health_;
-  Eigen::VectorXd lower_, upper_, goal_;
-  Eigen::VectorXd sent_, thrusts_, rates_, wrench_;
-  Eigen::VectorXd twist_, moving_;   ///< at the start of the step; of the inputs there
-  Eigen::VectorXd friction_, spun_;  ///< torques; mean rates of shafts
-  double electric_ = 0.0, lost_ = 0.0;
+  Eigen::VectorXd left_;  ///< of a deviation after a step with the lag
+  Eigen::VectorXd lower_, upper_;
+  vms_ph::VectorB goal_;
+  Eigen::VectorXd sent_, inputs_, friction_, acting_;  ///< over the step
+  Eigen::VectorXd rates_, angles_;                     ///< at its end
+  Eigen::VectorXd twist_, moving_, spun_;  ///< of the base; of the inputs; mean rates of shafts
+  Eigen::VectorXd wrench_;
+  vms_ph::Spin spin_;
+  State now_, saved_;
 };
 
 }  // namespace vms_ph_ros2_control

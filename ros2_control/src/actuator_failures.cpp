@@ -32,14 +32,14 @@ std::string ActuatorFailures::Said::read(const std::string& text, bool acts) {
   for (std::string word; stream >> word;) {
     const bool hidden = word.back() == '?';
     if (hidden) word.pop_back();
-    const auto at = std::find(names.begin(), names.end(), word);
-    if (at == names.end()) {
+    const auto inputs = inputs_of(word, names);
+    if (inputs.empty()) {
       std::string known;
       for (const auto& name : names) known += (known.empty() ? "" : ", ") + name;
       return std::string(kFailed) + ": there is no actuator '" + word + "'; " +
              (known.empty() ? "the base has none" : "there are " + known);
     }
-    found[static_cast<std::size_t>(at - names.begin())] = hidden ? Health::hidden : Health::failed;
+    for (const auto i : inputs) found[i] = hidden ? Health::hidden : Health::failed;
   }
   if (!acts) return {};
   std::copy(found.begin(), found.end(), health.begin());

@@ -34,15 +34,41 @@ struct ActuatorInputs {
   Eigen::VectorXd loss_ratio;       ///< torque of the fluid on the shaft over thrust, m
   Eigen::VectorXd friction;         ///< of wheels, viscous, N m s/rad
   Eigen::VectorXd largest_rate;     ///< beyond which a wheel is driven no further, rad/s
+  Eigen::VectorXd rate;             ///< of the shaft at the start, rad/s
+  std::vector<bool> reaction;       ///< whether it is a reaction wheel
   Eigen::VectorXd torque_constant;  ///< of the motor, N m/A
   Eigen::VectorXd resistance;       ///< of its winding, ohm
 };
 
-/// The actuators of a base, fixed to it.
-struct BaseActuators : ActuatorInputs {
-  vms_ph::Allocation allocation;
-  Eigen::VectorXd weights;  ///< (b,) of the components of a wrench that cannot be made whole
+/// The momentum of what spins, `inertia rate axis` with axis = cos(tilt) axis + sin(tilt) quarter.
+struct SpinningParts {
+  Eigen::VectorXd inertia;         ///< (m,) kg m^2; zero where there is none
+  Eigen::Matrix3Xd axis, quarter;  ///< (3,m) in the base frame
 };
+
+/// Columns of the map that turn: fixed + cos(angle) cosine + sin(angle) sine.
+struct TurningColumns {
+  std::vector<Eigen::Index> by;         ///< (m,) input whose angle turns a column; -1 for none
+  Eigen::MatrixXd fixed, cosine, sine;  ///< (b,m)
+  Eigen::VectorXd start;                ///< (m,) angles at the start, rad
+  Eigen::VectorXd lower, upper,
+      fastest;  ///< (m,) of tilts, rad and rad/s; others have fastest zero
+
+  bool tilts(Eigen::Index i) const { return fastest[i] > 0.0; }
+  bool steers(Eigen::Index i) const { return by[static_cast<std::size_t>(i)] == i && !tilts(i); }
+  bool any() const;
+};
+
+/// The actuators of a base.
+struct BaseActuators : ActuatorInputs {
+  vms_ph::Allocation allocation;  ///< the map at the start, without tilt
+  Eigen::VectorXd weights;        ///< (b,) of the components of a wrench that cannot be made whole
+  SpinningParts spinning;
+  TurningColumns columns;
+};
+
+/// All inputs of an actuator, by the name of one of them or the part before "/"; none without it.
+std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names);
 
 /// The actuators in the text of a URDF, of which none make any wrench.
 ///

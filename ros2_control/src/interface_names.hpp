@@ -42,7 +42,8 @@ inline constexpr std::array<const char*, 5> kPortEnergies{
     "torque", "wrench_base", "wrench_end_effector", "dissipated", "resets"};
 
 /// Energies of the actuators of its base since then, J: taken from their supply; lost in fluid,
-/// friction and windings.
-inline constexpr std::array<const char*, 2> kActuatorEnergies{"electric", "actuator_losses"};
+/// friction and windings. The third is what spins there stores.
+inline constexpr std::array<const char*, 3> kActuatorEnergies{"electric", "actuator_losses",
+                                                              "spinning"};
 
 }  // namespace vms_ph_ros2_control

@@ -16,6 +16,7 @@
 
 #include <utility>
 
+#include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
@@ -83,8 +84,9 @@ Plant::Plant(const vms_ph::Model& model, const PlantOptions& options)
     : model_(model),
       options_(options),
       stepper_(make_stepper(options, model_)),
-      base_(model_, options.actuators),
-      twist_(Eigen::VectorXd::Zero(model_.b())) {
+      base_(model_, options.actuators, options.step),
+      twist_(Eigen::VectorXd::Zero(model_.b())),
+      twist_before_(twist_) {
   const int n = model_.n();
   if (!options_.current.isZero(0.0) &&
       (model_.fluid() == nullptr || model_.base() != vms_ph::Base::floating)) {
@@ -113,7 +115,11 @@ void Plant::reset() {
     start.head<3>() = -model_.base_pose(options_.start).rotation().transpose() * options_.current;
   }
   at_ = stepper_->begin(options_.start, start, 0.0);
-  base_.reset();
+  if (options_.actuators) {
+    vms_ph::Evaluation rest(model_);
+    rest.set(options_.start, Eigen::VectorXd::Zero(model_.nv()));
+    base_.reset(rest.g().head(model_.b()));
+  }
   next_ = saved_ = started_ = at_;
   result_ = failed_ = {};
   steps_ = 0;
@@ -139,27 +145,34 @@ void Plant::push(const vms_ph::Screw& wrench, bool acts) noexcept {
 
 bool Plant::advance(const Eigen::VectorXd& wrench_base, bool by_stand,
                     const Eigen::VectorXd& torque, int steps) noexcept {
+  base_.save();
   if (by_stand) base_.settle(wrench_base);
+  ports_.spin.any = false;  // a stand takes the moments of what spins
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_ = at_;
   const vms_ph::StepResult before = result_;
   for (int i = 0; i < steps; ++i) {
+    const double t = static_cast<double>(steps_ + i) * options_.step;
+    twist_before_ = v_.head(model_.b());
     if (!by_stand) {
-      twist_ = v_.head(model_.b());
-      ports_.wrench_base = base_.hold(wrench_base, twist_, options_.step);
+      ports_.wrench_base = base_.hold(wrench_base, twist_before_);
+      ports_.spin = base_.spin(t);
     }
     const double given = result_.supplied[1];
-    const bool done = step_with_stops(static_cast<double>(steps_ + i) * options_.step, torque);
+    const bool done = step_with_stops(t, torque);
     if (!done) {
       at_ = saved_;
       result_ = before;
+      base_.restore();
     }
     stepper_->motion(at_, q_, v_);
     if (!done) return false;
-    if (!by_stand) {
-      twist_ = v_.head(model_.b());
-      base_.commit(result_.supplied[1] - given, twist_, options_.step);
+    twist_ = v_.head(model_.b());
+    if (by_stand) {
+      base_.follow(twist_before_, twist_);
+    } else {
+      base_.commit(result_.supplied[1] - given, twist_);
     }
   }
   steps_ += steps;

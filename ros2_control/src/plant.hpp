@@ -77,7 +77,7 @@ class Plant {
   const Eigen::VectorXd& v() const { return ground_v_; }
   /// Port energies since the reset; what stops take is dissipated.
   const vms_ph::StepResult& port_energies() const { return result_; }
-  /// What the actuators of the base took from their supply and lost since the reset.
+  /// What the actuators of the base took from their supply and lost since the reset, and store.
   const ActuatedBase& actuators() const { return base_; }
   /// A sentence about the last failure.
   std::string reason() const { return failed_.reason(); }
@@ -98,7 +98,7 @@ class Plant {
   std::int64_t steps_ = 0;
   Eigen::VectorXd q_, v_;                // as the integrator has them
   Eigen::VectorXd ground_q_, ground_v_;  // over ground
-  Eigen::VectorXd twist_, free_q_, free_v_;
+  Eigen::VectorXd twist_, twist_before_, free_q_, free_v_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -82,13 +82,11 @@ vms_ph::Allocation without_failed(const BaseActuators& actuators, const std::str
   std::istringstream words(text);
   Eigen::VectorXd lower = actuators.allocation.lower(), upper = actuators.allocation.upper();
   while (words >> name) {
-    bool found = false;
-    for (std::size_t i = 0; i < actuators.names.size(); ++i) {
-      if (actuators.names[i] != name) continue;
+    const auto inputs = inputs_of(name, actuators.names);
+    for (const auto i : inputs) {
       lower[static_cast<Eigen::Index>(i)] = upper[static_cast<Eigen::Index>(i)] = 0.0;
-      found = true;
     }
-    if (!found) {
+    if (inputs.empty()) {
       std::string all;
       for (const auto& each : actuators.names) all += (all.empty() ? "" : ", ") + each;
       throw ModelError("no actuator of the base has the name '" + name + "'; there are " + all);

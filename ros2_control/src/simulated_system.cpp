@@ -359,6 +359,7 @@ void SimulatedSystem::write_states() noexcept {
   set(port_energies_[4], resets_);
   set(actuator_energies_[0], plant_->actuators().electric());
   set(actuator_energies_[1], plant_->actuators().lost());
+  set(actuator_energies_[2], plant_->actuators().stored());
   const auto& wrench = push_->value();
   for (std::size_t i = 0; i < wrench_states_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);

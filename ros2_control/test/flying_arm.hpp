@@ -67,7 +67,7 @@ inline std::string flying_arm(const std::string& base = "floating", const std::s
          "<gpio name='clock'>" + each("state_interface", {"sec", "nanosec"}) +
          "</gpio><gpio name='port_energy'>" +
          each("state_interface", {"torque", "wrench_base", "wrench_end_effector", "dissipated",
-                                  "resets", "electric", "actuator_losses"}) +
+                                  "resets", "electric", "actuator_losses", "spinning"}) +
          "</gpio><sensor name='wrench_end_effector'>" +
          each("state_interface",
               {"force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"}) +

@@ -21,6 +21,7 @@
 
 #include "../src/plant.hpp"
 #include "simulated_fixture.hpp"
+#include "spinning_actuators.hpp"
 
 namespace {
 
@@ -306,6 +307,38 @@ TEST_F(SimulatedEffects, ARobotInWaterIsHeldAndItsDragIsCounted) {
   EXPECT_GT(state("port_energy/dissipated"), 0.1);
   EXPECT_GT(std::abs(state("port_energy/wrench_base")), 0.1);
   EXPECT_NEAR(energy() - before, supplied() - books, 1e-7);
+}
+
+TEST_F(SimulatedEffects, TheStatesOfTheHardwareHaveTheEnergyOfWhatSpins) {
+  begin("floating", three_wheels(), "",
+        "<param name='gravity'>0 0 0</param><param name='stand'>false</param>");
+  ASSERT_TRUE(claim(kAll));
+  const double started = 0.5 * 0.002 * (200.0 * 200.0 + 250.0 * 250.0 + 290.0 * 290.0);
+  EXPECT_NEAR(state("port_energy/spinning"), started, 1e-3 * started);
+  const auto open = [this] {
+    return state("port_energy/electric") - state("port_energy/wrench_base") -
+           state("port_energy/spinning") - state("port_energy/actuator_losses");
+  };
+  const double before = open();
+  for (int i = 0; i < 200; ++i) {
+    for (const auto& name : kAll) command(name, 0.0);
+    command("base/torque.y", 0.3 * std::sin(0.05 * i));
+    command("base/torque.z", 0.2);
+    cycle(1);
+  }
+  EXPECT_GT(std::abs(state("port_energy/spinning") - started), 1.0);
+  EXPECT_GT(state("port_energy/actuator_losses"), 1.0);
+  EXPECT_NEAR(open(), before, 1e-10 * started);
+}
+
+TEST_F(SimulatedEffects, OnAStandTheSupplyGivesWhatRotorsStore) {
+  begin("floating", tilting_rotors());
+  cycle(20);
+  const double stored = state("port_energy/spinning");
+  EXPECT_GT(stored, 1.0);
+  EXPECT_EQ(state("port_energy/actuator_losses"), 0.0);
+  // What they stored at the start they had before.
+  EXPECT_LT(std::abs(state("port_energy/electric")), 0.5 * stored);
 }
 
 TEST_F(SimulatedEffects, ATagThatIsNotForPluginsIsRefusedInASentence) {

@@ -71,7 +71,7 @@ std::string cart(const std::string& commands_of_base = "") {
       "<state_interface name='sec'/><state_interface name='nanosec'/></gpio>"
       "<gpio name='port_energy'>";
   for (const char* each : {"torque", "wrench_base", "wrench_end_effector", "dissipated", "resets",
-                           "electric", "actuator_losses"}) {
+                           "electric", "actuator_losses", "spinning"}) {
     tag += "<state_interface name='" + std::string(each) + "'/>";
   }
   const std::string small = "ixx='0.004' iyy='0.007' izz='0.004'";

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ament_index_python.packages import get_package_share_directory
+from control_msgs.msg import DynamicJointState
 from control_session import Session
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
@@ -73,6 +74,13 @@ class Robot:
         message = self.session.one(Power, "/vms_ph/power")
         assert message.exact_energies
         return abs(float(message.unaccounted_energy))
+
+    def actuator_energies(self) -> dict[str, float]:
+        """Energies of the hardware of one cycle, J."""
+        topic = "/joint_state_broadcaster/dynamic_joint_states"
+        message = self.session.one(DynamicJointState, topic)
+        values = message.interface_values[message.joint_names.index("port_energy")]
+        return dict(zip(values.interface_names, values.values, strict=True))
 
     def set(self, law: str, **values: float) -> None:
         parameters = [Parameter(name, value=v).to_parameter_msg() for name, v in values.items()]
@@ -227,7 +235,7 @@ def test_rotors_along_one_axis_carry_a_vehicle_to_a_place(robot: Robot) -> None:
 
 
 @on("satellite_panda")
-def test_a_satellite_turns_by_moments(robot: Robot) -> None:
+def test_a_satellite_turns_by_its_wheels(robot: Robot) -> None:
     robot.activate("attitude_control")
     target = PoseStamped()
     target.header.frame_id = "odom"
@@ -240,6 +248,12 @@ def test_a_satellite_turns_by_moments(robot: Robot) -> None:
         lambda m: m.pose.pose.orientation.z == pytest.approx(turned, rel=0.1),
     )
     assert robot.unaccounted() < 1e-6
+    # Its wheels spin by now, from a supply.
+    energies = robot.actuator_energies()
+    assert energies["spinning"] > 1e-3
+    assert energies["electric"] > energies["spinning"]
+    closed = energies["wrench_base"] + energies["spinning"] + energies["actuator_losses"]
+    assert abs(energies["electric"] - closed) < 1e-9
 
 
 @on("satellite_panda")

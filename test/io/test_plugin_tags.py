@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.effects.actuator_kinds import Caster
+from vms_ph_dynamics.effects.actuator_kinds import Caster, ReactionWheel, Rotor, Tilt
 from vms_ph_dynamics.effects.actuators import Actuators
-from vms_ph_dynamics.errors import ModelError
 from vms_ph_io import robots, share_directory
 from vms_ph_io.actuators_file import load_actuators
 from vms_ph_io.plugin_tags import ALLOCATION_TAG, FLUID_TAG, allocation_tag, fluid_tag
@@ -31,6 +31,7 @@ from vms_ph_io.vehicle import load_fluid
 from vms_ph_nodes.describe import describe
 
 CONFIG = share_directory() / "config"
+X = np.array([1.0, 0.0, 0.0])
 
 
 def numbers(element: ET.Element, name: str) -> list[float]:
@@ -56,22 +57,55 @@ def test_actuators_are_written_with_every_digit(file: Path) -> None:
         assert [(numbers(item, name) or [0.0])[0] for item in element] == values.tolist()
 
 
-def test_what_motors_and_wheels_lose_is_written_but_for_reaction_wheels() -> None:
-    def losses(name: str) -> dict[str, list[list[float]]]:
-        element = allocation_tag(load_actuators(CONFIG / f"actuators/{name}.yaml"))
-        keys = ("friction", "largest_rate", "torque_constant", "resistance")
-        return {key: [numbers(item, key) for item in element] for key in keys}
-
-    wheels = load_actuators(CONFIG / "actuators/omnidirectional_panda.yaml")
-    for key, written in losses("omnidirectional_panda").items():
-        assert written == [[value] for value in getattr(wheels, key)]
-    assert not any(any(each) for each in losses("satellite_panda").values())
+@pytest.mark.parametrize("name", ["omnidirectional_panda", "satellite_panda"])
+def test_what_motors_and_wheels_lose_is_written(name: str) -> None:
+    actuators = load_actuators(CONFIG / f"actuators/{name}.yaml")
+    element = allocation_tag(actuators)
+    for key in ("friction", "largest_rate", "torque_constant", "resistance"):
+        written = [numbers(item, key) for item in element]
+        assert written == [[value] for value in getattr(actuators, key)]
 
 
-def test_actuators_whose_columns_turn_are_refused() -> None:
-    casters = [Caster(np.array([0.1 * k, 0.2]), radius=0.05, trail=0.02) for k in range(3)]
-    with pytest.raises(ModelError, match=r"casters are not in the plugins.*actuators:=ideal"):
-        allocation_tag(Actuators(casters, "planar"))
+def test_a_reaction_wheel_has_its_momentum_and_the_spin_of_the_start() -> None:
+    wheels = [ReactionWheel(np.array([0.0, 3.0, 4.0]), 0.2, 5.0, 100.0, -7.0), Rotor(X, X)]
+    wheel, thruster = allocation_tag(Actuators(wheels))
+    assert wheel.get("kind") == "reaction_wheel"
+    assert numbers(wheel, "inertia") == [0.2]
+    assert numbers(wheel, "rate") == [-7.0]
+    np.testing.assert_allclose(numbers(wheel, "spin_axis"), [0.0, 0.6, 0.8], rtol=1e-15)
+    assert not {"kind", "inertia", "rate", "spin_axis"} & set(thruster.keys())
+
+
+def test_columns_that_turn_are_the_map_at_every_angle() -> None:
+    tilt = Tilt(np.array([0.0, 0.0, 2.0]), -0.4, 0.9, 3.0)
+    tilting = Rotor(np.array([0.1, 0.2, 0.3]), X, 0.02, 0.1, 9.0, 1e-5, inertia=1e-4, tilt=tilt)
+    casters = [Caster(np.array([0.1 * k, 0.2]), 0.05, 0.02, angle=0.3 * k) for k in range(2)]
+    for actuators in (Actuators([tilting, Rotor(X, X)]), Actuators(casters, "planar")):
+        m, b = len(actuators.names), len(actuators.weights)
+        element = allocation_tag(actuators)
+        tilts = 0.7 - np.arange(m) / 5
+        turned = dict(zip(actuators.names, tilts, strict=True))
+        angles = np.zeros(m)
+        angles[actuators.steered] = tilts[actuators.steered + 1]
+        for item, column in zip(element, actuators.matrix(tilts, angles).T, strict=True):
+            name = item.get("name") if item.get("tilt_rate") else item.get("steering")
+            if name is None:
+                assert numbers(item, "column") == column.tolist()
+                continue
+            fixed, c, s = (
+                np.array(numbers(item, f"column_{part}") or np.zeros(b))
+                for part in ("fixed", "cos", "sin")
+            )
+            at = fixed + np.cos(turned[name]) * c + np.sin(turned[name]) * s
+            np.testing.assert_allclose(at, column, rtol=1e-14, atol=1e-14)
+    item = allocation_tag(Actuators([tilting]))[0]
+    assert [numbers(item, f"tilt_{k}") for k in ("lower", "upper", "rate")] == [
+        [-0.4],
+        [0.9],
+        [3.0],
+    ]
+    assert numbers(item, "spin_axis") == [-1.0, 0.0, 0.0]
+    assert numbers(item, "spin_axis_sin") == [0.0, -1.0, 0.0]
 
 
 def test_a_fluid_is_written_with_every_digit() -> None:
@@ -102,6 +136,17 @@ def test_a_description_has_what_acts_on_the_robot(
 ) -> None:
     root = ET.fromstring(describe(robot, "simulated", actuators=actuators))
     assert [child.tag for child in root if child.tag in (ALLOCATION_TAG, FLUID_TAG)] == tags
+
+
+def test_a_description_takes_casters_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "casters.yaml"
+    places = "[[0.3, 0.2], [-0.3, 0.2], [0.0, -0.3]]"
+    items = [f"  - {{position: {p}, radius: 0.05, trail: 0.03}}" for p in yaml.safe_load(places)]
+    file.write_text("\n".join(["base: planar", "casters:", *items]))
+    root = ET.fromstring(describe("omnidirectional_panda", "simulated", actuators=str(file)))
+    inputs = root.findall(f"{ALLOCATION_TAG}/input")
+    steering = [item.get("steering") for item in inputs]
+    assert steering == [f"caster_{k // 2}/steering" for k in range(6)]
 
 
 def test_a_hosted_law_knows_the_fluid_and_the_actuators() -> None:

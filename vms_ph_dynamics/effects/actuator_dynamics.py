@@ -16,7 +16,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
+from math import exp, pi
 
 import numpy as np
 
@@ -54,13 +54,17 @@ class HeldEfforts:
     missing: Array
 
     def wrench_at(self, passed: float, v_base: Array) -> Array:
-        """Return the wrench on the base with the gyroscopic moment ``-w x h``, (6,).
+        """Return the wrench on the base with the gyroscopic moment ``-w x h``, (b,).
+
+        On a planar base that moment is across the axis about which it turns.
 
         Args:
             passed: time since the start of the step, s.
-            v_base: (6,) twist of the base.
+            v_base: (b,) twist of the base.
         """
         total = self.wrench.copy()
+        if len(total) == 3:
+            return total
         total[3:] -= np.cross(v_base[3:], self.momentum + passed * self.momentum_rate)
         return total
 
@@ -198,6 +202,8 @@ class ActuatorDynamics:
         wrench = matrix @ acting
         if len(wrench) == 6:
             wrench[3:] -= change
+        else:
+            wrench[2] -= change[2]
         self.held = HeldEfforts(
             commands, inputs, friction, rates, tilts, matrix, wrench, before, change, missing
         )
@@ -333,12 +339,13 @@ class ActuatorDynamics:
         low[t] = np.where(
             np.cos(np.maximum(-a.tilt_lower[t], a.tilt_upper[t])) < 0.0, -high[t], 0.0
         )
-        least, most = np.sin(a.tilt_lower[t]), np.sin(a.tilt_upper[t])
+        least = np.sin(np.maximum(a.tilt_lower[t], -0.5 * pi))
+        most = np.sin(np.minimum(a.tilt_upper[t], 0.5 * pi))
         found = nearest_inputs(
             both,
             wanted,
-            np.concatenate([low, upper[t] * np.maximum(least, -1.0)]),
-            np.concatenate([high, upper[t] * np.minimum(most, 1.0)]),
+            np.concatenate([low, _parts(upper[t], least)]),
+            np.concatenate([high, _parts(upper[t], most)]),
             a.weights,
         )
         across, ahead = found.inputs[len(a.names) :], found.inputs[t]
@@ -350,3 +357,8 @@ class ActuatorDynamics:
         now = a.matrix(0.5 * (self.tilts + tilts), self.angles)
         again = nearest_inputs(now, wanted, lower, upper, a.weights)
         return again.inputs, again.missing, tilts
+
+
+def _parts(limits: Array, shares: Array) -> Array:
+    """Return shares of limits, (t,); nothing of an infinite limit is nothing."""
+    return np.multiply(limits, shares, out=np.zeros_like(limits), where=shares != 0.0)

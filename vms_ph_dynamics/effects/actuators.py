@@ -15,7 +15,7 @@
 """The actuators of a base as one map from inputs to the wrench on the base, with what they lose."""
 
 from collections.abc import Sequence
-from math import cos, pi, sin
+from math import cos, pi
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from ..arrays import Array, frozen
 from ..errors import ModelError
 from .actuator_columns import (
     PLANAR,
-    along,
+    Column,
+    TurningColumns,
     caster_columns,
     checked,
+    quarter_turn,
     reaction_column,
-    rotor_column,
+    tilting_column,
     unit_axis,
     wheel_column,
 )
@@ -55,7 +57,9 @@ class Actuators:
         owners: (m,) index of the actuator of each input.
         lower, upper: (m,) limits of the inputs, N or N m.
         weights: (b,).
+        columns: of B, by tilts and steering angles.
         spin_axes: (3,m) axes of the momenta of what spins, in the base frame, without tilt.
+        spin_quarters: (3,m) the same of tilting rotors after a quarter turn; zero for others.
 
     Raises:
         ModelError: there are none, the base is fixed, or one is not described as its class says;
@@ -73,28 +77,33 @@ class Actuators:
         self._rows = np.arange(6) if base == "floating" else PLANAR
         names: list[str] = []
         owners: list[int] = []
-        columns: list[Array] = []
+        by: list[int] = []
+        columns: list[Column] = []
         counts: dict[str, int] = {}
         for i, each in enumerate(self.kinds):
             check(each, i)
             word = _word(each)
             name = f"{word}_{counts.get(word, 0)}"
             counts[word] = counts.get(word, 0) + 1
-            parts: tuple[Array, ...]
+            parts: tuple[Column, ...]
+            inputs, k = [name], len(names)
+            turned = [-1]
             if isinstance(each, Rotor):
-                parts, inputs = (rotor_column(each, i),), [name]
+                parts = (tilting_column(each, i),)
+                turned = [-1 if each.tilt is None else k]
             elif isinstance(each, Wheel):
-                parts, inputs = (wheel_column(each),), [name]
+                parts = (Column(wheel_column(each)),)
             elif isinstance(each, Caster):
-                parts = caster_columns(each, each.angle)
-                inputs = [f"{name}/wheel", f"{name}/steering"]
+                parts = caster_columns(each)
+                inputs, turned = [f"{name}/wheel", f"{name}/steering"], [k + 1, k + 1]
             else:
-                parts, inputs = (reaction_column(each, i),), [name]
+                parts = (Column(reaction_column(each, i)),)
             columns += parts
             names += inputs
             owners += [i] * len(inputs)
+            by += turned
         self.names, self.owners = tuple(names), frozen(np.array(owners))
-        self._columns = frozen(np.stack(columns, axis=1))
+        self.columns = TurningColumns(columns, self._rows, by)
         self._collect()
         matrix = self.matrix(np.zeros(len(names)), self.start_angles)
         self.weights = default_weights(matrix) if weights is None else self._weights(weights)
@@ -106,41 +115,21 @@ class Actuators:
             tilts: (m,) angles of tilting rotors, rad; others are ignored.
             angles: (m,) steering angles at the inputs of casters' wheels, rad.
         """
-        if not (self.tilting.size or self.steered.size):
-            return self._columns[self._rows]
-        columns = self._columns.copy()
-        for k in self.tilting:
-            rotor = self.kinds[self.owners[k]]
-            assert isinstance(rotor, Rotor)  # they alone tilt
-            columns[:, k] = along(
-                np.asarray(rotor.position), self._tilted(k, tilts[k]), rotor.drag_ratio
-            )
-        for k in self.steered:
-            caster = self.kinds[self.owners[k]]
-            assert isinstance(caster, Caster)  # they alone are steered
-            columns[:, k], columns[:, k + 1] = caster_columns(caster, float(angles[k]))
-        return np.asarray(columns[self._rows])
+        turned = np.zeros(len(self.names))
+        turned[self.tilting] = tilts[self.tilting]
+        turned[self.steered + 1] = angles[self.steered]
+        return self.columns.matrix(turned)
 
     def tilt_columns(self) -> Array:
         """Return the columns of tilting rotors at a quarter turn, (b,t)."""
-        columns = [
-            along(
-                np.asarray(self.kinds[self.owners[k]].position),
-                self._tilted(k, 0.5 * pi),
-                self.kinds[self.owners[k]].drag_ratio,
-            )
-            for k in self.tilting
-        ]
-        return np.stack(columns, axis=1)[self._rows]
+        return self.columns.sine[:, self.tilting]
 
     def spins(self, tilts: Array) -> Array:
         """Return the axes of the momenta of what spins, (3,m), at tilts (m,), rad."""
         if not self.tilting.size:
             return self.spin_axes
-        axes = self.spin_axes.copy()
-        for k in self.tilting:
-            sense = -float(np.sign(self.drag_sign[k]))
-            axes[:, k] = sense * self._tilted(k, tilts[k])
+        axes, t = self.spin_axes.copy(), self.tilting
+        axes[:, t] = np.cos(tilts[t]) * axes[:, t] + np.sin(tilts[t]) * self.spin_quarters[:, t]
         return axes
 
     @property
@@ -175,16 +164,6 @@ class Actuators:
                 return int(owner)
         raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
 
-    def _tilted(self, k: int, angle: float) -> Array:
-        rotor = self.kinds[self.owners[k]]
-        assert isinstance(rotor, Rotor)  # they alone tilt
-        assert rotor.tilt is not None  # this one does
-        axis = np.asarray(rotor.axis, dtype=np.float64)
-        axis = axis / np.linalg.norm(axis)
-        turn = np.asarray(rotor.tilt.axis, dtype=np.float64)
-        turn = turn / np.linalg.norm(turn)
-        return np.asarray(cos(angle) * axis + sin(angle) * np.cross(turn, axis))
-
     def _weights(self, weights: Array) -> Array:
         found = checked(weights, len(self._rows), "weights")
         if (found <= 0.0).any():
@@ -199,11 +178,12 @@ class Actuators:
             return np.zeros(m)
 
         self.lower, self.upper = np.full(m, -np.inf), np.full(m, np.inf)
-        self.thrust_constant, self.loss_ratio, self.drag_sign = zeros(), zeros(), zeros()
+        self.thrust_constant, self.loss_ratio = zeros(), zeros()
         self.time_constant, self.dead_zone, self.inertia = zeros(), zeros(), zeros()
         self.torque_constant, self.resistance, self.friction = zeros(), zeros(), zeros()
         self.largest_rate, self.start_rates = np.full(m, np.inf), zeros()
-        self.start_angles, self.spin_axes = zeros(), np.zeros((3, m))
+        self.start_angles = zeros()
+        self.spin_axes, self.spin_quarters = np.zeros((3, m)), np.zeros((3, m))
         self.tilt_lower, self.tilt_upper, self.tilt_rate = zeros(), zeros(), zeros()
         rotors, wheels, reaction, steered, tilting = [], [], [], [], []
         for k, i in enumerate(self.owners):
@@ -215,13 +195,15 @@ class Actuators:
                 self.lower[k], self.upper[k] = each.lower, each.upper
                 self.thrust_constant[k] = each.thrust_constant
                 ratio = each.drag_ratio if each.loss_ratio is None else each.loss_ratio
-                self.loss_ratio[k], self.drag_sign[k] = abs(ratio), np.sign(each.drag_ratio)
+                self.loss_ratio[k] = abs(ratio)
                 self.time_constant[k], self.dead_zone[k] = each.time_constant, each.dead_zone
                 self.inertia[k] = each.inertia
                 if each.thrust_constant:  # it idles at its least thrust
                     idle = max(each.lower, 0.0)
                     self.start_rates[k] = np.sqrt(idle / each.thrust_constant)
-                self.spin_axes[:, k] = -np.sign(each.drag_ratio) * unit_axis(each.axis, "a rotor")
+                sense = -np.sign(each.drag_ratio)
+                self.spin_axes[:, k] = sense * unit_axis(each.axis, "a rotor")
+                self.spin_quarters[:, k] = sense * quarter_turn(each)
                 if each.tilt is not None:
                     tilting.append(k)
                     self.tilt_lower[k], self.tilt_upper[k] = each.tilt.lower, each.tilt.upper

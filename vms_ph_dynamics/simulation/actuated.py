@@ -148,7 +148,7 @@ class ActuatedSimulation(Simulation):
 
     def _ports(self, efforts: Efforts) -> Acting:
         found = super()._ports(efforts)
-        if not self.actuation.spins:
+        if not self.actuation.spins or self._form.model.b == 3:
             return found
         return _turning(self._form, found, self.actuation.held, self.time)
 

@@ -168,12 +168,13 @@ void Centroidal::friction(const Ports& ports, int joint, double rate,
   if (ports.coulomb[joint] != 0.0) force -= ports.coulomb[joint] * std::tanh(rate / ports.slip);
 }
 
-void Centroidal::external_force(const Ports& ports, const VectorXd& v,
+void Centroidal::external_force(const Ports& ports, double t, const VectorXd& v,
                                 VectorXd& force) const noexcept {
   const int b = tree.b();
   force.setZero();
   if (ports.torque.size() > 0) force.tail(tree.n()) += ports.torque;
   if (ports.wrench_base.size() > 0) force.head(b) += ports.wrench_base;
+  if (ports.spin.any) force.segment<3>(3) += ports.spin.moment(t, v.segment<3>(3));
   if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool), force.data());
   if (ports.viscous.size() == 0) return;
   for (int i = 0; i < tree.n(); ++i) friction(ports, i, v[b + i], force[b + i]);

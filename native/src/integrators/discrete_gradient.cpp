@@ -161,7 +161,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
       centre_velocity = unknown.tail<3>();
       robot_.to_inertial(Vector3d::Zero(), centre_velocity, q_mid_, v_mid_);
     }
-    robot_.external_force(*ports_, v_mid_, force_);
+    robot_.external_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
     if (robot_.k > 0) {
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw acting = middle.base_twist(force_);

@@ -76,7 +76,7 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   next.energy = x.energy;
   next.t = t + dt;
   if (ports.any) {
-    forced(x, ports, dt, next, result);
+    forced(x, ports, t, dt, next, result);
   } else {
     order_ == 2 ? free_midpoint(x, dt, next) : free_rk4(x, dt, next);
   }
@@ -134,8 +134,9 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
-VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& ports, double dt,
-                                             SolverState& next, StepResult& result) noexcept {
+VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& ports, double t,
+                                             double dt, SolverState& next,
+                                             StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int k = robot_.k;
   const Eigen::Index nv = v_.size();
@@ -155,7 +156,7 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& 
       robot_.integrate(x.q, reach_, q_);
     }
     tree.place(q_);
-    robot_.external_force(ports, v_, force_);
+    robot_.external_force(ports, t + lead * dt, v_, force_);
     moving_ = v_;
     const Matrix3d rotation = robot_.rotation(q_);
     if (k > 0) {

@@ -110,7 +110,7 @@ void RK4::normalise(VectorXd& q) const noexcept {
   }
 }
 
-StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt,
+StepResult RK4::step(const SolverState& x, const Ports& ports, double t, double dt,
                      SolverState& next) noexcept {
   constexpr double kLeads[] = {0.0, 0.5, 0.5, 1.0};
   constexpr double kWeights[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
@@ -126,7 +126,7 @@ StepResult RK4::step(const SolverState& x, const Ports& ports, double, double dt
     if (i > 0) normalise(q_);
     if (ports.any) {
       robot_.tree.place(q_);
-      robot_.external_force(ports, v_, force_);
+      robot_.external_force(ports, t + kLeads[i] * dt, v_, force_);
       robot_.add_port_energies(ports, v_, kWeights[i] * dt, result);
     }
     algorithm_->accelerate(q_, v_, force_, a_);

@@ -74,8 +74,8 @@ void RKMK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   v = x.v;
 }
 
-/// The acceleration at the stage (q_, v_), and the work of the efforts there.
-void RKMK4::accelerate(const Ports& ports, double duration, StepResult& result) noexcept {
+/// The acceleration at the stage (q_, v_) at time t, and the work of the efforts there.
+void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept {
   const int b = model_.b(), n = model_.n();
   robot_.place(q_.data());
   robot_.move(v_.data());
@@ -102,6 +102,7 @@ void RKMK4::accelerate(const Ports& ports, double duration, StepResult& result) 
       force_.head(b) += ports.wrench_base;
       result.supplied[1] += duration * ports.wrench_base.dot(v_.head(b));
     }
+    if (ports.spin.any) force_.segment<3>(3) += ports.spin.moment(t, v_.segment<3>(3));
     if (ports.has_tool) {
       robot_.jacobian(tool_, false, at_tool_.data());
       Eigen::Matrix<double, 6, 1> wrench;
@@ -146,7 +147,7 @@ StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, doubl
       result.failure = Failure::not_finite;
       return result;
     }
-    accelerate(ports, kWeights[i] * dt, result);
+    accelerate(ports, t + kLeads[i] * dt, kWeights[i] * dt, result);
     rate_ = v_;
     if (b > 0) write(inverse_differential(screw_of(reach_, b), screw_of(v_, b)), b, rate_);
     mean_ += kWeights[i] * rate_;

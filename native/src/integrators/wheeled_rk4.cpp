@@ -95,7 +95,7 @@ void WheeledRK4::accelerate(const Ports& ports, double passed, StepResult& resul
   force_.setZero();
   if (ports.any) {
     robot_.tree.place(at_.q);
-    robot_.external_force(ports, velocity_, force_);
+    robot_.external_force(ports, 0.0, velocity_, force_);  // held efforts only
     robot_.add_port_energies(ports, velocity_, passed, result);
   }
   if (gravity_) force_ -= terms_.d().g();

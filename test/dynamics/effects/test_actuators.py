@@ -185,6 +185,19 @@ def test_no_input_leaves_its_limits(name: str, rng: np.random.Generator) -> None
             assert (dynamics.tilts[t] >= actuators.tilt_lower[t]).all()
 
 
+def test_a_rotor_that_tilts_beyond_a_quarter_turn_points_there() -> None:
+    tilt = Tilt(np.array([0.0, 1.0, 0.0]), -2.5, 0.5)
+    rotor = Rotor(np.zeros(3), Z, lower=0.0, tilt=tilt)  # its thrust has no limit above
+    for angle in (-2.4, -1.6, -0.5, 0.4):
+        dynamics = ActuatorDynamics(Actuators([rotor]), 0.01)
+        wanted = 3.0 * np.array([np.sin(angle), 0.0, np.cos(angle), 0.0, 0.0, 0.0])
+        for _ in range(2):  # the first step is at the mean of both angles
+            held = dynamics.hold(wanted, np.zeros(6))
+            dynamics.commit(0.0, np.zeros(6), np.zeros(6))
+        assert dynamics.tilts[0] == pytest.approx(angle)
+        np.testing.assert_allclose(held.wrench, wanted, atol=1e-9)
+
+
 def test_a_reaction_wheel_at_its_largest_spin_is_not_driven_further() -> None:
     wheel = ReactionWheel(Z, 0.01, 1.0, 100.0)
     dynamics = ActuatorDynamics(Actuators([wheel]), 0.01)

@@ -81,6 +81,29 @@ def test_reaction_wheels_keep_the_angular_momentum_of_satellite_and_wheels() -> 
     assert abs(books.stored["spinning"]) > 0.1
 
 
+def test_a_reaction_wheel_turns_a_planar_base_by_what_it_takes_up() -> None:
+    model = robots.load("omnidirectional_panda")
+    wheel = ReactionWheel(np.array([0.0, 0.0, 1.0]), 0.1, 5.0, 100.0, friction=1e-3)
+    tilted = ReactionWheel(np.array([0.6, 0.0, 0.8]), 0.1, 5.0, 100.0, rate=20.0)
+    home = model.configuration(robots.get("omnidirectional_panda").home)
+    actuators = Actuators([wheel, tilted], "planar")
+    simulation = ActuatedSimulation(StandardForm(model), home, 1e-3, None, actuators)
+    weight = model.evaluate(home, np.zeros(model.nv)).g[model.b :]
+    turn = External(torque=weight, wrench_base=np.array([0.0, 0.0, 2.0]))
+    simulation.hold(turn)
+
+    def total() -> float:
+        sample = simulation.sample()
+        own = float(momenta(model.evaluate(sample.q, sample.v)).spatial[5])
+        return own + float(simulation.actuation.momentum[2])
+
+    begun = total()
+    simulation.advance(200, turn)
+    assert simulation.twist[2] > 0.05  # rad/s
+    assert total() == pytest.approx(begun, abs=1e-11)
+    assert abs(simulation.exergy_map().residual) < 1e-9
+
+
 @pytest.mark.parametrize(
     ("name", "seconds", "step"),
     [

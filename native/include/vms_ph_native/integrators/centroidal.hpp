@@ -60,9 +60,9 @@ class Centroidal {
   /// Kinetic energy of a motion plus the potential of the gravity that acts on the shape, J.
   double energy(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
 
-  /// Generalised force (nv,) of all efforts but gravity; the tree is evaluated at the
+  /// Generalised force (nv,) of all efforts but gravity at time t; the tree is evaluated at the
   /// configuration.
-  void external_force(const Ports& ports, const Eigen::VectorXd& v,
+  void external_force(const Ports& ports, double t, const Eigen::VectorXd& v,
                       Eigen::VectorXd& force) const noexcept;
 
   /// Add the work of the efforts at a velocity (nv,) in the inertial frame, held for `duration` s.

@@ -51,7 +51,7 @@ class ProjectedRungeKutta : public Stepper {
   void free_midpoint(const SolverState& x, double dt, SolverState& next) noexcept;
   void accelerate(const SolverState& x, double lead, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
-  void forced(const SolverState& x, const Ports& ports, double dt, SolverState& next,
+  void forced(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,
               StepResult& result) noexcept;
 
   const int order_;

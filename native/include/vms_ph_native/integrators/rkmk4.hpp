@@ -40,7 +40,7 @@ class RKMK4 final : public Stepper {
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
-  void accelerate(const Ports& ports, double duration, StepResult& result) noexcept;
+  void accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept;
 
   Model model_;
   Dynamics robot_;

@@ -77,6 +77,20 @@ struct SolverState {
   Past past;
 };
 
+/// Angular momentum of what spins on a floating base, kg m^2/s in base axes. It changes at a
+/// constant rate; the moment that makes that rate is part of the wrench on the base.
+struct Spin {
+  bool any = false;    ///< whether something spins
+  double since = 0.0;  ///< time of `momentum`, s
+  Eigen::Vector3d momentum = Eigen::Vector3d::Zero();
+  Eigen::Vector3d rate = Eigen::Vector3d::Zero();  ///< N m
+
+  /// The gyroscopic moment on a base that turns with w at time t; it has no power.
+  Eigen::Vector3d moment(double t, const Eigen::Vector3d& w) const {
+    return (momentum + (t - since) * rate).cross(w);
+  }
+};
+
 /// Efforts held over a step; see vms_ph_dynamics.structure.Ports.
 struct Ports {
   bool any = false;             ///< whether any effort besides gravity acts
@@ -86,6 +100,7 @@ struct Ports {
   Screw tool;                        ///< at the end effector in its axes
   Eigen::VectorXd viscous, coulomb;  ///< (n,) friction; empty for none
   double slip = 1.0;                 ///< rad/s or m/s
+  Spin spin;                         ///< whose gyroscopic moment follows the motion
 };
 
 enum class Failure : unsigned char {

@@ -1,0 +1,84 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// The map of a base's actuators where they turn, and the momentum of what they spin.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "description_tags.hpp"
+#include "nearest_inputs.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// The map w = B u (b,m) at the angles of its inputs.
+///
+/// A workspace: after construction nothing allocates or throws.
+class ActuatorMap {
+ public:
+  explicit ActuatorMap(const BaseActuators& actuators);
+
+  bool turns() const noexcept { return turns_; }
+  bool spins() const noexcept { return spins_; }
+
+  /// B at the angles set last, those of the start before.
+  const Eigen::MatrixXd& matrix() const noexcept { return matrix_; }
+
+  /// Set the angles (m,) of tilts and of steering, rad.
+  void turn(const Eigen::VectorXd& angles) noexcept;
+
+  /// Angular momentum of what spins with rates (m,), rad/s, in the base frame, kg m^2/s.
+  Eigen::Vector3d momentum(const Eigen::VectorXd& angles,
+                           const Eigen::VectorXd& rates) const noexcept;
+
+ private:
+  TurningColumns columns_;
+  SpinningParts spinning_;
+  Eigen::MatrixXd matrix_;
+  bool turns_, spins_;
+};
+
+/// Where rotors that tilt are to point, as ActuatorDynamics._tilted_commands in
+/// vms_ph_dynamics/effects/actuator_dynamics.py: by the forces along their axis without tilt and a
+/// quarter turn from it, within the limits of both.
+///
+/// A workspace: after construction nothing allocates or throws.
+class TiltAllocation {
+ public:
+  /// @throws vms_ph::ModelError  more columns than the C++ core serves.
+  explicit TiltAllocation(const BaseActuators& actuators);
+
+  /// Whether there are such rotors.
+  bool exist() const noexcept { return !tilting_.empty(); }
+
+  /// Write the angles (m,) at the end of a step, rad.
+  ///
+  /// @param goal          (b,) wanted wrench times the weights.
+  /// @param lower, upper  (m,) limits of the inputs.
+  /// @param angles        (m,) at its start.
+  /// @param step          its length, s.
+  void aim(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+           const Eigen::VectorXd& angles, double step, Eigen::VectorXd& out) noexcept;
+
+ private:
+  ActuatorMap map_;
+  Eigen::VectorXd weights_, least_, most_;  ///< limits of the angles, (t,)
+  Eigen::VectorXd fastest_;                 ///< rad/s, (t,)
+  std::vector<Eigen::Index> tilting_;
+  Eigen::MatrixXd both_;  ///< (b,m+t), times the weights
+  Eigen::VectorXd flat_, lower_, upper_, forces_;
+  NearestInputs search_;
+};
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,59 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+// http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "nearest_inputs.hpp"
+
+namespace vms_ph_ros2_control {
+namespace {
+
+// Squares of singular values below this share of the largest are those of wrenches that no inputs
+// make.
+constexpr double kRank = 1e-13;
+
+}  // namespace
+
+void NearestInputs::replace(const Eigen::MatrixXd& weighted) noexcept {
+  weighted_ = weighted;
+  search_.replace(weighted);
+}
+
+void NearestInputs::solve(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower,
+                          const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
+  const Eigen::Index b = weighted_.rows(), m = weighted_.cols();
+  gram_.setZero(b, b);
+  rest_ = goal;
+  for (Eigen::Index i = 0; i < m; ++i) {
+    if (lower[i] < upper[i]) {
+      gram_.noalias() += weighted_.col(i).lazyProduct(weighted_.col(i).transpose());
+    } else {
+      rest_ -= lower[i] * weighted_.col(i);
+    }
+  }
+  vms_ph::decompose_symmetric(gram_, eigen_);
+  const auto& squares = eigen_.eigenvalues();
+  part_.noalias() = eigen_.eigenvectors().transpose().lazyProduct(rest_);
+  for (Eigen::Index k = 0; k < b; ++k) {
+    part_[k] = squares[k] > kRank * squares[b - 1] ? part_[k] / squares[k] : 0.0;
+  }
+  rest_.noalias() = eigen_.eigenvectors().lazyProduct(part_);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    inputs[i] = lower[i] < upper[i] ? weighted_.col(i).dot(rest_) : lower[i];
+    if (!(inputs[i] >= lower[i] && inputs[i] <= upper[i])) {
+      search_.solve(goal, lower, upper, inputs);
+      return;
+    }
+  }
+}
+
+}  // namespace vms_ph_ros2_control

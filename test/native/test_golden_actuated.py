@@ -1,0 +1,35 @@
+# Copyright 2026 The vms_ph authors
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The golden files of actuators that tilt, steer and spin hold what Python does today."""
+
+import numpy as np
+import pytest
+
+from .golden_actuated import CASES, Case, file_of, recorded
+from .golden_format import read
+
+REMEDY = "if actuators were changed on purpose: cd test && python -m native.golden_actuated"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_golden_file_holds_what_the_simulation_in_python_does(case: Case) -> None:
+    written, now = read(file_of(case)), recorded(case)
+    assert [entry.key for entry in written] == [entry.key for entry in now], REMEDY
+    for old, new in zip(written, now, strict=True):
+        if old.key in ("robot", "actuators"):
+            assert old.text == new.text, REMEDY
+            continue
+        # Twelve digits are in the file; what rounding grows to within the run is above them.
+        np.testing.assert_allclose(new.numbers, old.numbers, rtol=1e-8, atol=1e-8, err_msg=REMEDY)
