@@ -40,13 +40,13 @@ void NearestInputs::solve(const vms_ph::VectorB& goal, const Eigen::VectorXd& lo
       rest_ -= lower[i] * weighted_.col(i);
     }
   }
-  vms_ph::decompose_symmetric(gram_, eigen_);
-  const auto& squares = eigen_.eigenvalues();
-  part_.noalias() = eigen_.eigenvectors().transpose().lazyProduct(rest_);
+  eigen_.compute(gram_);
+  const auto& squares = eigen_.values();
+  part_.noalias() = eigen_.vectors().transpose().lazyProduct(rest_);
   for (Eigen::Index k = 0; k < b; ++k) {
     part_[k] = squares[k] > kRank * squares[b - 1] ? part_[k] / squares[k] : 0.0;
   }
-  rest_.noalias() = eigen_.eigenvectors().lazyProduct(part_);
+  rest_.noalias() = eigen_.vectors().lazyProduct(part_);
   for (Eigen::Index i = 0; i < m; ++i) {
     inputs[i] = lower[i] < upper[i] ? weighted_.col(i).dot(rest_) : lower[i];
     if (!(inputs[i] >= lower[i] && inputs[i] <= upper[i])) {

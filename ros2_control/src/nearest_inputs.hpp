@@ -31,7 +31,7 @@ class NearestInputs {
  public:
   /// @param weighted  (b,m) map from inputs to wrenches, times the weights of their components.
   explicit NearestInputs(const Eigen::MatrixXd& weighted)
-      : weighted_(weighted), search_(weighted) {}
+      : weighted_(weighted), search_(weighted), eigen_(weighted.rows()) {}
 
   /// Take another map of the same size.
   void replace(const Eigen::MatrixXd& weighted) noexcept;
