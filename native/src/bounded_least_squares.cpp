@@ -37,9 +37,10 @@ constexpr double kRounding = 1e-10;
 
 BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A) { replace(A); }
 
-void BoundedLeastSquares::replace(const Eigen::MatrixXd& A) noexcept {
+void BoundedLeastSquares::replace(const Eigen::MatrixXd& A, double share) noexcept {
   At_ = A.transpose();
   H_.noalias() = At_.lazyProduct(A);
+  if (share > 0.0) H_.diagonal().array() += share * H_.trace();
   added_ = kUnique * std::max(H_.trace(), 1e-300);
   H_.diagonal().array() += added_;
 }

@@ -26,6 +26,11 @@ namespace {
 // Forces below this have no direction to which a rotor turns, N.
 constexpr double kNoForce = 1e-9;
 
+// Added to the squares of the errors of a wrench: those of the forces by which tilts are found, as
+// a share of the trace of their map. Each round leaves this share of what it has made wrong.
+constexpr double kSpread = 1e-6;
+constexpr int kRounds = 3;
+
 std::vector<Eigen::Index> tilting(const TurningColumns& columns) {
   std::vector<Eigen::Index> found;
   for (Eigen::Index i = 0; i < columns.fastest.size(); ++i) {
@@ -34,31 +39,35 @@ std::vector<Eigen::Index> tilting(const TurningColumns& columns) {
   return found;
 }
 
-Eigen::MatrixXd both_forces(const BaseActuators& actuators,
-                            const std::vector<Eigen::Index>& tilting) {
-  const auto& flat = actuators.allocation.matrix();
-  const auto t = static_cast<Eigen::Index>(tilting.size());
-  if (flat.cols() + t > vms_ph::kMaxVelocities) {
-    throw vms_ph::ModelError("a base with " + std::to_string(flat.cols()) +
-                             " actuators, of which " + std::to_string(t) +
-                             " tilt, has more than the " + std::to_string(vms_ph::kMaxVelocities) +
+/// The columns of all inputs, tilting rotors in the middle of their angles, then those of the
+/// latter at the limits; times the weights.
+Eigen::MatrixXd parts_of(const BaseActuators& actuators, const std::vector<Eigen::Index>& tilting) {
+  const TurningColumns& columns = actuators.columns;
+  Eigen::MatrixXd parts = actuators.allocation.matrix();
+  const Eigen::Index m = parts.cols(), t = static_cast<Eigen::Index>(tilting.size());
+  if (m + 2 * t > vms_ph::kMaxVelocities) {
+    throw vms_ph::ModelError("a base with " + std::to_string(m) + " actuators, of which " +
+                             std::to_string(t) + " tilt, has more than the " +
+                             std::to_string(vms_ph::kMaxVelocities) +
                              " directions that the C++ core serves");
   }
-  Eigen::MatrixXd both(flat.rows(), flat.cols() + t);
-  both.leftCols(flat.cols()) = flat;
+  parts.conservativeResize(Eigen::NoChange, m + 2 * t);
   for (Eigen::Index k = 0; k < t; ++k) {
-    both.col(flat.cols() + k) = actuators.columns.sine.col(tilting[static_cast<std::size_t>(k)]);
+    const Eigen::Index i = tilting[static_cast<std::size_t>(k)];
+    parts.col(m + k) = columns.at(i, columns.lower[i]);
+    parts.col(m + t + k) = columns.at(i, columns.upper[i]);
   }
-  return actuators.weights.asDiagonal() * both;
+  return actuators.weights.asDiagonal() * parts;
 }
-
-/// A limit times the part of a direction; nothing of an infinite limit is nothing.
-double part_of(double limit, double part) { return part == 0.0 ? 0.0 : limit * part; }
 
 }  // namespace
 
 bool TurningColumns::any() const {
   return std::any_of(by.begin(), by.end(), [](Eigen::Index i) { return i >= 0; });
+}
+
+vms_ph::VectorB TurningColumns::at(Eigen::Index i, double angle) const noexcept {
+  return fixed.col(i) + std::cos(angle) * cosine.col(i) + std::sin(angle) * sine.col(i);
 }
 
 ActuatorMap::ActuatorMap(const BaseActuators& actuators)
@@ -73,8 +82,7 @@ void ActuatorMap::turn(const Eigen::VectorXd& angles) noexcept {
   for (Eigen::Index i = 0; i < matrix_.cols(); ++i) {
     const Eigen::Index by = columns_.by[static_cast<std::size_t>(i)];
     if (by < 0) continue;
-    const double c = std::cos(angles[by]), s = std::sin(angles[by]);
-    matrix_.col(i) = columns_.fixed.col(i) + c * columns_.cosine.col(i) + s * columns_.sine.col(i);
+    matrix_.col(i) = columns_.at(i, angles[by]);
   }
 }
 
@@ -98,12 +106,12 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
     : map_(actuators),
       weights_(actuators.weights),
       tilting_(tilting(actuators.columns)),
-      both_(both_forces(actuators, tilting_)),
-      flat_(actuators.columns.start),
-      lower_(Eigen::VectorXd::Zero(both_.cols())),
+      parts_(parts_of(actuators, tilting_)),
+      at_middle_(actuators.columns.start),
+      lower_(Eigen::VectorXd::Zero(parts_.cols())),
       upper_(lower_),
       forces_(lower_),
-      search_(both_) {
+      search_(parts_) {
   const auto t = static_cast<Eigen::Index>(tilting_.size());
   least_ = most_ = fastest_ = Eigen::VectorXd::Zero(t);
   for (Eigen::Index k = 0; k < t; ++k) {
@@ -112,33 +120,39 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
     most_[k] = actuators.columns.upper[i];
     fastest_[k] = actuators.columns.fastest[i];
   }
+  middle_ = 0.5 * (least_ + most_);
 }
 
 void TiltAllocation::aim(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower,
                          const Eigen::VectorXd& upper, const Eigen::VectorXd& angles, double step,
                          Eigen::VectorXd& out) noexcept {
-  const Eigen::Index m = angles.size();
+  const Eigen::Index m = angles.size(), t = least_.size();
   out = angles;
-  flat_ = angles;
+  at_middle_ = angles;
   lower_.head(m) = lower;
   upper_.head(m) = upper;
-  for (Eigen::Index k = 0; k < least_.size(); ++k) {
+  for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
-    flat_[i] = 0.0;
-    // Beyond a quarter turn the force along the axis without tilt may be negative.
-    lower_[i] = std::cos(std::max(-least_[k], most_[k])) < 0.0 ? -upper[i] : 0.0;
-    lower_[m + k] = part_of(upper[i], std::sin(std::max(least_[k], -M_PI_2)));
-    upper_[m + k] = part_of(upper[i], std::sin(std::min(most_[k], M_PI_2)));
+    at_middle_[i] = middle_[k];
+    upper_[m + k] = upper_[m + t + k] = upper[i];
   }
-  map_.turn(flat_);
-  both_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
-  search_.replace(both_);
-  search_.solve(goal, lower_, upper_, forces_);
-  for (Eigen::Index k = 0; k < least_.size(); ++k) {
+  map_.turn(at_middle_);
+  parts_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
+  search_.replace(parts_, kSpread);
+  sought_ = goal;
+  for (int round = 0; round < kRounds; ++round) {
+    search_.solve(sought_, lower_, upper_, forces_);
+    sought_ += goal;
+    sought_.noalias() -= parts_.lazyProduct(forces_);
+  }
+  for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
-    const double ahead = forces_[i], across = forces_[m + k], reach = step * fastest_[k];
+    const double left = forces_[m + k], right = forces_[m + t + k];
+    const double half = 0.5 * (most_[k] - least_[k]), reach = step * fastest_[k];
+    const double across = (right - left) * std::sin(half);
+    const double ahead = forces_[i] + (left + right) * std::cos(half);
     const double wanted =
-        std::hypot(across, ahead) > kNoForce ? std::atan2(across, ahead) : angles[i];
+        std::hypot(across, ahead) > kNoForce ? middle_[k] + std::atan2(across, ahead) : angles[i];
     const double within = std::clamp(wanted, least_[k], most_[k]);
     out[i] = std::clamp(within, angles[i] - reach, angles[i] + reach);
   }

@@ -18,7 +18,7 @@
 #include <Eigen/Core>
 
 #include "description_tags.hpp"
-#include "nearest_inputs.hpp"
+#include "vms_ph_native/bounded_least_squares.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -50,8 +50,8 @@ class ActuatorMap {
 };
 
 /// Where rotors that tilt are to point, as ActuatorDynamics._tilted_commands in
-/// vms_ph_dynamics/effects/actuator_dynamics.py: by the forces along their axis without tilt and a
-/// quarter turn from it, within the limits of both.
+/// vms_ph_dynamics/effects/actuator_dynamics.py: by forces that are not negative, at
+/// the limits of their angles and in the middle between them.
 ///
 /// A workspace: after construction nothing allocates or throws.
 class TiltAllocation {
@@ -73,12 +73,14 @@ class TiltAllocation {
 
  private:
   ActuatorMap map_;
-  Eigen::VectorXd weights_, least_, most_;  ///< limits of the angles, (t,)
-  Eigen::VectorXd fastest_;                 ///< rad/s, (t,)
+  Eigen::VectorXd weights_;
+  Eigen::VectorXd least_, most_, middle_;  ///< limits of the angles and their mean, (t,)
+  Eigen::VectorXd fastest_;                ///< rad/s, (t,)
   std::vector<Eigen::Index> tilting_;
-  Eigen::MatrixXd both_;  ///< (b,m+t), times the weights
-  Eigen::VectorXd flat_, lower_, upper_, forces_;
-  NearestInputs search_;
+  Eigen::MatrixXd parts_;  ///< (b,m+2t), times the weights
+  Eigen::VectorXd at_middle_, lower_, upper_, forces_;
+  vms_ph::VectorB sought_;
+  vms_ph::BoundedLeastSquares search_;
 };
 
 }  // namespace vms_ph_ros2_control

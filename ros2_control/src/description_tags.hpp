@@ -54,6 +54,8 @@ struct TurningColumns {
   Eigen::VectorXd lower, upper,
       fastest;  ///< (m,) of tilts, rad and rad/s; others have fastest zero
 
+  /// A column at an angle, (b,).
+  vms_ph::VectorB at(Eigen::Index i, double angle) const noexcept;
   bool tilts(Eigen::Index i) const { return fastest[i] > 0.0; }
   bool steers(Eigen::Index i) const { return by[static_cast<std::size_t>(i)] == i && !tilts(i); }
   bool any() const;

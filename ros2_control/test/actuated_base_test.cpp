@@ -296,9 +296,9 @@ TEST_P(GoldenActuators, TheHardwareDoesWhatTheSimulationInPythonDoes) {
   }
   std::printf("%s: %d compared, furthest apart %.1e\n", GetParam(), compared, furthest);
   EXPECT_GT(compared, 400);
-  // Rounding, and of tilting rotors what the search within limits leaves open: within its 1e-9 two
-  // rotors share a force in the one or the other way, and tilt by it.
-  EXPECT_LT(furthest, std::string(GetParam()) == "tilting_rotors" ? 1e-6 : 1e-10);
+  // Rounding, and of tilting rotors what the search within limits leaves open: how the parts of a
+  // force share it.
+  EXPECT_LT(furthest, std::string(GetParam()) == "tilting_rotors" ? 1e-7 : 1e-10);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenActuators,

@@ -16,6 +16,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from rclpy.parameter import Parameter
 from vms_ph.msg import ControllerState, Energy, PortEnergy, Power
 
 OURS, THEIRS = "decoupled_vms_controller", "python_controller"
+TILTING = Path(__file__).parent / "tilting_rotors.yaml"
 ENERGIES = ["total", "kinetic", "potential", "kinetic_base", "kinetic_shape"]
 
 
@@ -48,8 +50,14 @@ class Robot:
             (40.0, 20.0, 30.0),
             True,
         ),
+        (
+            f"hextilt_ros2_control.launch.xml actuators:={TILTING}",
+            (0.1, 0.1, 0.2),
+            (40.0, 20.0, 30.0),
+            False,
+        ),
     ],
-    ids=["hextilt", "bluerov2_alpha5"],
+    ids=["hextilt", "bluerov2_alpha5", "tilting_rotors"],
 )
 def robot(request: pytest.FixtureRequest) -> Iterator[Robot]:
     launch, near, far, in_water = request.param

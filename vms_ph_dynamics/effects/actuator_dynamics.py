@@ -16,13 +16,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, pi
+from math import exp, sqrt
 
 import numpy as np
 
 from ..arrays import Array
 from .actuators import Actuators
 from .allocation import nearest_inputs
+from .bounded_least_squares import bounded_least_squares
+
+# Added to the squares of the errors of a wrench: those of the forces by which tilts are found, as a
+# share of the trace of their map. Each round leaves this share of what it has made wrong.
+_SPREAD, _ROUNDS = 1e-6, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,37 +333,43 @@ class ActuatorDynamics:
     ) -> tuple[Array, Array, Array]:
         """Return commands (m,), what they miss (b,) and tilts (m,) at the end of the step.
 
-        A rotor that tilts is allocated by two forces, along its axis without tilt and a quarter
-        turn from it; its thrust and angle are theirs, within the limits of both. What then acts is
-        the wrench of the angles that are reached, for which the thrusts are allocated once more.
+        The forces that a rotor which tilts can give are sums of three that are not negative: at the
+        limits of its angle and in the middle between them, where it gives its least thrust at
+        least. It is allocated by these, and turns to their sum. What then acts is the wrench of the
+        angles that are reached, for which the thrusts are allocated once more.
         """
         a, t, dt = self.actuators, self.actuators.tilting, self._dt
-        flat = a.matrix(np.zeros(len(a.names)), self.angles)
-        both = np.hstack([flat, a.tilt_columns()])
-        low, high = lower.copy(), upper.copy()
-        low[t] = np.where(
-            np.cos(np.maximum(-a.tilt_lower[t], a.tilt_upper[t])) < 0.0, -high[t], 0.0
-        )
-        least = np.sin(np.maximum(a.tilt_lower[t], -0.5 * pi))
-        most = np.sin(np.minimum(a.tilt_upper[t], 0.5 * pi))
-        found = nearest_inputs(
-            both,
-            wanted,
-            np.concatenate([low, _parts(upper[t], least)]),
-            np.concatenate([high, _parts(upper[t], most)]),
-            a.weights,
-        )
-        across, ahead = found.inputs[len(a.names) :], found.inputs[t]
-        goal = np.where(np.hypot(across, ahead) > 1e-9, np.arctan2(across, ahead), self.tilts[t])
-        goal = np.clip(goal, a.tilt_lower[t], a.tilt_upper[t])
+        m, middle = len(a.names), 0.5 * (a.tilt_lower + a.tilt_upper)
+        ends = [a.matrix(angles, self.angles)[:, t] for angles in (a.tilt_lower, a.tilt_upper)]
+        parts = np.hstack([a.matrix(middle, self.angles), *ends])
+        low, high = np.zeros(m + 2 * t.size), np.concatenate([upper, upper[t], upper[t]])
+        low[:m] = lower
+        found = _smallest(a.weights[:, None] * parts, a.weights * wanted, low, high)
+        left, right = found[m : m + t.size], found[m + t.size :]
+        half = 0.5 * (a.tilt_upper[t] - a.tilt_lower[t])
+        across = (right - left) * np.sin(half)
+        ahead = found[t] + (left + right) * np.cos(half)
+        turned = middle[t] + np.arctan2(across, ahead)
+        turned = np.where(np.hypot(across, ahead) > 1e-9, turned, self.tilts[t])
+        turned = np.clip(turned, a.tilt_lower[t], a.tilt_upper[t])
         reach = dt * a.tilt_rate[t]
         tilts = self.tilts.copy()
-        tilts[t] = np.clip(goal, self.tilts[t] - reach, self.tilts[t] + reach)
+        tilts[t] = np.clip(turned, self.tilts[t] - reach, self.tilts[t] + reach)
         now = a.matrix(0.5 * (self.tilts + tilts), self.angles)
         again = nearest_inputs(now, wanted, lower, upper, a.weights)
         return again.inputs, again.missing, tilts
 
 
-def _parts(limits: Array, shares: Array) -> Array:
-    """Return shares of limits, (t,); nothing of an infinite limit is nothing."""
-    return np.multiply(limits, shares, out=np.zeros_like(limits), where=shares != 0.0)
+def _smallest(A: Array, b: Array, lower: Array, upper: Array) -> Array:
+    """Return the smallest x (m,) within bounds of those with the least ``|A x - b|``.
+
+    There are many more entries than equations; the search within bounds alone leaves open to 1e-7
+    which of them have a share.
+    """
+    m = A.shape[1]
+    stacked = np.vstack([A, sqrt(_SPREAD * float((A * A).sum())) * np.eye(m)])
+    goal, nothing = b, np.zeros(m)
+    for _ in range(_ROUNDS):
+        x = bounded_least_squares(stacked, np.concatenate([goal, nothing]), lower, upper)
+        goal = goal + (b - A @ x)
+    return x

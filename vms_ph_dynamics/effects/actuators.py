@@ -120,10 +120,6 @@ class Actuators:
         turned[self.steered + 1] = angles[self.steered]
         return self.columns.matrix(turned)
 
-    def tilt_columns(self) -> Array:
-        """Return the columns of tilting rotors at a quarter turn, (b,t)."""
-        return self.columns.sine[:, self.tilting]
-
     def spins(self, tilts: Array) -> Array:
         """Return the axes of the momenta of what spins, (3,m), at tilts (m,), rad."""
         if not self.tilting.size:

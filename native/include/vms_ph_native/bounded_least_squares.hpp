@@ -29,7 +29,9 @@ class BoundedLeastSquares {
   explicit BoundedLeastSquares(const Eigen::MatrixXd& A);
 
   /// Take another matrix of the same size.
-  void replace(const Eigen::MatrixXd& A) noexcept;
+  ///
+  /// @param share  of the trace of A^T A, by which the square of x is added to what is minimised.
+  void replace(const Eigen::MatrixXd& A, double share = 0.0) noexcept;
 
   /// Write the solution to x (m,).
   ///

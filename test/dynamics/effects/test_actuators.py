@@ -14,6 +14,8 @@
 
 """Actuators of a base: power through each map, limits, lag, failures and the momentum of wheels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
@@ -282,6 +284,28 @@ def test_the_thrusters_of_an_underwater_vehicle_still_make_every_wrench_without_
     held = dynamics.hold(wanted, np.zeros(6))
     assert held.commands[2] != 0.0
     assert held.inputs[2] == 0.0
+
+
+def test_tilting_rotors_make_every_wrench_that_angles_within_their_limits_allow() -> None:
+    # Upright rotors would take the least thrust, and the limits of the angles do not let them be so
+    # that small forces sideways can be made by thrusts alone.
+    own = robots.get("hextilt").own_actuators()
+    rotors = []
+    for each in own.kinds:
+        assert isinstance(each, Rotor)
+        arm = np.asarray(each.position) - (each.position @ each.axis) * each.axis
+        rotors.append(replace(each, tilt=Tilt(arm, -0.4, 0.4, rate=np.inf), time_constant=0.0))
+    actuators = Actuators(rotors)
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        tilts = rng.uniform(-0.4, 0.4, 6)
+        wanted = actuators.matrix(tilts, np.zeros(6)) @ rng.uniform(0.2, 8.0, 6)
+        dynamics = ActuatorDynamics(actuators, 0.01)
+        for _ in range(2):  # the first step is at the mean of both angles
+            held = dynamics.hold(wanted, np.zeros(6))
+            dynamics.commit(0.0, np.zeros(6), np.zeros(6))
+        assert abs(dynamics.tilts).max() <= 0.4
+        np.testing.assert_allclose(held.missing, 0.0, atol=2e-6)  # of some 30 N
 
 
 def test_tilting_rotors_push_sideways() -> None:
