@@ -175,16 +175,18 @@ def test_valid_commands_move_the_arm_and_invalid_ones_do_not(demo: Demo, start: 
         ("/simulator/wrench_end_effector", "geometry_msgs/msg/WrenchStamped"),
     )
     moon = "{header: {frame_id: moon}, wrench: {force: {x: 1}}}"
+    # One after the other: of references that wait, a controller takes the last.
+    there = start("topic", "pub", "--once", *pose, "{pose: {position: {x: 0.40, y: 0.1, z: 0.75}}}")
+    assert there.wait(20) == 0
     published = [
         start("topic", "pub", "--once", *topic, message)
         for topic, message in (
-            (pose, "{pose: {position: {x: 0.40, y: 0.1, z: 0.75}}}"),
             (pose, "{pose: {position: {x: .nan}}}"),
             (effort, "{name: [panda_joint1], effort: [.nan]}"),
             (wrench, moon),
         )
     ]
-    assert [program.wait(20) for program in published] == [0, 0, 0, 0]
+    assert [program.wait(20) for program in published] == [0, 0, 0]
     demo.program.await_output(r"ignored: a reference pose must be finite; given: \[nan")
     demo.program.await_output(
         r"ignored: effort must be finite and at most 1e\+09; it is not for panda_joint1"
@@ -225,8 +227,8 @@ def test_the_simulation_can_be_paused_stepped_and_reset(demo: Demo, observer: Ob
 
 def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: Observer) -> None:
     # This is the last test of the module, since it ends the demo. The energies of the monitor begin
-    # anew at the reset of the test before.
-    observer.receive(Energy, "/vms_ph/energy", 150)
+    # anew at the reset of the test before; of a long recording, every second or third is compared.
+    observer.receive(Energy, "/vms_ph/energy", 450)
     assert demo.program.interrupt() == 0
     output = demo.program.output
     assert "Traceback" not in output
