@@ -111,6 +111,7 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
       lower_(Eigen::VectorXd::Zero(parts_.cols())),
       upper_(lower_),
       forces_(lower_),
+      free_(parts_),
       search_(parts_) {
   const auto t = static_cast<Eigen::Index>(tilting_.size());
   least_ = most_ = fastest_ = Eigen::VectorXd::Zero(t);
@@ -138,9 +139,11 @@ void TiltAllocation::aim(const vms_ph::VectorB& goal, const Eigen::VectorXd& low
   }
   map_.turn(at_middle_);
   parts_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
-  search_.replace(parts_, kSpread);
+  free_.replace(parts_);
+  const bool found = free_.solve_freely(goal, lower_, upper_, forces_);
+  if (!found) search_.replace(parts_, kSpread);
   sought_ = goal;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; !found && round < kRounds; ++round) {
     search_.solve(sought_, lower_, upper_, forces_);
     sought_ += goal;
     sought_.noalias() -= parts_.lazyProduct(forces_);

@@ -18,6 +18,7 @@
 #include <Eigen/Core>
 
 #include "description_tags.hpp"
+#include "nearest_inputs.hpp"
 #include "vms_ph_native/bounded_least_squares.hpp"
 
 namespace vms_ph_ros2_control {
@@ -80,6 +81,7 @@ class TiltAllocation {
   Eigen::MatrixXd parts_;  ///< (b,m+2t), times the weights
   Eigen::VectorXd at_middle_, lower_, upper_, forces_;
   vms_ph::VectorB sought_;
+  NearestInputs free_;  ///< where limits do not matter
   vms_ph::BoundedLeastSquares search_;
 };
 

@@ -28,8 +28,8 @@ void NearestInputs::replace(const Eigen::MatrixXd& weighted) noexcept {
   search_.replace(weighted);
 }
 
-void NearestInputs::solve(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower,
-                          const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
+bool NearestInputs::solve_freely(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower,
+                                 const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
   const Eigen::Index b = weighted_.rows(), m = weighted_.cols();
   gram_.setZero(b, b);
   rest_ = goal;
@@ -49,11 +49,14 @@ void NearestInputs::solve(const vms_ph::VectorB& goal, const Eigen::VectorXd& lo
   rest_.noalias() = eigen_.vectors().lazyProduct(part_);
   for (Eigen::Index i = 0; i < m; ++i) {
     inputs[i] = lower[i] < upper[i] ? weighted_.col(i).dot(rest_) : lower[i];
-    if (!(inputs[i] >= lower[i] && inputs[i] <= upper[i])) {
-      search_.solve(goal, lower, upper, inputs);
-      return;
-    }
+    if (!(inputs[i] >= lower[i] && inputs[i] <= upper[i])) return false;
   }
+  return true;
+}
+
+void NearestInputs::solve(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower,
+                          const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
+  if (!solve_freely(goal, lower, upper, inputs)) search_.solve(goal, lower, upper, inputs);
 }
 
 }  // namespace vms_ph_ros2_control

@@ -43,6 +43,10 @@ class NearestInputs {
   void solve(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower,
              const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept;
 
+  /// The same without a search; false, with inputs undefined, where bounds matter.
+  bool solve_freely(const vms_ph::VectorB& goal, const Eigen::VectorXd& lower,
+                    const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept;
+
  private:
   Eigen::MatrixXd weighted_;
   vms_ph::BoundedLeastSquares search_;

@@ -366,6 +366,9 @@ def _smallest(A: Array, b: Array, lower: Array, upper: Array) -> Array:
     There are many more entries than equations; the search within bounds alone leaves open to 1e-7
     which of them have a share.
     """
+    free: Array = np.linalg.pinv(A) @ b
+    if ((free >= lower) & (free <= upper)).all():
+        return free
     m = A.shape[1]
     stacked = np.vstack([A, sqrt(_SPREAD * float((A * A).sum())) * np.eye(m)])
     goal, nothing = b, np.zeros(m)
