@@ -33,12 +33,14 @@ from controller_manager_msgs.srv import (
     SwitchController,
     UnloadController,
 )
+from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from vms_ph.msg import ControllerState, Energy, PortEnergy, Power
 
 # Starting Python, the manager and its controllers on a busy machine.
 PATIENCE = 120.0
@@ -177,6 +179,22 @@ class Session:
         for subscription in subscriptions:
             self.node.destroy_subscription(subscription)
         return found
+
+    def watch_base(
+        self, law: str, seconds: float, action: Callable[[], bool], **more: tuple[type, str]
+    ) -> dict[str, list[Any]]:
+        """What says how a robot on a moving base is led by a law, and its energies."""
+        return self.collect_during(
+            seconds,
+            action,
+            ours=(Energy, f"/{law}/energy"),
+            theirs=(Energy, "/vms_ph/energy"),
+            odom=(Odometry, "/odom"),
+            power=(Power, "/vms_ph/power"),
+            ports=(PortEnergy, "/vms_ph/port_energy"),
+            state=(ControllerState, f"/{law}/state"),
+            **more,
+        )
 
     def one(self, kind: type, topic: str) -> Any:
         """The next message of a topic."""

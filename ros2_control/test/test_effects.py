@@ -25,7 +25,7 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from vms_ph.msg import ControllerState, Energy, PortEnergy, Power
+from vms_ph.msg import ControllerState, PortEnergy
 
 OURS, THEIRS = "decoupled_vms_controller", "python_controller"
 TILTING = Path(__file__).parent / "tilting_rotors.yaml"
@@ -86,16 +86,7 @@ def go_to(session: Session, law: str, where: tuple[float, float, float]) -> bool
 def watch(
     session: Session, law: str, seconds: float, action: Callable[[], bool] = lambda: True
 ) -> dict[str, list[Any]]:
-    return session.collect_during(
-        seconds,
-        action,
-        ours=(Energy, f"/{law}/energy"),
-        theirs=(Energy, "/vms_ph/energy"),
-        odom=(Odometry, "/odom"),
-        power=(Power, "/vms_ph/power"),
-        ports=(PortEnergy, "/vms_ph/port_energy"),
-        state=(ControllerState, f"/{law}/state"),
-    )
+    return session.watch_base(law, seconds, action)
 
 
 def test_its_base_holds_the_pose_it_began_in(robot: Robot) -> None:

@@ -23,7 +23,7 @@ from control_session import Session, differences, pairs
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
-from vms_ph.msg import ControllerState, Energy, PortEnergy, Power
+from vms_ph.msg import ControllerState
 
 OURS, OTHER = "differential_drive", "wheeled_impedance"
 ENERGIES = ["total", "kinetic", "potential", "kinetic_base", "kinetic_shape"]
@@ -73,17 +73,7 @@ def go_to(session: Session, x: float, y: float, heading: float) -> bool:
 
 
 def watch(session: Session, seconds: float, action: Any, law: str = OURS) -> dict[str, list[Any]]:
-    return session.collect_during(
-        seconds,
-        action,
-        ours=(Energy, f"/{law}/energy"),
-        theirs=(Energy, "/vms_ph/energy"),
-        odom=(Odometry, "/odom"),
-        joints=(JointState, "/joint_states"),
-        power=(Power, "/vms_ph/power"),
-        ports=(PortEnergy, "/vms_ph/port_energy"),
-        state=(ControllerState, f"/{law}/state"),
-    )
+    return session.watch_base(law, seconds, action, joints=(JointState, "/joint_states"))
 
 
 def expect_closed_books(found: dict[str, list[Any]]) -> None:

@@ -28,8 +28,9 @@ double horizon(double dt, double delay) noexcept;
 /// vms_ph_controllers/laws/held_impedance.py.
 class HeldImpedance {
  public:
-  /// @param velocities  of the law, where they are fewer than the robot's; then brake() is not for
-  ///                    it.
+  /// @param velocities  number of velocities of the law. Where wheels leave fewer than the robot
+  /// has,
+  ///                    brake() must not be called.
   explicit HeldImpedance(const Model& model, Eigen::Index velocities);
   explicit HeldImpedance(const Model& model) : HeldImpedance(model, model.nv()) {}
 

@@ -36,7 +36,7 @@ class PoseEffort {
  public:
   using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
-  /// @param velocities  of the law, where they are fewer than the robot's.
+  /// @param velocities  number of velocities of the law; wheels may leave fewer than the robot has.
   explicit PoseEffort(const Model& model, Eigen::Index velocities);
   explicit PoseEffort(const Model& model) : PoseEffort(model, model.nv()) {}
 
