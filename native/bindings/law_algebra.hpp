@@ -30,6 +30,7 @@
 #include "vms_ph_native/pose_motion.hpp"
 #include "vms_ph_native/pose_potential.hpp"
 #include "vms_ph_native/position_task.hpp"
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/reference_governor.hpp"
 #include "vms_ph_native/sample_prediction.hpp"
 #include "vms_ph_native/task_effort.hpp"

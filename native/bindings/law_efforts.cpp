@@ -74,7 +74,9 @@ void lead(LawAlgebra& self, const vms_ph::Pose& error, const Moving& reference) 
   const py::ssize_t n = self.d.model().n();
   const auto& [turn, twist, acceleration, rates, accelerations] = reference;
   vms_ph::Pose from_reference = error;
-  from_reference.topRows<3>() = Eigen::Matrix3d(matrix_of(turn, 3, 3)) * error.topRows<3>();
+  const vms_ph::MatrixView rows = vms_ph::MatrixView(error).top_rows(3);
+  from_reference.topRows<3>().setZero();
+  vms_ph::add_product(matrix_of(turn, 3, 3), rows, from_reference.topRows<3>());
   self.decoupled.lead(self.d, from_reference, vector_of(twist, 6, "twist"),
                       vector_of(acceleration, 6, "acceleration"), vector_of(rates, n, "rates"),
                       vector_of(accelerations, n, "accelerations"));
@@ -169,8 +171,9 @@ py::tuple task_springs(LawAlgebra& self, const Array& q, const Array& v,
       self.limits.springs(positions, d.v(), VectorV::Constant(nv, limit), margin, h);
   VectorV pull = weight * offset;
   if (matrix) {
-    self.stiffness = authority * matrix_of(*matrix, nv, nv);
-    pull = matrix_of(*matrix, nv, nv).lazyProduct(offset);
+    self.stiffness = matrix_of(*matrix, nv, nv);
+    vms_ph::multiply(self.stiffness, offset, pull);
+    self.stiffness *= authority;
   } else {
     self.stiffness.setZero(nv, nv);
     self.stiffness.diagonal().setConstant(authority * weight);
@@ -215,8 +218,8 @@ py::tuple pose(LawAlgebra& self, const Array& q, const Array& v, pinocchio::Fram
   effort.compute(d.M(), jacobian, d.v(), h);
   const VectorV wanted = d.g() + effort.wanted;
   const VectorV sent = d.g() + effort.sent + effort.held.brake(d, h);
-  const vms_ph::Twist momentum = self.pose_momentum.lazyProduct(d.v());
-  const vms_ph::Twist eta = jacobian.lazyProduct(d.v());
+  const auto momentum = vms_ph::product<vms_ph::Twist>(self.pose_momentum, d.v());
+  const auto eta = vms_ph::product<vms_ph::Twist>(jacobian, d.v());
   return py::make_tuple(
       py::make_tuple(array_of(wanted), array_of(sent), effort.potential, d.kinetic_energy(),
                      0.5 * momentum.dot(eta), effort.damping_task, effort.damping_null,

@@ -20,6 +20,7 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
@@ -98,7 +99,7 @@ Allocation::Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::Vec
 
 bool Allocation::is_fully_actuated() const {
   SymmetricEigen squares;
-  squares.compute(matrix_.lazyProduct(matrix_.transpose()));
+  squares.compute(product<Eigen::MatrixXd>(matrix_, transposed(matrix_)));
   const Eigen::VectorXd& sizes = squares.values();
   return sizes[0] > kRank * sizes[sizes.size() - 1];
 }

@@ -19,7 +19,7 @@
 #include <Eigen/Geometry>
 
 #include "vms_ph_native/prioritised_actuation.hpp"
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 
@@ -64,11 +64,12 @@ AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocat
       damping_(stiffness_),
       shape_lost_(shape_inertia_) {
   locked_.setZero(3, model.nv());
-  locked_.middleCols<3>(3).setIdentity();
+  for (int k = 0; k < 3; ++k) locked_(k, 3 + k) = 1.0;
 }
 
 void AttitudeAndShape::hold() noexcept {
-  inertia_ = d_.M_b().diagonal().tail<3>().mean();
+  const MatrixV& mass = d_.M();
+  inertia_ = (mass(3, 3) + mass(4, 4) + mass(5, 5)) / 3.0;
   shape_inertia_ = d_.M_hat_m().diagonal();
   Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
   pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
@@ -96,7 +97,8 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   offset_ -= integral_.joints();
   const BaseMotion base = base_motion(d_, body, h);
   Pose error = Pose::Identity();
-  error.topLeftCorner<3, 3>() = base.attitude.transpose() * body.rotation;
+  const Matrix3d turn = base.attitude.transpose() * body.rotation;
+  error.topLeftCorner<3, 3>() = turn;
   const bool turned = switched(error);
   error_ = d_.v();
   error_.segment<3>(3) -= base.turning;
@@ -106,15 +108,17 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   if (!wanted_.allFinite()) return refuse();
   const VectorV& force = pass(wanted_, dt);
 
-  const Vector3d slip = locked_.lazyProduct(error_);
-  const VectorV momentum = d_.M_hat_m().lazyProduct(error_.tail(n_));
+  const auto slip = product<Vector3d>(locked_, error_);
+  const VectorV shape_error = error_.tail(n_);
+  const VectorV momentum = product<VectorV>(d_.M_hat_m(), shape_error);
   ControlEnergy& energy = command_.energy;
-  energy.kinetic_base = 0.5 * slip.dot(body.inertia * slip) + base.kinetic;
-  energy.kinetic_shape = 0.5 * error_.tail(n_).dot(momentum);
+  const Vector3d spin = body.inertia * slip;
+  energy.kinetic_base = 0.5 * slip.dot(spin) + base.kinetic;
+  energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
   energy.shaped_potential = potential;
   energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
   energy.damping_base = turn_lost_.dot(slip) + base.damping;
-  energy.damping_shape = shape_lost_.dot(error_.tail(n_));
+  energy.damping_shape = shape_lost_.dot(shape_error);
   energy.reference_power = base.carried - displacing(gains);
   energy.clipped_power = base.astray + (force - wanted_).dot(error_);
   command_.task_error = away.norm();
@@ -126,14 +130,16 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
 LockedBody AttitudeAndShape::locked_body() noexcept {
   LockedBody body;
   const auto pose = model_.base_pose(d_.q());
-  const Eigen::Matrix<double, 6, 6> locked = d_.M_b();
+  const MatrixV& mass = d_.M();  // of the base in its first rows and columns
   body.rotation = pose.rotation();
   body.position = pose.translation();
-  body.mass = locked(0, 0);
+  body.mass = mass(0, 0);
   // M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
-  const Matrix3d corner = locked.bottomLeftCorner<3, 3>() / body.mass;
+  const Matrix3d corner = (1.0 / body.mass) * mass.block<3, 3>(3, 0);
   body.centre = {corner(2, 1), corner(0, 2), corner(1, 0)};
-  body.inertia = locked.bottomRightCorner<3, 3>() + body.mass * (corner * corner);
+  const Matrix3d squared = corner * corner;
+  body.inertia = mass.block<3, 3>(3, 3);
+  body.inertia += body.mass * squared;
   return body;
 }
 
@@ -148,56 +154,67 @@ bool AttitudeAndShape::switched(const Pose& error) noexcept {
 /// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.
 double AttitudeAndShape::shape(const Pose& error, const AttitudeGains& gains) noexcept {
   const double k_turn = gains.frequency_attitude * gains.frequency_attitude * inertia_;
-  const VectorV k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
-  const VectorV k_limit = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-  gradient_.segment<3>(3) = potential_.gradient(error, 0.0, k_turn).tail<3>();
-  gradient_.tail(n_) = k_shape.cwiseProduct(offset_) + k_limit.cwiseProduct(depth);
-  stiffness_.diagonal().segment<3>(3).setConstant(k_turn);
-  for (Eigen::Index i = 0; i < n_; ++i) {
-    stiffness_(6 + i, 6 + i) = k_shape[i] + (depth[i] != 0.0 ? k_limit[i] : 0.0);
+  const Twist turn = potential_.gradient(error, 0.0, k_turn);
+  double energy = potential_.value(error, 0.0, k_turn);
+  for (Eigen::Index i = 3; i < 6; ++i) {
+    gradient_[i] = turn[i];
+    stiffness_(i, i) = k_turn;
   }
-  return potential_.value(error, 0.0, k_turn) + 0.5 * k_shape.dot(offset_.cwiseAbs2()) +
-         0.5 * k_limit.dot(depth.cwiseAbs2());
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    const double k_shape = gains.frequency_shape * gains.frequency_shape * shape_inertia_[i];
+    const double k_limit = gains.limit_frequency * gains.limit_frequency * shape_inertia_[i];
+    gradient_[6 + i] = k_shape * offset_[i] + k_limit * depth[i];
+    stiffness_(6 + i, 6 + i) = k_shape + (depth[i] != 0.0 ? k_limit : 0.0);
+    energy += 0.5 * (k_shape * offset_[i] * offset_[i] + k_limit * depth[i] * depth[i]);
+  }
+  return energy;
 }
 
 /// The power by which the joint reference is displaced, W.
 double AttitudeAndShape::displacing(const AttitudeGains& gains) const noexcept {
-  const VectorV spring = shape_inertia_.cwiseProduct(offset_);
-  return gains.frequency_shape * gains.frequency_shape * spring.dot(integral_.joint_rates());
+  double power = 0.0;
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    power += shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
+  }
+  return gains.frequency_shape * gains.frequency_shape * power;
 }
 
 /// Write the effort that is wanted, from the error of the velocity and the potentials.
-VMS_PH_WIDE void AttitudeAndShape::demand(const BaseMotion& base, const LockedBody& body,
-                                          double h) noexcept {
+void AttitudeAndShape::demand(const BaseMotion& base, const LockedBody& body, double h) noexcept {
   const AttitudeGains& gains = gains_now();
   const double rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude;
   const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
   const MatrixBN& connection = d_.A();
   const MatrixV& shape_inertia = d_.M_hat_m();
   const VectorV& weight = d_.g();
+  const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
   locked_.rightCols(n_) = connection.bottomRows<3>();
-  const Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> turned =
-      rate_turn * body.inertia.lazyProduct(locked_);
-  damping_.noalias() = locked_.transpose().lazyProduct(turned);
+  const Matrix3d turn_damping = rate_turn * body.inertia;
+  const Matrix3V turned = product<Matrix3V>(turn_damping, locked_);
+  multiply(transposed(locked_), turned, damping_);
   damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
   held_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
 
   const VectorV spring = held_.spring + held_.ahead;
   const VectorV& left = held_.velocity;
-  turn_lost_ = turned.lazyProduct(left);
-  shape_lost_ = rate_shape * shape_inertia.lazyProduct(left.tail(n_));
+  multiply(turned, left, turn_lost_);
+  multiply(shape_inertia, left.tail(n_), shape_lost_);
+  shape_lost_ *= rate_shape;
   const Vector3d spin = body.inertia * base.turning;
   const Vector3d turn = spring.segment<3>(3);
   Vector3d locked_rate = d_.v().segment<3>(3);
-  locked_rate.noalias() += connection.bottomRows<3>().lazyProduct(d_.v().tail(n_));
+  add_product(turning_connection, d_.v().tail(n_), locked_rate);
   wanted_.head<3>() = base.force;
   wanted_.segment<3>(3) =
       locked_rate.cross(spin) - turn - turn_lost_ + body.centre.cross(base.force);
-  wanted_.tail(n_) = weight.tail(n_) - spring.tail(n_) - shape_lost_;
-  wanted_.tail(n_).noalias() += connection.bottomRows<3>().transpose().lazyProduct(turn);
-  const Twist beyond = wanted_.head<6>() - weight.head<6>();
-  wanted_.tail(n_).noalias() += connection.transpose().lazyProduct(beyond);
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    wanted_[6 + i] = weight[6 + i] - spring[6 + i] - shape_lost_[i];
+  }
+  add_product(transposed(turning_connection), turn, wanted_.tail(n_));
+  Twist beyond = wanted_.head<6>();
+  beyond -= weight.head<6>();
+  add_product(transposed(connection), beyond, wanted_.tail(n_));
   wanted_.tail(n_) += held_.brake(d_, h).tail(n_);
 }
 

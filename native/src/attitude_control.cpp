@@ -14,6 +14,7 @@
 
 #include "vms_ph_native/attitude_control.hpp"
 
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
@@ -35,7 +36,7 @@ const Allocation& checked(const Model& model, const std::optional<Allocation>& a
   }
   const Eigen::MatrixXd moments = allocation->matrix().bottomRows(3);
   SymmetricEigen squares;
-  squares.compute(moments.lazyProduct(moments.transpose()));
+  squares.compute(product<Eigen::MatrixXd>(moments, transposed(moments)));
   if (!(squares.values()[0] > kRank * kRank * squares.values()[2])) {
     throw ModelError("the actuators of '" + model.name() + "' cannot turn it about all axes");
   }
@@ -58,7 +59,9 @@ AttitudeControl::AttitudeControl(const Model& model, const std::optional<Allocat
 BaseMotion AttitudeControl::base_motion(Evaluation&, const LockedBody& body, double) noexcept {
   BaseMotion motion;
   motion.attitude = base().pose().topLeftCorner<3, 3>();
-  motion.turning = body.rotation.transpose() * (motion.attitude * base().twist().tail<3>());
+  const Eigen::Vector3d turning = base().twist().tail<3>();
+  const Eigen::Vector3d turned = motion.attitude * turning;
+  motion.turning = body.rotation.transpose() * turned;
   return motion;
 }
 

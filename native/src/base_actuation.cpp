@@ -19,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/pseudo_inverse.hpp"
 
 namespace vms_ph {
@@ -59,8 +60,8 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
   for (Eigen::Index i = 0; i < free.cols(); ++i) {
     if (!(allocation_->lower()[i] < allocation_->upper()[i])) inverse_.row(i).setZero();
   }
-  offset_ = matrix.lazyProduct(held_);
-  reach_ = matrix.lazyProduct(inverse_);
+  multiply(matrix, held_, offset_);
+  multiply(matrix, inverse_, reach_);
   thrusts_ = least_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
@@ -74,25 +75,25 @@ const VectorB& BaseActuation::apply(const ConstVector& wanted,
   }
   missing_ = resting - offset_;
   least_ = held_;
-  least_.noalias() += inverse_ * missing_;
+  add_product(inverse_, missing_, least_);
   wrench_ = wanted - offset_;
   thrusts_ = held_;
-  thrusts_.noalias() += inverse_ * wrench_;
+  add_product(inverse_, wrench_, thrusts_);
   step_ = thrusts_ - least_;
-  missing_.noalias() = reach_ * wrench_;
+  multiply(reach_, wrench_, missing_);
   missing_ -= wrench_;
   if (is_outside()) {
-    thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
+    clip_thrusts();
     reason_.set("the base cannot hold the robot against gravity");
   } else if (const double share = share_within_limits(); share < 1.0) {
     thrusts_ = least_ + share * step_;
-    thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
+    clip_thrusts();
     reason_.set("base wrench at its limit: %.0f%% of the desired wrench beyond gravity",
                 100.0 * share);
   } else if (missing_.cwiseAbs().maxCoeff() > 1e-9) {
     reason_.set("the base has no actuator for a part of the wrench");
   }
-  wrench_.noalias() = allocation_->matrix() * thrusts_;
+  multiply(allocation_->matrix(), thrusts_, wrench_);
   return wrench_;
 }
 
@@ -104,6 +105,12 @@ bool BaseActuation::is_outside() const noexcept {
     if (least_[i] > allocation_->upper()[i] + near) return true;
   }
   return false;
+}
+
+void BaseActuation::clip_thrusts() noexcept {
+  for (Eigen::Index i = 0; i < thrusts_.size(); ++i) {
+    thrusts_[i] = std::min(std::max(thrusts_[i], allocation_->lower()[i]), allocation_->upper()[i]);
+  }
 }
 
 /// The share, at most 1, of the step from the least thrusts that stays within the limits.

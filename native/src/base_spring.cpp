@@ -27,9 +27,9 @@ void BaseSpring::restart(Evaluation& d) noexcept {
   potential_.restart(Pose::Identity());
   if (b_ == 0) return;
   const int linear = b_ == 6 ? 3 : 2;
-  const auto diagonal = d.M_b().diagonal();
+  const VectorV diagonal = d.M().diagonal();
   mass_ = diagonal.head(linear).mean();
-  inertia_ = diagonal.tail(b_ - linear).mean();
+  inertia_ = diagonal.segment(linear, b_ - linear).mean();
 }
 
 void BaseSpring::compute(const Pose& pose, double frequency, double share,

@@ -17,33 +17,96 @@
 
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
+#include "vms_ph_native/stumpff.hpp"
 
 namespace vms_ph {
 namespace {
 
-// The twist from the planar pose a to b in unit time; Pinocchio's own loses half the digits for
-// rotations just above 1e-4 rad.
-Eigen::Vector3d planar_difference(const Eigen::Vector4d& a, const Eigen::Vector4d& b) {
-  const double dx = b[0] - a[0], dy = b[1] - a[1];
-  const double x = a[2] * dx + a[3] * dy, y = a[2] * dy - a[3] * dx;
-  const double half = 0.5 * std::atan2(a[2] * b[3] - a[3] * b[2], a[2] * b[2] + a[3] * b[3]);
-  // V^-1 = h cot h - h J with h half the angle and J the quarter turn.
-  const double along = half == 0.0 ? 1.0 : half / std::tan(half);
-  return {along * x + half * y, along * y - half * x, 2.0 * half};
-}
+using Eigen::Vector3d;
 
 // A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding.
 constexpr double kNormTolerance = 1e-6;
 
-// Pinocchio's functions of whole configurations take seconds to compile, for every kind of joint
-// there is. Here are the base, joints of one coordinate and those with (cos, sin).
-using Space = pinocchio::SpecialEuclideanOperationTpl<3, double, 0>;
-using Plane = pinocchio::SpecialEuclideanOperationTpl<2, double, 0>;
-using Circle = pinocchio::SpecialOrthogonalOperationTpl<2, double, 0>;
+// Pinocchio's functions of configurations take seconds to compile, for every kind of joint there
+// is. Here are the base, joints of one coordinate and those with (cos, sin), which are kept at
+// length one to second order.
 
-using Vector1 = Eigen::Matrix<double, 1, 1>;
-using Vector6 = Eigen::Matrix<double, 6, 1>;
-using Vector7 = Eigen::Matrix<double, 7, 1>;
+/// Turn (cos, sin) by an angle.
+void turn(const double* from, double angle, double* to) noexcept {
+  const double c = std::cos(angle), s = std::sin(angle);
+  const double x = c * from[0] - s * from[1], y = s * from[0] + c * from[1];
+  const double scale = 0.5 * (3.0 - x * x - y * y);
+  to[0] = scale * x;
+  to[1] = scale * y;
+}
+
+/// The angle from one (cos, sin) to another.
+double angle_between(const double* from, const double* to) noexcept {
+  return std::atan2(from[0] * to[1] - from[1] * to[0], from[0] * to[0] + from[1] * to[1]);
+}
+
+void integrate_plane(const double* q, const double* dv, double* out) noexcept {
+  const Stumpff c(dv[2] * dv[2]);
+  const double x = c.c1 * dv[0] - dv[2] * c.c2 * dv[1], y = dv[2] * c.c2 * dv[0] + c.c1 * dv[1];
+  const double cosine = q[2], sine = q[3];
+  out[0] = q[0] + cosine * x - sine * y;
+  out[1] = q[1] + sine * x + cosine * y;
+  turn(q + 2, dv[2], out + 2);
+}
+
+Eigen::Quaterniond quaternion_of(const double* q) noexcept { return {q[6], q[3], q[4], q[5]}; }
+
+/// The twist from the planar pose a to b in unit time; Pinocchio's own loses half the digits for
+/// rotations just above 1e-4 rad.
+void difference_plane(const double* a, const double* b, double* out) noexcept {
+  const double dx = b[0] - a[0], dy = b[1] - a[1];
+  const double x = a[2] * dx + a[3] * dy, y = a[2] * dy - a[3] * dx;
+  const double half = 0.5 * angle_between(a + 2, b + 2);
+  // V^-1 = h cot h - h J with h half the angle and J the quarter turn.
+  const double along = half == 0.0 ? 1.0 : half / std::tan(half);
+  out[0] = along * x + half * y;
+  out[1] = along * y - half * x;
+  out[2] = 2.0 * half;
+}
+
+void integrate_space(const double* q, const double* dv, double* out) noexcept {
+  const Vector3d v(dv[0], dv[1], dv[2]), w(dv[3], dv[4], dv[5]), place(q[0], q[1], q[2]);
+  const double square = w.dot(w);
+  const Stumpff whole(square), half(0.25 * square);
+  const Vector3d across = w.cross(v);
+  const Vector3d way = v + whole.c2 * across + whole.c3 * w.cross(across);
+  const Eigen::Quaterniond pose = quaternion_of(q);
+  const Vector3d end = place + pose.toRotationMatrix() * way;
+  const Vector3d vector = 0.5 * half.c1 * w;
+  const double cosine = 1.0 - 0.25 * square * half.c2;
+  const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
+  const Eigen::Quaterniond step(sign * cosine, sign * vector.x(), sign * vector.y(),
+                                sign * vector.z());
+  const Eigen::Quaterniond moved = pose * step;
+  const double scale = 0.5 * (3.0 - moved.squaredNorm());
+  for (int i = 0; i < 3; ++i) out[i] = end[i];
+  for (int i = 0; i < 4; ++i) out[3 + i] = scale * moved.coeffs()[i];
+}
+
+void difference_space(const double* from, const double* to, double* out) noexcept {
+  const Eigen::Quaterniond start = quaternion_of(from), end = quaternion_of(to);
+  const Eigen::Quaterniond turned = start.conjugate() * end;
+  const Vector3d way(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
+  const Vector3d seen = start.toRotationMatrix().transpose() * way;
+  const double sign = turned.w() < 0.0 ? -1.0 : 1.0, w = sign * turned.w();
+  const Vector3d vector = sign * turned.vec();
+  const double sine = vector.norm();
+  // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
+  const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
+  const Vector3d rotation = ratio * vector;
+  const Vector3d across = rotation.cross(seen);
+  const double e = Stumpff(rotation.dot(rotation)).inverse();
+  const Vector3d twist = seen - 0.5 * across + e * rotation.cross(across);
+  for (int i = 0; i < 3; ++i) {
+    out[i] = twist[i];
+    out[3 + i] = rotation[i];
+  }
+}
 
 }  // namespace
 
@@ -59,28 +122,16 @@ bool Model::is_configuration(const ConstVector& q) const noexcept {
 void Model::integrate(const ConstVector& q, const ConstVector& dv,
                       Eigen::Ref<Eigen::VectorXd> result) const noexcept {
   if (base_ == Base::floating) {
-    const Vector7 pose = q.head<7>();
-    const Vector6 twist = dv.head<6>();
-    Vector7 moved;
-    Space().integrate(pose, twist, moved);
-    result.head<7>() = moved;
+    integrate_space(q.data(), dv.data(), result.data());
   } else if (base_ == Base::planar) {
-    const Eigen::Vector4d pose = q.head<4>();
-    const Eigen::Vector3d twist = dv.head<3>();
-    Eigen::Vector4d moved;
-    Plane().integrate(pose, twist, moved);
-    result.head<4>() = moved;
+    integrate_plane(q.data(), dv.data(), result.data());
   }
   for (int i = 0; i < n_; ++i) {
     const int at = position_index(i), by = b_ + i;
-    if (!is_pair(i)) {
-      result[at] = q[at] + dv[by];
+    if (is_pair(i)) {
+      turn(q.data() + at, dv[by], result.data() + at);
     } else {
-      const Eigen::Vector2d angle = q.segment<2>(at);
-      const Vector1 turn = dv.segment<1>(by);
-      Eigen::Vector2d moved;
-      Circle().integrate(angle, turn, moved);
-      result.segment<2>(at) = moved;
+      result[at] = q[at] + dv[by];
     }
   }
 }
@@ -88,23 +139,13 @@ void Model::integrate(const ConstVector& q, const ConstVector& dv,
 void Model::difference(const ConstVector& q0, const ConstVector& q1,
                        Eigen::Ref<Eigen::VectorXd> result) const noexcept {
   if (base_ == Base::floating) {
-    const Vector7 from = q0.head<7>(), to = q1.head<7>();
-    Vector6 twist;
-    Space().difference(from, to, twist);
-    result.head<6>() = twist;
+    difference_space(q0.data(), q1.data(), result.data());
   } else if (base_ == Base::planar) {
-    result.head<3>() = planar_difference(q0.head<4>(), q1.head<4>());
+    difference_plane(q0.data(), q1.data(), result.data());
   }
   for (int i = 0; i < n_; ++i) {
     const int at = position_index(i), by = b_ + i;
-    if (!is_pair(i)) {
-      result[by] = q1[at] - q0[at];
-    } else {
-      const Eigen::Vector2d from = q0.segment<2>(at), to = q1.segment<2>(at);
-      Vector1 turn;
-      Circle().difference(from, to, turn);
-      result.segment<1>(by) = turn;
-    }
+    result[by] = is_pair(i) ? angle_between(q0.data() + at, q1.data() + at) : q1[at] - q0[at];
   }
 }
 
@@ -125,10 +166,12 @@ void Model::fill_configuration(const ConstVector& q,
   for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leads_.size(); ++i) {
     const Lead& lead = leads_[i];
     const int at = position_index(lead.joint);
+    const int to = model_->idx_qs[i];
     if (is_pair(lead.joint)) {
-      full.segment<2>(model_->idx_qs[i]) = q.segment<2>(at);
+      full[to] = q[at];
+      full[to + 1] = q[at + 1];
     } else {
-      full[model_->idx_qs[i]] = lead.multiplier * q[at] + lead.offset;
+      full[to] = lead.multiplier * q[at] + lead.offset;
     }
   }
 }

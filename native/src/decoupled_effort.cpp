@@ -14,7 +14,7 @@
 
 #include "vms_ph_native/decoupled_effort.hpp"
 
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 
@@ -38,20 +38,24 @@ double DecoupledEffort::spring(const Evaluation& d, const Springs& springs,
       joint_limits_.springs(positions_, d.v().tail(n_), springs.limit, springs.margin, demand.h);
   const double position = springs.position, rotation = springs.rotation;
   demand.gradient.head(b_) = components(potential.gradient(pose, position, rotation));
-  demand.gradient.tail(n_) = springs.shape.cwiseProduct(offset) + limits.force;
   Twist base;
   base << position, position, position, rotation, rotation, rotation;
   demand.stiffness.head(b_) = components(base);
-  demand.stiffness.tail(n_) = springs.shape + limits.stiffness;
-  return potential.value(pose, position, rotation) + 0.5 * springs.shape.dot(offset.cwiseAbs2()) +
-         limits.energy;
+  double energy = potential.value(pose, position, rotation) + limits.energy;
+  for (int k = 0; k < n_; ++k) {
+    const double spring = springs.shape[k];
+    demand.gradient[b_ + k] = spring * offset[k] + limits.force[k];
+    demand.stiffness[b_ + k] = spring + limits.stiffness[k];
+    energy += 0.5 * spring * offset[k] * offset[k];
+  }
+  return energy;
 }
 
 void DecoupledEffort::lead(const Evaluation& d, const Pose& pose, const Twist& twist,
                            const Twist& acceleration, const ConstVector& rates,
                            const ConstVector& accelerations) noexcept {
   const se3::Adjoint to_body = se3::Ad(se3::inverse(pose));
-  const Twist velocity = to_body * twist;
+  const auto velocity = product<Twist>(to_body, twist);
   demand.is_resting = false;
   demand.velocity.head(b_) = components(velocity);
   demand.velocity.tail(n_) = rates;
@@ -62,7 +66,8 @@ void DecoupledEffort::lead(const Evaluation& d, const Pose& pose, const Twist& t
   } else {
     relative << slip[0], slip[1], 0.0, 0.0, 0.0, slip[2];
   }
-  const Twist turning = to_body * acceleration - se3::ad(relative) * velocity;
+  auto turning = product<Twist>(to_body, acceleration);
+  add_product(se3::ad(relative), velocity, turning, -1.0);
   demand.acceleration.head(b_) = components(turning);
   demand.acceleration.tail(n_) = accelerations;
 }
@@ -78,43 +83,47 @@ VectorB DecoupledEffort::components(const Twist& twist) const noexcept {
   return Eigen::Vector3d(twist[0], twist[1], twist[5]);
 }
 
-VMS_PH_WIDE void DecoupledEffort::compute(Evaluation& d) noexcept {
+void DecoupledEffort::compute(Evaluation& d) noexcept {
   const double base = demand.base, shape = demand.shape, h = demand.h;
   const MatrixV &mass = d.M(), &shape_inertia = d.M_hat_m();
   const MatrixBN& connection = d.A();
   error = d.v() - demand.velocity;
+  const VectorV error_shape = error.tail(n_);
   VectorB locked = error.head(b_);
-  locked.noalias() += connection.lazyProduct(error.tail(n_));
-  const VectorB momentum_base = d.M_b().lazyProduct(locked);
-  const VectorV momentum_shape = shape_inertia.lazyProduct(error.tail(n_));
+  add_product(connection, error_shape, locked);
+  const VectorB momentum_base = product<VectorB>(d.M_b(), locked);
+  const VectorV momentum_shape = product<VectorV>(shape_inertia, error_shape);
   damping_ = base * mass;
   damping_.bottomRightCorner(n_, n_) = shape * shape_inertia;
-  damping_.bottomRightCorner(n_, n_) += base * connection.transpose().lazyProduct(d.M_bm());
+  add_product(transposed(connection), d.M_bm(), damping_.bottomRightCorner(n_, n_), base);
   stiffness_.setZero(b_ + n_, b_ + n_);
   stiffness_.diagonal() = demand.stiffness;
   held_.compute(mass, damping_, stiffness_, demand.gradient, error, h);
 
   const VectorV& left = held_.velocity;
+  const VectorV left_shape = left.tail(n_);
   VectorB left_locked = left.head(b_);
-  left_locked.noalias() += connection.lazyProduct(left.tail(n_));
-  const VectorB force_base = base * d.M_b().lazyProduct(left_locked);
-  const VectorV force_shape = shape * shape_inertia.lazyProduct(left.tail(n_));
+  add_product(connection, left_shape, left_locked);
+  VectorB force_base = product<VectorB>(d.M_b(), left_locked);
+  force_base *= base;
+  VectorV force_shape = product<VectorV>(shape_inertia, left_shape);
+  force_shape *= shape;
   wanted = d.g();
   if (!demand.is_resting) {
-    wanted.noalias() += mass.lazyProduct(demand.acceleration);
-    wanted.noalias() += d.C().lazyProduct(demand.velocity);
+    add_product(mass, demand.acceleration, wanted);
+    add_product(d.C(), demand.velocity, wanted);
   }
   wanted -= demand.gradient + held_.ahead;
   wanted.head(b_) -= force_base;
   // The damping of the locked motion also acts on the joints; its potential does not.
   wanted.tail(n_) -= force_shape;
-  wanted.tail(n_).noalias() -= connection.transpose().lazyProduct(force_base);
+  add_product(transposed(connection), force_base, wanted.tail(n_), -1.0);
   sent = wanted + demand.gradient - held_.spring;
   sent += held_.brake(d, h);
   kinetic_base = 0.5 * locked.dot(momentum_base);
-  kinetic_shape = 0.5 * error.tail(n_).dot(momentum_shape);
+  kinetic_shape = 0.5 * error_shape.dot(momentum_shape);
   damping_base = force_base.dot(locked) + held_.ahead.head(b_).dot(error.head(b_));
-  damping_shape = force_shape.dot(error.tail(n_)) + held_.ahead.tail(n_).dot(error.tail(n_));
+  damping_shape = force_shape.dot(error_shape) + held_.ahead.tail(n_).dot(error.tail(n_));
 }
 
 }  // namespace vms_ph

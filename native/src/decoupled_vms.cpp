@@ -17,6 +17,8 @@
 #include <cmath>
 #include <utility>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -83,9 +85,9 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
 
 void DecoupledVMSController::hold() noexcept {
   const int linear = b_ == 6 ? 3 : 2;
-  const auto diagonal = d_.M_b().diagonal();
+  const VectorV diagonal = d_.M().diagonal();
   mass_ = diagonal.head(linear).mean();
-  inertia_ = diagonal.tail(b_ - linear).mean();
+  inertia_ = diagonal.segment(linear, b_ - linear).mean();
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
   model_.joint_positions(d_.q(), positions_);
@@ -103,7 +105,8 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
   model_.joint_positions(d_.q(), positions_);
   integrate(pose, astray, dt);
   Pose minimum = base_.pose();
-  minimum.topLeftCorner<3, 3>() *= integral_.turn();
+  minimum.topLeftCorner<3, 3>() =
+      product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.turn());
   minimum.topRightCorner<3, 1>() += integral_.place();
   const Pose error = se3::inverse(minimum) * pose;
   const bool turned = switched(error);
@@ -116,8 +119,9 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
   if (is_resting()) {
     effort_.rest();
   } else {
-    Pose from_reference = error;  // in the axes of the reference, not of the minimum
-    from_reference.topRows<3>() = integral_.turn() * error.topRows<3>();
+    Pose turn = Pose::Identity();
+    turn.topLeftCorner<3, 3>() = integral_.turn();
+    const Pose from_reference = turn * error;  // in the axes of the reference, not of the minimum
     effort_.lead(d_, from_reference, base_.twist(), base_.acceleration(), joints_.rates(),
                  joints_.accelerations());
   }
@@ -151,8 +155,8 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
 void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& astray,
                                        double dt) noexcept {
   const DecoupledVmsGains& gains = gains_now();
-  const Eigen::Matrix3d turned =
-      base_.pose().topLeftCorner<3, 3>().transpose() * pose.topLeftCorner<3, 3>();
+  const auto turned = product<Eigen::Matrix3d>(transposed(base_.pose().topLeftCorner<3, 3>()),
+                                               pose.topLeftCorner<3, 3>());
   away_ = positions_ - joints_.positions();
   for (Eigen::Index i = 0; i < n_; ++i) {
     if (!continuous_[static_cast<std::size_t>(i)]) continue;
@@ -170,12 +174,17 @@ void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& 
 /// The power by which the integral action moves the minimum, with the opposite sign, W.
 double DecoupledVMSController::displacing(const Pose& pose, const Pose& error) const noexcept {
   Twist twist;
-  twist.head<3>() = pose.topLeftCorner<3, 3>().transpose() * integral_.place_rate();
-  twist.tail<3>() = error.topLeftCorner<3, 3>().transpose() * integral_.turn_rate();
+  twist.head<3>() =
+      product<Eigen::Vector3d>(transposed(pose.topLeftCorner<3, 3>()), integral_.place_rate());
+  twist.tail<3>() =
+      product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()), integral_.turn_rate());
   const double frequency = gains_now().frequency_shape;
-  const VectorV spring = shape_inertia_.cwiseProduct(away_);
-  return effort_.demand.gradient.head(b_).dot(effort_.components(twist)) +
-         frequency * frequency * spring.dot(integral_.joint_rates());
+  const VectorB force = effort_.demand.gradient.head(b_);
+  double power = force.dot(effort_.components(twist));
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    power += frequency * frequency * shape_inertia_[i] * away_[i] * integral_.joint_rates()[i];
+  }
+  return power;
 }
 
 /// The springs at the present gains.

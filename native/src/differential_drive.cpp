@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -68,8 +69,7 @@ DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel
       fastest_(VectorV::Zero(n_)),
       viscous_(model.damping()),
       coulomb_(model.dry_friction()),
-      positions_(fastest_),
-      away_(fastest_) {
+      positions_(fastest_) {
   for (Eigen::Index i = 0; i < n_; ++i) {
     const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
     const auto turns = [&](const Wheel& wheel) { return wheel.joint == name; };
@@ -95,7 +95,9 @@ DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel
         model.name() + "' leave " + std::to_string(m) + " motions with " +
         std::to_string(arm_.size()) + " other joints");
   }
-  if (t_.basis.row(1).cwiseAbs().maxCoeff() > kRank) {
+  double sideways = 0.0;
+  for (int k = 0; k < m; ++k) sideways = std::max(sideways, std::abs(t_.basis(1, k)));
+  if (sideways > kRank) {
     throw ModelError("the origin of the base of '" + model.name() +
                      "' is not on the axle of its wheels: it moves sideways as the base turns");
   }
@@ -123,24 +125,26 @@ const char* DifferentialDrive::drive(const Reference& reference, double dt) noex
   const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay) * gains_.rate);
   const VectorV error = t_.nu - nu_;
   const VectorV slope = nu_rate_ - rate * error;
-  const auto drives = t_.basis.bottomRows(n_);
+  const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
   // Friction is compensated at the rates of the reference.
-  const VectorV rates = drives.lazyProduct(reference_);
-  const VectorV smoothed = (rates / kSlip).array().tanh();
+  const auto rates = product<VectorV>(drives, reference_);
   VectorV compensated = d.g();
-  compensated.tail(n_) +=
-      gains_.friction * (viscous_.cwiseProduct(rates) + coulomb_.cwiseProduct(smoothed));
-  VectorV force = t_.basis.transpose().lazyProduct(compensated);
-  force += t_.mass.lazyProduct(slope);
-  force += t_.coriolis.lazyProduct(nu_);
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    const double smoothed = std::tanh(rates[i] / kSlip);
+    compensated[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed);
+  }
+  auto force = product<VectorV>(transposed(t_.basis), compensated);
+  add_product(t_.mass, slope, force);
+  add_product(t_.coriolis, nu_, force);
   if (const char* obstacle = send(force, gains_, dt)) return obstacle;
-  const VectorV pushed = t_.mass.lazyProduct(error);
+  const auto pushed = product<VectorV>(t_.mass, error);
   const double stored = 0.5 * error.dot(pushed);
-  const VectorV slip = drives.lazyProduct(error);
+  const auto slip = product<VectorV>(drives, error);
   command_.energy.closed_loop_energy = stored;
   command_.energy.damping_task = 2.0 * rate * stored;
   command_.energy.clipped_power = (command_.torque - torque_).dot(slip);
-  command_.task_error = (model_.base_pose(d.q()).translation().head<2>() - base_.place()).norm();
+  const Eigen::Vector2d away = base_.place() - planar(model_.base_pose(d.q())).place;
+  command_.task_error = away.norm();
   return nullptr;
 }
 
@@ -154,7 +158,9 @@ void DifferentialDrive::follow(const Reference& reference, double dt) noexcept {
     joints_.go_to(reference.joints);
   }
   base_.advance({gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
-  joints_.advance(VectorV(fastest_.cwiseMin(gains_.joint_speed)), gains_.rate_joints, dt);
+  VectorV speeds = fastest_;
+  for (Eigen::Index i = 0; i < n_; ++i) speeds[i] = std::min(speeds[i], gains_.joint_speed);
+  joints_.advance(speeds, gains_.rate_joints, dt);
 }
 
 /// Write the rows of speed, turn and the rates of the arm of a matrix (nv,m).
@@ -182,7 +188,6 @@ bool DifferentialDrive::wanted() noexcept {
   const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
   const double a_rate = base_.turn() - w;
   model_.joint_positions(q, positions_);
-  away_ = k_joints * (joints_.positions() - positions_);
 
   // Outputs, and those of the reference.
   right_.resize(t_.dimension(), 2);
@@ -192,7 +197,7 @@ bool DifferentialDrive::wanted() noexcept {
   right_(1, 1) = base_.turn();
   Eigen::Index row = 2;
   for (const Eigen::Index i : arm_) {
-    right_(row, 0) = joints_.rates()[i] + away_[i];
+    right_(row, 0) = joints_.rates()[i] + k_joints * (joints_.positions()[i] - positions_[i]);
     right_(row++, 1) = joints_.rates()[i];
   }
   take_outputs(t_.basis, map_);
@@ -202,7 +207,8 @@ bool DifferentialDrive::wanted() noexcept {
   nu_ = right_.col(0);
   reference_ = right_.col(1);
 
-  nu_rate_ = -map_rate_.lazyProduct(nu_);
+  nu_rate_.setZero();
+  add_product(map_rate_, nu_, nu_rate_, -1.0);
   nu_rate_[0] += base_.acceleration() * std::cos(a) - speed * std::sin(a) * a_rate + k * x_rate;
   nu_rate_[1] += base_.turn_acceleration() +
                  gains_.lateral * (base_.acceleration() * y + speed * y_rate) +

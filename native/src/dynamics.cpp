@@ -19,6 +19,8 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/tree_inlined.hpp"
+
 namespace vms_ph {
 namespace {
 

@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "vms_ph_native/pose_motion.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -112,8 +113,8 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
   energy.shaped_potential = effort_.potential;
-  const Twist task_momentum = momentum_.lazyProduct(d_.v());
-  const Twist eta = jacobian_.lazyProduct(d_.v());
+  const auto task_momentum = product<Twist>(momentum_, d_.v());
+  const auto eta = product<Twist>(jacobian_, d_.v());
   energy.kinetic_task = 0.5 * task_momentum.dot(eta);
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
   energy.damping_task = effort_.damping_task;

@@ -19,6 +19,7 @@
 #include <limits>
 
 #include "vms_ph_native/orthogonal_columns.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -42,8 +43,8 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
   energies_.potential = at_.potential_energy();
   energies_.kinetic_base = 0.0;
   if (const int b = model_.b(); b > 0) {
-    const auto p = at_.momentum().head(b);
-    energies_.kinetic_base = 0.5 * p.dot(at_.M_b_inverse() * p);
+    const VectorB p = at_.momentum().head(b);
+    energies_.kinetic_base = 0.5 * p.dot(product<VectorB>(at_.M_b_inverse(), p));
   }
   energies_.kinetic_shape = energies_.kinetic - energies_.kinetic_base;
 
@@ -51,7 +52,9 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
   weighted_ = task_.transpose();
   Eigen::Matrix3d turn;
   make_columns_orthogonal(weighted_, turn);
-  if (weighted_.colwise().norm().minCoeff() <= kSingular) {
+  double smallest = weighted_.col(0).norm();
+  for (int k = 1; k < 3; ++k) smallest = std::min(smallest, weighted_.col(k).norm());
+  if (smallest <= kSingular) {
     energies_.kinetic_task = energies_.kinetic_null = kNaN;
     return energies_;
   }
@@ -60,8 +63,8 @@ const Energies& EnergySplit::of(const RobotState& state) noexcept {
   factor_.compute(at_.M());
   weighted_ = task_.transpose();
   factor_.solve_columns(weighted_);
-  const Eigen::Matrix3d mobility = task_ * weighted_;
-  const Eigen::Vector3d rate = task_ * state.v;
+  const auto mobility = product<Eigen::Matrix3d>(task_, weighted_);
+  const auto rate = product<Eigen::Vector3d>(task_, state.v);
   Eigen::Vector3d momentum = rate;
   mobility_.compute(mobility);
   mobility_.solve(momentum.data());

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -123,7 +124,7 @@ const MatrixB& Evaluation::M_b_inverse() noexcept {
 const MatrixBN& Evaluation::A() noexcept {
   if (known_.A) return A_;
   if (fluid_.exist()) {
-    A_ = M_b_inverse().lazyProduct(M_bm());
+    multiply(M_b_inverse(), M_bm(), A_);
   } else {
     placed().connection(written_.data());
     A_ = rows(written_, b_, n_);
@@ -136,7 +137,7 @@ const MatrixV& Evaluation::M_hat_m() noexcept {
   if (known_.M_hat_m) return M_hat_m_;
   if (fluid_.exist()) {
     M_hat_m_ = M_m();
-    M_hat_m_ -= A().transpose().lazyProduct(M_bm());
+    add_product(transposed(A()), M_bm(), M_hat_m_, -1.0);
   } else {
     placed().shape_inertia(M_hat_m_.data());
   }
@@ -183,7 +184,7 @@ const VectorV& Evaluation::g() noexcept {
 }
 
 double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
-  if (fluid_.exist()) return x.dot(C().lazyProduct(y));
+  if (fluid_.exist()) return x.dot(product<VectorV>(C(), y));
   return moved().coriolis_power(x.data(), y.data());
 }
 

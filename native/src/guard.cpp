@@ -18,6 +18,8 @@
 #include <limits>
 #include <utility>
 
+#include "vms_ph_native/limits.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -119,7 +121,10 @@ const Command& Guard::safe(const char* what, const char* why, double dt) noexcep
 /// Add what was limited and refused to the law's own command.
 const Command& Guard::bounded(const Command& command) noexcept {
   const Eigen::VectorXd& effort = model_.effort();
-  const bool beyond = (command.torque.cwiseAbs().array() > effort.array()).any();
+  bool beyond = false;
+  for (Eigen::Index i = 0; i < effort.size(); ++i) {
+    beyond = beyond || std::abs(command.torque[i]) > effort[i];
+  }
   if (!beyond && references_.reason().empty()) return command;
   command_ = command;
   reason_.set("%s", command.reason);
@@ -127,7 +132,7 @@ const Command& Guard::bounded(const Command& command) noexcept {
     reason_.add(reason_.empty() ? "%s" : "; %s", more);
   };
   if (beyond) {
-    command_.torque = command.torque.cwiseMax(-effort).cwiseMin(effort);
+    clip_to_effort(model_, command_.torque);
     tell("torque at its limit");
   }
   if (!references_.reason().empty()) tell(references_.reason().text());

@@ -16,8 +16,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -88,7 +90,9 @@ void HeldImpedance::reduce(const MatrixV& mass, double most) noexcept {
   const Cholesky factors(mass);
   const Eigen::Index size = mass.rows();
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
-  stiffness_.transposeInPlace();
+  for (Eigen::Index j = 1; j < size; ++j) {
+    for (Eigen::Index i = 0; i < j; ++i) std::swap(stiffness_(i, j), stiffness_(j, i));
+  }
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
   if (!eigen_.compute(stiffness_)) {  // no direction is known: no spring is held
     stiffness_.setZero();
@@ -96,16 +100,19 @@ void HeldImpedance::reduce(const MatrixV& mass, double most) noexcept {
     is_reduced_ = true;
     return;
   }
-  const VectorV values = eigen_.values();
-  is_reduced_ = values.maxCoeff() > most;
+  const Eigen::VectorXd& values = eigen_.values();
+  is_reduced_ = values[size - 1] > most;
   factors.solve_root(spring.data());
-  VectorV along = eigen_.vectors().transpose() * spring;
-  along = along.cwiseProduct((most * values.cwiseMax(most).cwiseInverse()).eval());
+  auto along = product<VectorV>(transposed(eigen_.vectors()), spring);
   modes_ = eigen_.vectors();
-  for (Eigen::Index k = 0; k < size; ++k) factors.multiply_root(&modes_(0, k));
-  spring.noalias() = modes_ * along;
-  const VectorV kept = values.cwiseMax(0.0).cwiseMin(most);
-  stiffness_.noalias() = modes_ * kept.asDiagonal() * modes_.transpose();
+  MatrixV kept(size, size);
+  for (Eigen::Index k = 0; k < size; ++k) {
+    along[k] *= most / std::max(values[k], most);
+    factors.multiply_root(&modes_(0, k));
+    kept.col(k) = std::min(std::max(values[k], 0.0), most) * modes_.col(k);
+  }
+  multiply(modes_, along, spring);
+  multiply(kept, transposed(modes_), stiffness_);
 }
 
 const VectorV& HeldImpedance::brake(Evaluation& d, double h, const VectorV* gyroscopic) noexcept {

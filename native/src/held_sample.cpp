@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
@@ -26,7 +27,7 @@ constexpr double kTurning = 0.1;
 
 // The bracket of two twists of a base, (b,).
 VectorB bracket(const VectorB& x, const VectorB& y) {
-  if (x.size() == 6) return VectorB(se3::ad(Twist(x)) * Twist(y));
+  if (x.size() == 6) return product<VectorB>(se3::ad(Twist(x)), y);
   VectorB result(3);
   result << y[2] * x[1] - x[2] * y[1], x[2] * y[0] - y[2] * x[0], 0.0;
   return result;

@@ -41,6 +41,13 @@ const GainTable<LimitGains>& LimitGains::table() {
   return gains;
 }
 
+void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept {
+  for (Eigen::Index i = 0; i < torque.size(); ++i) {
+    const double bound = model.effort()[i];
+    torque[i] = std::min(std::max(torque[i], -bound), bound);
+  }
+}
+
 TorqueLimits::TorqueLimits(const Model& model)
     : model_(model), torque_(VectorV::Zero(model.n())), reason_(longest_reason(model)) {}
 
@@ -64,14 +71,21 @@ const VectorV& TorqueLimits::apply(const ConstVector& wanted, const ConstVector&
   if (0.0 < power && power < given) {
     const double held = resting.dot(rates);
     const double share = std::max(0.0, power - held) / std::max(given - held, 1e-12);
-    torque = resting + std::min(1.0, share) * (wanted - resting);
+    for (Eigen::Index i = 0; i < torque.size(); ++i) {
+      torque[i] = resting[i] + std::min(1.0, share) * (wanted[i] - resting[i]);
+    }
     reason_.set("power at its limit of %g W", power);
   }
   if (has_last_ && rate > 0.0) {
     const double most = rate * dt;
-    const VectorV change = (torque - torque_).cwiseMax(-most).cwiseMin(most);
-    if ((torque_ + change - torque).cwiseAbs().maxCoeff() > 1e-12) {
-      torque = torque_ + change;
+    VectorV reached = torque_;
+    double missing = 0.0;
+    for (Eigen::Index i = 0; i < torque.size(); ++i) {
+      reached[i] += std::min(std::max(torque[i] - torque_[i], -most), most);
+      missing = std::max(missing, std::abs(reached[i] - torque[i]));
+    }
+    if (missing > 1e-12) {
+      torque = reached;
       reason_.set("rate of torque at its limit");
     }
   }

@@ -30,9 +30,6 @@ using Body = MechanismTree::Body;
 
 namespace {
 
-using Vector = Eigen::Map<Eigen::VectorXd>;
-using ConstVector = Eigen::Map<const Eigen::VectorXd>;
-
 double viscous(const MechanismJoint& joint, double theta) {
   if (joint.softening == 0.0) return joint.viscous;
   return joint.viscous * std::exp(-joint.softening * (theta - joint.reference));
@@ -49,23 +46,23 @@ bool is_curved(const MechanismJoint& joint) {
 }
 
 Motion position(const MechanismJoint& joint, const double* q) {
-  Motion at{rigid::Matrix3d::Identity(), rigid::Vector3d::Zero()};
+  Motion at;
   if (joint.kind == PairKind::planar) {
-    at.R.topLeftCorner<2, 2>() << q[0], q[1], q[3], q[4];
+    at.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
     at.p << q[2], q[5], 0.0;
   } else {
-    at.R = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(q);
+    at.R = rigid::read_rows(q, 3);
+    at.p.setZero();
   }
   return at;
 }
 
 void set_position(const MechanismJoint& joint, const Motion& at, double* q) {
-  using Rotation = Eigen::Map<Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
   if (joint.kind == PairKind::planar) {
     q[0] = at.R(0, 0), q[1] = at.R(0, 1), q[2] = at.p[0];
     q[3] = at.R(1, 0), q[4] = at.R(1, 1), q[5] = at.p[1];
   } else {
-    Rotation{q} = at.R;
+    rigid::write_rows(at.R, q, 3);
   }
 }
 
@@ -74,7 +71,7 @@ Twist unpacked(const MechanismJoint& joint, const double* u) {
   if (joint.kind == PairKind::planar) {
     out[0] = u[0], out[1] = u[1], out[5] = u[2];
   } else {
-    out.tail<3>() = Eigen::Map<const rigid::Vector3d>(u);
+    out[3] = u[0], out[4] = u[1], out[5] = u[2];
   }
   return out;
 }
@@ -83,7 +80,7 @@ void pack(const MechanismJoint& joint, const Twist& twist, double* u) {
   if (joint.kind == PairKind::planar) {
     u[0] = twist[0], u[1] = twist[1], u[2] = twist[5];
   } else {
-    Eigen::Map<rigid::Vector3d>{u} = twist.tail<3>();
+    u[0] = twist[3], u[1] = twist[4], u[2] = twist[5];
   }
 }
 
@@ -159,36 +156,38 @@ void Mechanism::act(const double* flow, double* rate) {
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& given = parts_.bodies[k];
     Body& body = tree_->bodies[k];
-    const rigid::Vector3d f = body.momentum.head<3>(), m = body.momentum.tail<3>();
-    const rigid::Vector3d v = body.velocity.head<3>(), w = body.velocity.tail<3>();
-    Eigen::Map<Twist>(rate + given.pose_rate) = body.velocity;
-    body.force.head<3>() += f.cross(w);  // beside gravity
-    body.force.tail<3>() = m.cross(w) + f.cross(v);
-    if (flow) body.force += Eigen::Map<const Twist>(flow + given.momentum);
+    const rigid::Vector3d f = rigid::linear(body.momentum), m = rigid::angular(body.momentum);
+    const rigid::Vector3d v = rigid::linear(body.velocity), w = rigid::angular(body.velocity);
+    rigid::write_twist(body.velocity, rate + given.pose_rate);
+    body.force += rigid::joined(f.cross(w), m.cross(w) + f.cross(v));  // beside gravity
+    if (flow) body.force += rigid::read_twist(flow + given.momentum);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& given = parts_.joints[j];
     Joint& joint = tree_->joints[j];
     const int d = given.freedoms;
-    Vector(rate + given.position_rate, d) = joint.rate;
-    if (flow) {
-      joint.force += ConstVector(flow + given.effort, d);
-    }
+    std::copy_n(joint.rate.data(), d, rate + given.position_rate);
+    for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[given.effort + k];
     if (given.friction != FrictionKind::none) {
       const auto heat = static_cast<std::size_t>(given.heat);
       MechanismTree::Rates force;
       if (given.friction == FrictionKind::coulomb) {
         force = magnitude(given, joint.rate[0], theta_[heat]) * joint.rate;
       } else {
-        force = given.tensor.topLeftCorner(d, d) * joint.rate;
+        force.setZero(d);
+        for (int k = 0; k < d; ++k) {
+          for (int l = 0; l < d; ++l) force[k] += given.tensor(k, l) * joint.rate[l];
+        }
       }
       joint.force -= force;
       rate[parts_.heats[heat].state] += joint.rate.dot(force) / theta_[heat];
     }
-    const Twist motion = given.subspace * joint.rate;
+    Twist motion;
+    apply(given.subspace, joint.rate.data(), motion.data());
     joint.bias = -rigid::commutator(motion, joint.moved);
     if (joint.is_loop) {
-      const Twist wrench = given.rates.transpose() * joint.force;
+      Twist wrench = Twist::Zero();
+      for (int k = 0; k < d; ++k) wrench += joint.force[k] * row_of(given.rates, k);
       if (given.first >= 0) {
         tree_->bodies[static_cast<std::size_t>(given.first)].force -=
             joint.first_to_joint.push(wrench);
@@ -218,7 +217,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& body = parts_.bodies[k];
     const Motion pose = Motion::read(x + body.pose);
-    tree_->bodies[k].force.head<3>() = -(pose.R.transpose() * body.weight);
+    const rigid::Vector3d slope = pose.R.transpose() * body.weight;
+    tree_->bodies[k].force = rigid::joined(-slope, rigid::Vector3d::Zero());
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& given = parts_.joints[j];
@@ -235,9 +235,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
       const MechanismBody& body = parts_.bodies[k];
       const Motion pose = Motion::read(x + body.pose);
-      Twist slope = Twist::Zero();
-      slope.head<3>() = pose.R.transpose() * body.weight;
-      Eigen::Map<Twist>(efforts + body.pose_rate) = slope;
+      const rigid::Vector3d slope = pose.R.transpose() * body.weight;
+      rigid::write_twist(rigid::joined(slope, rigid::Vector3d::Zero()), efforts + body.pose_rate);
     }
     for (const MechanismJoint& joint : parts_.joints) {
       for (int k = 0; k < joint.freedoms; ++k) {
@@ -249,9 +248,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   tree_->solve();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& body = parts_.bodies[k];
-    const Twist& a = tree_->bodies[k].acceleration;
-    Eigen::Map<rigid::Vector3d>(rate + body.momentum) = body.mass * a.head<3>();
-    Eigen::Map<rigid::Vector3d>(rate + body.momentum + 3) = body.inertia * a.tail<3>();
+    rigid::write_twist(momentum_of(body, tree_->bodies[k].acceleration), rate + body.momentum);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& joint = parts_.joints[j];
@@ -263,7 +260,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
 void Mechanism::write_efforts(double* efforts) const {
   std::fill(efforts, efforts + parts_.total, 0.0);
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-    Eigen::Map<Twist>(efforts + parts_.bodies[k].momentum) = tree_->bodies[k].velocity;
+    rigid::write_twist(tree_->bodies[k].velocity, efforts + parts_.bodies[k].momentum);
   }
   for (std::size_t k = 0; k < theta_.size(); ++k) {
     if (parts_.heats[k].capacity > 0.0) {
@@ -273,14 +270,13 @@ void Mechanism::write_efforts(double* efforts) const {
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& given = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
-    Vector(efforts + given.effort, given.freedoms) = joint.rate;
-    Eigen::Map<Twist> first(efforts + given.effort_1), second(efforts + given.effort_2);
-    if (given.first >= 0) {
-      first = joint.offset_1.pull(tree_->bodies[static_cast<std::size_t>(given.first)].velocity);
-    }
-    if (given.second >= 0) {
-      second = joint.offset_2.pull(tree_->bodies[static_cast<std::size_t>(given.second)].velocity);
-    }
+    std::copy_n(joint.rate.data(), given.freedoms, efforts + given.effort);
+    const auto write_side = [&](int index, const Motion& frame, double* to) {
+      if (index < 0) return;
+      rigid::write_twist(frame.pull(tree_->bodies[static_cast<std::size_t>(index)].velocity), to);
+    };
+    write_side(given.first, joint.offset_1, efforts + given.effort_1);
+    write_side(given.second, joint.offset_2, efforts + given.effort_2);
   }
 }
 
@@ -290,7 +286,7 @@ void Mechanism::move(const double* x, const double* step, double* after) const {
     for (int k = 0; k < 6; ++k)
       after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
     const Motion pose = Motion::read(x + body.pose);
-    rigid::stepped(pose, Eigen::Map<const Twist>(step + body.pose_rate)).write(after + body.pose);
+    rigid::stepped(pose, rigid::read_twist(step + body.pose_rate)).write(after + body.pose);
   }
   for (const MechanismHeat& heat : parts_.heats)
     after[heat.state] = x[heat.state] + step[heat.state];
@@ -310,8 +306,9 @@ void Mechanism::move(const double* x, const double* step, double* after) const {
 
 void Mechanism::turn(const double* theta, double* rate) const {
   for (const MechanismBody& body : parts_.bodies) {
-    Eigen::Map<Twist> u(rate + body.pose_rate);
-    u = rigid::step_rate(Eigen::Map<const Twist>(theta + body.pose_rate), Twist(u));
+    double* u = rate + body.pose_rate;
+    const Twist step = rigid::read_twist(theta + body.pose_rate);
+    rigid::write_twist(rigid::step_rate(step, rigid::read_twist(u)), u);
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (!is_curved(joint)) continue;
@@ -343,11 +340,12 @@ double Mechanism::correct(double* x) {
   tree_->solve();
   theta_step_.setZero();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-    theta_step_.segment<6>(parts_.bodies[k].pose_rate) = tree_->bodies[k].acceleration;
+    rigid::write_twist(tree_->bodies[k].acceleration,
+                       theta_step_.data() + parts_.bodies[k].pose_rate);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    theta_step_.segment(parts_.joints[j].position_rate, parts_.joints[j].freedoms) =
-        tree_->joints[j].acceleration;
+    std::copy_n(tree_->joints[j].acceleration.data(), parts_.joints[j].freedoms,
+                theta_step_.data() + parts_.joints[j].position_rate);
   }
   move(x, theta_step_.data(), x);
   project_momenta(nullptr, x);
@@ -363,10 +361,7 @@ void Mechanism::project_momenta(const double* x, double* momenta) {
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& given = parts_.bodies[k];
     Body& body = tree_->bodies[k];
-    body.velocity.head<3>() =
-        Eigen::Map<const rigid::Vector3d>(momenta + given.momentum) / given.mass;
-    body.velocity.tail<3>() =
-        given.inverse * Eigen::Map<const rigid::Vector3d>(momenta + given.momentum + 3);
+    body.velocity = velocity_of(given, rigid::read_twist(momenta + given.momentum));
     body.force.setZero();
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
@@ -383,15 +378,14 @@ void Mechanism::project_momenta(const double* x, double* momenta) {
           joint.offset_2.pull(tree_->bodies[static_cast<std::size_t>(given.second)].velocity);
     }
     if (given.rotor >= 0) {
-      joint.bias += given.subspace * (momenta[given.rotor] / given.armature);
+      joint.bias += (momenta[given.rotor] / given.armature) * Twist(given.subspace.col(0));
     }
   }
   tree_->solve();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& given = parts_.bodies[k];
-    const Twist& a = tree_->bodies[k].acceleration;
-    Eigen::Map<rigid::Vector3d>(momenta + given.momentum) += given.mass * a.head<3>();
-    Eigen::Map<rigid::Vector3d>(momenta + given.momentum + 3) += given.inertia * a.tail<3>();
+    const Twist change = momentum_of(given, tree_->bodies[k].acceleration);
+    for (int i = 0; i < 6; ++i) momenta[given.momentum + i] += change[i];
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& given = parts_.joints[j];
@@ -451,13 +445,17 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
                           watched ? efforts_.data() : nullptr);
     if (result.status != MechanismStatus::good) return result;
     if (k) turn(theta_step_.data(), stages_[k].data());
-    if (supplied && flows) Vector(supplied, parts_.total) += weights[k] * flow_;
-    if (exergy && flows) {
-      Vector(exergy, parts_.total).array() += weights[k] * efforts_.array() * flow_.array();
+    for (int i = 0; supplied && flows && i < parts_.total; ++i) {
+      supplied[i] += weights[k] * flow_[i];
+    }
+    for (int i = 0; watched && i < parts_.total; ++i) {
+      exergy[i] += weights[k] * efforts_[i] * flow_[i];
     }
   }
-  Vector step(along, parts_.stored);
-  step = (dt / 6.0) * (stages_[0] + 2.0 * stages_[1] + 2.0 * stages_[2] + stages_[3]);
+  for (int i = 0; i < parts_.stored; ++i) {
+    along[i] = weights[0] * stages_[0][i] + weights[1] * stages_[1][i] +
+               weights[2] * stages_[2][i] + weights[3] * stages_[3][i];
+  }
   move(x, along, x_after);
   for (const MechanismBody& body : parts_.bodies) {
     Motion pose = Motion::read(x_after + body.pose);
@@ -470,13 +468,15 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
     at.R = rigid::orthonormal(at.R);
     set_position(joint, at, x_after + joint.position);
   }
-  const ConstVector after(x_after, parts_.size);
-  if (!after.allFinite()) {
+  const auto is_finite = [&] {
+    return std::all_of(x_after, x_after + parts_.size, [](double at) { return std::isfinite(at); });
+  };
+  if (!is_finite()) {
     result.status = MechanismStatus::not_finite;
     return result;
   }
   result.opening = project(x_after, tolerance);
-  if (!after.allFinite()) {
+  if (!is_finite()) {
     result.status = MechanismStatus::not_finite;
   } else if (!find_temperatures(x_after)) {
     result.status = MechanismStatus::too_cold;
@@ -487,8 +487,8 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
 double Mechanism::energy(const double* x) const {
   double sum = 0.0;
   for (const MechanismBody& body : parts_.bodies) {
-    const Eigen::Map<const rigid::Vector3d> f(x + body.momentum), m(x + body.momentum + 3);
-    sum += 0.5 * (f.squaredNorm() / body.mass + m.dot(body.inverse * m));
+    const Twist momentum = rigid::read_twist(x + body.momentum);
+    sum += 0.5 * momentum.dot(velocity_of(body, momentum));
     sum += body.weight.dot(Motion::read(x + body.pose).p);
   }
   for (const MechanismJoint& joint : parts_.joints) {
@@ -525,11 +525,9 @@ double Mechanism::friction_rate(const double* x) {
         if (index < 0) continue;
         const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
         for (int k = 0; k < d; ++k) {
-          const Twist a = frame->push(given.rates.row(k).transpose());
-          Twist moved;
-          moved << a.head<3>() / body.mass, body.inverse * a.tail<3>();
+          const Twist moved = velocity_of(body, frame->push(row_of(given.rates, k)));
           for (int l = 0; l < d; ++l) {
-            mobility(k, l) += frame->push(given.rates.row(l).transpose()).dot(moved);
+            mobility(k, l) += frame->push(row_of(given.rates, l)).dot(moved);
           }
         }
       }
@@ -538,7 +536,9 @@ double Mechanism::friction_rate(const double* x) {
       const double theta = theta_[static_cast<std::size_t>(given.heat)];
       sum += mobility(0, 0) * (viscous(given, theta) + given.dry / given.slip);
     } else {
-      sum += mobility.cwiseProduct(given.tensor.topLeftCorner(d, d)).sum();
+      for (int k = 0; k < d; ++k) {
+        for (int l = 0; l < d; ++l) sum += mobility(k, l) * given.tensor(k, l);
+      }
     }
   }
   return sum;

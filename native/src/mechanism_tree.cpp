@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 
@@ -34,9 +35,10 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     joint.offset_2 = Motion::of(given.offset_2);
     const auto zero = Rates::Zero(given.freedoms);
     joint.rate = joint.force = joint.remaining = joint.acceleration = zero;
-    joint.axes = joint.pushed = Motions::Zero(6, given.freedoms);
+    for (int k = 0; k < 3; ++k) joint.axes[k] = joint.pushed[k] = Twist::Zero();
     joint.inverse = Freedoms::Zero(given.freedoms, given.freedoms);
-    joint.inclusion = Motion::of(Eigen::Matrix4d::Identity());
+    joint.inclusion.R.setIdentity();
+    joint.inclusion.p.setZero();
     joint.bias = joint.carried = joint.moved = Twist::Zero();
   }
   span();
@@ -90,9 +92,8 @@ void MechanismTree::span() {
 void MechanismTree::place(const double* x) {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const MechanismBody& given = parts_.bodies[i];
-    bodies[i].momentum = Eigen::Map<const Twist>(x + given.momentum);
-    bodies[i].velocity.head<3>() = bodies[i].momentum.head<3>() / given.mass;
-    bodies[i].velocity.tail<3>() = given.inverse * bodies[i].momentum.tail<3>();
+    bodies[i].momentum = rigid::read_twist(x + given.momentum);
+    bodies[i].velocity = velocity_of(given, bodies[i].momentum);
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const MechanismJoint& given = parts_.joints[j];
@@ -113,7 +114,7 @@ void MechanismTree::place(const double* x) {
         joint.inclusion.p << q[2], q[5], 0.0;
         break;
       case PairKind::spherical:
-        joint.inclusion.R = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(q);
+        joint.inclusion.R = rigid::read_rows(q, 3);
         break;
     }
     joint.first_to_joint = joint.offset_1 * joint.inclusion;
@@ -122,7 +123,7 @@ void MechanismTree::place(const double* x) {
     joint.child_pose = joint.is_reversed ? forward.inverse() : forward;
     for (int k = 0; k < given.freedoms; ++k) {
       const Twist axis = given.subspace.col(k);
-      joint.axes.col(k) =
+      joint.axes[k] =
           joint.is_reversed ? Twist(-joint.first_to_joint.act(axis)) : joint.offset_2.act(axis);
     }
   }
@@ -145,7 +146,7 @@ void MechanismTree::find_rates(const double* x) {
       joint.rate[0] = x[given.rotor] / given.armature;
     } else {
       const Twist moving = joint.offset_2.pull(velocity(given.second)) - joint.moved;
-      joint.rate = given.rates.lazyProduct(moving);
+      apply(given.rates, moving.data(), joint.rate.data());
     }
   }
 }
@@ -153,41 +154,54 @@ void MechanismTree::find_rates(const double* x) {
 void MechanismTree::factorise() {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const MechanismBody& given = parts_.bodies[i];
-    bodies[i].articulated.A = given.mass * rigid::Matrix3d::Identity();
-    bodies[i].articulated.B.setZero();
-    bodies[i].articulated.C = given.inertia;
+    rigid::Inertia& m = bodies[i].articulated;
+    m.A.setZero();
+    m.A(0, 0) = m.A(1, 1) = m.A(2, 2) = given.mass;
+    m.B.setZero();
+    m.C = given.inertia;
   }
   for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
     Body& body = bodies[static_cast<std::size_t>(*at)];
     if (body.joint < 0) {
-      Eigen::Matrix<double, 6, 6> full;
+      MatrixV full(6, 6);
       const rigid::Inertia& m = body.articulated;
-      full << m.A, m.B, m.B.transpose(), m.C;
+      for (int i = 0; i < 3; ++i) {
+        for (int k = 0; k < 3; ++k) {
+          full(i, k) = m.A(i, k);
+          full(i, 3 + k) = full(3 + k, i) = m.B(i, k);
+          full(3 + i, 3 + k) = m.C(i, k);
+        }
+      }
       body.mobility.setIdentity();
       Cholesky(full).solve_columns(body.mobility);
       continue;
     }
     const MechanismJoint& given = parts_.joints[static_cast<std::size_t>(body.joint)];
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
-    for (int k = 0; k < given.freedoms; ++k) {
-      joint.pushed.col(k) = body.articulated * Twist(joint.axes.col(k));
-    }
-    if (given.freedoms == 1) {
-      joint.inverse(0, 0) = 1.0 / (joint.axes.col(0).dot(joint.pushed.col(0)) + given.armature);
+    const int freedoms = given.freedoms;
+    for (int k = 0; k < freedoms; ++k) joint.pushed[k] = body.articulated * joint.axes[k];
+    if (freedoms == 1) {
+      joint.inverse(0, 0) = 1.0 / (joint.axes[0].dot(joint.pushed[0]) + given.armature);
     } else {
-      MatrixV d = joint.axes.transpose().lazyProduct(joint.pushed);
+      MatrixV d(freedoms, freedoms);
+      for (int k = 0; k < freedoms; ++k) {
+        for (int l = 0; l < freedoms; ++l) d(k, l) = joint.axes[k].dot(joint.pushed[l]);
+      }
       joint.inverse.setIdentity();
       Cholesky(d).solve_columns(joint.inverse);
     }
     if (joint.parent < 0) continue;
     rigid::Inertia m = body.articulated;
-    for (int k = 0; k < given.freedoms; ++k) {
-      for (int l = 0; l < given.freedoms; ++l) {
-        const double w = joint.inverse(k, l);
-        const Twist a = w * joint.pushed.col(k), b = joint.pushed.col(l);
-        m.A.noalias() -= a.head<3>() * b.head<3>().transpose();
-        m.B.noalias() -= a.head<3>() * b.tail<3>().transpose();
-        m.C.noalias() -= a.tail<3>() * b.tail<3>().transpose();
+    for (int k = 0; k < freedoms; ++k) {
+      const rigid::Vector3d f = rigid::linear(joint.pushed[k]);
+      const rigid::Vector3d moment = rigid::angular(joint.pushed[k]);
+      for (int l = 0; l < freedoms; ++l) {
+        const Twist b = joint.inverse(k, l) * joint.pushed[l];
+        for (int i = 0; i < 3; ++i) {
+          m.A.col(i) -= b[i] * f;
+          m.B.col(i) -= b[3 + i] * f;
+          m.C.col(i) -= b[3 + i] * moment;
+        }
       }
     }
     bodies[static_cast<std::size_t>(joint.parent)].articulated.add(m, joint.child_pose);
@@ -202,18 +216,21 @@ void MechanismTree::pass() {
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
     joint.carried = joint.is_reversed ? Twist(-joint.first_to_joint.act(joint.bias))
                                       : joint.offset_2.act(joint.bias);
-    joint.remaining = joint.force + joint.axes.transpose().lazyProduct(body.force) -
-                      joint.pushed.transpose().lazyProduct(joint.carried);
+    for (int k = 0; k < joint.force.size(); ++k) {
+      joint.remaining[k] =
+          joint.force[k] + joint.axes[k].dot(body.force) - joint.pushed[k].dot(joint.carried);
+    }
     if (joint.parent < 0) continue;
     Twist left = body.force - body.articulated * joint.carried;
-    const Rates released = joint.inverse.lazyProduct(joint.remaining);
-    left -= joint.pushed.lazyProduct(released);
+    Rates released(joint.remaining.size());
+    apply(joint.inverse, joint.remaining.data(), released.data());
+    for (int k = 0; k < released.size(); ++k) left -= released[k] * joint.pushed[k];
     bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.push(left);
   }
   for (const int at : order_) {
     Body& body = bodies[static_cast<std::size_t>(at)];
     if (body.joint < 0) {
-      body.acceleration = body.mobility.lazyProduct(body.force);
+      apply(body.mobility, body.force.data(), body.acceleration.data());
       continue;
     }
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
@@ -221,10 +238,13 @@ void MechanismTree::pass() {
     if (joint.parent >= 0) {
       carried = joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
-    const Rates left = joint.remaining - joint.pushed.transpose().lazyProduct(carried);
-    joint.acceleration = joint.inverse.lazyProduct(left);
+    Rates left = joint.remaining;
+    for (int k = 0; k < left.size(); ++k) left[k] -= joint.pushed[k].dot(carried);
+    apply(joint.inverse, left.data(), joint.acceleration.data());
     body.acceleration = carried + joint.carried;
-    body.acceleration += joint.axes.lazyProduct(joint.acceleration);
+    for (int k = 0; k < left.size(); ++k) {
+      body.acceleration += joint.acceleration[k] * joint.axes[k];
+    }
   }
 }
 
@@ -243,21 +263,21 @@ void MechanismTree::factorise_loops() {
     const MechanismJoint& given = parts_.joints[j];
     for (int k = 0; k < 6 - given.freedoms; ++k) {
       for (Body& body : bodies) body.force.setZero();
-      const Twist wrench = given.closed.row(k).transpose();
+      const Twist wrench = row_of(given.closed, k);
       // What the row would be worth to free bodies: rows that depend on others vanish beside it.
       double mobility = 0.0;
       const auto load = [&](int at, const Twist& pull) {
         if (at < 0) return;
         const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(at)];
         bodies[static_cast<std::size_t>(at)].force += pull;
-        mobility += pull.head<3>().squaredNorm() / body.mass +
-                    pull.tail<3>().dot(body.inverse * pull.tail<3>());
+        mobility += pull.dot(velocity_of(body, pull));
       };
       load(given.first, joints[j].first_to_joint.push(wrench));
       load(given.second, -joints[j].offset_2.push(wrench));
       pass();
-      const auto row = static_cast<std::size_t>(joints[j].row + k);
-      scale_[static_cast<int>(row)] = std::sqrt(mobility);
+      const int column = joints[j].row + k;
+      const auto row = static_cast<std::size_t>(column);
+      scale_[column] = std::sqrt(mobility);
       for (std::size_t i = 0; i < bodies.size(); ++i) kept_[row][i] = bodies[i].acceleration;
       for (std::size_t i = 0; i < joints.size(); ++i) {
         kept_rates_[row][i] = joints[i].acceleration;
@@ -267,8 +287,7 @@ void MechanismTree::factorise_loops() {
         const MechanismJoint& other = parts_.joints[i];
         const Twist gap =
             relative(joints[i], acceleration(other.first), acceleration(other.second));
-        delassus_.col(static_cast<int>(row)).segment(joints[i].row, 6 - other.freedoms) =
-            other.closed.lazyProduct(gap);
+        apply(other.closed, gap.data(), &delassus_(joints[i].row, column));
       }
     }
   }
@@ -291,14 +310,14 @@ void MechanismTree::solve() {
     const MechanismJoint& given = parts_.joints[j];
     const Twist gap =
         relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
-    right_.segment(joints[j].row, 6 - given.freedoms) = given.closed.lazyProduct(gap);
+    apply(given.closed, gap.data(), &right_[joints[j].row]);
   }
-  const auto part = eigen_.vectors().rightCols(rank_);
-  right_.array() /= scale_.array();
-  const Eigen::VectorXd weights =
-      part.transpose().lazyProduct(right_).cwiseQuotient(values_.tail(rank_));
-  right_ = part.lazyProduct(weights);
-  right_.array() /= scale_.array();
+  const MatrixView part = MatrixView(eigen_.vectors()).right_columns(rank_);
+  for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
+  Eigen::VectorXd weights = product<Eigen::VectorXd>(transposed(part), right_);
+  for (int i = 0; i < rank_; ++i) weights[i] /= values_[rows() - rank_ + i];
+  multiply(part, weights, right_);
+  for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
   for (std::size_t row = 0; row < kept_.size(); ++row) {
     const double kappa = right_[static_cast<int>(row)];
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -313,7 +332,8 @@ void MechanismTree::solve() {
     const MechanismJoint& given = parts_.joints[j];
     const Twist gap =
         relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
-    joints[j].acceleration = -given.rates.lazyProduct(gap);
+    const Twist closing = -gap;
+    apply(given.rates, closing.data(), joints[j].acceleration.data());
   }
 }
 

@@ -25,6 +25,34 @@
 
 namespace vms_ph {
 
+/// The velocity of a body for its momentum, and the momentum for a velocity.
+inline rigid::Twist velocity_of(const MechanismBody& body, const rigid::Twist& momentum) {
+  return rigid::joined((1.0 / body.mass) * rigid::linear(momentum),
+                       body.inverse * rigid::angular(momentum));
+}
+inline rigid::Twist momentum_of(const MechanismBody& body, const rigid::Twist& velocity) {
+  return rigid::joined(body.mass * rigid::linear(velocity),
+                       body.inertia * rigid::angular(velocity));
+}
+
+/// A row of a matrix of six columns.
+template <class Matrix>
+rigid::Twist row_of(const Matrix& matrix, int k) {
+  rigid::Twist out;
+  for (int i = 0; i < 6; ++i) out[i] = matrix(k, i);
+  return out;
+}
+
+/// Write `matrix x` of few rows and columns, for which a call takes longer than the product.
+template <class Matrix>
+void apply(const Matrix& matrix, const double* x, double* result) {
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    double sum = 0.0;
+    for (Eigen::Index k = 0; k < matrix.cols(); ++k) sum += matrix(i, k) * x[k];
+    result[i] = sum;
+  }
+}
+
 /// One linear system at a configuration: momenta that change by forces f and joint forces tau,
 /// with M a = f + S^T tau + G^T kappa and G a + bias = 0 for the accelerations a.
 class MechanismTree {
@@ -32,7 +60,6 @@ class MechanismTree {
   using Twist = rigid::Twist;
   using Freedoms = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 3, 3>;
   using Rates = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 3, 1>;
-  using Motions = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3>;
 
   struct Body {
     Twist momentum, velocity;
@@ -47,7 +74,7 @@ class MechanismTree {
     rigid::Motion offset_1, offset_2, inclusion;
     rigid::Motion first_to_joint;  // offset_1 times the inclusion
     rigid::Motion child_pose;      // in the parent
-    Motions axes, pushed;          // S in the child, and U = M S
+    Twist axes[3], pushed[3];      // columns of S in the child, and of U = M S
     Freedoms inverse;              // of D = S^T U
     Twist moved;                   // Ad u_j1, in frame C2
     Twist bias;                    // in frame C2

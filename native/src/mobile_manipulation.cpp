@@ -16,6 +16,8 @@
 
 #include <algorithm>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -90,7 +92,7 @@ void MobileManipulation::hold_base(double dt) noexcept {
   spring_.move(vehicle_.pose());
   PoseImpedance::hold_base(dt);
   const Pose error = se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
-  const Twist moving = se3::Ad(se3::inverse(error)) * vehicle_.twist();
+  const auto moving = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
   base_power_ = -spring_.force.dot(base_components(moving, b_));
 }
 

@@ -21,9 +21,6 @@
 #include <tuple>
 #include <utility>
 
-#include <pinocchio/algorithm/center-of-mass.hpp>
-#include <pinocchio/algorithm/joint-configuration.hpp>
-
 #include "pinocchio_limits.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
@@ -51,6 +48,13 @@ int dimension(Base base) {
       break;
   }
   return 0;
+}
+
+/// The mass of all bodies that move.
+double total_mass_of(const pinocchio::Model& model) {
+  double mass = 0.0;
+  for (std::size_t i = 1; i < model.inertias.size(); ++i) mass += model.inertias[i].mass();
+  return mass;
 }
 
 pinocchio::FrameIndex frame_named(const pinocchio::Model& model, const std::string& name) {
@@ -95,7 +99,7 @@ Model::Model(const pinocchio::Model& model, const std::string& end_effector,
       nq_(model_->nq - static_cast<int>(mimics_.size())),
       leads_(model_->joints.size(), Lead{-1}),
       end_effector_(frame_named(*model_, end_effector)),
-      total_mass_(pinocchio::computeTotalMass(*model_)) {
+      total_mass_(total_mass_of(*model_)) {
   take_gravity();
   if (!model_->armature.head(b_).isZero(0.0)) {
     throw ModelError("the base of '" + model_->name +
@@ -142,8 +146,10 @@ void Model::take_joints() {
   }
   neutral_.setZero(nq_);
   const int root = base_ == Base::fixed ? 0 : 1, turns = b_ == 6 ? 4 : 2;
-  neutral_.head(base_size()) = pinocchio::neutral(*model_).head(base_size());
-  if (root > 0) rotations_.push_back({base_size() - turns, turns});
+  if (root > 0) {
+    rotations_.push_back({base_size() - turns, turns});
+    neutral_[b_ == 6 ? 6 : 2] = 1.0;  // w of a quaternion, or the cosine
+  }
   int at = base_size();
   for (std::size_t i = static_cast<std::size_t>(root) + 1; i < model_->joints.size(); ++i) {
     if (model_->nvs[i] != 1) {

@@ -16,6 +16,8 @@
 
 #include <utility>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 
 const GainTable<OutputGains>& OutputGains::table() {
@@ -42,7 +44,6 @@ OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocatio
 OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuation)
     : b_(model.b()),
       n_(model.n()),
-      effort_(model.effort()),
       actuation_(std::move(actuation)),
       limits_(model),
       tank_(model),
@@ -117,7 +118,7 @@ void OutputStage::achieve(Evaluation& d, const VectorV& wanted, VectorV& result)
   // The desired shape force, and the compensation of the wrench that the base applies.
   const VectorB lacking = wrench - wanted.head(b_);
   result.tail(n_) = wanted.tail(n_);
-  result.tail(n_).noalias() += d.A().transpose() * lacking;
+  add_product(transposed(d.A()), lacking, result.tail(n_));
   result.head(b_) = wrench;
 }
 
@@ -132,8 +133,8 @@ void OutputStage::hold(Evaluation& d) noexcept {
   const VectorB lacking = wrench - weight.head(b_);
   safe_.wrench_base = wrench;
   safe_.torque = weight.tail(n_);
-  safe_.torque.noalias() += d.A().transpose() * lacking;
-  safe_.torque = safe_.torque.cwiseMax(-effort_).cwiseMin(effort_);
+  add_product(transposed(d.A()), lacking, safe_.torque);
+  clip_to_effort(d.model(), safe_.torque);
 }
 
 }  // namespace vms_ph

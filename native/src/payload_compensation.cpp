@@ -18,6 +18,9 @@
 #include <cmath>
 #include <utility>
 
+#include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -47,9 +50,8 @@ const Command& PayloadCompensation::update(const RobotState& state, const Refere
   if (weight == nullptr) return command;
   command_ = command;
   command_.wrench_base += weight->head(model_.b());
-  const Eigen::VectorXd& effort = model_.effort();
   command_.torque += weight->tail(model_.n());
-  command_.torque = command_.torque.cwiseMax(-effort).cwiseMin(effort);
+  clip_to_effort(model_, command_.torque);
   return command_;
 }
 
@@ -72,11 +74,14 @@ const Eigen::VectorXd* PayloadCompensation::further_weight(const Eigen::VectorXd
   if (held_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
   d_.set(q, rest_);
   const auto frame = model_.end_effector();
-  const Eigen::Vector3d field = d_.placement(frame).rotation().transpose() * model_.gravity();
-  const auto& jacobian = d_.frame_jacobian(frame, pinocchio::LOCAL);
-  const Eigen::Vector3d force = held_[0] * field, moment = held_.tail<3>().cross(field);
-  weight_.noalias() = -jacobian.topRows<3>().transpose() * force;
-  weight_.noalias() -= jacobian.bottomRows<3>().transpose() * moment;
+  const auto field =
+      product<Eigen::Vector3d>(transposed(d_.placement(frame).rotation()), model_.gravity());
+  const MatrixView jacobian = d_.frame_jacobian(frame, pinocchio::LOCAL);
+  const Eigen::Vector3d first_moment = held_.tail<3>();
+  const Eigen::Vector3d force = held_[0] * field, moment = first_moment.cross(field);
+  weight_.setZero();
+  add_product(transposed(jacobian.top_rows(3)), force, weight_, -1.0);
+  add_product(transposed(jacobian.bottom_rows(3)), moment, weight_, -1.0);
   return &weight_;
 }
 

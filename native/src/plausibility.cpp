@@ -92,7 +92,7 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
     if (model.is_pair(i)) continue;
     limited_.push_back({i, model.position_index(i), lower_[i], upper_[i]});
   }
-  step_ = reach_ = rate_ = travelled_ = frozen_ = v_;
+  step_ = rate_ = travelled_ = frozen_ = v_;
   judgement_.q = q_;
   judgement_.v = v_;
   restart(q_, v_);
@@ -136,10 +136,12 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   if (placed) {
     model_.difference(q_, q, step_);
     const double unseen = passed + std::min(blind_, kLongestGap);
-    reach_ = unseen * speed_ + 2.0 * travelled_;
-    reach_.array() += bounds_.step_tolerance;
+    const auto is_within_reach = [&](Eigen::Index i) {
+      const double reach = unseen * speed_[i] + 2.0 * travelled_[i] + bounds_.step_tolerance;
+      return std::abs(step_[i]) <= reach;
+    };
     Eigen::Index beyond = 0;
-    while (beyond < step_.size() && std::abs(step_[beyond]) <= reach_[beyond]) ++beyond;
+    while (beyond < step_.size() && is_within_reach(beyond)) ++beyond;
     continues = beyond == step_.size();
     blind_ = 0.0;
     if (problem_.empty()) {
@@ -167,7 +169,10 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
   bool follows = false;
   if (placed) {
     model_.difference(seen_, q, rate_);
-    follows = (rate_.array().abs() <= dt * speed_.array() + bounds_.step_tolerance).all();
+    follows = true;
+    for (Eigen::Index i = 0; i < rate_.size(); ++i) {
+      follows = follows && std::abs(rate_[i]) <= dt * speed_[i] + bounds_.step_tolerance;
+    }
     if (dt > 0.0) rate_ /= dt;
     seen_ = q;
     if (continues) q_ = q;
@@ -176,7 +181,7 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
   if (continues) {
     travelled_.setZero();
   } else {
-    travelled_ += dt * v_.cwiseAbs();
+    for (Eigen::Index i = 0; i < v_.size(); ++i) travelled_[i] += dt * std::abs(v_[i]);
   }
   // Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
   const bool elsewhere = placed && follows && !continues && values_are_plausible(q, v, ignored_);
@@ -231,7 +236,8 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
     problem.set("a rotation is not normalised");
     return false;
   }
-  if (model_.b() > 0 && !(q.head(model_.base_size()).cwiseAbs().maxCoeff() <= kFarthest)) {
+  for (int i = 0; i < model_.base_size(); ++i) {
+    if (std::abs(q[i]) <= kFarthest) continue;
     problem.set("the base is farther than %g m from the origin", kFarthest);
     return false;
   }

@@ -15,7 +15,7 @@
 #include "vms_ph_native/pose_effort.hpp"
 
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -44,13 +44,19 @@ void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
                       double turning) noexcept {
   const int b = d.model().b(), n = d.model().n();
   rest_energy = energy + limits.energy;
-  rest_force.head(b) = force;
-  rest_force.tail(n) = limits.force;
-  rest_stiffness.diagonal().head(b) = stiffness;
-  rest_stiffness.diagonal().tail(n) = limits.stiffness;
-  if (b == 0) return;
-  const int turn = b == 6 ? 3 : 2, size = b - turn;
-  rest_damping.block(turn, turn, size, size) += turning * d.M_b().block(turn, turn, size, size);
+  for (Eigen::Index k = 0; k < b; ++k) {
+    rest_force[k] = force[k];
+    rest_stiffness(k, k) = stiffness[k];
+  }
+  for (Eigen::Index k = 0; k < n; ++k) {
+    rest_force[b + k] = limits.force[k];
+    rest_stiffness(b + k, b + k) = limits.stiffness[k];
+  }
+  const MatrixV& mass = d.M();
+  const int turn = b == 6 ? 3 : 2;  // the first velocity that turns the base
+  for (Eigen::Index j = turn; j < b; ++j) {
+    for (Eigen::Index i = turn; i < b; ++i) rest_damping(i, j) += turning * mass(i, j);
+  }
 }
 
 void PoseEffort::aim(const Pose& error, const Twist& twist, const PoseGains& gains,
@@ -58,66 +64,76 @@ void PoseEffort::aim(const Pose& error, const Twist& twist, const PoseGains& gai
   potential_.follow(error);
   lead_ = se3::Ad(se3::inverse(error)) * twist;
   spring_ = potential_.gradient(error, gains.stiffness, gains.stiffness_rotation);
-  stiffness_.topLeftCorner<3, 3>().setZero();
-  damping_.topLeftCorner<3, 3>().setZero();
-  stiffness_.diagonal().head<3>().setConstant(gains.stiffness);
-  stiffness_.diagonal().tail<3>().setConstant(gains.stiffness_rotation);
-  damping_.diagonal().head<3>().setConstant(gains.damping);
-  damping_.diagonal().tail<3>().setConstant(gains.damping_rotation);
-  drift_ = h * stiffness_.lazyProduct(lead_);
+  stiffness_.setZero();
+  damping_.setZero();
+  for (int k = 0; k < 3; ++k) {
+    stiffness_(k, k) = gains.stiffness;
+    stiffness_(3 + k, 3 + k) = gains.stiffness_rotation;
+    damping_(k, k) = gains.damping;
+    damping_(3 + k, 3 + k) = gains.damping_rotation;
+  }
+  drift_.setZero();
+  add_product(stiffness_, lead_, drift_, h);
   potential = potential_.value(error, gains.stiffness, gains.stiffness_rotation);
-  distance = error.topRightCorner<3, 1>().norm();
+  const Eigen::Vector3d away = error.topRightCorner<3, 1>();
+  distance = away.norm();
 }
 
 void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
-  const Eigen::Matrix3d along = direction * direction.transpose();
-  spring_.head<3>() -= direction.dot(spring_.head<3>()) * direction;
-  stiffness_.topLeftCorner<3, 3>() -= stiffness_(0, 0) * along;
-  damping_.topLeftCorner<3, 3>() += (damping - damping_(0, 0)) * along;
-  drift_ = h * stiffness_.lazyProduct(lead_);
+  const Eigen::Vector3d pull = spring_.head<3>();
+  spring_.head<3>() -= direction.dot(pull) * direction;
+  const MatrixView across = transposed(direction);
+  add_product(direction, across, stiffness_.topLeftCorner<3, 3>(), -stiffness_(0, 0));
+  add_product(direction, across, damping_.topLeftCorner<3, 3>(), damping - damping_(0, 0));
+  drift_.setZero();
+  add_product(stiffness_, lead_, drift_, h);
 }
 
-VMS_PH_WIDE void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v,
-                                     double h) noexcept {
-  Matrix6V scaled = damping_.lazyProduct(J);
+void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v,
+                         double h) noexcept {
+  auto scaled = product<Matrix6V>(damping_, J);
   whole_damping_ = rest_damping;
-  whole_damping_ += J.transpose().lazyProduct(scaled);
-  scaled = stiffness_.lazyProduct(J);
+  add_product(transposed(J), scaled, whole_damping_);
+  multiply(stiffness_, J, scaled);
   whole_stiffness_ = rest_stiffness;
-  whole_stiffness_ += J.transpose().lazyProduct(scaled);
-  const Twist pull = spring_ - drift_, led = damping_.lazyProduct(lead_);
+  add_product(transposed(J), scaled, whole_stiffness_);
+  const Twist pull = spring_ - drift_;
+  const auto led = product<Twist>(damping_, lead_);
   gradient_ = rest_force;
-  gradient_ += J.transpose().lazyProduct(pull);
-  carried_ = J.transpose().lazyProduct(led);
+  add_product(transposed(J), pull, gradient_);
+  multiply(transposed(J), led, carried_);
   held.compute(mass, whole_damping_, whole_stiffness_, gradient_, v, h, &carried_);
 
-  const Twist left = J.lazyProduct(held.velocity) - lead_;
-  const Twist on_task = damping_.lazyProduct(left);
-  const Twist force = spring_ + on_task - drift_;
+  auto left = product<Twist>(J, held.velocity);
+  left -= lead_;
+  const auto on_task = product<Twist>(damping_, left);
+  const Twist force = pull + on_task;
   on_null_ = held.ahead;
-  on_null_ += rest_damping.lazyProduct(held.velocity);
+  add_product(rest_damping, held.velocity, on_null_);
   wanted = -rest_force - on_null_;
-  wanted -= J.transpose().lazyProduct(force);
+  add_product(transposed(J), force, wanted, -1.0);
   sent = -held.spring - on_null_;
-  sent -= J.transpose().lazyProduct(on_task);
+  add_product(transposed(J), on_task, sent, -1.0);
 
   potential += rest_energy;
-  const Twist away = J.lazyProduct(v) - lead_;
-  damping_task = away.dot(on_task - drift_);
+  auto away = product<Twist>(J, v);
+  away -= lead_;
+  const Twist braking = on_task - drift_;
+  damping_task = away.dot(braking);
   damping_null = v.dot(on_null_);
   reference_power = -force.dot(lead_);
 }
 
-VMS_PH_WIDE void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
-                               MatrixV& null_inertia) noexcept {
+void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
+                   MatrixV& null_inertia) noexcept {
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
   Cholesky(mass).solve_columns(inverse);
-  MatrixV mobility = J.lazyProduct(inverse);
-  mobility.diagonal().array() += kRegularisation;
+  auto mobility = product<MatrixV>(J, inverse);
+  for (Eigen::Index k = 0; k < 6; ++k) mobility(k, k) += kRegularisation;
   momentum = J;
   Cholesky(mobility).solve_columns(momentum);
   null_inertia = mass;
-  null_inertia -= J.transpose().lazyProduct(momentum);
+  add_product(transposed(J), momentum, null_inertia, -1.0);
 }
 
 }  // namespace vms_ph

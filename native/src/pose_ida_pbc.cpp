@@ -18,6 +18,8 @@
 #include <cmath>
 #include <utility>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -116,17 +118,18 @@ const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexce
   double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
   share *= cancelling_.follow(gains.cancel_coupling, dt);
   gyroscopic_ = motion_.on_null;
-  gyroscopic_.noalias() += J.transpose().lazyProduct(motion_.on_task);
+  add_product(transposed(J), motion_.on_task, gyroscopic_);
   gyroscopic_ *= share;
   wanted_ = d_.g() + gyroscopic_ + effort_.wanted;
   if (!wanted_.allFinite()) return refuse();
-  const bool turns = (gyroscopic_.array() != 0.0).any();
+  const bool turns = !gyroscopic_.isZero(0.0);
   sent_ = d_.g() + gyroscopic_ + effort_.sent;
   sent_ += effort_.held.brake(d_, h, turns ? &gyroscopic_ : nullptr);
   const VectorV& given = pass(sent_, dt);
 
   ControlEnergy& energy = command_.energy;
-  energy.kinetic_task = 0.5 * motion_.twist.dot(motion_.inertia * motion_.twist);
+  const auto momentum = product<Twist>(motion_.inertia, motion_.twist);
+  energy.kinetic_task = 0.5 * motion_.twist.dot(momentum);
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
   energy.closed_loop_energy = energy.kinetic_task + energy.kinetic_null + effort_.potential;
   energy.shaped_potential = effort_.potential;
@@ -154,17 +157,22 @@ void PoseIDAPBC::springs(double h, double dt) noexcept {
                   share);
   model_.joint_positions(d_.q(), positions_);
   const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
-  const VectorV posture = (gains.frequency_posture * gains.frequency_posture) * shape_inertia_;
   const LimitSprings limits =
       joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
   model_.difference(posture_, d_.q(), offset_);
-  const VectorV offset = offset_.tail(n_);
-  const VectorV pull = posture.cwiseProduct(offset);
-  effort_.rest_energy = spring_.energy + limits.energy + 0.5 * pull.dot(offset);
-  effort_.rest_force.head(b_) = spring_.force;
-  effort_.rest_force.tail(n_) = limits.force + pull;
-  effort_.rest_stiffness.diagonal().head(b_) = spring_.stiffness;
-  effort_.rest_stiffness.diagonal().tail(n_) = limits.stiffness + posture;
+  const double posture = gains.frequency_posture * gains.frequency_posture;
+  effort_.rest_energy = spring_.energy + limits.energy;
+  for (Eigen::Index k = 0; k < b_; ++k) {
+    effort_.rest_force[k] = spring_.force[k];
+    effort_.rest_stiffness(k, k) = spring_.stiffness[k];
+  }
+  for (Eigen::Index k = 0; k < n_; ++k) {
+    const Eigen::Index row = b_ + k;
+    const double stiffness = posture * shape_inertia_[k], pull = stiffness * offset_[row];
+    effort_.rest_energy += 0.5 * pull * offset_[row];
+    effort_.rest_force[row] = limits.force[k] + pull;
+    effort_.rest_stiffness(row, row) = limits.stiffness[k] + stiffness;
+  }
 }
 
 }  // namespace vms_ph

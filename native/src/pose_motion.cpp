@@ -18,7 +18,7 @@
 #include <cmath>
 
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -29,13 +29,13 @@ constexpr double kLeastMobility = 1e-4;
 
 }  // namespace
 
-VMS_PH_WIDE double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
-                                           SymmetricEigen& eigen) noexcept {
+double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
+                               SymmetricEigen& eigen) noexcept {
   // Of the fewer of rows and columns.
   if (jacobian.cols() < 6) {
-    square = jacobian.transpose().lazyProduct(jacobian);
+    multiply(transposed(jacobian), jacobian, square);
   } else {
-    square = jacobian.lazyProduct(jacobian.transpose());
+    multiply(jacobian, transposed(jacobian), square);
   }
   return std::sqrt(std::max(eigen.least(square), 0.0));
 }
@@ -54,41 +54,43 @@ PoseMotion::PoseMotion(const Model& model)
   inverse_.setZero(nv_, 6);
 }
 
-VMS_PH_WIDE void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
+void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   J = d.frame_jacobian(frame, pinocchio::LOCAL);
   J_rate = d.frame_jacobian_rate(frame, pinocchio::LOCAL);
-  twist = J.lazyProduct(d.v());
+  multiply(J, d.v(), twist);
   inverse_ = J.transpose();
   Cholesky(d.M()).solve_columns(inverse_);
-  mobility_ = J.lazyProduct(inverse_);
+  multiply(J, inverse_, mobility_);
   invert();
   smallest = smallest_singular_value(J, square_, eigen_);
 
   // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
-  const Matrix6 turned = mobility_.lazyProduct(inertia);
-  const Matrix6 both = 2.0 * inertia - inertia.lazyProduct(turned);
-  const Matrix6V momenta = both.lazyProduct(J);
+  const auto turned = product<Matrix6>(mobility_, inertia);
+  Matrix6 both = 2.0 * inertia;
+  add_product(inertia, turned, both, -1.0);
+  const auto momenta = product<Matrix6V>(both, J);
   null_inertia = d.M();
-  null_inertia -= J.transpose().lazyProduct(momenta);
+  add_product(transposed(J), momenta, null_inertia, -1.0);
 
-  const Vector6 momentum = inertia.lazyProduct(twist);
-  along_ = inverse_.lazyProduct(momentum);
+  const auto momentum = product<Vector6>(inertia, twist);
+  multiply(inverse_, momentum, along_);
   null_ = d.v() - along_;
-  force_ = d.C().lazyProduct(null_);
-  Vector6 drift = J_rate.lazyProduct(null_);
-  drift -= inverse_.transpose().lazyProduct(force_);
-  on_task = -inertia.lazyProduct(drift);
-  on_null = J_rate.transpose().lazyProduct(momentum);
-  on_null -= d.C().transpose().lazyProduct(along_);
-  const Vector6 moved = inverse_.transpose().lazyProduct(on_null);
-  const Vector6 felt = inertia.lazyProduct(moved);
-  on_null -= J.transpose().lazyProduct(felt);
+  multiply(d.C(), null_, force_);
+  auto drift = product<Vector6>(J_rate, null_);
+  add_product(transposed(inverse_), force_, drift, -1.0);
+  on_task.setZero();
+  add_product(inertia, drift, on_task, -1.0);
+  multiply(transposed(J_rate), momentum, on_null);
+  add_product(transposed(d.C()), along_, on_null, -1.0);
+  const auto moved = product<Vector6>(transposed(inverse_), on_null);
+  const auto felt = product<Vector6>(inertia, moved);
+  add_product(transposed(J), felt, on_null, -1.0);
 }
 
 /// Invert the mobility, of which the least eigenvalue is bounded.
-VMS_PH_WIDE void PoseMotion::invert() noexcept {
+void PoseMotion::invert() noexcept {
   square_ = mobility_;
-  square_.diagonal().array() -= kLeastMobility;
+  for (Eigen::Index k = 0; k < 6; ++k) square_(k, k) -= kLeastMobility;
   if (Cholesky(square_).is_positive()) {  // no eigenvalue is at the bound: the usual case
     square_.setIdentity();
     Cholesky(mobility_).solve_columns(square_);
@@ -97,8 +99,11 @@ VMS_PH_WIDE void PoseMotion::invert() noexcept {
   }
   mobility_eigen_.compute(mobility_);
   const Matrix6 vectors = mobility_eigen_.vectors();
-  const Vector6 sizes = mobility_eigen_.values().cwiseMax(kLeastMobility).cwiseInverse();
-  inertia = (vectors * sizes.asDiagonal()).lazyProduct(vectors.transpose());
+  Matrix6 scaled = vectors;
+  for (Eigen::Index k = 0; k < 6; ++k) {
+    scaled.col(k) /= std::max(mobility_eigen_.values()[k], kLeastMobility);
+  }
+  multiply(scaled, transposed(vectors), inertia);
 }
 
 }  // namespace vms_ph

@@ -16,6 +16,8 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -55,9 +57,10 @@ double PosePotential::value(const Pose& error, double k_position,
 
 Twist PosePotential::gradient(const Pose& error, double k_position,
                               double k_rotation) const noexcept {
+  const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
+  const Eigen::Vector3d e = error.topRightCorner<3, 1>();
   Twist wrench;
-  wrench.head<3>() =
-      k_position * (error.topLeftCorner<3, 3>().transpose() * error.topRightCorner<3, 1>());
+  wrench.head<3>() = k_position * product<Eigen::Vector3d>(transposed(rotation), e);
   wrench.tail<3>() = (2.0 * k_rotation * sign_) * quaternion_.head<3>();
   return wrench;
 }

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <string>
 
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/pseudo_inverse.hpp"
 
 namespace vms_ph {
@@ -42,6 +43,12 @@ VectorB chosen_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& giv
                    " components are " + std::to_string(given.size()));
 }
 
+/// Multiply the rows of a matrix by weights.
+Eigen::MatrixXd weighed(Eigen::MatrixXd matrix, const VectorB& weights) {
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) matrix.row(i) *= weights[i];
+  return matrix;
+}
+
 const Allocation& checked(const Allocation& allocation) {
   const Eigen::Index count = allocation.matrix().cols();
   if (count > kMaxVelocities) {
@@ -57,8 +64,8 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
                                            const Eigen::VectorXd& weights)
     : allocation_(checked(allocation)),
       weights_(chosen_weights(allocation.matrix(), weights)),
-      weighted_(weights_.asDiagonal() * allocation.matrix()),
-      reach_(weighted_.lazyProduct(pseudo_inverse(weighted_))),
+      weighted_(weighed(allocation.matrix(), weights_)),
+      reach_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
       held_(Eigen::VectorXd::Zero(weighted_.cols())),
       inputs_(held_),
       search_(weighted_),
@@ -81,14 +88,14 @@ const VectorB& PrioritisedActuation::apply(const ConstVector& wanted, const Cons
   reason_.clear();
   goal_ = weights_.cwiseProduct(wanted);
   rest_ = goal_;
-  rest_.noalias() -= weighted_.lazyProduct(held_);
-  inputs_.noalias() = inverse_.lazyProduct(rest_);
-  inputs_ += held_;
+  add_product(weighted_, held_, rest_, -1.0);
+  inputs_ = held_;
+  add_product(inverse_, rest_, inputs_);
   if (!within()) search_.solve(goal_, allocation_.lower(), allocation_.upper(), inputs_);
-  wrench_.noalias() = allocation_.matrix().lazyProduct(inputs_);
+  multiply(allocation_.matrix(), inputs_, wrench_);
   rest_ = weights_.cwiseProduct(wanted - wrench_);
   // What no inputs can make is not missed.
-  const VectorB lost = reach_.lazyProduct(rest_);
+  const auto lost = product<VectorB>(reach_, rest_);
   if (lost.cwiseAbs().maxCoeff() > kNoticeable * (1.0 + goal_.cwiseAbs().maxCoeff())) {
     reason_.set("base wrench at the limits of its actuators");
   }
@@ -96,8 +103,11 @@ const VectorB& PrioritisedActuation::apply(const ConstVector& wanted, const Cons
 }
 
 bool PrioritisedActuation::within() const noexcept {
-  return (inputs_.array() >= allocation_.lower().array()).all() &&
-         (inputs_.array() <= allocation_.upper().array()).all();
+  for (Eigen::Index i = 0; i < inputs_.size(); ++i) {
+    const bool fits = inputs_[i] >= allocation_.lower()[i] && inputs_[i] <= allocation_.upper()[i];
+    if (!fits) return false;
+  }
+  return true;
 }
 
 }  // namespace vms_ph

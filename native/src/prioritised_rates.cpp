@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "vms_ph_native/orthogonal_columns.hpp"
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -31,13 +32,13 @@ constexpr double kLeast = 1e-30;
 VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& wanted,
                                        double least, double bound) noexcept {
   // With the columns V S of the transposed Jacobian that are orthogonal, and its turn U.
-  columns_ = free_.lazyProduct(jacobian.transpose());
+  multiply(free_, transposed(jacobian), columns_);
   make_columns_orthogonal(columns_, turn_);
   const Eigen::Index count = columns_.cols();
   const double damped = least * jacobian.cwiseAbs().maxCoeff();
   VectorB values(count), missing = wanted;
-  missing -= jacobian.lazyProduct(rates);
-  VectorB along = turn_.transpose().lazyProduct(missing);
+  add_product(jacobian, rates, missing, -1.0);
+  VectorB along = product<VectorB>(transposed(turn_), missing);
   scaled_ = columns_;
   for (Eigen::Index k = 0; k < count; ++k) {
     const double value = columns_.col(k).norm();
@@ -50,9 +51,9 @@ VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& 
     along[k] *= inverse;
     scaled_.col(k) *= inverse;
   }
-  step_ = columns_.lazyProduct(along);
+  multiply(columns_, along, step_);
   rates += share(bound) * step_;
-  free_ -= scaled_.lazyProduct(columns_.transpose());
+  add_product(scaled_, transposed(columns_), free_, -1.0);
   // There are as many singular values as rows or columns, whatever is less.
   smallest = values[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
 }

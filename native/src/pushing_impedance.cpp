@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -107,8 +108,9 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserve * capacity));
   const double force = push_.authority * (force_ + correct(dt));
   held_ = Held{at_, force, normal_};
-  push_.direction = turn_.transpose() * normal_;
-  const VectorV row = tool_jacobian_.topRows<3>().transpose() * push_.direction;
+  multiply(transposed(turn_), normal_, push_.direction);
+  const MatrixView moving = MatrixView(tool_jacobian_).top_rows(3);
+  const auto row = product<VectorV>(transposed(moving), push_.direction);
   push_.effort = row;
   Cholesky(d_.M()).solve(push_.effort.data());
   const double gained = horizon(dt, gains.delay) * force * row.dot(push_.effort);
@@ -131,11 +133,12 @@ void PushingImpedance::settle(double dt) noexcept {
     tank_->withdraw(held_->force * held_->along.dot(at_ - held_->from));
     tank_->receive(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
   }
-  const Twist twist = tool_jacobian_.lazyProduct(d_.v());
-  const Eigen::Vector3d along = turn_.transpose() * normal_;
-  const Eigen::Vector3d across = twist.head<3>() - along.dot(twist.head<3>()) * along;
+  const auto twist = product<Twist>(tool_jacobian_, d_.v());
+  const Eigen::Vector3d velocity = twist.head<3>(), turning = twist.tail<3>();
+  const auto along = product<Eigen::Vector3d>(transposed(turn_), normal_);
+  const Eigen::Vector3d across = velocity - along.dot(velocity) * along;
   routable_ = gains.damping * across.squaredNorm();
-  routable_ += gains.damping_rotation * twist.tail<3>().squaredNorm();
+  routable_ += gains.damping_rotation * turning.squaredNorm();
 }
 
 /// Advance direction and force towards the wanted ones; false where nothing is pushed.
@@ -166,8 +169,9 @@ void PushingImpedance::slide() noexcept {
   Eigen::Vector3d normal = normal_, at = at_;
   if (relative_ && b_ > 0) {
     const auto base = model_.base_pose(d_.q());
-    normal = base.rotation().transpose() * normal;
-    at = base.rotation().transpose() * (at - base.translation());
+    const Eigen::Vector3d from_base = at_ - base.translation();
+    multiply(transposed(base.rotation()), normal_, normal);
+    multiply(transposed(base.rotation()), from_base, at);
   }
   const Eigen::Vector3d away = at - tool_.pose().topRightCorner<3, 1>();
   tool_.slide(normal.dot(away) * normal);
@@ -179,7 +183,9 @@ double PushingImpedance::correct(double dt) noexcept {
   if (impulse == nullptr) return correction_;
   observer_.add(*impulse);
   wrenches_.estimate(*impulse->d, observer_);
-  taken_ = -normal_.dot(turn_ * wrenches_.wrench().head<3>());
+  const Eigen::Vector3d force = wrenches_.wrench().head<3>();
+  const Eigen::Vector3d in_space = turn_ * force;
+  taken_ = -normal_.dot(in_space);
   const double feedback = gains_now().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.
   if (feedback > 0.0 && taken_ > kCorrection * force_) {

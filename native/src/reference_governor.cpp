@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -70,20 +72,28 @@ VectorV MinimumStep::moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead
   if (is_out_of_reach) {
     // A stretched arm could fold in the wrong direction when it returns; the initial posture
     // decides.
-    recall = (dt * kPostureRate) * (posture - before);
+    recall = posture - before;
+    recall *= dt * kPostureRate;
   }
   for (Eigen::Index round = 0; round < n; ++round) {
-    const Matrix3V usable = jacobian * free.asDiagonal();
+    Matrix3V usable = jacobian;
+    for (Eigen::Index i = 0; i < n; ++i) usable.col(i) *= free[i];
     // Damped, so that a reference out of reach stops the minimum instead of accelerating it without
     // bound.
-    const Eigen::Matrix3d lift =
-        usable * usable.transpose() + damping * damping * Eigen::Matrix3d::Identity();
-    const Eigen::Vector3d missing = lead - usable * recall;
-    const Eigen::Vector3d weights = lift.inverse() * missing;
-    VectorV move = usable.transpose() * weights;
-    move += recall.cwiseProduct(free);
+    auto lift = product<Eigen::Matrix3d>(usable, transposed(usable));
+    for (Eigen::Index i = 0; i < 3; ++i) lift(i, i) += damping * damping;
+    Eigen::Vector3d missing = lead;
+    add_product(usable, recall, missing, -1.0);
+    const Eigen::Matrix3d inverse = lift.inverse();
+    const Eigen::Vector3d weights = inverse * missing;
+    VectorV move = product<VectorV>(transposed(usable), weights);
     // Joints at a limit are excluded; the others move.
-    move /= std::max(1.0, (move.array().abs() / (dt * model_.velocity().array())).maxCoeff());
+    double fastest = 1.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      move[i] += recall[i] * free[i];
+      fastest = std::max(fastest, std::abs(move[i]) / (dt * model_.velocity()[i]));
+    }
+    move /= fastest;
     after = limits_.clipped(before + move, before, bounds.margin);
     bool stopped = false;
     for (Eigen::Index i = 0; i < n; ++i) {

@@ -25,8 +25,12 @@ namespace {
 // Positions that joints without limits may be sent to, rad.
 constexpr double kFarthestTurn = 1e4;
 
+// Without overflow.
+double length(const Eigen::Vector3d& vector) { return std::hypot(vector[0], vector[1], vector[2]); }
+
 bool is_rotation(const Eigen::Matrix3d& turn) {
-  const Eigen::Matrix3d error = turn * turn.transpose() - Eigen::Matrix3d::Identity();
+  Eigen::Matrix3d error = turn * turn.transpose();
+  for (int k = 0; k < 3; ++k) error(k, k) -= 1.0;
   return error.cwiseAbs().maxCoeff() < 1e-2 && turn.determinant() >= 0.0;
 }
 
@@ -64,7 +68,7 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
   };
   if (reference.velocity) {
     const bool finite = reference.velocity->allFinite();
-    if (!finite || fast(reference.velocity->stableNorm(), 0.0)) {
+    if (!finite || fast(length(*reference.velocity), 0.0)) {
       refuse_velocity("velocity", finite);
       reference.velocity.reset();
     }
@@ -83,7 +87,7 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
   if (reference.twist) {
     const auto& twist = *reference.twist;
     const bool finite = twist.allFinite();
-    if (!finite || fast(twist.head<3>().stableNorm(), twist.tail<3>().stableNorm())) {
+    if (!finite || fast(length(twist.head<3>()), length(twist.tail<3>()))) {
       refuse_velocity("twist", finite);
       reference.twist.reset();
     }
@@ -110,13 +114,12 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
 /// and whether relative to the base, only the law knows.
 bool ReferencePlausibility::is_near(const char* name, const Eigen::Vector3d& place,
                                     const ConstVector& q) noexcept {
-  double far = place.stableNorm();
+  double far = length(place);
   if (far <= bounds_.reference_distance) return true;
-  far = std::min(far, (place - model_.base_pose(q).translation()).stableNorm());
+  far = std::min(far, length(place - model_.base_pose(q).translation()));
   if (far <= bounds_.reference_distance) return true;
   d_.set(q, rest_);
-  const Eigen::Vector3d tool = d_.placement(model_.end_effector()).translation();
-  far = std::min(far, (place - tool).stableNorm());
+  far = std::min(far, length(place - d_.placement(model_.end_effector()).translation()));
   if (far <= bounds_.reference_distance) return true;
   char distance[96];
   std::snprintf(distance, sizeof distance, "is %.3g m away, the bound is %g m", far,

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -85,15 +85,17 @@ const Command& ResolvedMotion::control(const Reference& reference, double dt) no
   const VectorV& rates = wanted_rates_.rates;
   double bandwidth = gains.bandwidth_rates;
   if (dt > 0.0) bandwidth = std::min(bandwidth, 0.5 / dt);
-  acceleration_ = bandwidth * (rates - d_.v().tail(n_));
-  if (has_last_ && dt > 0.0) acceleration_ += (rates - last_) / dt;
+  for (int k = 0; k < n_; ++k) {
+    acceleration_[k] = bandwidth * (rates[k] - d_.v()[6 + k]);
+    if (has_last_ && dt > 0.0) acceleration_[k] += (rates[k] - last_[k]) / dt;
+  }
   last_ = rates;
   has_last_ = true;
   shape_force();
   model_.joint_positions(d_.q(), positions_);
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-  wanted_.tail(n_) -=
-      (gains.limit_frequency * gains.limit_frequency) * limit_inertia_.cwiseProduct(depth);
+  const double squared = gains.limit_frequency * gains.limit_frequency;
+  for (int k = 0; k < n_; ++k) wanted_[6 + k] -= squared * limit_inertia_[k] * depth[k];
   if (!wanted_.allFinite()) return refuse();
   const VectorV& given = pass(wanted_, dt);
   ControlEnergy& energy = command_.energy;
@@ -111,26 +113,27 @@ Twist ResolvedMotion::away() noexcept {
   const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
   Twist error;
   error.head<3>() = tool_.pose().topRightCorner<3, 1>() - pose.translation();
-  error.tail<3>() = goal * se3::rotation_vector(pose.rotation().transpose() * goal);
+  const Eigen::Vector3d turn = se3::rotation_vector(pose.rotation().transpose() * goal);
+  error.tail<3>() = goal * turn;
   return error;
 }
 
 /// Compute the joint rates that at the present momentum move the tool as wanted.
-VMS_PH_WIDE void ResolvedMotion::want_rates(const Twist& error) noexcept {
+void ResolvedMotion::want_rates(const Twist& error) noexcept {
   const ResolvedGains& gains = gains_now();
   const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
   const MatrixBN& A = d_.A();
-  Twist locked = A.lazyProduct(d_.v().tail(n_));
-  locked += d_.v().head<6>();
+  Twist locked = d_.v().head<6>();
+  add_product(A, d_.v().tail(n_), locked);
   const auto& full = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED);
   const auto tool = [&](Eigen::Index rows) {
     jacobian_ = full.topRightCorner(rows, n_);
-    jacobian_ -= full.topLeftCorner(rows, 6).lazyProduct(A);
+    add_product(full.topLeftCorner(rows, 6), A, jacobian_, -1.0);
   };
   Twist twist = gains.bandwidth * error;
-  twist.head<3>() += goal * tool_.twist().head<3>();
-  twist.tail<3>() += goal * tool_.twist().tail<3>();
-  twist -= full.leftCols<6>().lazyProduct(locked);
+  add_product(goal, tool_.twist().head<3>(), twist.head<3>());
+  add_product(goal, tool_.twist().tail<3>(), twist.tail<3>());
+  add_product(full.leftCols<6>(), locked, twist, -1.0);
   const auto add = [&](const VectorB& wanted) {
     wanted_rates_.add(jacobian_, wanted, gains.least_singular_value, gains.joint_speed);
   };
@@ -149,12 +152,12 @@ VMS_PH_WIDE void ResolvedMotion::want_rates(const Twist& error) noexcept {
 }
 
 /// Compute the forces that give joint accelerations on a base without actuators, with gravity.
-VMS_PH_WIDE void ResolvedMotion::shape_force() noexcept {
-  velocity_terms_ = d_.C().lazyProduct(d_.v());
+void ResolvedMotion::shape_force() noexcept {
+  multiply(d_.C(), d_.v(), velocity_terms_);
   wanted_ = d_.g();
   wanted_.tail(n_) += velocity_terms_.tail(n_);
-  wanted_.tail(n_) += d_.M_hat_m().lazyProduct(acceleration_);
-  wanted_.tail(n_) -= d_.A().transpose().lazyProduct(velocity_terms_.head(6));
+  add_product(d_.M_hat_m(), acceleration_, wanted_.tail(n_));
+  add_product(transposed(d_.A()), velocity_terms_.head(6), wanted_.tail(n_), -1.0);
 }
 
 }  // namespace vms_ph

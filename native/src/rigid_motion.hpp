@@ -15,6 +15,8 @@
 // Poses, twists and wrenches as two blocks each, which costs less than matrices of (6,6).
 #pragma once
 
+#include <algorithm>
+
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
@@ -23,48 +25,80 @@ namespace vms_ph::rigid {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Twist = Eigen::Matrix<double, 6, 1>;  // or a wrench; linear first
-using StoredPose = Eigen::Matrix<double, 4, 4, Eigen::RowMajor>;
+
+// Products and sums are of whole matrices and vectors: compilers take a while for every further
+// type of expression.
+inline Vector3d linear(const Twist& u) { return u.head<3>(); }
+inline Vector3d angular(const Twist& u) { return u.tail<3>(); }
+inline Twist joined(const Vector3d& v, const Vector3d& w) {
+  Twist out;
+  out.head<3>() = v;
+  out.tail<3>() = w;
+  return out;
+}
+
+inline Twist read_twist(const double* x) {
+  Twist out;
+  std::copy_n(x, 6, out.data());
+  return out;
+}
+inline void write_twist(const Twist& u, double* x) { std::copy_n(u.data(), 6, x); }
+
+/// A matrix whose rows are the first three numbers of as many groups.
+inline Matrix3d read_rows(const double* x, int apart) {
+  Matrix3d out;
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 3; ++k) out(i, k) = x[apart * i + k];
+  }
+  return out;
+}
+inline void write_rows(const Matrix3d& matrix, double* x, int apart) {
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 3; ++k) x[apart * i + k] = matrix(i, k);
+  }
+}
 
 struct Motion {
   Matrix3d R;
   Vector3d p;
 
   static Motion of(const Eigen::Matrix4d& g) {
-    return {g.topLeftCorner<3, 3>(), g.topRightCorner<3, 1>()};
+    Motion out;
+    for (int i = 0; i < 3; ++i) {
+      for (int k = 0; k < 3; ++k) out.R(i, k) = g(i, k);
+      out.p[i] = g(i, 3);
+    }
+    return out;
   }
   /// From (4,4) row by row.
-  static Motion read(const double* x) {
-    const Eigen::Map<const StoredPose> g(x);
-    return {g.topLeftCorner<3, 3>(), g.topRightCorner<3, 1>()};
-  }
+  static Motion read(const double* x) { return {read_rows(x, 4), {x[3], x[7], x[11]}}; }
   void write(double* x) const {
-    Eigen::Map<StoredPose> to(x);
-    to.topLeftCorner<3, 3>() = R;
-    to.topRightCorner<3, 1>() = p;
+    write_rows(R, x, 4);
+    for (int i = 0; i < 3; ++i) x[4 * i + 3] = p[i];
   }
-  Motion operator*(const Motion& g) const { return {R * g.R, p + R * g.p}; }
-  Motion inverse() const { return {R.transpose(), -(R.transpose() * p)}; }
+  Motion operator*(const Motion& g) const {
+    const Vector3d moved = R * g.p;
+    return {R * g.R, p + moved};
+  }
+  Motion inverse() const {
+    const Vector3d back = R.transpose() * p;
+    return {R.transpose(), -back};
+  }
 
   /// Ad_g u.
   Twist act(const Twist& u) const {
-    Twist out;
-    out.tail<3>() = R * u.tail<3>();
-    out.head<3>() = R * u.head<3>() + p.cross(out.tail<3>());
-    return out;
+    const Vector3d v = R * linear(u), w = R * angular(u);
+    return joined(v + p.cross(w), w);
   }
   /// Ad_{g^-1} u.
   Twist pull(const Twist& u) const {
-    Twist out;
-    out.head<3>() = R.transpose() * (u.head<3>() - p.cross(u.tail<3>()));
-    out.tail<3>() = R.transpose() * u.tail<3>();
-    return out;
+    const Vector3d w = angular(u), v = linear(u) - p.cross(w);
+    return joined(R.transpose() * v, R.transpose() * w);
   }
   /// Ad_{g^-1}^T f: a wrench in the frame g, in the outer frame.
   Twist push(const Twist& f) const {
-    Twist out;
-    out.head<3>() = R * f.head<3>();
-    out.tail<3>() = R * f.tail<3>() + p.cross(out.head<3>());
-    return out;
+    const Vector3d force = R * linear(f), moment = R * angular(f);
+    return joined(force, moment + p.cross(force));
   }
 };
 
@@ -79,61 +113,73 @@ struct Inertia {
   Matrix3d A, B, C;
 
   Twist operator*(const Twist& u) const {
-    Twist out;
-    out.head<3>() = A * u.head<3>() + B * u.tail<3>();
-    out.tail<3>() = B.transpose() * u.head<3>() + C * u.tail<3>();
-    return out;
+    const Vector3d v = linear(u), w = angular(u);
+    const Vector3d force = A * v, coupled_force = B * w;
+    const Vector3d moment = C * w, coupled_moment = B.transpose() * v;
+    return joined(force + coupled_force, moment + coupled_moment);
   }
   /// Add X^T M X with X = Ad_{g^-1}: that of a body whose pose is g.
   void add(const Inertia& M, const Motion& g) {
-    const Matrix3d a = g.R * M.A * g.R.transpose();
-    const Matrix3d b = g.R * M.B * g.R.transpose();
-    const Matrix3d hat = skew(g.p);
-    const Matrix3d shifted = b - a * hat;
+    const Matrix3d back = g.R.transpose();
+    const auto turned = [&](const Matrix3d& m) -> Matrix3d {
+      const Matrix3d half = g.R * m;
+      return half * back;
+    };
+    const Matrix3d a = turned(M.A), b = turned(M.B), hat = skew(g.p);
+    const Matrix3d shift = a * hat;
+    const Matrix3d shifted = b - shift;
+    const Matrix3d ahead = hat * shifted;
+    const Matrix3d across = hat * b;  // minus the transpose of b^T hat
     A += a;
     B += shifted;
-    C += g.R * M.C * g.R.transpose() + hat * shifted - b.transpose() * hat;
+    C += turned(M.C);
+    C += ahead + across.transpose();
   }
 };
 
 /// ad_x y, the commutator of two twists.
 inline Twist commutator(const Twist& x, const Twist& y) {
-  Twist out;
-  out.head<3>() = x.tail<3>().cross(y.head<3>()) + x.head<3>().cross(y.tail<3>());
-  out.tail<3>() = x.tail<3>().cross(y.tail<3>());
-  return out;
+  const Vector3d w = angular(x), turn = angular(y);
+  return joined(w.cross(linear(y)) + linear(x).cross(turn), w.cross(turn));
 }
 
 /// The Cayley step g cay(u).
 inline Motion stepped(const Motion& g, const Twist& u) {
-  const Vector3d v = u.head<3>(), w = u.tail<3>();
+  const Vector3d v = linear(u), w = angular(u);
   const double scale = 1.0 / (1.0 + 0.25 * w.squaredNorm());
   const Matrix3d hat = skew(w);
-  return {g.R + g.R * (scale * (hat + 0.5 * (hat * hat))),
-          g.p + g.R * (scale * (v + 0.5 * w.cross(v)))};
+  const Matrix3d squared = hat * hat;
+  const Matrix3d turn = scale * hat + (0.5 * scale) * squared;
+  const Vector3d shift = scale * v + (0.5 * scale) * w.cross(v);
+  const Matrix3d turned = g.R * turn;
+  const Vector3d shifted = g.R * shift;
+  return {g.R + turned, g.p + shifted};
 }
 
 /// The rate of a Cayley step theta at whose end the twist is u.
 inline Twist step_rate(const Twist& theta, const Twist& u) {
-  const Vector3d v = theta.head<3>(), w = theta.tail<3>();
-  const double angular = 0.25 * w.dot(u.tail<3>());
-  const double linear = 0.25 * (w.dot(u.head<3>()) + v.dot(u.tail<3>()));
+  const Vector3d v = linear(theta), w = angular(theta);
+  const double turning = 0.25 * w.dot(angular(u));
+  const double moving = 0.25 * (w.dot(linear(u)) + v.dot(angular(u)));
   Twist out = u + 0.5 * commutator(theta, u);
-  out.head<3>() += linear * w + angular * v;
-  out.tail<3>() += angular * w;
+  out += joined(moving * w + turning * v, turning * w);
   return out;
 }
 
 /// The u with g = cay(u).
 inline Twist step_to(const Motion& g) {
   const Vector3d axis(g.R(2, 1) - g.R(1, 2), g.R(0, 2) - g.R(2, 0), g.R(1, 0) - g.R(0, 1));
-  const Vector3d w = 2.0 * axis / (1.0 + g.R.trace());
-  Twist out;
-  out << g.p - 0.5 * w.cross(g.p) + 0.25 * w.dot(g.p) * w, w;
-  return out;
+  const Vector3d w = (2.0 / (1.0 + g.R.trace())) * axis;
+  Vector3d v = g.p - 0.5 * w.cross(g.p);
+  v += (0.25 * w.dot(g.p)) * w;
+  return joined(v, w);
 }
 
 /// A rotation without the rounding errors of products, by one Newton step.
-inline Matrix3d orthonormal(const Matrix3d& R) { return 1.5 * R - 0.5 * R * (R.transpose() * R); }
+inline Matrix3d orthonormal(const Matrix3d& R) {
+  const Matrix3d square = R.transpose() * R;
+  const Matrix3d product = R * square;
+  return 1.5 * R - 0.5 * product;
+}
 
 }  // namespace vms_ph::rigid

@@ -18,7 +18,9 @@
 #include <cmath>
 #include <utility>
 
+#include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/plausibility.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 
@@ -39,25 +41,28 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt,
   const Eigen::VectorXd& effort = model_.effort();
   d_.set(q, v);
   const VectorV& weight = d_.g();
-  braking_.noalias() = -braking_rate(dt) * (d_.M() * v);
+  braking_.setZero();
+  add_product(d_.M(), v, braking_, -braking_rate(dt));
   base_ = actuation_.apply(weight.head(b), weight.head(b));
   rest_ = weight.tail(n);
   step_ = braking_.tail(n);
   if (b > 0) {
-    rest_.noalias() += d_.A().transpose() * (base_ - weight.head(b));
+    const VectorB beyond = base_ - weight.head(b);
+    add_product(transposed(d_.A()), beyond, rest_);
   }
   if (further) {
     base_ += further->head(b);
-    rest_ = rest_.cwiseMax(-effort).cwiseMin(effort) + further->tail(n);
+    clip_to_effort(model_, rest_);
+    rest_ += further->tail(n);
   }
   if (b > 0) {
     const VectorB wanted = base_ + braking_.head(b);
     wrench_ = actuation_.apply(wanted, base_);
     // What the base does not apply must not act on the shape either.
     const VectorB lacking = wrench_ - wanted;
-    step_.noalias() += d_.A().transpose() * lacking;
+    add_product(transposed(d_.A()), lacking, step_);
   }
-  rest_ = rest_.cwiseMax(-effort).cwiseMin(effort);
+  clip_to_effort(model_, rest_);
   double share = 1.0;
   for (Eigen::Index i = 0; i < step_.size(); ++i) {
     const double size = std::abs(step_[i]);
@@ -65,7 +70,7 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt,
     share = std::min(share, (step_[i] > 0.0 ? effort[i] - rest_[i] : effort[i] + rest_[i]) / size);
   }
   torque_ = rest_ + share * step_;
-  torque_ = torque_.cwiseMax(-effort).cwiseMin(effort);
+  clip_to_effort(model_, torque_);
 }
 
 }  // namespace vms_ph

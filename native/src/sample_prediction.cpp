@@ -18,6 +18,8 @@
 #include <cmath>
 #include <limits>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -134,7 +136,7 @@ double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& for
     const VectorV& weight = wet_->g();
     result = force - weight;
     const double given = (result - unheld_).dot(v);
-    result.noalias() -= wet_->C() * v;
+    add_product(wet_->C(), v, result, -1.0);
     inertia_.compute(wet_->M());
     inertia_.solve(result.data());
     return given;

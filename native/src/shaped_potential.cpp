@@ -14,6 +14,7 @@
 
 #include "vms_ph_native/shaped_potential.hpp"
 
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/split_motion.hpp"
 #include "vms_ph_native/task_svd.hpp"
 
@@ -70,7 +71,7 @@ VectorV ShapedPotential::away(const ConstVector& q) const noexcept {
 
 VectorV ShapedPotential::weighted(const VectorV& away) const noexcept {
   if (is_number_) return number_ * away;
-  return weight_.matrix * away;
+  return product<VectorV>(weight_.matrix, away);
 }
 
 MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,
@@ -80,9 +81,9 @@ MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,
   TaskSvd svd;
   svd.compute(jacobian);
   const MatrixV n = null_space_map(svd.kernel, d.M());
-  const Matrix3V stretched = task_stiffness * jacobian;
-  MatrixV weight = jacobian.transpose() * stretched;
-  weight += null_stiffness * (n.transpose() * n);
+  const Matrix3V stretched = product<Matrix3V>(task_stiffness, jacobian);
+  MatrixV weight = product<MatrixV>(transposed(jacobian), stretched);
+  add_product(transposed(n), n, weight, null_stiffness);
   const MatrixV mirrored = weight.transpose();
   return 0.5 * (weight + mirrored);
 }

@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/symmetric_factors.hpp"
 #include "vms_ph_native/wide.hpp"
 
@@ -72,6 +73,14 @@ VMS_PH_INLINED inline void damping_of(const double* jacobian, const double* null
   result = damping.template topRows<kVelocities>();
 }
 
+/// Add `scale R^T diag(w) R`, of the rows R of a singular value decomposition.
+void add_weighted(const Matrix3V& rows, const Eigen::Vector3d& w, double scale,
+                  MatrixV& to) noexcept {
+  Matrix3V weighted = rows;
+  for (int k = 0; k < 3; ++k) weighted.row(k) *= w[k];
+  add_product(transposed(rows), weighted, to, scale);
+}
+
 }  // namespace
 
 VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
@@ -85,9 +94,9 @@ VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexce
     map_of<6>(z, mass, result);
     return result;
   }
-  MatrixV weighted = z.lazyProduct(mass);
+  MatrixV weighted = product<MatrixV>(z, mass);
   if (z.rows() > 0) {
-    MatrixV inertia = weighted.lazyProduct(z.transpose());
+    const MatrixV inertia = product<MatrixV>(weighted, transposed(z));
     Cholesky(inertia).solve_columns(weighted);
   }
   return weighted;
@@ -99,28 +108,32 @@ VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& ve
   smallest = svd.smallest();
   is_regular = smallest >= singular_below;
   singular_below_ = singular_below;
-  eta = jacobian.lazyProduct(velocity);
+  multiply(jacobian, velocity, eta);
   if (is_regular) {
     null_map = null_space_map(svd.kernel, mass);
-    nu = null_map.lazyProduct(velocity);
-    null_velocity = svd.kernel.transpose().lazyProduct(nu);
-    const VectorV along = svd.kernel.lazyProduct(momentum);
+    multiply(null_map, velocity, nu);
+    multiply(transposed(svd.kernel), nu, null_velocity);
+    const VectorV along = product<VectorV>(svd.kernel, momentum);
     kinetic_null = 0.5 * nu.dot(along);
     return;
   }
-  const Eigen::Vector3d ratio = svd.values / singular_below;
-  const Eigen::Vector3d share = (1.0 - ratio.array().square()).max(0.0);
-  const Eigen::Vector3d rest_share = 1.0 - share.array().square();
-  MatrixV s = svd.kernel.transpose().lazyProduct(svd.kernel);
-  s += svd.right.transpose() * share.asDiagonal() * svd.right;
+  // The maps S of velocities and, lifted by what is missing of it, of momenta.
+  Eigen::Vector3d share, rest_share;
+  for (int k = 0; k < 3; ++k) {
+    const double ratio = svd.values[k] / singular_below;
+    share[k] = std::max(1.0 - ratio * ratio, 0.0);
+    rest_share[k] = 1.0 - share[k] * share[k];
+  }
+  MatrixV s = product<MatrixV>(transposed(svd.kernel), svd.kernel);
+  add_weighted(svd.right, share, 1.0, s);
   const double scale = mass.trace() / static_cast<double>(mass.rows());
-  const MatrixV weighted = s * mass;
-  MatrixV inertia = weighted * s;
-  inertia += scale * (svd.right.transpose() * rest_share.asDiagonal() * svd.right);
+  const MatrixV weighted = product<MatrixV>(s, mass);
+  MatrixV inertia = product<MatrixV>(weighted, s);
+  add_weighted(svd.right, rest_share, scale, inertia);
   MatrixV solved = weighted;
   Cholesky(inertia).solve_columns(solved);
-  null_map.noalias() = s * solved;
-  nu.noalias() = null_map * velocity;
+  multiply(s, solved, null_map);
+  multiply(null_map, velocity, nu);
   null_velocity = nu;
   kinetic_null = 0.5 * momentum.dot(nu);
 }
@@ -136,8 +149,9 @@ VMS_PH_WIDE MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double
     }
     return result;
   }
-  MatrixV damping = damping_task * jacobian.transpose().lazyProduct(jacobian);
-  damping += damping_null * null_map.transpose().lazyProduct(null_map);
+  MatrixV damping = MatrixV::Zero(jacobian.cols(), jacobian.cols());
+  add_product(transposed(jacobian), jacobian, damping, damping_task);
+  add_product(transposed(null_map), null_map, damping, damping_null);
   return damping;
 }
 
@@ -146,9 +160,10 @@ VMS_PH_WIDE double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
   if (!is_regular) return 0.0;
   const VectorV& n = null_velocity;
   const VectorV u = d.v() - n;
-  const VectorV force = d.M().lazyProduct(u);
-  const Eigen::Vector3d pi = svd.pseudo_inverse(singular_below_).transpose().lazyProduct(force);
-  const Eigen::Vector3d turned = jacobian_rate.lazyProduct(n);
+  const VectorV force = product<VectorV>(d.M(), u);
+  const auto inverse = svd.pseudo_inverse(singular_below_);
+  const auto pi = product<Eigen::Vector3d>(transposed(inverse), force);
+  const auto turned = product<Eigen::Vector3d>(jacobian_rate, n);
   return pi.dot(turned) - d.coriolis_power(u, n);
 }
 

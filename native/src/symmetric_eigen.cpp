@@ -14,6 +14,8 @@
 
 #include "vms_ph_native/symmetric_eigen.hpp"
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 
 SymmetricEigen::SymmetricEigen(Eigen::Index size)
@@ -37,7 +39,7 @@ bool SymmetricEigen::solve(const Eigen::Ref<const Eigen::MatrixXd>& matrix, int 
 bool SymmetricEigen::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
   const bool solved = solve(matrix, Eigen::ComputeEigenvectors);
   tridiagonal_.matrixQ().evalTo(turn_, workspace_);
-  vectors_ = turn_.lazyProduct(solver_.eigenvectors());
+  multiply(turn_, solver_.eigenvectors(), vectors_);
   return solved;
 }
 

@@ -14,7 +14,7 @@
 
 #include "vms_ph_native/task_effort.hpp"
 
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 
@@ -23,16 +23,17 @@ void TaskEffort::split(Evaluation& d, const Matrix3V& jacobian, double singular_
   motion.compute(d.M(), d.v(), d.momentum(), jacobian, svd, singular_below);
 }
 
-VMS_PH_WIDE void TaskEffort::damp(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
-                                  const MatrixV& stiffness, double task, double null,
-                                  double h) noexcept {
+void TaskEffort::damp(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
+                      const MatrixV& stiffness, double task, double null, double h) noexcept {
   damping_matrix_ = motion.damping_matrix(jacobian, task, null);
   held.compute(d.M(), damping_matrix_, stiffness, spring, d.v(), h);
-  damping_task = task * jacobian.lazyProduct(held.velocity);
-  damping_null = null * motion.null_map.lazyProduct(held.velocity);
+  multiply(jacobian, held.velocity, damping_task);
+  damping_task *= task;
+  multiply(motion.null_map, held.velocity, damping_null);
+  damping_null *= null;
   damping = held.ahead;
-  damping.noalias() += jacobian.transpose().lazyProduct(damping_task);
-  damping.noalias() += motion.null_map.transpose().lazyProduct(damping_null);
+  add_product(transposed(jacobian), damping_task, damping);
+  add_product(transposed(motion.null_map), damping_null, damping);
 }
 
 }  // namespace vms_ph

@@ -146,7 +146,8 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
     sent_ += routed_;
   }
   torque_ = torque_limits_.apply(sent_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
-  safe_torque_ = d_.g().cwiseMax(-model_.effort()).cwiseMin(model_.effort());
+  safe_torque_ = d_.g();
+  clip_to_effort(model_, safe_torque_);
   tank_budget_.grant(d_, torque_, safe_torque_, limit_energy, torque_limits_, dt);
   if (!tank_budget_.reason().empty()) torque_limits_.replace(torque_);
   tank_budget_.end_sample(d_, torque_, limit_energy);
@@ -225,7 +226,7 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
     at_minimum_.set(minimum.q, rest_);
     weighed_.matrix = weight_of_task_stiffness(task_, at_minimum_, stiffness, gains.null_stiffness);
     weighed_.matrix *= share;
-    weighed_.matrix.diagonal().array() += rest;
+    for (int k = 0; k < model_.n(); ++k) weighed_.matrix(k, k) += rest;
     ++weighed_.name;
     weighed_place_ = minimum.place;
     weighed_task_ = gains.task_stiffness;

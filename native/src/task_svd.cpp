@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "vms_ph_native/orthogonal_columns.hpp"
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -26,10 +27,7 @@ namespace {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-template <int kRows>
-using Columns =
-    Eigen::Matrix<double, kRows, 3, 0, kRows == Eigen::Dynamic ? kMaxVelocities : kRows, 3>;
-using Tall = Columns<Eigen::Dynamic>;
+using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
 
 // Below this share of the largest singular value, the direction of a column is rounding.
 constexpr double kSmall = 1e-5;
@@ -44,12 +42,17 @@ constexpr double kNothing = 1e-12;
 template <int kRows>
 VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, Tall& range,
                                   MatrixV& kernel) noexcept {
-  const Eigen::Index nv = jacobian.cols();
-  Columns<kRows> w = jacobian.transpose();
-  Matrix3d factor = Matrix3d::Zero();
+  constexpr bool kIsKnown = kRows != Eigen::Dynamic;
+  constexpr int kMost = kIsKnown ? kRows : kMaxVelocities;
+  const Eigen::Index nv = kIsKnown ? kRows : jacobian.cols();
+  double w[3][kMost], u[3][kMost];
+  for (int k = 0; k < 3; ++k) {
+    for (Eigen::Index i = 0; i < nv; ++i) w[k][i] = jacobian(k, i);
+  }
+  double factor[3][3] = {};
   triangle.setZero();
   for (int k = 0; k < 3; ++k) {
-    double* x = &w.coeffRef(0, k);
+    double* x = w[k];
     double rest = 0.0, tau = 0.0;
     for (Eigen::Index i = k + 1; i < nv; ++i) rest += x[i] * x[i];
     triangle(k, k) = x[k];
@@ -63,30 +66,42 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, 
     for (int i = 0; i < k; ++i) x[i] = 0.0;
     x[k] = 1.0;
     for (int j = k + 1; j < 3; ++j) {
-      double* y = &w.coeffRef(0, j);
+      double* y = w[j];
       double along = 0.0;
       for (Eigen::Index i = k; i < nv; ++i) along += x[i] * y[i];
       along *= tau;
       for (Eigen::Index i = k; i < nv; ++i) y[i] -= along * x[i];
       triangle(k, j) = y[k];
     }
-    factor(k, k) = tau;
-    double along[2] = {};
-    for (int l = 0; l < k; ++l) along[l] = tau * w.col(l).dot(w.col(k));
-    for (int j = 0; j < k; ++j) {
-      for (int l = j; l < k; ++l) factor(j, k) -= factor(j, l) * along[l];
+    factor[k][k] = tau;
+    for (int l = 0; l < k; ++l) {
+      double along = 0.0;
+      for (Eigen::Index i = 0; i < nv; ++i) along += w[l][i] * x[i];
+      for (int j = 0; j <= l; ++j) factor[j][k] -= factor[j][l] * tau * along;
     }
   }
-  const Columns<kRows> u = w.lazyProduct(factor);
-  Columns<kRows> first = -u.lazyProduct(w.template topRows<3>().transpose());
-  first.diagonal().array() += 1.0;
-  range = first;
-  constexpr int kRest = kRows == Eigen::Dynamic ? Eigen::Dynamic : kRows - 3;
-  constexpr int kMost = Columns<kRows>::MaxRowsAtCompileTime;
-  Eigen::Matrix<double, kRest, kRows, 0, kRest == Eigen::Dynamic ? kMost : kRest, kMost> other =
-      -w.bottomRows(nv - 3).lazyProduct(u.transpose());
-  other.rightCols(nv - 3).diagonal().array() += 1.0;
-  kernel = other;
+  for (int k = 0; k < 3; ++k) {
+    for (Eigen::Index i = 0; i < nv; ++i) {
+      u[k][i] = w[0][i] * factor[0][k] + w[1][i] * factor[1][k] + w[2][i] * factor[2][k];
+    }
+  }
+  range.resize(nv, 3);
+  for (int j = 0; j < 3; ++j) {
+    double* to = range.data() + j * nv;
+    for (Eigen::Index i = 0; i < nv; ++i) {
+      to[i] = -(u[0][i] * w[0][j] + u[1][i] * w[1][j] + u[2][i] * w[2][j]);
+    }
+    to[j] += 1.0;
+  }
+  const Eigen::Index rest = nv - 3;
+  kernel.resize(rest, nv);
+  for (Eigen::Index i = 0; i < nv; ++i) {
+    double* to = kernel.data() + i * rest;
+    for (Eigen::Index r = 0; r < rest; ++r) {
+      to[r] = -(w[0][r + 3] * u[0][i] + w[1][r + 3] * u[1][i] + w[2][r + 3] * u[2][i]);
+    }
+    if (i >= 3) to[i - 3] += 1.0;
+  }
 }
 
 /// Make the columns of length one in order, each perpendicular to those before it; what rounding
@@ -127,14 +142,15 @@ VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
       reduce<Eigen::Dynamic>(jacobian, triangle, range, kernel);
   }
   decompose(triangle.transpose());
-  right = right_turn_.lazyProduct(range.transpose());
+  multiply(right_turn_, transposed(range), right);
 }
 
 /// The values and singular vectors of a matrix of fixed size.
 VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   Matrix3d turned = matrix, turn;
   make_columns_orthogonal(turned, turn);
-  const Vector3d lengths = turned.colwise().norm();
+  Vector3d lengths;
+  for (int k = 0; k < 3; ++k) lengths[k] = turned.col(k).norm();
   if (!lengths.allFinite()) {
     left.setIdentity();
     values.setZero();
@@ -156,9 +172,9 @@ VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
 }
 
 VMS_PH_WIDE Tall TaskSvd::pseudo_inverse(double lifted) const noexcept {
-  const Vector3d inverse = values.cwiseMax(lifted).cwiseInverse();
-  const Matrix3d scaled = inverse.asDiagonal() * left.transpose();
-  return right.transpose().lazyProduct(scaled);
+  Matrix3d scaled = left.transpose();
+  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(values[k], lifted);
+  return product<Tall>(transposed(right), scaled);
 }
 
 }  // namespace vms_ph

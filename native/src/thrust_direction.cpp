@@ -19,6 +19,7 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
@@ -39,7 +40,7 @@ constexpr double kRank = 1e-6;
 /// Of A A^T: the squares of the singular values, in increasing order, and the left vectors.
 SymmetricEigen squares(const Eigen::MatrixXd& A) {
   SymmetricEigen found;
-  found.compute(A.lazyProduct(A.transpose()));
+  found.compute(product<Eigen::MatrixXd>(A, transposed(A)));
   return found;
 }
 
@@ -55,7 +56,7 @@ SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
                      "DecoupledVMSController for all");
   }
   Vector3d axis = along.vectors().col(2);
-  Eigen::VectorXd shares = forces.transpose().lazyProduct(axis);
+  Eigen::VectorXd shares = product<Eigen::VectorXd>(transposed(forces), axis);
   if (shares.sum() < 0.0) {
     axis = -axis;
     shares = -shares;

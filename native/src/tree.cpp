@@ -23,6 +23,7 @@
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/sine_cosine.hpp"
+#include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
 namespace {

@@ -15,6 +15,7 @@
 // Where the bodies of a tree are and how they move.
 #include "vms_ph_native/sine_cosine.hpp"
 #include "vms_ph_native/tree.hpp"
+#include "vms_ph_native/tree_inlined.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {

@@ -17,6 +17,8 @@
 
 #include <algorithm>
 
+#include "vms_ph_native/tree_inlined.hpp"
+
 namespace vms_ph {
 
 using Eigen::Vector3d;

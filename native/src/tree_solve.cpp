@@ -19,6 +19,7 @@
 #include <limits>
 
 #include "vms_ph_native/symmetric_factors.hpp"
+#include "vms_ph_native/tree_inlined.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {

@@ -18,6 +18,8 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -74,18 +76,23 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   const Matrix3d& rotation = body.rotation;
   const PoseReference& reference = base();
   const Matrix3d level = reference.pose().topLeftCorner<3, 3>();
-  const Vector3d turn = level * reference.twist().tail<3>();
-  const Vector3d leading = level * reference.twist().head<3>();
+  const Vector3d own_velocity = reference.twist().head<3>(), own_turn = reference.twist().tail<3>();
+  const Vector3d leading = level * own_velocity, turn = level * own_turn;
   // The centre of mass belongs above the reference of the base, wherever the arm is.
   const Vector3d arm = level * body.centre;
   const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().place();
-  const Vector3d place = body.position + rotation * body.centre - (minimum + arm);
-  const auto rates = d.v().tail(n_);
-  const Vector3d swung = d.M_bm().topRows<3>().lazyProduct(rates);
-  const Vector3d sway = level * swung / body.mass + turn.cross(arm);
-  const Vector3d momentum = d.momentum().head<3>();
-  const Vector3d speed = rotation * momentum / body.mass - leading;
-  const Vector3d ahead = level * reference.acceleration().head<3>() + turn.cross(leading);
+  const Vector3d centre = rotation * body.centre;
+  const Vector3d place = body.position + centre - (minimum + arm);
+  const MatrixView coupling = MatrixView(d.M()).top_rows(3).right_columns(n_);
+  const auto swung = product<Vector3d>(coupling, d.v().tail(n_));
+  const Vector3d carrying = level * swung;
+  const Vector3d sway = carrying / body.mass + turn.cross(arm);
+  const Vector3d own_momentum = d.momentum().head<3>();
+  const Vector3d momentum = rotation * own_momentum;
+  const Vector3d speed = momentum / body.mass - leading;
+  const Vector3d own_acceleration = reference.acceleration().head<3>();
+  const Vector3d gaining = level * own_acceleration;
+  const Vector3d ahead = gaining + turn.cross(leading);
   const double stiffness = gains.frequency_position * gains.frequency_position;
   double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
   // Damping of the velocity that it leaves.
@@ -107,12 +114,12 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   constexpr double kStep = 1e-3;
   const Vector3d later =
       wanted_acceleration(place + kStep * (speed - sway), speed + kStep * gained);
-  const Matrix3d frame = level * se3::rotation(kStep * reference.twist().tail<3>());
+  const Matrix3d frame = level * se3::rotation(kStep * own_turn);
   const Matrix3d after = direction_.attitude(later, frame);
   motion.force = thrust * thrust_.axis;
-  motion.turning = rotation.transpose() *
-                   (motion.attitude * se3::rotation_vector(motion.attitude.transpose() * after)) /
-                   kStep;
+  const auto between = product<Matrix3d>(transposed(motion.attitude), after);
+  const Vector3d turned = motion.attitude * se3::rotation_vector(between);
+  motion.turning = product<Vector3d>(transposed(rotation), turned) / kStep;
   motion.kinetic = 0.5 * body.mass * speed.squaredNorm();
   motion.potential = 0.5 * body.mass * stiffness * place.squaredNorm();
   motion.damping = body.mass * rate * speed.squaredNorm();
@@ -123,9 +130,11 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
 }
 
 Twist UnderactuatedFlight::twist_of(const Twist& twist) const noexcept {
-  const Vector3d up = base().pose().topLeftCorner<3, 3>().transpose() * up_;
+  const Matrix3d rotation = base().pose().topLeftCorner<3, 3>();
+  const auto up = product<Vector3d>(transposed(rotation), up_);
+  const Vector3d turn = twist.tail<3>();
   Twist level = twist;
-  level.tail<3>() = up * up.dot(twist.tail<3>());
+  level.tail<3>() = up.dot(turn) * up;
   return level;
 }
 

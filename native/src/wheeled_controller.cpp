@@ -15,7 +15,7 @@
 #include "vms_ph_native/wheeled_controller.hpp"
 
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -61,7 +61,8 @@ const Command& WheeledController::update(const RobotState& state, const Referenc
 /// Compensate gravity by the joints.
 const Command& WheeledController::hold(const ConstVector& q, const char* why) noexcept {
   resting_.set(q, rest_);
-  held_.torque = resting_.g().tail(n_).cwiseMax(-model_.effort()).cwiseMin(model_.effort());
+  held_.torque = resting_.g().tail(n_);
+  clip_to_effort(model_, held_.torque);
   held_.reason = why;
   return held_;
 }
@@ -85,14 +86,14 @@ bool WheeledController::drives_all(const Eigen::VectorXd& q) noexcept {
 }
 
 /// Compute the smallest torques S_j^T tau = f; false where there are none.
-VMS_PH_WIDE bool WheeledController::torque_for(const VectorV& force) noexcept {
-  const auto drives = t_.basis.bottomRows(n_);
-  squares_ = drives.transpose().lazyProduct(drives);
+bool WheeledController::torque_for(const VectorV& force) noexcept {
+  const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
+  multiply(transposed(drives), drives, squares_);
   const Cholesky squares(squares_);
   if (!squares.is_positive()) return false;
   VectorV left = force;
   squares.solve(left.data());
-  torque_ = drives.lazyProduct(left);
+  multiply(drives, left, torque_);
   return true;
 }
 

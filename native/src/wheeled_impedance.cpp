@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-#include "vms_ph_native/wide.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 
@@ -81,12 +81,12 @@ const char* WheeledImpedance::drive(const Reference& reference, double dt) noexc
   effort_.aim(se3::inverse(tool_.pose()) * placement, tool_.twist(),
               {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation},
               0.0);
-  jacobian_ = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL).lazyProduct(t_.basis);
+  multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), t_.basis, jacobian_);
   split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);
   effort_.rest_damping *= gains.damping_null;
   rest();
   effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay));
-  wanted_ = t_.basis.transpose().lazyProduct(d.g());
+  multiply(transposed(t_.basis), d.g(), wanted_);
   wanted_ += effort_.sent;
   if (const char* obstacle = send(wanted_, gains, dt)) return obstacle;
   ControlEnergy& energy = command_.energy;
@@ -106,17 +106,18 @@ const char* WheeledImpedance::drive(const Reference& reference, double dt) noexc
 }
 
 /// Compute the springs at the limits of the joints, in the independent velocities.
-VMS_PH_WIDE void WheeledImpedance::rest() noexcept {
+void WheeledImpedance::rest() noexcept {
   model_.joint_positions(t_.d().q(), positions_);
   const VectorV wall = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
   const VectorV rates = t_.d().v().tail(n_);
   const LimitSprings limits =
       joint_limits_.springs(positions_, rates, wall, gains_.limit_margin, 0.0);
-  const auto joints = t_.basis.bottomRows(n_);
+  MatrixV scaled = t_.basis.bottomRows(n_);
+  const MatrixView by_joints = MatrixView(t_.basis).bottom_rows(n_).transposed();
   effort_.rest_energy = limits.energy;
-  effort_.rest_force = joints.transpose().lazyProduct(limits.force);
-  const MatrixV scaled = limits.stiffness.asDiagonal() * joints;
-  effort_.rest_stiffness = joints.transpose().lazyProduct(scaled);
+  multiply(by_joints, limits.force, effort_.rest_force);
+  for (Eigen::Index i = 0; i < n_; ++i) scaled.row(i) *= limits.stiffness[i];
+  multiply(by_joints, scaled, effort_.rest_stiffness);
 }
 
 }  // namespace vms_ph

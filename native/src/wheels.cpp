@@ -21,6 +21,7 @@
 #include <Eigen/Geometry>
 
 #include "vms_ph_native/pinocchio_model.hpp"
+#include "vms_ph_native/products.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
@@ -33,24 +34,23 @@ constexpr double kRank = 1e-9;
 
 /// The indices of rows that are independent, by pivoted Gram-Schmidt, as many as there are up to
 /// `most`.
-std::vector<Eigen::Index> pivots(Eigen::MatrixXd left, Eigen::Index most) {
+std::vector<Eigen::Index> pivots(const Eigen::MatrixXd& rows, Eigen::Index most) {
+  Eigen::MatrixXd left = rows.transpose();  // a column for each row
   std::vector<Eigen::Index> chosen;
   while (static_cast<Eigen::Index>(chosen.size()) < most) {
     Eigen::Index best = -1;
     double largest = kRank;
-    for (Eigen::Index i = 0; i < left.rows(); ++i) {
+    for (Eigen::Index i = 0; i < left.cols(); ++i) {
       const bool taken = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
-      const double size = std::nearbyint(left.row(i).norm() * 1e9) / 1e9;
+      const double size = std::nearbyint(left.col(i).norm() * 1e9) / 1e9;
       if (taken || !(size > largest)) continue;
       largest = size;
       best = i;
     }
     if (best < 0) break;
     chosen.push_back(best);
-    const Eigen::VectorXd unit = left.row(best).normalized();
-    for (Eigen::Index i = 0; i < left.rows(); ++i) {
-      left.row(i) -= left.row(i).dot(unit) * unit.transpose();
-    }
+    const Eigen::VectorXd unit = left.col(best) / left.col(best).norm();
+    for (Eigen::Index i = 0; i < left.cols(); ++i) left.col(i) -= left.col(i).dot(unit) * unit;
   }
   return chosen;
 }
@@ -231,7 +231,8 @@ bool WheeledTerms::eliminate(const MatrixV& rows, MatrixV& result) noexcept {
   }
   if (!solve_square(inner_, right_, kRank * std::sqrt(squares))) return false;
   for (Eigen::Index r = 0; r < count; ++r) {
-    result.row(dependent_[static_cast<std::size_t>(r)]) = right_.row(r);
+    const Eigen::Index row = dependent_[static_cast<std::size_t>(r)];
+    for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = right_(r, c);
   }
   return true;
 }
@@ -251,19 +252,24 @@ bool WheeledTerms::compute(const RobotState& state) noexcept {
     }
   }
   if (!eliminate(rows, basis)) return false;
-  velocity_ = basis.lazyProduct(nu);
+  multiply(basis, nu, velocity_);
   d_.set(state.q, velocity_);
   constrain(true);
   for (Eigen::Index r = 0; r < count; ++r) {
-    rows.row(r) = all_rates_.row(rows_[static_cast<std::size_t>(r)]).lazyProduct(basis);
+    const Eigen::Index row = rows_[static_cast<std::size_t>(r)];
+    for (Eigen::Index c = 0; c < m_; ++c) {
+      rows(r, c) = 0.0;
+      for (Eigen::Index i = 0; i < basis.rows(); ++i)
+        rows(r, c) += all_rates_(row, i) * basis(i, c);
+    }
   }
   basis_rate.setZero();
   if (!eliminate(rows, basis_rate)) return false;
-  right_ = d_.M().lazyProduct(basis);
-  mass = basis.transpose().lazyProduct(right_);
-  right_ = d_.C().lazyProduct(basis);
-  right_ += d_.M().lazyProduct(basis_rate);
-  coriolis = basis.transpose().lazyProduct(right_);
+  multiply(d_.M(), basis, right_);
+  multiply(transposed(basis), right_, mass);
+  multiply(d_.C(), basis, right_);
+  add_product(d_.M(), basis_rate, right_);
+  multiply(transposed(basis), right_, coriolis);
   return true;
 }
 

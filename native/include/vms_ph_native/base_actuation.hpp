@@ -43,6 +43,7 @@ class BaseActuation final : public Actuation {
   const Reason& reason() const noexcept override { return reason_; }
 
  private:
+  void clip_thrusts() noexcept;
   bool is_outside() const noexcept;
   double share_within_limits() const noexcept;
 

@@ -63,7 +63,7 @@ class DifferentialDrive final : public WheeledController {
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
   MatrixV map_, map_rate_, copy_, right_;
   VectorV nu_, nu_rate_, reference_;  // wanted (m,), their rates, and those of the reference
-  VectorV positions_, away_;
+  VectorV positions_;
 };
 
 }  // namespace vms_ph

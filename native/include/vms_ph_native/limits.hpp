@@ -29,6 +29,9 @@ struct LimitGains {
   static const GainTable<LimitGains>& table();
 };
 
+/// Clip torques (n,) to the effort limits of a robot's joints.
+void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept;
+
 /// Applies the effort limits of a robot's joints and those set by its user. The model must outlive
 /// it.
 class TorqueLimits {

@@ -84,7 +84,6 @@ class OutputStage {
   void add_reason(const Reason& part) noexcept;
 
   const int b_, n_;
-  const Eigen::VectorXd& effort_;
   std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
   TankLayer tank_;

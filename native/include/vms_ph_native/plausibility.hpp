@@ -107,7 +107,7 @@ class StatePlausibility {
   VectorV lower_, upper_;
   std::vector<Limited> limited_;
   VectorQ q_, seen_;
-  VectorV v_, step_, reach_, rate_, travelled_, frozen_;
+  VectorV v_, step_, rate_, travelled_, frozen_;
   double blind_ = 0.0;  // time without a position, s
   bool holding_ = false;
   double good_ = 0.0, elsewhere_ = 0.0;

@@ -221,7 +221,7 @@ class Tree {
   void add_shape_rates(const Screw& rate, double* out) noexcept;
 
   /// The twist of the base in a velocity (nv,), and back.
-  Screw base_twist(const Eigen::VectorXd& v) const noexcept { return base_twist(v.data()); }
+  Screw base_twist(const Eigen::VectorXd& v) const noexcept;
   Screw base_twist(const double* v) const noexcept;
   void set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept;
 
@@ -369,5 +369,3 @@ class Tree {
 };
 
 }  // namespace vms_ph
-
-#include "vms_ph_native/tree_inlined.hpp"  // small functions, compiled with their callers

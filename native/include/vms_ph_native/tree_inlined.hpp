@@ -12,7 +12,7 @@
 // See the License for the specific language governing permissions and
 // limitations under the License.
 
-// Small functions of a tree, compiled with their callers. Included by tree.hpp.
+// Small functions of a tree, compiled with their callers: included where one of them is called.
 #pragma once
 
 #include "vms_ph_native/tree.hpp"
@@ -24,6 +24,10 @@ VMS_PH_INLINED inline Screw Tree::base_twist(const double* v) const noexcept {
     return {Eigen::Map<const Eigen::Vector3d>(v), Eigen::Map<const Eigen::Vector3d>(v + 3)};
   if (b_ == 3) return {{v[0], v[1], 0.0}, {0.0, 0.0, v[2]}};
   return {};
+}
+
+VMS_PH_INLINED inline Screw Tree::base_twist(const Eigen::VectorXd& v) const noexcept {
+  return base_twist(v.data());
 }
 
 VMS_PH_INLINED inline void Tree::set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept {

@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -70,7 +72,7 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
   root_.solve_root(wrench.data());
   search_->replace(scaled_);
   search_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
-  wrench.noalias() = allocation_->matrix().lazyProduct(inputs_);
+  multiply(allocation_->matrix(), inputs_, wrench);
 }
 
 }  // namespace vms_ph

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -59,7 +61,7 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& wante
   reason_.clear();
   inertia_.compute(d.M());
   slow_ = brake - d.g();
-  slow_.noalias() -= d.C() * d.v();
+  add_product(d.C(), d.v(), slow_, -1.0);
   inertia_.solve(slow_.data());
   slow_ = v + dt * slow_;
   more_ = wanted - brake;
@@ -93,19 +95,21 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& wante
 
 void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& s,
                               double& found) noexcept {
-  const auto& jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
-  const Eigen::Vector3d first = jacobian.topRows<3>() * slow_;
-  const Eigen::Vector3d more = jacobian.topRows<3>() * step_;
+  const MatrixView jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
+  const MatrixView linear = jacobian.top_rows(3);
+  const auto first = product<Eigen::Vector3d>(linear, slow_);
+  const auto more = product<Eigen::Vector3d>(linear, step_);
   const double a = more.squaredNorm(), b = 2.0 * first.dot(more), c = first.squaredNorm();
   if (s.speed > 0.0 && meets(largest(a, b, c - s.speed * s.speed), found)) {
     reason_.set("speed at its limit of %g m/s", s.speed);
   }
   if (!(s.kinetic_energy > 0.0)) return;
-  Eigen::Vector3d u = jacobian.topRows<3>() * v;
+  auto u = product<Eigen::Vector3d>(linear, v);
   if (!(u.norm() > kStill)) u = first + more;
   const double length = u.norm();
   if (!(length > kStill)) return;
-  direction_.noalias() = jacobian.topRows<3>().transpose() * (u / length);
+  u /= length;
+  multiply(transposed(linear), u, direction_);
   slow_ = direction_;
   inertia_.solve(slow_.data());
   const double most = 2.0 * s.kinetic_energy * direction_.dot(slow_);

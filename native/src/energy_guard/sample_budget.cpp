@@ -18,6 +18,8 @@
 #include <cmath>
 #include <utility>
 
+#include "vms_ph_native/products.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -83,7 +85,7 @@ void SampleBudget::unheld(Evaluation& d, VectorV& result) noexcept {
 void SampleBudget::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept {
   const int b = model_.b();
   const VectorB change = wrench - effort.head(b);
-  effort.tail(model_.n()).noalias() += d.A().transpose() * change;
+  add_product(transposed(d.A()), change, effort.tail(model_.n()));
   effort.head(b) = wrench;
 }
 
@@ -110,7 +112,7 @@ void SampleBudget::velocity_ahead(Evaluation& d, const EffortsUnderWay& under_wa
   if (count == 0) return;
   unheld(d, unheld_);
   step_ = d.g() - unheld_;
-  step_.noalias() += d.C() * d.v();
+  add_product(d.C(), d.v(), step_);
   active_ = -count * step_;
   for (int k = 0; k < count; ++k) active_ += under_way.waiting(k);
   inertia_.compute(d.M());

@@ -16,6 +16,7 @@
 
 #include <cmath>
 
+#include "vms_ph_native/tree_inlined.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {

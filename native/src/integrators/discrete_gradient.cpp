@@ -17,6 +17,8 @@
 #include <cmath>
 #include <limits>
 
+#include "vms_ph_native/tree_inlined.hpp"
+
 namespace vms_ph {
 namespace {
 

@@ -15,7 +15,9 @@
 #include "vms_ph_native/integrators/implicit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace vms_ph {
 namespace {
@@ -27,13 +29,44 @@ constexpr double kContraction = 0.5;
 constexpr int kFixedPointLimit = 60, kNewtonLimit = 30;
 constexpr double kDifference = 1e-7, kShortest = 1.0 / 64.0;
 
-double size_of(const Eigen::VectorXd& y) { return y.cwiseAbs().maxCoeff<Eigen::PropagateNaN>(); }
+/// The largest size of an entry; NaN where one is NaN.
+double size_of(const Eigen::VectorXd& y) {
+  double largest = 0.0;
+  for (const double entry : y) {
+    if (std::isnan(entry)) return entry;
+    largest = std::max(largest, std::abs(entry));
+  }
+  return largest;
+}
 
 double rounding(double size) { return kStagnation * size + kNoise; }
 
+/// Replace x by the solution of a x, by elimination with partial pivoting, which overwrites a; not
+/// finite where a is singular. Eigen's decomposition, in blocks, takes a compiler four seconds.
+void solve_in_place(Eigen::MatrixXd& a, Eigen::VectorXd& x) {
+  const Eigen::Index size = x.size();
+  for (Eigen::Index k = 0; k < size; ++k) {
+    Eigen::Index pivot = k;
+    for (Eigen::Index i = k + 1; i < size; ++i) {
+      if (std::abs(a(i, k)) > std::abs(a(pivot, k))) pivot = i;
+    }
+    std::swap(x[k], x[pivot]);
+    for (Eigen::Index j = k; j < size; ++j) std::swap(a(k, j), a(pivot, j));
+    for (Eigen::Index i = k + 1; i < size; ++i) a(i, k) /= a(k, k);
+    for (Eigen::Index j = k + 1; j < size; ++j) {
+      for (Eigen::Index i = k + 1; i < size; ++i) a(i, j) -= a(i, k) * a(k, j);
+    }
+    for (Eigen::Index i = k + 1; i < size; ++i) x[i] -= a(i, k) * x[k];
+  }
+  for (Eigen::Index k = size - 1; k >= 0; --k) {
+    x[k] /= a(k, k);
+    for (Eigen::Index i = 0; i < k; ++i) x[i] -= a(i, k) * x[k];
+  }
+}
+
 }  // namespace
 
-FixedPoint::FixedPoint(int size) : slope_(size, size), factors_(size) {
+FixedPoint::FixedPoint(int size) : slope_(size, size) {
   unknown = y_ = following_ = residual_ = step_ = moved_ = left_ = Eigen::VectorXd::Zero(size);
 }
 
@@ -91,8 +124,8 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
       slope_.col(i) = (following_ - moved_ - residual_) / width;
     }
     if (!slope_.allFinite()) return fails(Failure::not_finite, 0.0, 0.0);
-    factors_.compute(slope_);
-    step_ = factors_.solve(residual_);
+    step_ = residual_;
+    solve_in_place(slope_, step_);
     double length = 1.0;
     while (true) {
       moved_ = y_ - length * step_;

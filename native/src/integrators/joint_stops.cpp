@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -82,7 +83,7 @@ bool JointStops::roll(const VectorXd& q, const VectorXd& v) noexcept {
   const Cholesky inertia(rolling_->mass);
   MatrixV columns = rolling_->basis.transpose();
   inertia.solve_columns(columns);
-  mobility_ = rolling_->basis.lazyProduct(columns);
+  multiply(rolling_->basis, columns, mobility_);
   return true;
 }
 

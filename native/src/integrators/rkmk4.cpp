@@ -18,6 +18,7 @@
 
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -107,7 +108,7 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
       robot_.jacobian(tool_, false, at_tool_.data());
       Eigen::Matrix<double, 6, 1> wrench;
       wrench << ports.tool.linear, ports.tool.angular;
-      const VectorV acting = at_tool_.transpose().lazyProduct(wrench);
+      const VectorV acting = product<VectorV>(transposed(at_tool_), wrench);
       force_ += acting;
       result.supplied[2] += duration * acting.dot(v_);
     }
@@ -120,7 +121,7 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
     }
   }
   force_ -= weight_;
-  force_ -= coriolis_.lazyProduct(v_);
+  add_product(coriolis_, v_, force_, -1.0);
   Cholesky(mass_).solve(force_.data());
   a_ = force_;
 }

@@ -18,6 +18,8 @@
 
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
+#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
 namespace {
@@ -59,7 +61,7 @@ SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
   at_.v = v;
   if (!terms_.compute(at_)) throw ModelError(terms_.reason());
   x.q = q;
-  x.v = terms_.basis.lazyProduct(terms_.nu);
+  multiply(terms_.basis, terms_.nu, x.v);
   x.t = t;
   return x;
 }
@@ -79,7 +81,7 @@ Failure WheeledRK4::place(const VectorXd& from, double lead) noexcept {
   }
   if (!std::isfinite(at_.q.squaredNorm() + at_.v.squaredNorm())) return Failure::not_finite;
   if (!terms_.compute(at_)) return Failure::undetermined;
-  velocity_ = terms_.basis.lazyProduct(terms_.nu);
+  multiply(terms_.basis, terms_.nu, velocity_);
   return Failure::none;
 }
 
@@ -99,8 +101,8 @@ void WheeledRK4::accelerate(const Ports& ports, double passed, StepResult& resul
     robot_.add_port_energies(ports, velocity_, passed, result);
   }
   if (gravity_) force_ -= terms_.d().g();
-  slope_ = terms_.basis.transpose().lazyProduct(force_);
-  slope_ -= terms_.coriolis.lazyProduct(terms_.nu);
+  multiply(transposed(terms_.basis), force_, slope_);
+  add_product(terms_.coriolis, terms_.nu, slope_, -1.0);
   Cholesky(terms_.mass).solve(slope_.data());
   rate_ = velocity_;
   const Tree& tree = robot_.tree;

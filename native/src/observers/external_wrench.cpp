@@ -19,6 +19,7 @@
 #include <string>
 
 #include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -109,13 +110,13 @@ void WrenchMap::estimate(Evaluation& d, const MomentumObserver& observed) noexce
   covariance_.diagonal() = prior_.cwiseInverse();
   if (!weight.is_positive()) return;  // nothing is known
   weight.solve_columns(weighted_);
-  information_.noalias() = columns_.transpose() * weighted_;
+  multiply(transposed(columns_), weighted_, information_);
   information_.diagonal() += prior_;
   const Cholesky information(information_);
   if (!information.is_positive()) return;
   covariance_.setIdentity();
   information.solve_columns(covariance_);
-  wrench_.noalias() = weighted_.transpose() * observed.value();
+  multiply(transposed(weighted_), observed.value(), wrench_);
   information.solve(wrench_.data());
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -79,10 +80,16 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
     coulomb_ = model.dry_friction();
   }
   impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = change_;
-  impulse_.held = effort_variance_.asDiagonal();
+  impulse_.held = inertia_;
 }
 
 void ImpulseBalance::restart() noexcept { has_last_ = has_bend_ = false; }
+
+void ImpulseBalance::turn(Evaluation& d, MatrixV& columns) const noexcept {
+  if (!decoupled_) return;
+  const MatrixView on_base = MatrixView(columns).top_rows(model_.b());
+  add_product(transposed(d.A()), on_base, columns.bottomRows(model_.n()), -1.0);
+}
 
 const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVector& v,
                                            const ConstVector& effort, double dt) noexcept {
@@ -117,7 +124,7 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   if (noise_.model_error > 0.0) {
     rate_ = (now.d.momentum() - last.d.momentum()) / dt;
     for (End* end : {&last, &now}) {
-      rate_.noalias() -= 0.5 * (end->d.C().transpose() * end->d.v());
+      add_product(transposed(end->d.C()), end->d.v(), rate_, -0.5);
       rate_ += 0.5 * end->d.g();
     }
     unknown_ += noise_.model_error * rate_.cwiseAbs();
@@ -126,16 +133,21 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   if (decoupled_) {
     const int b = model_.b(), n = model_.n();
     connection_ = 0.5 * (last.d.A() + now.d.A());
-    rate_.tail(n).noalias() -= connection_.transpose() * rate_.head(b);
-    unknown_.tail(n).noalias() += connection_.cwiseAbs().transpose() * unknown_.head(b);
+    add_product(transposed(connection_), rate_.head(b), rate_.tail(n), -1.0);
+    const MatrixBN sizes = connection_.cwiseAbs();
+    add_product(transposed(sizes), unknown_.head(b), unknown_.tail(n));
     // The frame [[1, 0], [-A^T, 1]] on both sides of the diagonal covariance.
-    result.held.setZero();
-    result.held.diagonal() = effort_variance_;
-    auto below = result.held.bottomLeftCorner(n, b);
-    below = -connection_.transpose() * effort_variance_.head(b).asDiagonal();
-    result.held.topRightCorner(b, n) = below.transpose();
-    result.held.bottomRightCorner(n, n).noalias() -= below * connection_;
-    result.held *= dt * dt;
+    MatrixV& held = result.held;
+    held.setZero();
+    held.diagonal() = effort_variance_;
+    for (int i = 0; i < b; ++i) {
+      for (int k = 0; k < n; ++k) {
+        held(i, b + k) = held(b + k, i) = -effort_variance_[i] * connection_(i, k);
+      }
+    }
+    const MatrixView below = MatrixView(held).bottom_rows(n).left_columns(b);
+    add_product(below, connection_, held.bottomRightCorner(n, n), -1.0);
+    held *= dt * dt;
   } else {
     result.held.diagonal() = dt * dt * effort_variance_;
   }
@@ -150,12 +162,13 @@ void ImpulseBalance::fill(End& end) noexcept {
   const int b = model_.b(), n = model_.n();
   Evaluation& d = end.d;
   const MatrixV& coriolis = d.C();
-  end.drift.noalias() = coriolis.transpose() * d.v();
+  multiply(transposed(coriolis), d.v(), end.drift);
   end.drift -= d.g();
   if (viscous_.size() > 0) {
-    const auto rates = d.v().tail(n).array();
-    end.friction.tail(n) =
-        -(viscous_.array() * rates + coulomb_.array() * (rates / kSlip).tanh()).matrix();
+    for (int i = 0; i < n; ++i) {
+      const double rate = d.v()[b + i];
+      end.friction[b + i] = -(viscous_[i] * rate + coulomb_[i] * std::tanh(rate / kSlip));
+    }
     end.drift += end.friction;
   }
   inertia_ = d.M();
@@ -164,17 +177,19 @@ void ImpulseBalance::fill(End& end) noexcept {
     const MatrixBN& connection = d.A();
     // The rate of A^T p, of which the locked velocity has the part dM/dt A.
     bend_.head(b) = d.v().head(b);
-    bend_.head(b).noalias() += connection * d.v().tail(n);
-    rate_.noalias() = coriolis.leftCols(b) * bend_.head(b);
-    rate_.noalias() += coriolis.topRows(b).transpose() * bend_.head(b);
+    add_product(connection, d.v().tail(n), bend_.head(b));
+    multiply(MatrixView(coriolis).left_columns(b), bend_.head(b), rate_);
+    add_product(MatrixView(coriolis).top_rows(b).transposed(), bend_.head(b), rate_);
     const VectorB missing = rate_.head(b) - end.drift.head(b);
-    end.drift.tail(n).noalias() += connection.transpose() * missing;
+    add_product(transposed(connection), missing, end.drift.tail(n));
     end.drift.tail(n) -= rate_.tail(n);
-    end.momentum.tail(n).noalias() -= connection.transpose() * d.momentum().head(b);
-    inertia_.bottomRows(n).noalias() -= connection.transpose() * d.M().topRows(b);
+    add_product(transposed(connection), d.momentum().head(b), end.momentum.tail(n), -1.0);
+    const MatrixView of_base = MatrixView(d.M()).top_rows(b);
+    add_product(transposed(connection), of_base, inertia_.bottomRows(n), -1.0);
   }
-  scaled_.noalias() = inertia_ * velocity_variance_.asDiagonal();
-  end.covariance.noalias() = scaled_ * inertia_.transpose();
+  scaled_ = inertia_;
+  for (int k = 0; k < model_.nv(); ++k) scaled_.col(k) *= velocity_variance_[k];
+  multiply(scaled_, transposed(inertia_), end.covariance);
 }
 
 }  // namespace vms_ph

@@ -19,6 +19,7 @@
 #include <limits>
 
 #include "vms_ph_native/observers/contact_detector.hpp"
+#include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
 namespace {
@@ -31,7 +32,9 @@ constexpr double kChange = 1e-10;
 
 constexpr int kParameters = 10;
 
+using Matrix34 = Eigen::Matrix<double, 3, 4>;
 using Matrix610 = Eigen::Matrix<double, 6, kParameters>;
+using Vector6 = Eigen::Matrix<double, 6, 1>;
 
 Eigen::Matrix3d cross(const Eigen::Vector3d& a) {
   Eigen::Matrix3d result;
@@ -52,6 +55,13 @@ Matrix610 body_momentum(const Eigen::Vector3d& linear, const Eigen::Vector3d& an
   return momentum;
 }
 
+/// Multiply rows and columns of a matrix by the same factors.
+void scale(const Eigen::VectorXd& by, Eigen::MatrixXd& matrix) {
+  for (Eigen::Index j = 0; j < by.size(); ++j) {
+    for (Eigen::Index i = 0; i < by.size(); ++i) matrix(i, j) *= by[i] * by[j];
+  }
+}
+
 }  // namespace
 
 double Payload::mass_deviation() const noexcept { return std::sqrt(covariance(0, 0)); }
@@ -64,11 +74,12 @@ Eigen::Vector3d Payload::centre_deviation() const noexcept {
   if (!(mass > 0.0)) {
     return Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
   }
-  Eigen::Matrix<double, 3, 4> slope;
+  Matrix34 slope;
   slope.col(0) = -centre();
   slope.rightCols<3>().setIdentity();
   slope /= mass;
-  return (slope * covariance * slope.transpose()).diagonal().cwiseSqrt();
+  const auto weighted = product<Matrix34>(slope, covariance);
+  return product<Eigen::Matrix3d>(weighted, transposed(slope)).diagonal().cwiseSqrt();
 }
 
 PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, double reach,
@@ -106,7 +117,10 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
   prior_[nv_] = mass;
   prior_.segment(nv_ + 1, 3).setConstant(moment);
   prior_.tail(6).setConstant(0.25 * moment * reach);
-  prior_ = prior_.cwiseMax(kKnown).cwiseAbs2().cwiseInverse().eval();
+  for (double& entry : prior_) {
+    const double deviation = std::max(entry, kKnown);
+    entry = 1.0 / (deviation * deviation);
+  }
   ends_[0].momentum = ends_[0].rate = Regressor::Zero(nv_, kParameters);
   ends_[0].noise = covariance_;
   ends_[0].missed = sum_;
@@ -141,14 +155,14 @@ void PayloadObserver::begin() noexcept {
 
 /// Forget the payload, and keep what is known of the offsets whatever the payload is.
 void PayloadObserver::forget_payload() noexcept {
-  auto corner = information_.bottomRightCorner<kParameters, kParameters>();
-  factors_.compute(corner);
+  factors_.compute(information_.bottomRightCorner(kParameters, kParameters));
   across_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
   across_.col(nv_) = vector_.tail(kParameters);
   factors_.solve_columns(across_);
-  auto shared = information_.topRightCorner(nv_, kParameters);
-  information_.topLeftCorner(nv_, nv_).noalias() -= shared.lazyProduct(across_.leftCols(nv_));
-  vector_.head(nv_).noalias() -= shared.lazyProduct(across_.col(nv_));
+  const MatrixView shared = MatrixView(information_).top_rows(nv_).right_columns(kParameters);
+  const MatrixView solution = across_;
+  add_product(shared, solution.left_columns(nv_), information_.topLeftCorner(nv_, nv_), -1.0);
+  add_product(shared, solution.right_columns(1), vector_.head(nv_), -1.0);
   information_.rightCols(kParameters).setZero();
   information_.bottomRows(kParameters).setZero();
   information_.diagonal().tail(kParameters) = prior_.tail(kParameters);
@@ -177,21 +191,25 @@ bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
   }
   sum_ += frame.value;
   slope_.diagonal().array() += dt;
-  slope_.rightCols(kParameters) +=
-      0.5 * dt * (last.rate + now.rate) - (now.momentum - last.momentum);
+  for (int j = 0; j < kParameters; ++j) {
+    for (int i = 0; i < nv_; ++i) {
+      const double gained = now.momentum(i, j) - last.momentum(i, j);
+      slope_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + now.rate(i, j)) - gained;
+    }
+  }
   for (int i = 0; i < nv_; ++i) {
     const double wandering = std::max(frame.systematic[i] - dt * error_, 0.0);
     covariance_(i, i) += frame.held[i] + wandering * wandering * (2.0 * kCorrelated / dt);
   }
   innovation_ = sum_ - expected_;
   spread_ = covariance_ + now.noise;
-  spread_.noalias() += (seen.lasting * now.missed) * now.missed.transpose();
+  add_product(now.missed, transposed(now.missed), spread_, seen.lasting);
   // Whether the innovation is one that what is known of the payload explains.
   rest_ = innovation_;
-  rest_.noalias() -= slope_.lazyProduct(mean_);
-  product_.noalias() = slope_.lazyProduct(inverse_);
+  add_product(slope_, mean_, rest_, -1.0);
+  multiply(slope_, inverse_, product_);
   moved_ = spread_;
-  moved_.noalias() += product_.lazyProduct(slope_.transpose());
+  add_product(product_, transposed(slope_), moved_);
   const Cholesky whole(moved_), own(spread_);
   if (!whole.is_positive() || !own.is_positive()) return false;
   VectorV weighted = rest_;
@@ -206,12 +224,12 @@ bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
   own.solve(weighted.data());
   gain_ = covariance_;
   own.solve_columns(gain_);
-  information_.noalias() += slope_.transpose().lazyProduct(weighted_);
-  vector_.noalias() += slope_.transpose().lazyProduct(weighted);
-  expected_.noalias() += gain_.transpose() * innovation_;
-  product_.noalias() = gain_.transpose().lazyProduct(slope_);
+  add_product(transposed(slope_), weighted_, information_);
+  add_product(transposed(slope_), weighted, vector_);
+  add_product(transposed(gain_), innovation_, expected_);
+  multiply(transposed(gain_), slope_, product_);
   slope_ -= product_;
-  moved_.noalias() = gain_.transpose() * covariance_;
+  multiply(transposed(gain_), covariance_, moved_);
   covariance_ -= moved_;
   moved_ = covariance_.transpose();
   covariance_ = 0.5 * (covariance_ + moved_);
@@ -227,36 +245,39 @@ void PayloadObserver::find_end(const SmoothedFrame& seen, End& end) noexcept {
   const Eigen::Vector3d gravity = ahead_.placement(frame).rotation().transpose() * model_.gravity();
   const auto& jacobian = ahead_.frame_jacobian(frame, pinocchio::LOCAL);
   const auto& jacobian_rate = ahead_.frame_jacobian_rate(frame, pinocchio::LOCAL);
-  const Eigen::Matrix<double, 6, 1> twist = jacobian * ahead_.v();
+  const auto twist = product<Vector6>(jacobian, ahead_.v());
   const Eigen::Matrix3d turning = cross(twist.tail<3>()), moving = cross(twist.head<3>());
   const Matrix610 momentum = body_momentum(twist.head<3>(), twist.tail<3>());
-  Matrix610 change;
+  const MatrixView linear = MatrixView(momentum).top_rows(3);
+  Matrix610 change = Matrix610::Zero();
   // ad_V^T (f, m) = (f x w, m x w + f x v).
-  change.topRows<3>() = -turning * momentum.topRows<3>();
-  change.bottomRows<3>() = -turning * momentum.bottomRows<3>() - moving * momentum.topRows<3>();
+  add_product(turning, linear, change.topRows<3>(), -1.0);
+  add_product(turning, MatrixView(momentum).bottom_rows(3), change.bottomRows<3>(), -1.0);
+  add_product(moving, linear, change.bottomRows<3>(), -1.0);
   change.topLeftCorner<3, 1>() += gravity;
   change.block<3, 3>(3, 1) -= cross(gravity);
-  end.momentum.noalias() = jacobian.transpose() * momentum;
-  end.rate.noalias() = jacobian_rate.transpose() * momentum;
-  end.rate.noalias() += jacobian.transpose() * change;
-  moved_.noalias() = ahead_.M() * deviations_.cwiseAbs2().asDiagonal();
-  end.noise.noalias() = moved_ * ahead_.M().transpose();
-  const Eigen::Matrix<double, 6, 1> slip = jacobian * seen.missed;
-  const Eigen::Matrix<double, 6, 1> lost =
-      body_momentum(slip.head<3>(), slip.tail<3>()) * mean_.tail<kParameters>();
-  end.missed.noalias() = jacobian.transpose() * lost;
+  multiply(transposed(jacobian), momentum, end.momentum);
+  multiply(transposed(jacobian_rate), momentum, end.rate);
+  add_product(transposed(jacobian), change, end.rate);
+  moved_ = ahead_.M();
+  for (int k = 0; k < nv_; ++k) moved_.col(k) *= deviations_[k] * deviations_[k];
+  multiply(moved_, transposed(ahead_.M()), end.noise);
+  const auto slip = product<Vector6>(jacobian, seen.missed);
+  const auto lost =
+      product<Vector6>(body_momentum(slip.head<3>(), slip.tail<3>()), mean_.tail(kParameters));
+  multiply(transposed(jacobian), lost, end.missed);
 }
 
 /// Find mean and covariance; the scale of the unknowns differs by many orders.
 void PayloadObserver::solve() noexcept {
   scale_ = information_.diagonal().cwiseSqrt().cwiseInverse();
-  scaled_ = scale_.asDiagonal() * information_ * scale_.asDiagonal();
+  scaled_ = information_;
+  scale(scale_, scaled_);
   if (!factors_.compute(scaled_)) return;
   inverse_.setIdentity();
   factors_.solve_columns(inverse_);
-  scaled_ = scale_.asDiagonal() * inverse_ * scale_.asDiagonal();
-  inverse_ = scaled_;
-  mean_.noalias() = inverse_.lazyProduct(vector_);
+  scale(scale_, inverse_);
+  multiply(inverse_, vector_, mean_);
 }
 
 const Payload& PayloadObserver::told(bool changed) noexcept {

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <Eigen/LU>
 
 #include "vms_ph_native/integrators/stepper.hpp"
 
@@ -44,7 +43,6 @@ class FixedPoint {
 
   Eigen::VectorXd y_, following_, residual_, step_, moved_, left_;
   Eigen::MatrixXd slope_;
-  Eigen::PartialPivLU<Eigen::MatrixXd> factors_;
 };
 
 }  // namespace vms_ph

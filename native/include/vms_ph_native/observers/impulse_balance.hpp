@@ -78,12 +78,7 @@ class ImpulseBalance {
                              double dt) noexcept;
 
   /// Turn columns (nv,k) of forces into these coordinates at a state.
-  template <class Columns>
-  void turn(Evaluation& d, Columns& columns) const noexcept {
-    if (!decoupled_) return;
-    const int b = model_.b();
-    columns.bottomRows(model_.n()).noalias() -= d.A().transpose() * columns.topRows(b);
-  }
+  void turn(Evaluation& d, MatrixV& columns) const noexcept;
 
   const Model& model() const noexcept { return model_; }
   const NoiseModel& noise() const noexcept { return noise_; }

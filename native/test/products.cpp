@@ -1,0 +1,88 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+// Products of views against those that Eigen writes, for all orders of the operands.
+#include "vms_ph_native/products.hpp"
+
+#include "check.hpp"
+#include "vms_ph_native/sizes.hpp"
+
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using vms_ph::add_product;
+using vms_ph::MatrixView;
+using vms_ph::multiply;
+using vms_ph::product;
+using vms_ph::transposed;
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+bool same(const MatrixXd& a, const MatrixXd& b) {
+  if (a.rows() != b.rows() || a.cols() != b.cols()) return false;
+  return a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= 1e-14 * (1.0 + b.cwiseAbs().maxCoeff());
+}
+
+/// The same numbers in memory in other ways.
+void check(const MatrixXd& a, const MatrixXd& b) {
+  const MatrixXd expected = a * b;
+  const MatrixXd a_turned = a.transpose(), b_turned = b.transpose();
+  const RowMajor a_rows = a, b_rows = b;
+  MatrixXd a_larger = MatrixXd::Random(a.rows() + 5, a.cols() + 3);
+  a_larger.block(2, 1, a.rows(), a.cols()) = a;
+  const auto a_block = a_larger.block(2, 1, a.rows(), a.cols());
+  const Eigen::Ref<const MatrixXd> b_reference = b;
+  const MatrixView lefts[] = {a, transposed(a_turned), a_rows, a_block};
+  const MatrixView rights[] = {b, transposed(b_turned), b_rows, b_reference};
+  for (const MatrixView& left : lefts) {
+    for (const MatrixView& right : rights) {
+      CHECK(same(product<MatrixXd>(left, right), expected));
+      vms_ph::MatrixV within_bounds = vms_ph::MatrixV::Ones(2, 3);
+      multiply(left, right, within_bounds);
+      CHECK(same(within_bounds, expected));
+      MatrixXd larger = MatrixXd::Ones(a.rows() + 2, b.cols() + 1);
+      add_product(left, right, larger.bottomRightCorner(a.rows(), b.cols()), -0.5);
+      MatrixXd sum = MatrixXd::Ones(a.rows() + 2, b.cols() + 1);
+      sum.bottomRightCorner(a.rows(), b.cols()) -= 0.5 * expected;
+      CHECK(same(larger, sum));
+    }
+  }
+}
+
+void parts() {
+  const MatrixXd a = MatrixXd::Random(7, 5), b = MatrixXd::Random(5, 4);
+  CHECK(same(product<MatrixXd>(MatrixView(a).top_rows(3), b), a.topRows(3) * b));
+  CHECK(same(product<MatrixXd>(MatrixView(a).bottom_rows(2), b), a.bottomRows(2) * b));
+  CHECK(same(product<MatrixXd>(MatrixView(a).left_columns(2), MatrixView(b).top_rows(2)),
+             a.leftCols(2) * b.topRows(2)));
+  CHECK(same(product<MatrixXd>(transposed(a).top_rows(3), MatrixView(a).right_columns(2)),
+             a.leftCols(3).transpose() * a.rightCols(2)));
+  const VectorXd ones = VectorXd::Ones(5);
+  const auto fixed = product<Eigen::Vector3d>(MatrixView(a).top_rows(3), ones);
+  CHECK(same(fixed, a.topRows(3).rowwise().sum()));
+}
+
+}  // namespace
+
+int main() {
+  for (int rows : {0, 1, 3, 4, 7, 30}) {
+    for (int inner : {0, 1, 3, 6, 17}) {
+      for (int columns : {0, 1, 2, 7}) {
+        check(MatrixXd::Random(rows, inner), MatrixXd::Random(inner, columns));
+      }
+    }
+  }
+  parts();
+  return 0;
+}
