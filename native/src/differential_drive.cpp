@@ -19,9 +19,9 @@
 #include <limits>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 #include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/linear_solve.hpp"
 #include "vms_ph_native/products.hpp"
 
 namespace vms_ph {

@@ -14,8 +14,7 @@
 
 #include "vms_ph_native/products.hpp"
 
-#include <algorithm>
-
+#include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph::products {
@@ -23,36 +22,53 @@ namespace {
 
 using Eigen::Index;
 
-/// Sums along columns of a: those of neighbouring numbers.
-VMS_PH_INLINED inline void add_columns(const MatrixView& a, const double* b, Index step, double by,
-                                       double* to) noexcept {
-  const Index rows = a.rows();
-  for (Index k = 0; k < a.cols(); ++k) {
-    const double* from = a.data() + k * a.column_step();
-    const double factor = by * b[k * step];
-    for (Index i = 0; i < rows; ++i) to[i] += factor * from[i];
-  }
+/// The sums of four neighbouring rows of `a x`, the columns of which lie in memory one by one.
+VMS_PH_INLINED inline Lanes along_columns(const double* a, Index apart, Index count,
+                                          const double* x, Index step) {
+  Lanes sum{};
+  for (Index k = 0; k < count; ++k) sum += lanes(a + k * apart) * x[k * step];
+  return sum;
 }
 
-/// Sums along rows of a; four at a time, which processors add side by side.
-VMS_PH_INLINED inline void add_rows(const MatrixView& a, const double* b, Index step, double by,
-                                    double* to) noexcept {
-  const Index along = a.column_step(), down = a.row_step(), count = a.cols();
-  Index i = 0;
-  for (; i + 4 <= a.rows(); i += 4) {
-    const double* from = a.data() + i * down;
-    double sums[4] = {};
-    for (Index k = 0; k < count; ++k) {
-      const double factor = b[k * step];
-      for (Index r = 0; r < 4; ++r) sums[r] += factor * from[k * along + r * down];
-    }
-    for (Index r = 0; r < 4; ++r) to[i + r] += by * sums[r];
+/// The sums of four neighbouring rows in any order; processors add them side by side.
+VMS_PH_INLINED inline Lanes along_rows(const double* a, Index apart, Index down, Index count,
+                                       const double* x, Index step) {
+  double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
+  for (Index k = 0; k < count; ++k) {
+    const double factor = x[k * step];
+    const double* from = a + k * apart;
+    first += factor * from[0];
+    second += factor * from[down];
+    third += factor * from[2 * down];
+    fourth += factor * from[3 * down];
   }
-  for (; i < a.rows(); ++i) {
-    const double* from = a.data() + i * down;
-    double sum = 0.0;
-    for (Index k = 0; k < count; ++k) sum += b[k * step] * from[k * along];
-    to[i] += by * sum;
+  return Lanes{first, second, third, fourth};
+}
+
+/// Write `by a b`, or add it to what is there.
+template <bool kAdds>
+VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, double by, double* to,
+                                   Index step) {
+  assert(a.cols() == b.rows());
+  const Index rows = a.rows(), count = a.cols(), down = a.row_step(), apart = a.column_step();
+  for (Index j = 0; j < b.cols(); ++j) {
+    const double* x = b.data() + j * b.column_step();
+    double* column = to + j * step;
+    Index i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      const double* from = a.data() + i * down;
+      Lanes sum = down == 1 ? along_columns(from, apart, count, x, b.row_step())
+                            : along_rows(from, apart, down, count, x, b.row_step());
+      sum *= by;
+      if (kAdds) sum += lanes(column + i);
+      keep(column + i, sum);
+    }
+    for (; i < rows; ++i) {
+      const double* from = a.data() + i * down;
+      double sum = 0.0;
+      for (Index k = 0; k < count; ++k) sum += from[k * apart] * x[k * b.row_step()];
+      column[i] = by * sum + (kAdds ? column[i] : 0.0);
+    }
   }
 }
 
@@ -60,20 +76,11 @@ VMS_PH_INLINED inline void add_rows(const MatrixView& a, const double* b, Index 
 
 VMS_PH_WIDE void add(const MatrixView& a, const MatrixView& b, double by, double* to,
                      Index step) noexcept {
-  assert(a.cols() == b.rows());
-  for (Index j = 0; j < b.cols(); ++j) {
-    const double* column = b.data() + j * b.column_step();
-    if (a.row_step() == 1) {
-      add_columns(a, column, b.row_step(), by, to + j * step);
-    } else {
-      add_rows(a, column, b.row_step(), by, to + j * step);
-    }
-  }
+  product<true>(a, b, by, to, step);
 }
 
-void write(const MatrixView& a, const MatrixView& b, double* to, Index step) noexcept {
-  for (Index j = 0; j < b.cols(); ++j) std::fill_n(to + j * step, a.rows(), 0.0);
-  add(a, b, 1.0, to, step);
+VMS_PH_WIDE void write(const MatrixView& a, const MatrixView& b, double* to, Index step) noexcept {
+  product<false>(a, b, 1.0, to, step);
 }
 
 }  // namespace vms_ph::products

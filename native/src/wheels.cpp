@@ -16,10 +16,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/linear_solve.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/products.hpp"
 #include "vms_ph_native/wide.hpp"
@@ -56,35 +56,6 @@ std::vector<Eigen::Index> pivots(const Eigen::MatrixXd& rows, Eigen::Index most)
 }
 
 }  // namespace
-
-bool solve_square(MatrixV& A, MatrixV& B, double least) noexcept {
-  const Eigen::Index n = A.rows(), k = B.cols();
-  for (Eigen::Index j = 0; j < n; ++j) {
-    Eigen::Index best = j;
-    for (Eigen::Index i = j + 1; i < n; ++i) {
-      if (std::abs(A(i, j)) > std::abs(A(best, j))) best = i;
-    }
-    if (!(std::abs(A(best, j)) > least)) return false;
-    for (Eigen::Index c = j; c < n; ++c) std::swap(A(j, c), A(best, c));
-    for (Eigen::Index c = 0; c < k; ++c) std::swap(B(j, c), B(best, c));
-    const double over = 1.0 / A(j, j);
-    for (Eigen::Index i = j + 1; i < n; ++i) {
-      const double factor = A(i, j) * over;
-      if (factor == 0.0) continue;
-      for (Eigen::Index c = j + 1; c < n; ++c) A(i, c) -= factor * A(j, c);
-      for (Eigen::Index c = 0; c < k; ++c) B(i, c) -= factor * B(j, c);
-    }
-  }
-  for (Eigen::Index j = n; j-- > 0;) {
-    const double over = 1.0 / A(j, j);
-    for (Eigen::Index c = 0; c < k; ++c) {
-      double sum = B(j, c);
-      for (Eigen::Index i = j + 1; i < n; ++i) sum -= A(j, i) * B(i, c);
-      B(j, c) = sum * over;
-    }
-  }
-  return true;
-}
 
 WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
     : model_(model), d_(model), velocity_(VectorV::Zero(model.nv())) {

@@ -79,8 +79,4 @@ class WheeledTerms {
   std::string reason_;
 };
 
-/// Replace B (n,k) by the solution of A X = B, destroying A (n,n); false where a pivot is smaller
-/// than `least`.
-bool solve_square(MatrixV& A, MatrixV& B, double least) noexcept;
-
 }  // namespace vms_ph

@@ -17,7 +17,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
+
+#include "vms_ph_native/linear_solve.hpp"
 
 namespace vms_ph {
 namespace {
@@ -40,29 +41,6 @@ double size_of(const Eigen::VectorXd& y) {
 }
 
 double rounding(double size) { return kStagnation * size + kNoise; }
-
-/// Replace x by the solution of a x, by elimination with partial pivoting, which overwrites a; not
-/// finite where a is singular. Eigen's decomposition, in blocks, takes a compiler four seconds.
-void solve_in_place(Eigen::MatrixXd& a, Eigen::VectorXd& x) {
-  const Eigen::Index size = x.size();
-  for (Eigen::Index k = 0; k < size; ++k) {
-    Eigen::Index pivot = k;
-    for (Eigen::Index i = k + 1; i < size; ++i) {
-      if (std::abs(a(i, k)) > std::abs(a(pivot, k))) pivot = i;
-    }
-    std::swap(x[k], x[pivot]);
-    for (Eigen::Index j = k; j < size; ++j) std::swap(a(k, j), a(pivot, j));
-    for (Eigen::Index i = k + 1; i < size; ++i) a(i, k) /= a(k, k);
-    for (Eigen::Index j = k + 1; j < size; ++j) {
-      for (Eigen::Index i = k + 1; i < size; ++i) a(i, j) -= a(i, k) * a(k, j);
-    }
-    for (Eigen::Index i = k + 1; i < size; ++i) x[i] -= a(i, k) * x[k];
-  }
-  for (Eigen::Index k = size - 1; k >= 0; --k) {
-    x[k] /= a(k, k);
-    for (Eigen::Index i = 0; i < k; ++i) x[i] -= a(i, k) * x[k];
-  }
-}
 
 }  // namespace
 
@@ -125,7 +103,7 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
     }
     if (!slope_.allFinite()) return fails(Failure::not_finite, 0.0, 0.0);
     step_ = residual_;
-    solve_in_place(slope_, step_);
+    if (!solve_square(slope_, step_, 0.0)) return fails(Failure::not_finite, 0.0, 0.0);
     double length = 1.0;
     while (true) {
       moved_ = y_ - length * step_;

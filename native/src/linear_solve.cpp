@@ -1,0 +1,53 @@
+// Copyright 2026 The vms_ph authors
+//
+// Licensed under the Apache License, Version 2.0 (the "License");
+// you may not use this file except in compliance with the License.
+// You may obtain a copy of the License at
+//
+//     http://www.apache.org/licenses/LICENSE-2.0
+//
+// Unless required by applicable law or agreed to in writing, software
+// distributed under the License is distributed on an "AS IS" BASIS,
+// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+// See the License for the specific language governing permissions and
+// limitations under the License.
+
+#include "vms_ph_native/linear_solve.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace vms_ph {
+
+using Eigen::Index;
+
+bool solve_square(Eigen::Ref<Eigen::MatrixXd> A, Eigen::Ref<Eigen::MatrixXd> B,
+                  double least) noexcept {
+  const Index n = A.rows(), columns = B.cols();
+  for (Index k = 0; k < n; ++k) {
+    Index pivot = k;
+    for (Index i = k + 1; i < n; ++i) {
+      if (std::abs(A(i, k)) > std::abs(A(pivot, k))) pivot = i;
+    }
+    if (!(std::abs(A(pivot, k)) > least)) return false;
+    for (Index c = k; c < n; ++c) std::swap(A(k, c), A(pivot, c));
+    for (Index c = 0; c < columns; ++c) std::swap(B(k, c), B(pivot, c));
+    const double over = 1.0 / A(k, k);
+    for (Index i = k + 1; i < n; ++i) A(i, k) *= over;
+    for (Index c = k + 1; c < n; ++c) {
+      for (Index i = k + 1; i < n; ++i) A(i, c) -= A(i, k) * A(k, c);
+    }
+    for (Index c = 0; c < columns; ++c) {
+      for (Index i = k + 1; i < n; ++i) B(i, c) -= A(i, k) * B(k, c);
+    }
+  }
+  for (Index c = 0; c < columns; ++c) {
+    for (Index k = n; k-- > 0;) {
+      B(k, c) /= A(k, k);
+      for (Index i = 0; i < k; ++i) B(i, c) -= A(i, k) * B(k, c);
+    }
+  }
+  return true;
+}
+
+}  // namespace vms_ph
