@@ -62,7 +62,7 @@ def test_the_host_passes_its_own_tests_with_the_sanitizers_on(
     assert "100% tests passed out of 17" in ctest(sanitized_host_folder, *HOST)
 
 
-@pytest.mark.slow  # it is compiled for four minutes
+@pytest.mark.slow  # it is compiled for two minutes
 def test_the_core_passes_its_own_tests_with_the_sanitizers_on(
     sanitized_folder: Path,
 ) -> None:

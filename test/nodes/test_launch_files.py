@@ -88,7 +88,8 @@ def test_energies_and_momenta_are_those_of_an_independent_computation(run: Run) 
     known = robots.get(run.name)
     fluid = known.load().fluid
     worst = worst_differences(run.bag, known.base, list(known.gravity), fluid)
-    assert worst.pop("samples") > 60
+    # The recorder finds the topics later than the observer does, on a busy machine half a second.
+    assert worst.pop("samples") > 20
     # Rounding, times the condition number of the mass matrices.
     too_far = {name: value for name, value in worst.items() if value > 1e-9}
     assert not too_far
