@@ -108,12 +108,13 @@ VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& ve
   smallest = svd.smallest();
   is_regular = smallest >= singular_below;
   singular_below_ = singular_below;
-  multiply(jacobian, velocity, eta);
+  // Expressions here, on the path of every update: calls would take a hundredth of a step.
+  eta = jacobian.lazyProduct(velocity);
   if (is_regular) {
     null_map = null_space_map(svd.kernel, mass);
-    multiply(null_map, velocity, nu);
-    multiply(transposed(svd.kernel), nu, null_velocity);
-    const VectorV along = product<VectorV>(svd.kernel, momentum);
+    nu = null_map.lazyProduct(velocity);
+    null_velocity = svd.kernel.transpose().lazyProduct(nu);
+    const VectorV along = svd.kernel.lazyProduct(momentum);
     kinetic_null = 0.5 * nu.dot(along);
     return;
   }

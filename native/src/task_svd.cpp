@@ -142,7 +142,7 @@ VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
       reduce<Eigen::Dynamic>(jacobian, triangle, range, kernel);
   }
   decompose(triangle.transpose());
-  multiply(right_turn_, transposed(range), right);
+  right = right_turn_.lazyProduct(range.transpose());
 }
 
 /// The values and singular vectors of a matrix of fixed size.
