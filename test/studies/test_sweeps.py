@@ -30,6 +30,7 @@ from typer.testing import CliRunner
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.sweeps import Results, Sweep, SweepStudy, read_study
+from vms_ph_studies.sweeps.cluster import connected
 from vms_ph_studies.sweeps.dispatch import evaluated
 from vms_ph_studies.sweeps.evaluation import Record, evaluate_points
 from vms_ph_studies.sweeps.journal import NAME
@@ -211,6 +212,15 @@ def test_results_that_end_with_the_worker_that_kept_them_are_computed_again(
                 workers[0].wait()
             records += batch
     assert sorted(record.point for record in records) == sorted(point.id for point in study.points)
+
+
+def test_two_clusters_of_one_machine_share_no_port() -> None:
+    # Dask warns of a port that is taken, which is an error here.
+    with connected(workers=1) as one, connected(workers=1) as other:
+        ports = {client.cluster.scheduler.services["dashboard"].port for client in (one, other)}
+        assert one.submit(abs, -1).result() == other.submit(abs, -1).result() == 1
+    assert len(ports) == 2
+    assert 8787 not in ports
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def connected(address: str = "", workers: int = 0) -> "Iterator[Client]":
                 threads_per_worker=1,
                 processes=True,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any port: several may run at once
                 silence_logs=logging.CRITICAL,
                 preload=[_PRELOAD],
             ) as cluster,
