@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The revolute hopper in symbols: the sample program A.2.1 of the source, on this toolbox.
 
@@ -20,7 +9,7 @@ Run it with ``python examples/symbolic_leg.py``; it needs ``pip install 'vms-ph[
 try:
     import sympy as sp
 
-    from vms_ph_dynamics import symbolic
+    from vms_ph_dynamics.export import symbolic
 except ImportError as error:
     raise SystemExit(
         f"this example needs {error.name or 'sympy'}: pip install 'vms-ph[symbolic]'"

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The C++ core of a checkout: built in the background by ./vms, once, and said once if it fails."""
 
@@ -143,7 +132,7 @@ def vms(environment: Path, *words: str, expected: int = 1, **more: str) -> tuple
 def test_the_first_start_begins_the_build_and_later_ones_do_not(environment: Path) -> None:
     calls, said = vms(environment, "check", "panda", expected=2)
     build = calls[0].split()
-    assert build[:3] == ["python", "-m", "vms_ph_io.native_background"]
+    assert build[:3] == ["python", "-m", "vms_ph_io.build.native_background"]
     assert calls[1] == "vms-ph check panda"
     assert said.startswith("Building the C++ core in the background")
     # The build has not ended: it is begun again, and not announced again.
@@ -181,6 +170,6 @@ def test_the_tests_stop_a_build_and_begin_none(environment: Path) -> None:
     os.rename(environment / ".installed-runtime", environment / ".installed-test")
     calls, said = vms(environment, "test", "-k", "nothing")
     of_the_build = [call for call in calls if "native_background" in call]
-    assert of_the_build == ["python -m vms_ph_io.native_background --stop"]
+    assert of_the_build == ["python -m vms_ph_io.build.native_background --stop"]
     assert any(call.startswith("python -m pytest") for call in calls)
     assert "background" not in said

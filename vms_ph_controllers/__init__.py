@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Control laws as plain objects: from state, reference and time step to a command with its energy.
 
@@ -19,7 +8,9 @@ To write a law, derive from :class:`Controller` and implement ``reset(state)`` a
 dataclass ``Gains`` by :func:`gain` and :func:`switch`, and keep the values in ``self.gains``.
 """
 
-from .interface import (
+from vms_ph_hopping.laws.hopping import HoppingController
+
+from .controller import (
     Command,
     ControlEnergy,
     Controller,
@@ -32,7 +23,6 @@ from .interface import (
 from .laws.attitude_control import AttitudeControl
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
-from .laws.hopping import HoppingController
 from .laws.linear_impedance import LinearImpedance
 from .laws.mobile_manipulation import MobileManipulation
 from .laws.pose_ida_pbc import PoseIDAPBC

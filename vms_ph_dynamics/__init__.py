@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Dynamics of manipulators on moving bases in port-Hamiltonian form: pure mathematics.
 
@@ -35,7 +24,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         DecouplingTransform as DecouplingTransform,
         ExternalInternal as ExternalInternal,
     )
-    from .effects import (
+    from .actuation import (
         Allocation as Allocation,
         Fluid as Fluid,
         Friction as Friction,
@@ -59,7 +48,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
     from .model import (
         VMSModel as VMSModel,
     )
-    from .structure import (
+    from .forms import (
         CanonicalForm as CanonicalForm,
         DecoupledForm as DecoupledForm,
         DiracStructure as DiracStructure,
@@ -107,13 +96,13 @@ _HOME = {
     name: module
     for module, names in {
         "decoupling": "DecouplingTransform ExternalInternal",
-        "effects": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
+        "actuation": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
         "errors": "MissingExtraError ModelError OptionError StateError VmsPhError",
         "evaluation": "Evaluation",
         "evaluation_batch": "EvaluationBatch",
         "integrators": "IntegrationError Trajectory TrajectoryBatch integrate integrate_batch",
         "model": "VMSModel",
-        "structure": (
+        "forms": (
             "CanonicalForm DecoupledForm DiracStructure Energy Form FreeFloating Linearization "
             "Momenta PHRate PHState Ports PowerBalance StandardForm StructureCheck TaskEvaluation "
             "TaskSpaceForm linearize momenta structure_checks EnergyDerivatives RateDerivatives "

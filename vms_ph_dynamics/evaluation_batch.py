@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The terms of the equations of motion at many states at once."""
 
@@ -63,7 +52,7 @@ class EvaluationBatch:
 
     Every term is computed on first use; those that are named together are computed in one pass.
     Beside the terms of an evaluation there are ``centre_of_mass`` (N,3), ``centroidal_momentum``
-    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.structure.momenta`, and the rows of
+    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.forms.momenta`, and the rows of
     the energies in the inertial parameters of the bodies, ``kinetic_regressor`` and
     ``potential_regressor`` (N,10 bodies): ``kinetic_energy = kinetic_regressor @ parameters`` with
     ten parameters for each of Pinocchio's bodies, the base first where it moves: mass, mass times

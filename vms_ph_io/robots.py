@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The bundled robots, by name."""
 
@@ -24,12 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 
-from .packages import resolve, with_file_addresses
+from .descriptions.packages import resolve, with_file_addresses
 from .share import share_directory
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
-    from vms_ph_dynamics.effects import Actuators
+    from vms_ph_dynamics.actuation import Actuators
 
 
 @dataclass(frozen=True)
@@ -88,7 +77,7 @@ class Robot:
             ModelError: an unknown argument, or one that makes the description invalid; inertias
                 are judged by :meth:`model`.
         """
-        from .urdf import read_urdf, require_sound
+        from .descriptions.urdf import read_urdf, require_sound
 
         given = {**self.arguments, **arguments}
         resolved = {
@@ -122,7 +111,7 @@ class Robot:
         # Imported here, so that listing the robots does not require Pinocchio.
         from vms_ph_dynamics import VMSModel
 
-        from .vehicle import load_fluid
+        from .settings.vehicle import load_fluid
 
         model = VMSModel.from_urdf(
             description,
@@ -146,7 +135,7 @@ class Robot:
         Raises:
             OptionError: it has none.
         """
-        from .actuators_file import load_actuators
+        from .settings.actuators_file import load_actuators
 
         if not self.actuators:
             raise OptionError(

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Hosts a controller object: subscribes to references, publishes commands and energy records.
 
@@ -39,10 +28,10 @@ from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError, VmsPhError
-from vms_ph_dynamics.hopping import LegLaw
+from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
-from vms_ph_dynamics.space import Body, carrying
+from vms_ph_hopping import LegLaw
 
 from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Prints the description of a robot, for launch files: ``ros2 run vms_ph describe panda``.
 
@@ -26,12 +15,12 @@ from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import read_urdf, robots, share_directory
-from vms_ph_io.actuator_tags import actuators_of_urdf
-from vms_ph_io.packages import with_file_addresses
-from vms_ph_io.plugin_tags import allocation_tag, fluid_tag
-from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.descriptions.packages import with_file_addresses
 from vms_ph_io.robots import make_fixed
-from vms_ph_io.vehicle import load_fluid
+from vms_ph_io.settings.actuator_tags import actuators_of_urdf
+from vms_ph_io.settings.plugin_tags import allocation_tag, fluid_tag
+from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.settings.vehicle import load_fluid
 
 from .messages.frames import BASE_LINK
 
@@ -48,7 +37,7 @@ def describe(
     """Return the URDF of a robot.
 
     With a ros2_control tag it has the actuators of the base and the fluid for the plugins, see
-    :mod:`vms_ph_io.plugin_tags`.
+    :mod:`vms_ph_io.settings.plugin_tags`.
 
     Args:
         robot: name of a bundled robot, or the path of a URDF, xacro or MJCF file.

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Publishes external wrenches, contacts and the payload, observed from the robot's motion."""
 
@@ -32,8 +21,8 @@ from vms_ph_controllers.observers import (
     WrenchMap,
 )
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.robot.links import LinkTree
 
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Writes the MJCF of a robot in a scene and prints its path, for launch files.
 
@@ -24,9 +13,9 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io import scenes
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_io.robot_shapes import robot_shapes
+from vms_ph_io.descriptions.robot_shapes import robot_shapes
+from vms_ph_io.settings import scenes
+from vms_ph_io.settings.robot_settings import RobotSettings
 
 
 def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
@@ -40,8 +29,8 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
     Raises:
         VmsPhError: no such robot or scene, or MuJoCo is missing or cannot represent it.
     """
-    from vms_ph_dynamics.contact import Scene
-    from vms_ph_dynamics.contact.mjcf_text import mjcf_text
+    from vms_ph_dynamics.simulation.contact import Scene
+    from vms_ph_dynamics.simulation.contact.mjcf_text import mjcf_text
 
     file = scenes.load(scene) if scene else None
     settings = RobotSettings(robot)

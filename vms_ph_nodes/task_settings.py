@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Makes the settings of a task for a launch file, after it has checked them.
 
@@ -31,14 +20,16 @@ from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
-from vms_ph_dynamics.hopping.task import HoppingTask
+from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_dynamics.structure import StandardForm
-from vms_ph_io import hopping_tasks, robot_tasks, share_directory
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_studies.tasks.payload_use import PayloadUse
-from vms_ph_studies.tasks.task_reference import TaskReference
+from vms_ph_hopping import hopping_tasks
+from vms_ph_hopping.task import HoppingTask
+from vms_ph_io import share_directory
+from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.tasks import robot_tasks
+from vms_ph_io.tasks.payload_use import PayloadUse
+from vms_ph_io.tasks.task_reference import TaskReference
 
 from .node.parameters import gain_parameter, parameters_of
 from .node.user_files import write_user_file

@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // The energy guard.
 #include "vms_ph_native/energy_guard/energy_guard.hpp"
@@ -78,14 +67,14 @@ py::dict certificate(const EnergyGuard& guard) {
 
 void bind_energy_guard(py::module_& module) {
   module.attr("energy_guard_settings") = settings();
-  py::class_<vms_ph::Guarded>(module, "Guarded", "See vms_ph_controllers.energy_guard.Guarded.")
+  py::class_<vms_ph::Guarded>(module, "Guarded", "See vms_ph_controllers.guard.Guarded.")
       .def_property_readonly("effort", [](const vms_ph::Guarded& g) { return Vector(g.effort); })
       .def_property_readonly("status",
                              [](const vms_ph::Guarded& g) { return static_cast<int>(g.status); })
       .def_property_readonly("reason",
                              [](const vms_ph::Guarded& g) { return std::string(g.reason); })
       .def_readonly("level", &vms_ph::Guarded::level);
-  py::class_<EnergyGuard>(module, "EnergyGuard", "See vms_ph_controllers.energy_guard.EnergyGuard.")
+  py::class_<EnergyGuard>(module, "EnergyGuard", "See vms_ph_controllers.guard.EnergyGuard.")
       .def(py::init(&make_energy_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("settings") = py::dict(), py::arg("delay") = 0,
            py::arg("effort_carries_weight") = true, py::arg("base_actuated") = true,

@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // The laws by their names, and the rotors of a base.
 #include "vms_ph_native/laws.hpp"
@@ -73,13 +62,13 @@ std::vector<vms_ph::Wheel> vms_ph::wheels_of(const py::dict& radii) {
 }
 
 void bind_laws(py::module_& module) {
-  py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.effects.allocation.Rotor.")
+  py::class_<Rotor>(module, "Rotor", "See vms_ph_dynamics.actuation.allocation.Rotor.")
       .def(py::init([](const Eigen::Vector3d& position, const Eigen::Vector3d& axis,
                        double drag_ratio, double lower,
                        double upper) { return Rotor{position, axis, drag_ratio, lower, upper}; }),
            py::arg("position"), py::arg("axis"), py::arg("drag_ratio") = 0.0,
            py::arg("lower") = Rotor{}.lower, py::arg("upper") = Rotor{}.upper);
-  py::class_<Allocation>(module, "Allocation", "See vms_ph_dynamics.effects.allocation.Allocation.")
+  py::class_<Allocation>(module, "Allocation", "See vms_ph_dynamics.actuation.allocation.Allocation.")
       .def(py::init([](const std::vector<Rotor>& rotors, const std::string& base) {
              using vms_ph::Base;
              return Allocation(rotors, base == "floating" ? Base::floating

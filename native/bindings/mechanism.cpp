@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // Mechanisms of exergetic port-Hamiltonian systems.
 #include "vms_ph_native/mechanism.hpp"
@@ -168,7 +157,7 @@ Array run(Mechanism& m, const Array& x, double dt, int steps) {
 }  // namespace
 
 void bind_mechanism(py::module_& module) {
-  py::class_<Mechanism>(module, "Mechanism", "Twin of vms_ph_dynamics.ephs.Equations.")
+  py::class_<Mechanism>(module, "Mechanism", "Twin of vms_ph_ephs.Equations.")
       .def(py::init(&make), py::arg("size"), py::arg("stored"), py::arg("total"),
            py::arg("theta_0"), py::arg("bodies"), py::arg("joints"), py::arg("heats"),
            py::arg("conductions"))

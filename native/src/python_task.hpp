@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // A task of a worker that runs in Python.
 #pragma once
@@ -61,7 +50,7 @@ double* numbers_of(const pybind11::object& array);
 /// vms_ph_controllers.hosting.hosted_controller.make_model.
 pybind11::tuple arguments(const PythonRobot& robot);
 
-/// The arguments of vms_ph_dynamics.effects.allocation.Allocation.of_matrix; None without
+/// The arguments of vms_ph_dynamics.actuation.allocation.Allocation.of_matrix; None without
 /// actuators.
 pybind11::object allocation_of(const PythonRobot& robot);
 

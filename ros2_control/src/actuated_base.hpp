@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-// http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // The actuators of a simulated base in time.
 #pragma once
@@ -37,7 +26,7 @@ enum class Health : unsigned char {
 /// Makes of the wrench that is commanded the one that actuators apply: the nearest within their
 /// limits, with the dead zones and the lags of rotors, tilts, the steering of casters, the momentum
 /// of what spins, the friction of wheels and failures; as ActuatorDynamics in
-/// vms_ph_dynamics/effects/actuator_dynamics.py. Without actuators, the commanded one. Of their
+/// vms_ph_dynamics/actuation/actuator_dynamics.py. Without actuators, the commanded one. Of their
 /// energy,
 ///
 ///     electric = work on the base + change of what spins stores + lost

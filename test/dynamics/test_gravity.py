@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Gravity acts on the base too: its wrench on SE(3) and SE(2) [A, proposition 4.1]."""
 
@@ -21,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.structure import Ports
-from vms_ph_dynamics.structure.free_floating import FreeFloating
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.forms.free_floating import FreeFloating
 from vms_ph_io import robots
 
 from .conftest import random_tree, state_of
-from .structure.test_forms import FORMS
+from .forms.test_forms import FORMS
 
 # Neither along an axis: of a cart on a slope, gravity has a part in its plane.
 TILTED = (1.5, -2.5, -9.0)

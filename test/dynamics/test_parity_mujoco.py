@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Against MuJoCo: another lineage, other coordinates, another algorithm."""
 
@@ -19,12 +8,12 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.forms import Ports
 from vms_ph_io import robots
 
 from .conftest import state_of
+from .forms.test_forms import FORMS, acceleration
 from .mujoco_twin import MujocoTwin, rotation
-from .structure.test_forms import FORMS, acceleration
 
 # Water is left out: MuJoCo's fluid is another model.
 CASES = [

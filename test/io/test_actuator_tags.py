@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Actuators in the element of a URDF: the same ones as of a YAML file, and the same errors."""
 
@@ -25,9 +14,9 @@ import yaml
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_io import read_urdf, share_directory
-from vms_ph_io.actuator_tags import actuator_tags, actuators_of_urdf
-from vms_ph_io.actuators_file import load_actuators
-from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.settings.actuator_tags import actuator_tags, actuators_of_urdf
+from vms_ph_io.settings.actuators_file import load_actuators
+from vms_ph_io.settings.robot_settings import RobotSettings
 
 FILES = sorted((share_directory() / "config/actuators").glob("*.yaml"))
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The size or depth of a robot description or a bag cannot hang or crash a program."""
 
@@ -27,9 +16,9 @@ from vms_ph_dynamics.robot.description import MOST_LINKS
 from vms_ph_io import load_urdf
 from vms_ph_io.bag.mcap_reader import LARGEST_CHUNK, McapReader
 from vms_ph_io.bag.mcap_writer import MAGIC
-from vms_ph_io.urdf import xacro_text
-from vms_ph_io.urdf.checks import check_urdf
-from vms_ph_io.urdf.visuals import visuals
+from vms_ph_io.descriptions.urdf import xacro_text
+from vms_ph_io.descriptions.urdf.checks import check_urdf
+from vms_ph_io.descriptions.urdf.visuals import visuals
 
 _INERTIAL = (
     "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"

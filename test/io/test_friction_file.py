@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The friction that is identified is the friction that nodes simulate and account for."""
 
@@ -20,15 +9,15 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.effects.friction import Friction
-from vms_ph_dynamics.energy.identification import Identification, Settings, identify
+from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.identification import Identification, Settings, identify
 from vms_ph_io import robots
 from vms_ph_io.audit.identified import friction_rows
-from vms_ph_io.friction_file import read_friction
-from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.settings.friction_file import read_friction
+from vms_ph_io.settings.robot_settings import RobotSettings
 
 JOINTS = 7
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Joints, actuators, bases and kinds of MJCF files, and what is left out."""
 
@@ -25,9 +14,9 @@ from mjcf_texts import DRONE, HAND, ROBOTS, TWO_JOINTS_IN_A_BODY, mjcf
 
 import vms_ph_io
 from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
-from vms_ph_io.mjcf import MjcfNotes, Worker, notes_of
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_io.urdf import UrdfWarning
+from vms_ph_io.descriptions.mjcf import MjcfNotes, Worker, notes_of
+from vms_ph_io.descriptions.urdf import UrdfWarning
+from vms_ph_io.settings.robot_settings import RobotSettings
 from vms_ph_nodes.cli.check import check
 
 BODY = '<body name="link"><joint name="j"/><geom size="0.1"/></body>'

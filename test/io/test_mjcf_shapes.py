@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Meshes and geoms of MJCF files are drawn where MuJoCo has them."""
 
@@ -23,10 +12,10 @@ import pytest
 from mjcf_texts import CUBE, HAND, TWO_JOINTS_IN_A_BODY, mjcf
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_io.mjcf import Worker
-from vms_ph_io.mjcf.poses import roll_pitch_yaw
-from vms_ph_io.urdf import check_urdf
-from vms_ph_io.urdf.visuals import visuals
+from vms_ph_io.descriptions.mjcf import Worker
+from vms_ph_io.descriptions.mjcf.poses import roll_pitch_yaw
+from vms_ph_io.descriptions.urdf import check_urdf
+from vms_ph_io.descriptions.urdf.visuals import visuals
 
 
 @pytest.mark.parametrize("inertial", ["", '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'])

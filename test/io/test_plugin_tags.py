@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Actuators and fluids as the plugins of ros2_control read them."""
 
@@ -22,12 +11,12 @@ import pytest
 import yaml
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.effects.actuator_kinds import Caster, ReactionWheel, Rotor, Tilt
-from vms_ph_dynamics.effects.actuators import Actuators
+from vms_ph_dynamics.actuation.actuator_kinds import Caster, ReactionWheel, Rotor, Tilt
+from vms_ph_dynamics.actuation.actuators import Actuators
 from vms_ph_io import robots, share_directory
-from vms_ph_io.actuators_file import load_actuators
-from vms_ph_io.plugin_tags import ALLOCATION_TAG, FLUID_TAG, allocation_tag, fluid_tag
-from vms_ph_io.vehicle import load_fluid
+from vms_ph_io.settings.actuators_file import load_actuators
+from vms_ph_io.settings.plugin_tags import ALLOCATION_TAG, FLUID_TAG, allocation_tag, fluid_tag
+from vms_ph_io.settings.vehicle import load_fluid
 from vms_ph_nodes.describe import describe
 
 CONFIG = share_directory() / "config"

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The MJCF of a robot in a scene, for the MuJoCo hardware of ros2_control."""
 
@@ -22,12 +11,12 @@ import mujoco
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.contact import MujocoSimulation
 from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.simulation import External
-from vms_ph_io import scenes
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_io.robot_shapes import robot_shapes
+from vms_ph_dynamics.simulation.contact import MujocoSimulation
+from vms_ph_io.descriptions.robot_shapes import robot_shapes
+from vms_ph_io.settings import scenes
+from vms_ph_io.settings.robot_settings import RobotSettings
 from vms_ph_nodes.describe import describe
 from vms_ph_nodes.scene_model import main, scene_model
 

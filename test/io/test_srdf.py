@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """End effectors that an SRDF names become the ports of the robot."""
 
@@ -21,7 +10,7 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import load_urdf, robots
-from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io.settings.robot_settings import RobotSettings
 
 _SRDF = """<?xml version="1.0"?>
 <robot name="baxter">
@@ -44,7 +33,7 @@ def _loaded(srdf: Path, end_effector: str | None = None) -> VMSModel:
     return load_urdf(path, end_effector=end_effector, inertia="repair", srdf=srdf)
 
 
-@pytest.mark.filterwarnings("ignore::vms_ph_io.urdf.UrdfWarning")
+@pytest.mark.filterwarnings("ignore::vms_ph_io.descriptions.urdf.UrdfWarning")
 @pytest.mark.filterwarnings("ignore::vms_ph_dynamics.errors.InertiaWarning")
 def test_the_first_end_effector_is_the_default_and_the_others_are_tools(srdf: Path) -> None:
     model = _loaded(srdf)

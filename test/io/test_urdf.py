@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Errors about invalid URDF files, and warnings about accepted ones."""
 
@@ -22,8 +11,8 @@ import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import load_urdf, read_urdf, robots
-from vms_ph_io.packages import package_directory, resolve
-from vms_ph_io.urdf import UrdfWarning, check_urdf
+from vms_ph_io.descriptions.packages import package_directory, resolve
+from vms_ph_io.descriptions.urdf import UrdfWarning, check_urdf
 
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
 SOLID = f'<inertial><mass value="1"/>{INERTIA}</inertial>'

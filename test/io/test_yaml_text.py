@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """No YAML text, in whichever place it is read, can hang or crash a program."""
 
@@ -26,9 +15,9 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.bag import BagError
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
-from vms_ph_io.parameter_schema import load_parameters
-from vms_ph_io.vehicle import load_allocation
-from vms_ph_io.yaml_text import YamlError, parse_yaml
+from vms_ph_io.settings.parameter_schema import load_parameters
+from vms_ph_io.settings.vehicle import load_allocation
+from vms_ph_io.settings.yaml_text import YamlError, parse_yaml
 from vms_ph_nodes.messages.message_text import parse
 
 _TENFOLD = "\n".join(

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Golden vectors of actuators that tilt, steer and spin, for the simulated hardware in C++.
 
@@ -25,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.effects.actuator_kinds import (
+from vms_ph_dynamics.actuation.actuator_kinds import (
     Actuator,
     Caster,
     Motor,
@@ -33,11 +22,11 @@ from vms_ph_dynamics.effects.actuator_kinds import (
     Rotor,
     Tilt,
 )
-from vms_ph_dynamics.effects.actuators import Actuators
+from vms_ph_dynamics.actuation.actuators import Actuators
+from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import ActuatedSimulation, External
-from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
-from vms_ph_io.plugin_tags import allocation_tag
+from vms_ph_io.settings.plugin_tags import allocation_tag
 
 from .golden_format import FOLDER, Line, line, write
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The laws of moving bases in C++ are those in Python: forces, energies, statuses, reasons."""
 
@@ -23,7 +12,7 @@ import pytest
 from vms_ph_controllers import Command, Reference
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
@@ -240,7 +229,7 @@ def test_the_gains_are_named_bounded_and_set_as_in_python(
 
 
 def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Generator) -> None:
-    from vms_ph_dynamics.effects.allocation import Rotor
+    from vms_ph_dynamics.actuation.allocation import Rotor
 
     values = [
         (rng.normal(size=3), rng.normal(size=3), rng.normal(), *np.sort(rng.normal(size=2)))

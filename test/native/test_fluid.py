@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A robot in a fluid in C++ is the one in Python: its terms, its laws and its steps."""
 
@@ -23,9 +12,9 @@ from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
 from vms_ph_dynamics import StandardForm, VMSModel
-from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.integrators import make_stepper
-from vms_ph_dynamics.structure import Ports
 from vms_ph_io import robots
 
 from .conftest import native_model

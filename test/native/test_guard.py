@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The guard in C++ is that in Python: statuses, reasons and efforts, with failing measurements."""
 
@@ -31,8 +20,8 @@ from vms_ph_controllers.observers import NoiseModel, Payload
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import ModelError, StateError
+from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.structure import StandardForm
 from vms_ph_io import robots
 
 from .base_law_cases import reaction_wheels, upright

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Mechanisms in C++, along their tree: those of numpy, which solves all constraints at once."""
 
@@ -22,7 +11,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.ephs import (
+from vms_ph_ephs import (
     Equations,
     SimulationError,
     SingularConstraint,
@@ -32,9 +21,9 @@ from vms_ph_dynamics.ephs import (
     closed,
     simulate,
 )
-from vms_ph_dynamics.ephs import multibody as mb
-from vms_ph_dynamics.ephs.examples import TwoBodies, oscillator
-from vms_ph_dynamics.ephs.simulation import Simulation
+from vms_ph_ephs import multibody as mb
+from vms_ph_ephs.examples import TwoBodies, oscillator
+from vms_ph_ephs.simulation import Simulation
 from vms_ph_io import robots
 from vms_ph_studies.benchmarks.ephs_tree import (
     chain,

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Where on the page a robot ought to be: its shapes, projected by a camera as the page has it."""
 
@@ -22,8 +11,8 @@ from PIL import Image, ImageDraw
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_io.urdf.visuals import visuals
+from vms_ph_io.descriptions.urdf.visuals import visuals
+from vms_ph_io.settings.robot_settings import RobotSettings
 from vms_ph_nodes.views.robot_scene import _to_mesh
 from vms_ph_nodes.views.viewpoint import viewpoint
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Every bundled robot simulated without ROS, with the parameters of its launch file."""
 
@@ -24,9 +13,9 @@ import yaml
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.safety.guard import Guard
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.simulation import External, Sample, Simulation
-from vms_ph_dynamics.structure import StandardForm
-from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io import robots, share_directory
 
 # Hoppers are simulated with a floor; see test_hopping_simulation.py.

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """What is shown of a run adds up, on every kind of base and for a robot of a user."""
 
@@ -28,14 +17,14 @@ from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
+from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.structure import Ports, StandardForm
 from vms_ph_dynamics.tasks import PositionTask
-from vms_ph_io.energy_split import BASE, TASK, LawSplit, parts_of_law, parts_of_robot
-from vms_ph_io.plots import plot_run
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_io.run_record import RunRecord
-from vms_ph_io.run_report import balance, report
+from vms_ph_io.audit.energy_split import BASE, TASK, LawSplit, parts_of_law, parts_of_robot
+from vms_ph_io.audit.plots import plot_run
+from vms_ph_io.audit.run_record import RunRecord
+from vms_ph_io.audit.run_report import balance, report
+from vms_ph_io.settings.robot_settings import RobotSettings
 from vms_ph_nodes.messages.controller_state import to_controller_state
 from vms_ph_nodes.messages.energy_messages import to_energy, to_power
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A payload under nodes: taken and set down on request, its energy, and what the law is told."""
 
@@ -30,9 +19,10 @@ from std_srvs.srv import SetBool
 from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.free_floating import Body
 from vms_ph_dynamics.simulation import Mechanism, Payload, Sample
-from vms_ph_dynamics.space import Body
 from vms_ph_io import robots
+from vms_ph_io.tasks.payload_judge import PayloadJudge
 from vms_ph_nodes import closed_loop
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.input_diagnostics import refused_messages
@@ -40,7 +30,6 @@ from vms_ph_nodes.robot.held_parameters import payload_parameters
 from vms_ph_nodes.robot.held_shapes import mechanism_pose, mechanism_shapes, payload_shapes
 from vms_ph_nodes.robot.mechanism_publisher import mechanism_angle
 from vms_ph_nodes.robot.task_score import PayloadScore
-from vms_ph_studies.tasks.payload_judge import PayloadJudge
 
 # Its handle is in the hand at the start.
 BODY = Payload(2.0, np.array([0.004, 0.003, 0.002]), np.inf, centre=np.array([0.02, 0.0, -0.05]))

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """energy_monitor publishes what the motion tells of load and friction."""
 
@@ -22,15 +11,15 @@ import numpy as np
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from dynamics.energy.identification.known_truth import random_truth, recording
+from dynamics.identification.known_truth import random_truth, recording
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import Identification
 
-from vms_ph_dynamics.energy.identification.live import LiveIdentification
-from vms_ph_dynamics.energy.identification.window_stream import Sample
+from vms_ph_dynamics.identification.live import LiveIdentification
+from vms_ph_dynamics.identification.window_stream import Sample
 from vms_ph_io import robots
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.messages.conversions import from_stamp, to_stamp

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The pattern of a robot on the page: the powers of its wires, and what is drawn."""
 
@@ -20,10 +9,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.ephs.equations.powers import port_powers
-from vms_ph_dynamics.ephs.patterns import split
-from vms_ph_dynamics.ephs.robot import Mechanism
-from vms_ph_dynamics.structure import Ports
+from vms_ph_dynamics.forms import Ports
+from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.patterns import split
+from vms_ph_ephs.robot import Mechanism
 from vms_ph_io import robots
 
 pytest.importorskip("viser")

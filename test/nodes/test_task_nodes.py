@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
@@ -31,17 +20,18 @@ from vms_ph.msg import TaskProgress
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.hopping import hop
 from vms_ph_dynamics.simulation import External
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io import hopping_tasks, robot_tasks, share_directory
+from vms_ph_hopping import hop, hopping_run, hopping_tasks
+from vms_ph_io import share_directory
+from vms_ph_io.tasks import robot_tasks
+from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_nodes import closed_loop, task_settings
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.node.parameters import parameters_of
 from vms_ph_nodes.task_runner import TaskRunner
 from vms_ph_nodes.views.marker_scene import is_sound
-from vms_ph_studies.tasks import TaskRun, hopping_run
-from vms_ph_studies.tasks.task_reference import TaskReference
+from vms_ph_studies.tasks import TaskRun
 
 from .conftest import Start
 

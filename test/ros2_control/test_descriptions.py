@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The descriptions and configurations that come for ros2_control."""
 
@@ -24,8 +13,9 @@ import yaml
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_io import robot_tasks, robots
-from vms_ph_io.robot_settings import RobotSettings
+from vms_ph_io import robots
+from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.tasks import robot_tasks
 from vms_ph_nodes.describe import describe
 from vms_ph_nodes.node.agreement import identity
 

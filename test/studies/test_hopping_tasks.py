@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Legs reach the goals of their hops; falls and mistakes are said."""
 
@@ -21,9 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from vms_ph_dynamics.errors import ModelError, OptionError, VmsPhError
-from vms_ph_io import hopping_tasks, robot_tasks, scenes
+from vms_ph_hopping import hopping_tasks
+from vms_ph_hopping.hopping_run import run_hops
+from vms_ph_io.settings import scenes
+from vms_ph_io.tasks import robot_tasks
 from vms_ph_nodes.cli.app import make_app
-from vms_ph_studies.tasks.hopping_run import run_hops
 
 
 @pytest.mark.parametrize("name", hopping_tasks.names())

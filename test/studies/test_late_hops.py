@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Legs hop by sampled laws that do not know masses, noise and another start."""
 
@@ -20,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vms_ph_controllers.laws.hop_feedback import PoseFilter
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.hopping import Leg, LegMotion
-from vms_ph_io import hopping_tasks, robots
+from vms_ph_hopping import Leg, LegMotion, hopping_tasks
+from vms_ph_hopping.laws.hop_feedback import PoseFilter
+from vms_ph_io import robots
+from vms_ph_io.tasks.uncertainty import Uncertainty
 from vms_ph_studies.tasks import late_hops
 from vms_ph_studies.tasks.late_hops import run_late_hops, with_bounds
 from vms_ph_studies.tasks.monte_carlo import uncertain_task
-from vms_ph_studies.tasks.uncertainty import Uncertainty
 
 ERRORS: dict[str, Any] = {
     "mass": 0.2,

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Robots on their own actuators reach the goals of their tasks, with every joule accounted for."""
 
@@ -25,11 +14,11 @@ from typer.testing import CliRunner
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.simulation import Mechanism
-from vms_ph_io import robot_tasks
+from vms_ph_io.tasks import robot_tasks
+from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.tasks import TaskRun, Uncertainty, run_task
 from vms_ph_studies.tasks.monte_carlo import uncertain_task
-from vms_ph_studies.tasks.task_reference import TaskReference
 
 # Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
 SHORT = {

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """No check agrees with everything: what is changed by a tenth, or in its sign, is seen."""
 
@@ -21,8 +10,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics.ephs.examples import TwoBodies
-from vms_ph_dynamics.ephs.multibody import Friction
+from vms_ph_ephs.examples import TwoBodies
+from vms_ph_ephs.multibody import Friction
 from vms_ph_studies import Check, get
 from vms_ph_studies.check import LOOSEST, bounded, compared
 from vms_ph_studies.progress import Stages

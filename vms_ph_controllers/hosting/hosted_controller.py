@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A controller with flat arrays as interface, for hosts in other languages.
 
@@ -29,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
+from vms_ph_dynamics.actuation.fluid import WATER, Fluid, ImmersedBody
 from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.effects.allocation import Allocation, Rotor
-from vms_ph_dynamics.effects.fluid import WATER, Fluid, ImmersedBody
 
-from ..interface import Command, Reference, RobotState
+from ..controller import Command, Reference, RobotState
 from .layout import ENERGIES, flag_layout, input_layout, output_layout
 from .loading import make_controller
 from .native_law import in_cpp

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """What laws and guards in C++ take from, and give back to, their counterparts in Python."""
 
@@ -20,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.effects.allocation import Allocation
+from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.nonholonomic import WheelConstraint
 from vms_ph_dynamics.robot.native_algorithms import native_robot
 
-from ..interface import Command, ControlEnergy, Controller, Status
+from ..controller import Command, ControlEnergy, Controller, Status
 from ..laws.attitude_control import AttitudeControl
 from ..laws.decoupled_vms import DecoupledVMSController
 from ..laws.differential_drive import DifferentialDrive

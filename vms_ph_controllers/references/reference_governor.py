@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The reference governor: it moves the minimum of a potential towards a reference of the task."""
 
@@ -24,7 +13,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 from vms_ph_dynamics.tasks import PositionTask
 
-from ..interface import Reference, usable
+from ..controller import Reference, usable
 from ..potentials.joint_limit_potential import JointLimitPotential
 
 # Displacements shorter than this, m or rad, count as zero.

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Integrability of the locked velocity to an orientation [B, 3.2.4]."""
 
@@ -21,9 +10,9 @@ import numpy as np
 from ..arrays import Array, frozen
 from ..errors import StateError
 from ..evaluation import Evaluation, check_moving_rigid
+from ..forms.decoupled_evaluation import DecoupledEvaluation
 from ..groups import SO2, SO3, base_group
 from ..model import VMSModel
-from ..structure.decoupled_evaluation import DecoupledEvaluation
 from .frames import centre_of_mass
 
 # A curvature below this, in 1/rad^2, is rounding: the entries of dA are accurate to about 1e-13.

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Integration of a system over time: steps, events, the energy audit, and steps that fail."""
 
@@ -22,7 +11,7 @@ import numpy as np
 
 from ..arrays import frozen
 from ..errors import StateError
-from ..structure import Form, Ports
+from ..forms import Form, Ports
 from .events import Event, locate
 from .retry import HALVINGS, RetriedStep, multi_step_with_retry, step_with_retry
 from .schemes import make_stepper
@@ -52,7 +41,7 @@ def integrate(
 
     Args:
         form: the robot in one of its forms; a system of another kind that has schemes of its own,
-            as the equations of :mod:`vms_ph_dynamics.ephs`; or any system that comes with a
+            as the equations of :mod:`vms_ph_ephs`; or any system that comes with a
             stepper.
         x0: initial state, at ``t0``.
         ports: efforts, held or as a function of time and state; None for gravity alone.

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A simulated robot with a controller in its loop."""
 
@@ -20,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..actuation.friction import Friction
 from ..arrays import Array
-from ..effects.friction import Friction
 from ..errors import StateError
+from ..forms import PHState, Ports, port_names
 from ..integrators import IntegrationError, RetriedStep, step_with_retry
 from ..integrators.compiled import CompiledStepper
-from ..structure import PHState, Ports, port_names
 from .efforts import Acting, Control, Efforts, External, ToolWrench, with_torque
 from .held_friction import HeldFriction, must_be_held
 from .held_mechanism import HeldMechanism

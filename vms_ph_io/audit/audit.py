@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The energy audit of a recording."""
 
@@ -29,10 +18,11 @@ from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.ledger import Ledger
 from vms_ph_dynamics.energy.ledger_writer import LedgerWriter
 from vms_ph_dynamics.energy.recorded_energies import DISSIPATED
-from vms_ph_io.recordings.conditioning import Conditioning
-from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
-from vms_ph_io.recordings.progress import Progress, silent
-from vms_ph_io.recordings.recording import Recording
+
+from ..recordings.conditioning import Conditioning
+from ..recordings.motion import MotionOptions, RecordedMotion
+from ..recordings.progress import Progress, silent
+from ..recordings.recording import Recording
 
 KEPT = 20_000
 """Largest number of instants of the series of an audit."""

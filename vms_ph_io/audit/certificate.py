@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The certificate of a recording: the energy that controllers gave to a robot through its ports."""
 
@@ -26,8 +15,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
 from vms_ph_dynamics.energy.recorded_energies import RESETS
-from vms_ph_io.recordings.motion import Block, RecordedMotion
-from vms_ph_io.recordings.progress import Progress, silent
+
+from ..recordings.motion import Block, RecordedMotion
+from ..recordings.progress import Progress, silent
 
 # Components of a wrench that a planar base has.
 _PLANAR = [0, 1, 5]

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Identification in an audit: what is asked for, what is printed, and the files it leaves."""
 
@@ -23,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.identification import (
+from vms_ph_dynamics.energy.joint_friction import JointFriction
+from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.identification import (
     Belief,
     FoundLoad,
     Identification,
@@ -36,12 +28,9 @@ from vms_ph_dynamics.energy.identification import (
     reference_loads,
     scatter,
 )
-from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.samples import MotionSamples
-from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.recordings.motion import RecordedMotion
-from vms_ph_io.urdf.identified_urdf import identified_urdf
 
+from ..descriptions.urdf.identified_urdf import identified_urdf
+from ..recordings.motion import RecordedMotion
 from .audit import Audit
 
 _LEAST = 20  # samples of a part without gaps

@@ -1,27 +1,16 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Summary of a bag, computed by reading its messages, so that truncated bags are supported."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from vms_ph_io.bag.errors import BagError
-from vms_ph_io.bag.files import is_being_recorded
-from vms_ph_io.bag.messages import BagMessage, BagTopic
-from vms_ph_io.bag.metadata import BagMetadata
-from vms_ph_io.bag.reader import BagReader
+from .errors import BagError
+from .files import is_being_recorded
+from .messages import BagMessage, BagTopic
+from .metadata import BagMetadata
+from .reader import BagReader
 
 _NANOSECONDS = 1e9
 

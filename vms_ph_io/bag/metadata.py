@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """``metadata.yaml``, the file that makes a folder a rosbag2 bag (version 9, as Jazzy writes it)."""
 
@@ -24,9 +13,10 @@ from typing import Any
 import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.bag.errors import BagError
-from vms_ph_io.bag.qos import QosProfile, parse_profiles
-from vms_ph_io.yaml_text import read_yaml
+
+from ..settings.yaml_text import read_yaml
+from .errors import BagError
+from .qos import QosProfile, parse_profiles
 
 FILE_NAME = "metadata.yaml"
 VERSION = 9

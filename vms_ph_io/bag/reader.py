@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Reading of the messages of a complete or truncated bag in the order of the recording."""
 
@@ -22,12 +11,12 @@ from rosbags.interfaces import MessageDefinitionFormat
 from rosbags.rosbag2 import Reader as RosbagsReader
 from rosbags.rosbag2 import ReaderError
 
-from vms_ph_io.bag.decoding import Decoder, SchemaDecoder
-from vms_ph_io.bag.errors import BagError
-from vms_ph_io.bag.files import bag_files
-from vms_ph_io.bag.mcap_reader import McapReader, RawMessage
-from vms_ph_io.bag.messages import BagMessage, BagTopic
-from vms_ph_io.bag.types import MessageTypes
+from .decoding import Decoder, SchemaDecoder
+from .errors import BagError
+from .files import bag_files
+from .mcap_reader import McapReader, RawMessage
+from .messages import BagMessage, BagTopic
+from .types import MessageTypes
 
 
 class BagReader:

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Repairs a bag that was truncated by a killed process or a full disk.
 
@@ -26,13 +15,13 @@ from pathlib import Path
 
 from mcap.records import Channel
 
-from vms_ph_io.bag.errors import BagError
-from vms_ph_io.bag.files import bag_files, is_being_recorded
-from vms_ph_io.bag.mcap_reader import Attachment, McapReader, RawMessage
-from vms_ph_io.bag.mcap_writer import McapWriter
-from vms_ph_io.bag.messages import BagTopic
-from vms_ph_io.bag.metadata import BagMetadata, FileMetadata, TopicMetadata
-from vms_ph_io.bag.writer import RECORDING
+from .errors import BagError
+from .files import bag_files, is_being_recorded
+from .mcap_reader import Attachment, McapReader, RawMessage
+from .mcap_writer import McapWriter
+from .messages import BagTopic
+from .metadata import BagMetadata, FileMetadata, TopicMetadata
+from .writer import RECORDING
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Recording of a bag: a folder for rosbag2, rosbags and mcap that is readable at any time.
 
@@ -33,12 +22,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
-from vms_ph_io.bag.errors import BagError
-from vms_ph_io.bag.files import bag_files, is_being_recorded
-from vms_ph_io.bag.mcap_writer import McapWriter
-from vms_ph_io.bag.metadata import BagMetadata, FileMetadata, TopicMetadata
-from vms_ph_io.bag.qos import QosProfile, dump_profiles
-from vms_ph_io.bag.types import MessageDefinition
+from .errors import BagError
+from .files import bag_files, is_being_recorded
+from .mcap_writer import McapWriter
+from .metadata import BagMetadata, FileMetadata, TopicMetadata
+from .qos import QosProfile, dump_profiles
+from .types import MessageDefinition
 
 FLUSH_PERIOD = 0.5
 """Largest time until a message is written to the file, s."""

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Which recorded joint is which joint of the model; joints are matched by name, never by index."""
 
@@ -19,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_io import robots
 
+from .. import robots
 from .errors import RecordingError
 from .recording import Recording, Series
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The messages of bags of ROS 2 and ROS 1, complete or damaged, in the order of the recording."""
 
@@ -25,9 +14,8 @@ from rosbags.rosbag1 import Reader as Ros1Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
-from vms_ph_io.bag import BagError, BagMessage, BagReader, PresentNames
-from vms_ph_io.bag.metadata import BagMetadata
-
+from ..bag import BagError, BagMessage, BagReader, PresentNames
+from ..bag.metadata import BagMetadata
 from .errors import RecordingError
 from .progress import Progress, silent
 from .ros1_records import Ros1Connection, Ros1Records

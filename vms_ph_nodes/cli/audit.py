@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """vms-ph audit: where the energy of a recorded motion came from and went."""
 
@@ -91,7 +80,7 @@ def audit(
     belief = None
     if kinds:
         # Before the recording is read, which may take long.
-        from vms_ph_dynamics.energy.identification.unknowns import checked_kinds
+        from vms_ph_dynamics.identification.unknowns import checked_kinds
         from vms_ph_io.audit.identified import read_belief
 
         checked_kinds(kinds)
@@ -180,7 +169,7 @@ def _tell_certificate(found: "RecordedCertificate", out: Path | None, as_json: b
 def recorded_robot(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
     """Return the model of the robot that is given, or of that in the recording, and its URDF."""
     from vms_ph_io.recordings.base_states import moves
-    from vms_ph_io.robot_settings import RobotSettings
+    from vms_ph_io.settings.robot_settings import RobotSettings
 
     settings = RobotSettings(**given)
     if given["robot"]:
@@ -203,7 +192,7 @@ def recorded_robot(recording: "Recording", given: dict[str, str]) -> tuple[Any, 
 def _friction(chosen: str, model: Any) -> tuple[Any, str]:
     """Return the friction that is chosen, and its name; None for that of the recording."""
     from vms_ph_dynamics.energy.joint_friction import JointFriction
-    from vms_ph_io.friction_file import read_friction
+    from vms_ph_io.settings.friction_file import read_friction
 
     if chosen in ("", "urdf"):
         return (JointFriction.of(model), "URDF") if chosen else (None, "")

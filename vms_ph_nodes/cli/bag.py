@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """vms-ph bag: record, play, inspect, compare, export and repair bags."""
 
@@ -62,14 +51,14 @@ def report(
     plot: Path = typer.Option(None, help="PNG file for a plot of the run"),
 ) -> None:
     """Show the energy balance of a recorded run, and its energies in the parts of its law."""
-    from vms_ph_io.run_record import read_run
-    from vms_ph_io.run_report import report as lines
+    from vms_ph_io.audit.run_record import read_run
+    from vms_ph_io.audit.run_report import report as lines
 
     run = read_run(bag, namespace)
     for line in lines(run):
         typer.echo(line)
     if plot is not None:
-        from vms_ph_io.plots import plot_run
+        from vms_ph_io.audit.plots import plot_run
 
         plot_run(run, plot)
         typer.echo(f"plot      {plot}")

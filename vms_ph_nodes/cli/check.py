@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """vms-ph check: validates a robot description and prints its model."""
 
@@ -37,9 +26,10 @@ def check(
     """Say what a robot description is, what is wrong with it, and what to type next."""
     import numpy as np
 
-    from vms_ph_io import advice, read_urdf, robots
-    from vms_ph_io.robot_settings import RobotSettings
-    from vms_ph_io.urdf import check_urdf
+    from vms_ph_io import read_urdf, robots
+    from vms_ph_io.audit import advice
+    from vms_ph_io.descriptions.urdf import check_urdf
+    from vms_ph_io.settings.robot_settings import RobotSettings
 
     known = robots.get(robot) if robot in robots.names() else None
     if known is not None:

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The demo: starts the nodes, shows the live view and prints a summary of the run."""
 
@@ -32,9 +21,9 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.discovery import domain_id
 from vms_ph_embedded.launch import LaunchDescription, Launcher, load
 from vms_ph_io import robots
+from vms_ph_io.audit.run_record import read_run
+from vms_ph_io.audit.run_report import report
 from vms_ph_io.command import command
-from vms_ph_io.run_record import read_run
-from vms_ph_io.run_report import report
 
 from ..views.live_view import LiveView
 from .launch_files import find_launch_file, find_share
@@ -172,7 +161,7 @@ class Demo:
     def _sum_up(self) -> None:
         if not self._options.bag:
             return
-        from vms_ph_io.plots import plot_run
+        from vms_ph_io.audit.plots import plot_run
 
         try:
             run = read_run(self._bag)

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """vms-ph ephs: lists, draws, writes and examines exergetic port-Hamiltonian systems."""
 
@@ -26,7 +15,7 @@ from .ephs_ledger import ledger
 
 if TYPE_CHECKING:
     from vms_ph_dynamics.arrays import Array
-    from vms_ph_dynamics.ephs import Equations, System
+    from vms_ph_ephs import Equations, System
 
 app = typer.Typer(
     help="Draw exergetic port-Hamiltonian systems as patterns, and account for their exergy.",
@@ -45,7 +34,7 @@ _FRAMES = 60
 @app.command("list")
 def list_() -> None:
     """List the examples."""
-    from vms_ph_dynamics.ephs.examples import EXAMPLES
+    from vms_ph_ephs.examples import EXAMPLES
 
     for name, make in EXAMPLES.items():
         boxes = len(make().pattern.boxes)
@@ -68,8 +57,8 @@ def draw(
     Inner boxes are round, and filled if they contain patterns; dots are junctions; dashed lines
     are state ports. With --powers the SVG is animated: red is power into a box, blue out of it.
     """
-    from vms_ph_dynamics.ephs.pictures import draw as picture
-    from vms_ph_dynamics.ephs.pictures import draw_powers
+    from vms_ph_ephs.pictures import draw as picture
+    from vms_ph_ephs.pictures import draw_powers
 
     system = _system(model)
     if powers:
@@ -88,7 +77,7 @@ def parts(
     kind: str = typer.Argument("", help="a kind, whose parameters are listed with their units"),
 ) -> None:
     """List the kinds of boxes that a pattern file may have, or the parameters of one."""
-    from vms_ph_dynamics.ephs.notation import KINDS
+    from vms_ph_ephs.notation import KINDS
 
     if not kind:
         for each in KINDS.values():
@@ -105,7 +94,7 @@ def parts(
 @app.command()
 def report(model: str = _MODEL) -> None:
     """Say what determines every effort, the index, and what is determined twice or not at all."""
-    from vms_ph_dynamics.ephs import causality
+    from vms_ph_ephs import causality
 
     typer.echo(causality(_system(model)).text())
 
@@ -113,8 +102,8 @@ def report(model: str = _MODEL) -> None:
 @app.command()
 def equations(model: str = _MODEL) -> None:
     """Print the equations of a system whose parts are declared, with multipliers."""
-    from vms_ph_dynamics.ephs import assemble
-    from vms_ph_dynamics.ephs.symbolic import symbolic
+    from vms_ph_ephs import assemble
+    from vms_ph_ephs.symbolic import symbolic
 
     typer.echo(symbolic(assemble(_system(model), check=False)).text())
 
@@ -125,19 +114,19 @@ def export(
     output: Path = typer.Option(Path("pattern.yaml"), "--output", "-o", help="file to write"),
 ) -> None:
     """Write a system as a pattern file, in which boxes may be changed and joined with others."""
-    from vms_ph_dynamics.ephs.notation import describe
-    from vms_ph_io.pattern_files import save_pattern
+    from vms_ph_ephs.files.pattern_files import save_pattern
+    from vms_ph_ephs.notation import describe
 
     save_pattern(describe(_system(model)), output)
     typer.echo(f"written: {output}")
 
 
 def _system(model: str) -> "System":
-    from vms_ph_dynamics.ephs.examples import EXAMPLES
-    from vms_ph_dynamics.ephs.multibody import from_urdf
+    from vms_ph_ephs.examples import EXAMPLES
+    from vms_ph_ephs.files.pattern_files import is_pattern_file, load_system
+    from vms_ph_ephs.multibody import from_urdf
     from vms_ph_io import robots
-    from vms_ph_io.pattern_files import is_pattern_file, load_system
-    from vms_ph_io.urdf import read_urdf
+    from vms_ph_io.descriptions.urdf import read_urdf
 
     if model in EXAMPLES:
         return EXAMPLES[model]()
@@ -156,8 +145,8 @@ def _system(model: str) -> "System":
 
 
 def _powers(system: "System", model: str, seconds: float) -> dict[str, list[float]]:
-    from vms_ph_dynamics.ephs import assemble, simulate
-    from vms_ph_dynamics.ephs.equations.powers import port_powers
+    from vms_ph_ephs import assemble, simulate
+    from vms_ph_ephs.equations.powers import port_powers
 
     equations = assemble(system)
     steps = max(1, round(seconds / _STEP))
@@ -172,10 +161,10 @@ def _powers(system: "System", model: str, seconds: float) -> dict[str, list[floa
 
 
 def _start(equations: "Equations", model: str) -> "Array":
-    from vms_ph_dynamics.ephs.examples import EXAMPLES, state_of_example
-    from vms_ph_dynamics.ephs.multibody import place
-    from vms_ph_dynamics.ephs.notation import start
-    from vms_ph_io.pattern_files import is_pattern_file, load_pattern
+    from vms_ph_ephs.examples import EXAMPLES, state_of_example
+    from vms_ph_ephs.files.pattern_files import is_pattern_file, load_pattern
+    from vms_ph_ephs.multibody import place
+    from vms_ph_ephs.notation import start
 
     if model in EXAMPLES:
         return state_of_example(model, equations)

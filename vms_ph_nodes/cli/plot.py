@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """vms-ph plot: the energies, powers and task error of a recorded run."""
 
@@ -28,8 +17,8 @@ def plot(
     ),
 ) -> None:
     """Plot the energies, port powers and task error of a recorded run to a PNG file."""
-    from vms_ph_io.plots import plot_run
-    from vms_ph_io.run_record import read_run
+    from vms_ph_io.audit.plots import plot_run
+    from vms_ph_io.audit.run_record import read_run
 
     bag = run / "bag" if (run / "bag").is_dir() else run
     file = bag.parent / "energy.png" if out == Path() else out

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A task of a robot with its own actuators, for vms-ph demo."""
 
@@ -27,7 +16,9 @@ from .goals import goal_lines
 
 def list_tasks() -> None:
     """Print the names and titles of the bundled tasks and scenes."""
-    from vms_ph_io import hopping_tasks, robot_tasks, scenes
+    from vms_ph_hopping import hopping_tasks
+    from vms_ph_io.settings import scenes
+    from vms_ph_io.tasks import robot_tasks
 
     for name in robot_tasks.names():
         task = robot_tasks.load(name)
@@ -45,7 +36,10 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
     Raises:
         VmsPhError: there is no such task, or a value is not accepted.
     """
-    from vms_ph_io import hopping_tasks, robot_tasks, robots, scenes
+    from vms_ph_hopping import hopping_tasks
+    from vms_ph_io import robots
+    from vms_ph_io.settings import scenes
+    from vms_ph_io.tasks import robot_tasks
 
     if name in scenes.names():
         from .scene import scene
@@ -75,8 +69,8 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
 
 
 def _run_leg(name: str, seconds: float, controller: str, as_json: bool) -> None:
-    from vms_ph_io import hopping_tasks
-    from vms_ph_studies.tasks.hopping_run import run_hops
+    from vms_ph_hopping import hopping_tasks
+    from vms_ph_hopping.hopping_run import run_hops
 
     if controller:
         raise OptionError(f"'{name}' has no option --controller: a leg hops by HoppingController")

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """What takes the steps of a simulated robot: a form of it, its bodies and drives, or MuJoCo."""
 
@@ -21,10 +10,11 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import ActuatedSimulation, Control, HeldMechanism, Simulation
-from vms_ph_dynamics.structure import StandardForm
-from vms_ph_io import drives_file, scenes
-from vms_ph_io.scenes import SceneFile
+from vms_ph_ephs.files import drives_file
+from vms_ph_io.settings import scenes
+from vms_ph_io.settings.scenes import SceneFile
 
 from ..node.parameters import declare
 from .held_parameters import declare_mechanism, declare_payload
@@ -150,8 +140,8 @@ class Engine:
         if not self._is_mujoco:
             return self._of_a_form(home, step, control)
         # Imported here: only this engine needs MuJoCo.
-        from vms_ph_dynamics.contact import MujocoSimulation
-        from vms_ph_io.robot_shapes import robot_shapes
+        from vms_ph_dynamics.simulation.contact import MujocoSimulation
+        from vms_ph_io.descriptions.robot_shapes import robot_shapes
 
         return MujocoSimulation(
             self._model,
@@ -192,7 +182,7 @@ class Engine:
 
     def _with_drives(self, home: Array, step: float, control: Control | None) -> Simulation:
         # Imported here: only this engine needs the language of systems.
-        from vms_ph_dynamics.ephs.robot import EphsSimulation
+        from vms_ph_ephs.robot import EphsSimulation
 
         robot, model = self._robot, self._model
         drives = drives_file.load(model, robot.settings.robot, self._drives, robot.allocation())

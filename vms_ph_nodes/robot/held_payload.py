@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The payload of a simulated robot, taken and set down at its times or on request."""
 
@@ -27,10 +16,10 @@ from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.free_floating import Body
 from vms_ph_dynamics.simulation import Payload, Sample, Simulation
-from vms_ph_dynamics.space import Body
-from vms_ph_dynamics.structure import StandardForm
-from vms_ph_studies.tasks.payload_use import PayloadUse
+from vms_ph_io.tasks.payload_use import PayloadUse
 
 from ..messages.payload_state import CARRIED_INERTIA, to_inertia, to_payload_state
 from .held_scene import HeldScene

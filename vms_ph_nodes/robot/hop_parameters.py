@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The parameters of a leg on its floor: where it starts, the floor, and the integrator."""
 
@@ -24,10 +13,10 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.hopping import Floor, Leg, LegLaw
-from vms_ph_dynamics.hopping.simulation import HoppingSimulation
-from vms_ph_dynamics.hopping.task import HoppingTask
 from vms_ph_dynamics.simulation import Control
+from vms_ph_hopping import Floor, Leg, LegLaw
+from vms_ph_hopping.simulation import HoppingSimulation
+from vms_ph_hopping.task import HoppingTask
 
 from ..node.parameters import declare
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The goals of a task of a leg, judged by what nodes measure and publish."""
 
@@ -24,11 +13,11 @@ from vms_ph.msg import Power
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.hopping.task import HOP_ERRORS, HoppingTask
-from vms_ph_dynamics.structure.momenta import momenta
+from vms_ph_dynamics.forms.momenta import momenta
+from vms_ph_hopping.task import HOP_ERRORS, HoppingTask
+from vms_ph_io.tasks.actuator_use import ActuatorUse
+from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_studies.reproduce.feurstein.gait import SHORTEST_FLIGHT
-from vms_ph_studies.tasks.actuator_use import ActuatorUse
-from vms_ph_studies.tasks.task_reference import TaskReference
 
 from .robot_motion import RobotMotion
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The motion of the robot from received messages of one stamp."""
 
@@ -28,11 +17,11 @@ from sensor_msgs.msg import JointState
 from vms_ph.msg import PortEnergy
 
 from vms_ph_dynamics import Evaluation, StateError, VMSModel
+from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.energy.audit import PortEnergies
+from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.simulation import WaterCurrent
-from vms_ph_dynamics.structure import Ports
 
 from ..messages.base_motion import from_odometry
 from ..messages.conversions import from_joint_state, from_stamp, from_wrench, from_wrench_base

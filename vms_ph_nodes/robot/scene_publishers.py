@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The topics of a scene: markers of its bodies, and the wrench of all contacts."""
 
@@ -26,8 +15,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.contact import Scene, Shape
 from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation.contact import Scene, Shape
 
 from ..messages.conversions import to_wrench
 from ..messages.frames import inertial_frame, with_prefix

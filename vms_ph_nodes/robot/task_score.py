@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The goals of a task, judged by what nodes measure and publish."""
 
@@ -24,12 +13,12 @@ from vms_ph.msg import Exergy, PayloadState, Power
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_studies.tasks.actuator_use import ActuatorUse
-from vms_ph_studies.tasks.judge import Judge
-from vms_ph_studies.tasks.payload_judge import PayloadJudge
-from vms_ph_studies.tasks.task_reference import TaskReference
-from vms_ph_studies.tasks.wheels import WheelUse
+from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.tasks.actuator_use import ActuatorUse
+from vms_ph_io.tasks.judge import Judge
+from vms_ph_io.tasks.payload_judge import PayloadJudge
+from vms_ph_io.tasks.task_reference import TaskReference
+from vms_ph_io.tasks.wheels import WheelUse
 
 from ..messages.finite import is_finite
 from ..messages.payload_state import momentum_of, place_of

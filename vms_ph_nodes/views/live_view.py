@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Live view in the terminal: energies, port powers and status of the nodes."""
 
@@ -26,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 from vms_ph.msg import ControllerState, Energy, Power
 
-from vms_ph_dynamics.structure import PORTS
-from vms_ph_io.energy_split import BASE, LawSplit, moves, parts_of_law, parts_of_robot
+from vms_ph_dynamics.forms import PORTS
+from vms_ph_io.audit.energy_split import BASE, LawSplit, moves, parts_of_law, parts_of_robot
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from ..node.health import TOPIC, node_name

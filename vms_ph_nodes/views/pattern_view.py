@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The robot as an exergetic port-Hamiltonian system: its pattern, with the power in every wire."""
 
@@ -21,11 +10,11 @@ import numpy as np
 import viser
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.ephs.equations.powers import port_powers
-from vms_ph_dynamics.ephs.patterns import split
-from vms_ph_dynamics.ephs.pictures.layout import arrange
-from vms_ph_dynamics.ephs.robot import Mechanism
-from vms_ph_dynamics.ephs.systems import System
+from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.patterns import split
+from vms_ph_ephs.pictures.layout import arrange
+from vms_ph_ephs.robot import Mechanism
+from vms_ph_ephs.systems import System
 
 from ..robot.robot_motion import RobotMotion
 from .sankey import quantity

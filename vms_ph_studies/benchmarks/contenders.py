@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Integrators of the free motion of a robot: those of this project and of other libraries."""
 
@@ -23,9 +12,9 @@ import pinocchio as pin
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import PHState, Ports, StandardForm
 from vms_ph_dynamics.integrators import make_stepper, native_module
 from vms_ph_dynamics.integrators.retry import multi_step_with_retry
-from vms_ph_dynamics.structure import PHState, Ports, StandardForm
 
 BY_HAND = "Pinocchio aba + RK4"
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """EPHS beside Pinocchio: steps of the same robot, loops, and the growth with the number of bodies.
 
@@ -22,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vms_ph_dynamics.ephs import Equations, Simulation, System, assemble, closed
-from vms_ph_dynamics.ephs import multibody as mb
 from vms_ph_dynamics.native import native_module
+from vms_ph_ephs import Equations, Simulation, System, assemble, closed
+from vms_ph_ephs import multibody as mb
 from vms_ph_io import robots
 
 from .timing import Case, Timing

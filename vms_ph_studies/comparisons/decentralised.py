@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The usual alternative: a PD law for the base and one for every joint, which ignore each other."""
 
@@ -20,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_controllers import Command, Controller, Reference, RobotState, gain
-from vms_ph_controllers.interface import is_usable_step, usable
+from vms_ph_controllers.controller import is_usable_step, usable
 from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.thrust_direction import ThrustDirection, single_axis
 from vms_ph_controllers.references.integral_action import IntegralAction

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The usual alternative for a hopping leg: three independent parts, after Raibert."""
 
@@ -19,7 +8,9 @@ from math import cos, pi, sqrt
 
 import numpy as np
 
-from vms_ph_controllers.laws.hop_feedback import (
+from vms_ph_dynamics.arrays import Array
+from vms_ph_hopping import Leg, LegMotion, LegState
+from vms_ph_hopping.laws.hop_feedback import (
     LEAST_FLIGHT,
     HopAverage,
     HopReference,
@@ -29,8 +20,6 @@ from vms_ph_controllers.laws.hop_feedback import (
     neutral_angle,
     within_limits,
 )
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.hopping import Leg, LegMotion, LegState
 
 
 @dataclass(frozen=True)

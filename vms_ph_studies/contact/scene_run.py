@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A robot in a scene with contacts, from start to end, judged by the goals of its task."""
 
@@ -26,14 +15,14 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.contact.mujoco_simulation import MujocoSimulation
-from vms_ph_dynamics.contact.scene import Scene
-from vms_ph_dynamics.contact.task import ForceGoal, Goal, PlaceGoal, Task
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.simulation import External
-from vms_ph_io import scenes
-from vms_ph_io.robot_settings import RobotSettings
-from vms_ph_io.robot_shapes import robot_shapes
+from vms_ph_dynamics.simulation.contact.mujoco_simulation import MujocoSimulation
+from vms_ph_dynamics.simulation.contact.scene import Scene
+from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, PlaceGoal, Task
+from vms_ph_io.descriptions.robot_shapes import robot_shapes
+from vms_ph_io.settings import scenes
+from vms_ph_io.settings.robot_settings import RobotSettings
 
 # What the gains of a task, those of EndEffectorImpedance, are called by laws that call a spring and
 # a damper of the end effector otherwise.

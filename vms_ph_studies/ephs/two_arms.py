@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Two arms from two URDFs that carry one body, composed by ports, beside one model of MuJoCo."""
 
@@ -20,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.contact.mujoco_robot import import_mujoco
-from vms_ph_dynamics.ephs import Equations, System, closed, compose
-from vms_ph_dynamics.ephs import multibody as mb
-from vms_ph_dynamics.ephs.equations.powers import port_powers
+from vms_ph_dynamics.simulation.contact.mujoco_robot import import_mujoco
+from vms_ph_ephs import Equations, System, closed, compose
+from vms_ph_ephs import multibody as mb
+from vms_ph_ephs.equations.powers import port_powers
 
 SIDES = ("left", "right")
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A satellite catches a tumbling body and brings its arm to rest: momentum before and after."""
 
@@ -21,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from vms_ph_controllers import DecoupledVMSController, RobotState
-from vms_ph_controllers.interface import Command, Reference
+from vms_ph_controllers.controller import Command, Reference
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import DecoupledForm, momenta
+from vms_ph_dynamics.free_floating import Body, Capture, capture
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.space import Body, Capture, capture
-from vms_ph_dynamics.structure import DecoupledForm, momenta
 
 from ..check import bounded, required
 from ..progress import Progress, Stages

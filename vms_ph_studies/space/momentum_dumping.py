@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A satellite has caught a tumbling body, and its reaction wheels take up the momentum."""
 
@@ -19,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_controllers import AttitudeControl, Reference, RobotState
-from vms_ph_controllers.interface import Command
+from vms_ph_controllers.controller import Command
 from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.actuation import Actuators, Motor, ReactionWheel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.effects import Actuators, Motor, ReactionWheel
+from vms_ph_dynamics.forms import DecoupledForm, momenta
+from vms_ph_dynamics.free_floating import Body, capture
 from vms_ph_dynamics.simulation import ActuatedSimulation, External
-from vms_ph_dynamics.space import Body, capture
-from vms_ph_dynamics.structure import DecoupledForm, momenta
 
 from ..check import bounded, required
 from ..progress import Progress, Stages

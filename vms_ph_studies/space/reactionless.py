@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The arm of a satellite moves without turning it: integrated rates, and sampled torques."""
 
@@ -22,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from vms_ph_controllers import Reference, RobotState
-from vms_ph_controllers.interface import Command
+from vms_ph_controllers.controller import Command
 from vms_ph_controllers.laws.resolved_motion import ResolvedMotion
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import DecoupledForm
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.structure import DecoupledForm
 from vms_ph_dynamics.tasks import ReactionTask
 
 from ..check import bounded, required

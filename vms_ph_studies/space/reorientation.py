@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A satellite turns by closed loops of its arm alone: planned by the connection, then simulated."""
 
@@ -23,9 +12,8 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.groups import SO3
-from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.space import (
+from vms_ph_dynamics.forms import DecoupledForm
+from vms_ph_dynamics.free_floating import (
     EllipticLoop,
     Reorientation,
     base_motion,
@@ -33,7 +21,8 @@ from vms_ph_dynamics.space import (
     plan_reorientation,
     turn_by_curvature,
 )
-from vms_ph_dynamics.structure import DecoupledForm
+from vms_ph_dynamics.groups import SO3
+from vms_ph_dynamics.simulation import External, Simulation
 
 from ..check import bounded, compared, required
 from ..progress import Progress, Stages

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The satellite of the studies, and the controller that leads its joints along a path."""
 
@@ -21,8 +10,8 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
-from vms_ph_dynamics.space import JointPath
-from vms_ph_dynamics.space.joint_path import displaced
+from vms_ph_dynamics.free_floating import JointPath
+from vms_ph_dynamics.free_floating.joint_path import displaced
 from vms_ph_io import robots
 
 from ..study import Parameter, Settings

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A leg at a task by a sampled law, with errors that the law does not know."""
 
@@ -20,11 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from vms_ph_controllers.laws.hop_feedback import HopReference
-from vms_ph_controllers.laws.hopping_over_delay import HoppingOverDelay
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_dynamics.hopping import (
+from vms_ph_hopping import (
     Hopper,
     Leg,
     LegLaw,
@@ -32,13 +19,15 @@ from vms_ph_dynamics.hopping import (
     LegOnFloor,
     Phase,
 )
-from vms_ph_dynamics.hopping.task import HoppingTask
+from vms_ph_hopping.hopping_run import judged, prepared
+from vms_ph_hopping.laws.hop_feedback import HopReference
+from vms_ph_hopping.laws.hopping_over_delay import HoppingOverDelay
+from vms_ph_hopping.task import HoppingTask
+from vms_ph_io.tasks.uncertainty import Uncertainty
 
 from ..comparisons.raibert import RaibertGains, RaibertHopper
 from ..reproduce.feurstein.experiments import FALLEN
 from ..reproduce.feurstein.gait import Flights
-from .hopping_run import judged, prepared
-from .uncertainty import Uncertainty
 
 SAMPLE = 2e-3
 """Longest sample of the laws, s."""

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """A target of sweeps: a task with errors that the law does not know, by its law or a baseline."""
 
@@ -28,13 +17,14 @@ from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io import hopping_tasks, robot_tasks
+from vms_ph_hopping import hopping_tasks
+from vms_ph_io.tasks import robot_tasks
+from vms_ph_io.tasks.task_run import MakeLaw, run_task
+from vms_ph_io.tasks.uncertainty import Uncertainty
 
 from ..comparisons.decentralised import DecentralisedPD
 from ..comparisons.decentralised_drive import DecentralisedDrive
 from .late_hops import run_late_hops, with_bounds
-from .task_run import MakeLaw, run_task
-from .uncertainty import Uncertainty
 
 LAWS = ("task", "decentralised")
 

@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // Linear least squares within bounds, of a size that a base's actuators have.
 #pragma once
@@ -20,7 +9,7 @@
 namespace vms_ph {
 
 /// The x (m,) within bounds that minimises |A x - b|^2, of several the smallest: the active-set
-/// method of vms_ph_dynamics/effects/bounded_least_squares.py.
+/// method of vms_ph_dynamics/actuation/bounded_least_squares.py.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class BoundedLeastSquares {

@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // The terms, energies and rates of a robot at one state after another, on recursions of its own.
 #pragma once
@@ -30,7 +19,7 @@ struct FrameWrench {
   const double* wrench = nullptr;
 };
 
-/// The efforts at the power ports; see vms_ph_dynamics.structure.Ports. Null pointers for none.
+/// The efforts at the power ports; see vms_ph_dynamics.forms.Ports. Null pointers for none.
 struct Efforts {
   const double* torque = nullptr;         ///< (n,)
   const double* wrench_base = nullptr;    ///< (b,)
@@ -42,7 +31,7 @@ struct Efforts {
   bool gravity = true;
 };
 
-/// The momenta of a robot in inertial axes; see vms_ph_dynamics.structure.momenta.
+/// The momenta of a robot in inertial axes; see vms_ph_dynamics.forms.momenta.
 struct Momenta {
   Eigen::Vector3d centre_of_mass;
   Screw centroidal, spatial;

@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // Bodies, joints and heat of an exergetic port-Hamiltonian system, solved along their tree.
 #pragma once
@@ -90,7 +79,7 @@ class MechanismTree;
 /// The equations of such a system and one step of the projected Runge-Kutta-Munthe-Kaas scheme, at
 /// a cost in proportion to the number of bodies: joints along a spanning tree are eliminated from
 /// its leaves to its roots, as in the articulated-body algorithm; joints that close loops remain as
-/// a small dense system. Twin of vms_ph_dynamics.ephs.Equations, which is the reference.
+/// a small dense system. Twin of vms_ph_ephs.Equations, which is the reference.
 ///
 /// A workspace: one thread at a time. Nothing throws but the function of the flows.
 class Mechanism {

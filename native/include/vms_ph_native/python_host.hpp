@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // The options of hosts of Python objects: which robot, which Python, how long to wait.
 #pragma once
@@ -29,20 +18,20 @@ class PythonError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A rotor or thruster fixed to the base; see vms_ph_dynamics.effects.allocation.Rotor.
+/// A rotor or thruster fixed to the base; see vms_ph_dynamics.actuation.allocation.Rotor.
 struct PythonRotor {
   Eigen::Vector3d position, axis;  ///< in the base frame, m; the axis is that of its thrust
   double drag_ratio = 0.0;         ///< reaction torque about the axis over thrust, m
   double lower, upper;             ///< thrust, N
 };
 
-/// The actuators of a base as a map; see vms_ph_dynamics.effects.allocation.Allocation.
+/// The actuators of a base as a map; see vms_ph_dynamics.actuation.allocation.Allocation.
 struct PythonAllocation {
   Eigen::MatrixXd matrix;        ///< (b,m) from inputs to the wrench; (0,0) for any wrench
   Eigen::VectorXd lower, upper;  ///< (m,) limits of the inputs, N or N m
 };
 
-/// A link in a fluid; see vms_ph_dynamics.effects.fluid.ImmersedBody.
+/// A link in a fluid; see vms_ph_dynamics.actuation.fluid.ImmersedBody.
 struct PythonImmersedBody {
   std::string link;
   Eigen::Matrix<double, 6, 6> added_mass;

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Driving on two wheels: the storage function, the way to a pose, and its reference."""
 
@@ -26,10 +15,10 @@ from vms_ph_controllers.references.drive_reference import Bounds, DriveReference
 from vms_ph_controllers.wheeled import DifferentialDrive, WheeledImpedance
 from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, SidewaysConstraint
 from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.structure import Ports
 
 BOUNDS = Bounds(0.4, 0.8, 0.5, 1.5)
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Flight on thrust along one axis: objective, upside down, sampling, and the energy of the law."""
 
@@ -21,8 +10,8 @@ import pytest
 from vms_ph_controllers import Reference, RobotState, Status, UnderactuatedFlight
 from vms_ph_controllers.laws.thrust_direction import ThrustDirection
 from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import ActuatedSimulation, External
-from vms_ph_dynamics.structure import Ports, StandardForm
 from vms_ph_io import robots
 
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The impedance of the end effector on wheels: passive, held on its reference, stable sampled."""
 
@@ -22,8 +11,8 @@ from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.laws.wheeled_impedance import WheeledImpedance
 from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicRK4
-from vms_ph_dynamics.structure import Ports
 
 POSTURE = {"shoulder": 0.7, "elbow": 0.6}
 

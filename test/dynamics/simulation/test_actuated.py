@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-# http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Robots that move by their actuators: energy and momentum books, objectives and failures."""
 
@@ -19,10 +8,10 @@ import pytest
 
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.effects import Actuators, ReactionWheel
+from vms_ph_dynamics.actuation import Actuators, ReactionWheel
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.simulation import ActuatedSimulation, External
-from vms_ph_dynamics.structure import StandardForm
-from vms_ph_dynamics.structure.momenta import momenta
 from vms_ph_io import robots
 
 X, Y, Z = np.eye(3)

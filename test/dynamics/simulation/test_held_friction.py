@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Friction too stiff for an explicit integrator is held, from the velocity at a step's end."""
 
@@ -18,10 +7,10 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.effects.friction import Friction
+from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics.forms import PHState, Ports, StandardForm
 from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.simulation.held_friction import HeldFriction
-from vms_ph_dynamics.structure import PHState, Ports, StandardForm
 
 # A fingertip of 0.1 g on a link of a gripper's size.
 FINGER = """

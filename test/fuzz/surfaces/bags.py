@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Bags as files (MCAP and SQLite), their messages, and the definitions of types inside them."""
 
@@ -31,6 +20,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.audit.run_record import read_run
 from vms_ph_io.bag import (
     BagError,
     BagReader,
@@ -41,7 +31,6 @@ from vms_ph_io.bag import (
     recover,
 )
 from vms_ph_io.bag.decoding import SchemaDecoder
-from vms_ph_io.run_record import read_run
 
 _MOST_MESSAGES = 100_000
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Robot descriptions: URDF text, and xacro files."""
 
@@ -26,11 +15,11 @@ import numpy as np
 from fuzz.surface import Surface
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.ephs.multibody import from_urdf
 from vms_ph_dynamics.robot.description import parse_description
+from vms_ph_ephs.multibody import from_urdf
 from vms_ph_io import load_urdf, read_urdf, robots, share_directory
-from vms_ph_io.urdf.checks import check_urdf
-from vms_ph_io.urdf.visuals import visuals
+from vms_ph_io.descriptions.urdf.checks import check_urdf
+from vms_ph_io.descriptions.urdf.visuals import visuals
 
 _INERTIAL = """<inertial><origin xyz="0 0 0.1" rpy="0 0 0"/><mass value="1.5"/>
 <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.05"/></inertial>"""

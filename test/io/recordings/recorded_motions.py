@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Motions with known efforts, and recordings of them in every kind of file."""
 
@@ -27,12 +16,12 @@ from rosbags.rosbag2 import Writer as Ros2Writer
 from rosbags.typesys import Stores, get_typestore
 
 from vms_ph_dynamics import StandardForm, VMSModel
+from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.effects.friction import Friction
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics.forms import PORTS, Ports
 from vms_ph_dynamics.simulation import External, Sample, Simulation
 from vms_ph_dynamics.simulation.efforts import Actuation
-from vms_ph_dynamics.structure import PORTS, Ports
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.share import share_directory
 

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Arguments after --ros-args: remapping, parameters, log levels."""
 
@@ -27,8 +16,8 @@ from rclpy.logging import get_logging_severity_from_string
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded import subset
+from vms_ph_io.settings.yaml_text import BoundedLoader, YamlError, parse_yaml
 from vms_ph_io.text_files import read_text
-from vms_ph_io.yaml_text import BoundedLoader, YamlError, parse_yaml
 
 _LACKING = {
     *("--log-config-file", "--log-file-name"),

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """The nine experiments of source B, by its tables 4.4 to 4.13, and how one is run."""
 
@@ -20,11 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from vms_ph_controllers.laws.hopping import KINDS, HoppingController
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
-from vms_ph_dynamics.hopping.hopper import SKIN
+from vms_ph_hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
+from vms_ph_hopping.hopper import SKIN
+from vms_ph_hopping.laws.hopping import KINDS, HoppingController
 from vms_ph_io import robots
 
 from ...study import Parameter, Settings, Value

@@ -1,16 +1,5 @@
-# Copyright 2026 The vms_ph authors
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
 
 """Source C: bodies and joints as exergetic port-Hamiltonian systems.
 
@@ -24,10 +13,10 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.ephs import Trajectory, assemble, flatten, simulate
-from vms_ph_dynamics.ephs import multibody as mb
-from vms_ph_dynamics.ephs.examples import TwoBodies, damped_oscillator
-from vms_ph_dynamics.ephs.pictures import draw
+from vms_ph_ephs import Trajectory, assemble, flatten, simulate
+from vms_ph_ephs import multibody as mb
+from vms_ph_ephs.examples import TwoBodies, damped_oscillator
+from vms_ph_ephs.pictures import draw
 
 from ...check import Check, bounded, refuted_unless, required
 from ...progress import Progress, Stages

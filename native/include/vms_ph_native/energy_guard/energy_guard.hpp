@@ -1,16 +1,5 @@
-// Copyright 2026 The vms_ph authors
-//
-// Licensed under the Apache License, Version 2.0 (the "License");
-// you may not use this file except in compliance with the License.
-// You may obtain a copy of the License at
-//
-//     http://www.apache.org/licenses/LICENSE-2.0
-//
-// Unless required by applicable law or agreed to in writing, software
-// distributed under the License is distributed on an "AS IS" BASIS,
-// WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-// See the License for the specific language governing permissions and
-// limitations under the License.
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
 
 // A guard of energy between any controller and a robot.
 #pragma once
@@ -37,7 +26,7 @@ struct Guarded {
   double level = 0.0;       ///< energy in the tank, J; negative for a debt
 };
 
-/// What a guard saw since its engagement, as in vms_ph_controllers.energy_guard.Certificate; the
+/// What a guard saw since its engagement, as in vms_ph_controllers.guard.Certificate; the
 /// EnergyCertificate message and the bindings follow from these lists. Energies in J.
 #define VMS_PH_CERTIFICATE_COUNTS(FIELD) \
   FIELD(samples)                         \
@@ -86,7 +75,7 @@ struct EnergyGuardOptions {
 };
 
 /// Bounds the energy that any controller gives to a robot through its ports; see
-/// vms_ph_controllers.energy_guard.EnergyGuard. update() never throws, prints, blocks or allocates.
+/// vms_ph_controllers.guard.EnergyGuard. update() never throws, prints, blocks or allocates.
 class EnergyGuard {
  public:
   /// Guard a robot; the model must outlive the guard.

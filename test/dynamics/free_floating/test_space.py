@@ -1,0 +1,207 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Free-floating robots: tasks at zero momentum, closed loops of the joints, capture."""
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import ModelError, StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.decoupling import (
+    ExternalInternal,
+    centre_of_mass_frame,
+    internal_jacobian,
+    internal_jacobian_rate,
+)
+from vms_ph_dynamics.forms import FreeFloating, momenta
+from vms_ph_dynamics.free_floating import (
+    Body,
+    EllipticLoop,
+    StraightPath,
+    base_motion,
+    capture,
+    holonomy,
+    plan_reorientation,
+    turn_by_curvature,
+)
+from vms_ph_dynamics.groups import SO3
+from vms_ph_dynamics.tasks import FreeFloatingTask, PrioritisedTask, ReactionTask, Task
+from vms_ph_io import robots
+
+from ..conftest import random_tree, state_of
+
+_SO3 = SO3()
+_LIGHT = {"bus_mass": "60", "bus_ixx": "3", "bus_iyy": "2.5", "bus_izz": "3.5"}
+
+
+@pytest.fixture(scope="module")
+def light() -> VMSModel:
+    return robots.load("satellite_panda", **_LIGHT)
+
+
+@pytest.fixture(scope="module")
+def home(light: VMSModel) -> Array:
+    return light.configuration(robots.get("satellite_panda").home)
+
+
+def _slope(model: VMSModel, q: Array, v: Array, value: "object") -> Array:
+    h = 1e-6
+    ahead, behind = (value(model.evaluate(model.integrate(q, s * v), v)) for s in (h, -h))  # type: ignore[operator]
+    return (ahead - behind) / (2 * h)
+
+
+@pytest.mark.parametrize("seed", [2, 5, 8, 11])
+def test_rate_of_the_connection_is_its_derivative_along_the_motion(seed: int) -> None:
+    model = random_tree(seed)
+    q, v = state_of(model, np.random.default_rng(seed))
+    rate = model.evaluate(q, v).A_rate
+    assert np.abs(rate - _slope(model, q, v, lambda d: d.A)).max() < 1e-7
+
+
+def test_rates_of_the_free_floating_tasks_are_their_derivatives(light: VMSModel) -> None:
+    q, v = state_of(light, np.random.default_rng(0))
+    tasks: list[Task] = [
+        ReactionTask(light),
+        FreeFloatingTask(light),
+        FreeFloatingTask(light, "panda_link4", "position"),
+        PrioritisedTask(ReactionTask(light), FreeFloatingTask(light, what="position")),
+    ]
+    for task in tasks:
+        rate = task.jacobian_rate(light.evaluate(q, v))
+        assert np.abs(rate - _slope(light, q, v, task.jacobian)).max() < 1e-6
+
+
+def test_free_floating_task_is_the_generalized_jacobian(light: VMSModel) -> None:
+    q, v = state_of(light, np.random.default_rng(1))
+    jacobian = FreeFloatingTask(light).jacobian(light.evaluate(q, v))
+    assert np.abs(jacobian[:, 6:] - FreeFloating(light).evaluate(q, v).J_g).max() < 1e-12
+    assert not jacobian[:, :6].any()
+
+
+def test_rate_of_the_internal_jacobian_gives_the_passive_coriolis_matrix(light: VMSModel) -> None:
+    q, v = state_of(light, np.random.default_rng(2))
+    d, tool = light.evaluate(q, v), light.end_effector
+    rate = _slope(light, q, v, lambda e: internal_jacobian(e, tool))
+    assert np.abs(internal_jacobian_rate(d, tool) - rate).max() < 1e-6
+    split = ExternalInternal.of_frame(d, centre_of_mass_frame(d), tool)
+    assert np.abs(split.D - internal_jacobian(d, tool)).max() == 0.0
+    assert np.isfinite(split.coriolis(d.C)).all()
+
+
+def test_motion_of_the_base_keeps_zero_momentum_and_the_centre_of_mass(
+    light: VMSModel, home: Array
+) -> None:
+    way = StraightPath(np.array([0.4, -0.3, 0.2, 0.5, -0.1, 0.3, 0.0]))
+    poses = base_motion(light, home, way, 16)
+    assert np.abs(poses[-1] - base_motion(light, home, way, 64)[-1]).max() < 1e-8
+    end = light.integrate(home, np.concatenate([np.zeros(6), way.end]))
+    rest = np.zeros(light.nv)
+    before = momenta(light.evaluate(home, rest)).centre_of_mass
+    after = momenta(light.evaluate(end, rest)).centre_of_mass
+    # The end configuration has the base at its start: the base's own motion carries the centre.
+    pose = light.base_pose(home)
+    moved = pose @ poses[-1] @ np.linalg.inv(pose) @ np.append(after, 1.0)
+    assert np.abs(moved[:3] - before).max() < 1e-6
+    assert np.linalg.norm(poses[-1][:3, 3]) > 1e-3
+
+
+def test_planned_loops_turn_the_base_as_wanted(light: VMSModel, home: Array) -> None:
+    wanted = _SO3.exp(np.radians(3.0) * np.array([0.3, -0.8, 0.5]))
+    plan = plan_reorientation(light, home, wanted, amplitude=1.2, rate=0.7)
+    assert np.linalg.norm(_SO3.log(wanted.T @ plan.displacement[:3, :3])) < 1e-9
+    # The same, by another scheme of integration along the timed path.
+    steps = 120 * plan.loops
+    along = base_motion(light, home, plan.path, steps)[-1]
+    assert np.abs(along - plan.displacement).max() < 1e-6
+    times = np.linspace(0.0, plan.path.duration, 400)
+    motions = [plan.path(t) for t in times]
+    assert max(np.abs(m.offset).max() for m in motions) <= 1.2 + 1e-12
+    assert max(np.abs(m.rate).max() for m in motions) <= 0.7 + 1e-12
+    assert np.abs(motions[-1].offset).max() < 1e-12
+    assert max(np.abs(motions[i].rate).max() for i in (0, -1)) < 1e-12
+    middle = plan.path.duration * 0.37
+    ahead, behind = plan.path(middle + 1e-4), plan.path(middle - 1e-4)
+    assert np.abs((ahead.rate - behind.rate) / 2e-4 - plan.path(middle).acceleration).max() < 1e-6
+
+
+def test_loop_run_backwards_turns_the_base_back(light: VMSModel, home: Array) -> None:
+    cosine, sine = np.zeros(7), np.zeros(7)
+    cosine[0], sine[1] = 0.5, 0.4
+    forwards = holonomy(light, home, EllipticLoop(cosine, sine, 1, 1.0))
+    backwards = holonomy(light, home, EllipticLoop(cosine, -sine, 1, 1.0))
+    assert np.abs(forwards @ backwards - np.eye(4)).max() < 1e-10
+    assert np.linalg.norm(_SO3.log(forwards[:3, :3])) > 1e-3
+
+
+def test_curvature_predicts_small_loops_to_second_order(light: VMSModel, home: Array) -> None:
+    rng = np.random.default_rng(4)
+    cosine, sine = rng.normal(size=(2, 7))
+    errors = []
+    for size in (0.04, 0.02):
+        loop = EllipticLoop(size * cosine, size * sine, 1, 1.0)
+        turn = _SO3.log(holonomy(light, home, loop)[:3, :3])
+        error = np.linalg.norm(turn_by_curvature(light, home, loop) - turn)
+        errors.append(error / np.linalg.norm(turn))
+    assert errors[1] < 0.01
+    assert 1.8 < np.log2(errors[0] / errors[1]) < 2.2
+
+
+def test_plans_that_cannot_be_are_refused_in_words(light: VMSModel, home: Array) -> None:
+    fixed = robots.load("panda")
+    with pytest.raises(ModelError, match="floating base"):
+        plan_reorientation(fixed, fixed.neutral_configuration(), np.eye(3))
+    with pytest.raises(StateError, match="need not turn"):
+        plan_reorientation(light, home, np.eye(3))
+    with pytest.raises(StateError, match="rotation matrix"):
+        plan_reorientation(light, home, 2.0 * np.eye(3))
+    with pytest.raises(ModelError, match="positive"):
+        plan_reorientation(light, home, _SO3.exp(np.array([0.1, 0, 0])), amplitude=0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_capture_keeps_the_momentum_and_loses_energy(light: VMSModel, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    q, v = state_of(light, rng)
+    root = rng.normal(size=(3, 3))
+    points = root @ root.T
+    body = Body(7.0, 0.2 * rng.normal(size=3), np.trace(points) * np.eye(3) - points)
+    twist = rng.normal(size=6)
+    caught = capture(light, q, v, body, twist)
+    before, after = light.evaluate(q, v), caught.model.evaluate(caught.q, caught.v)
+    placement = before.placement(light.end_effector)
+    rotation, origin = placement[:3, :3], placement[:3, 3]
+    # The momentum of the body from its velocity at its centre, in inertial axes.
+    centre, spin = np.asarray(body.centre), twist[3:]
+    linear = body.mass * rotation @ (twist[:3] + np.cross(spin, centre))
+    angular = rotation @ (np.asarray(body.inertia) @ spin)
+    angular += np.cross(origin + rotation @ centre, linear)
+    total = momenta(before).spatial + np.concatenate([linear, angular])
+    assert np.abs(momenta(after).spatial - total).max() < 1e-11 * np.abs(total).max()
+    own = 0.5 * linear @ linear / body.mass + 0.5 * spin @ np.asarray(body.inertia) @ spin
+    lost = before.kinetic_energy + own - after.kinetic_energy
+    assert caught.lost == pytest.approx(lost, rel=1e-10)
+    assert caught.lost > 0.0
+    # The frame moves with the body afterwards, and the body with the impulse.
+    at_tool = after.J_end_effector @ caught.v
+    assert np.abs(body.spatial() @ (at_tool - twist) - caught.impulse).max() < 1e-10
+    assert caught.model.total_mass == pytest.approx(light.total_mass + body.mass)
+
+
+def test_bodies_that_cannot_be_are_refused_in_words(light: VMSModel, home: Array) -> None:
+    rest = np.zeros(light.nv)
+    with pytest.raises(ModelError, match="positive mass"):
+        capture(light, home, rest, Body(-1.0, np.zeros(3), np.eye(3)), np.zeros(6))
+    with pytest.raises(ModelError, match="sum of the others"):
+        capture(light, home, rest, Body(1.0, np.zeros(3), np.diag([1, 1, 3])), np.zeros(6))
+    with pytest.raises(StateError, match="6 finite numbers"):
+        capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(5))
+    with pytest.raises(ModelError, match="is not a frame"):
+        capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(6), "nowhere")
+
+
+def test_reaction_task_needs_as_many_joints_as_the_rotation_has_components() -> None:
+    with pytest.raises(ModelError, match="joints"):
+        ReactionTask(robots.load("borinot"))
+    with pytest.raises(ModelError, match="fixed base"):
+        ReactionTask(robots.load("panda"))

@@ -1,0 +1,163 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is identified from recordings of known truth."""
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import OptionError, StateError, VMSModel
+from vms_ph_dynamics.energy.regressor import EnergyRegressor
+from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.identification import Identification, Settings, identify
+from vms_ph_dynamics.identification.base_parameters import base_parameters
+from vms_ph_io import robots
+
+from .known_truth import Defects, Truth, random_truth, recording
+
+PLAIN = Settings(torque=False)
+PERFECT = Defects(*8 * [0.0])
+
+
+@pytest.fixture(scope="module")
+def truth() -> Truth:
+    return random_truth(robots.load("panda"), np.random.default_rng(5), 1.5)
+
+
+@pytest.fixture(scope="module")
+def found(truth: Truth) -> Identification:
+    samples = recording(robots.load("panda"), truth, np.random.default_rng(6))
+    return identify(robots.load("panda"), samples)
+
+
+def test_payload_and_friction_of_a_real_looking_recording_are_found(
+    found: Identification, truth: Truth
+) -> None:
+    assert found["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.02)
+    claimed = [p for p in found.claimed if p.name in truth.values]
+    assert len(claimed) >= 20
+    assert np.mean([p.contains(truth.values[p.name]) for p in claimed]) >= 0.85
+    assert found.unaccounted < 0.01 * found.gross < found.unaccounted_before
+
+
+def test_the_torque_regressor_is_asked_the_same(found: Identification, truth: Truth) -> None:
+    other = found.torque["payload_mass"]
+    assert other.value == pytest.approx(truth.values["payload_mass"], rel=0.05)
+    entry = found.as_dictionary()["payload_mass"]
+    assert isinstance(entry, dict)
+    assert set(entry) == {"value", "low", "high", "unit", "torque_regressor"}
+
+
+def test_without_noise_the_truth_is_found_to_a_thousandth(truth: Truth, panda: VMSModel) -> None:
+    samples = recording(panda, truth, np.random.default_rng(7), PERFECT)
+    found = identify(panda, samples, settings=PLAIN)
+    for name in ("payload_mass", "payload_centre_x", "friction.panda_joint2.viscous"):
+        assert found[name].value == pytest.approx(truth.values[name], rel=1e-3, abs=1e-4)
+
+
+def test_nothing_is_claimed_of_a_joint_that_does_not_move(truth: Truth, panda: VMSModel) -> None:
+    samples = recording(panda, truth, np.random.default_rng(8), still=(2,))
+    found = identify(panda, samples, settings=PLAIN)
+    for term in ("viscous", "coulomb", "offset"):
+        assert found[f"friction.panda_joint3.{term}"].value is None
+        assert "not excited" in found[f"friction.panda_joint3.{term}"].reason
+    assert found["friction.panda_joint2.viscous"].value is not None
+
+
+def test_nothing_is_claimed_of_a_robot_that_stands(truth: Truth, panda: VMSModel) -> None:
+    samples = recording(panda, truth, np.random.default_rng(9), still=tuple(range(7)))
+    found = identify(panda, samples, settings=PLAIN)
+    assert not found.claimed
+    assert "nothing moved" in found["payload_mass"].reason
+
+
+def test_the_centre_of_no_load_is_not_claimed(panda: VMSModel) -> None:
+    truth = random_truth(panda, np.random.default_rng(5), 1e-6)
+    samples = recording(panda, truth, np.random.default_rng(6))
+    found = identify(panda, samples, settings=PLAIN)
+    assert found["payload_mass"].contains(0.0)
+    assert found["payload_centre_x"].value is None
+
+
+def test_friction_that_is_known_is_not_estimated(truth: Truth, panda: VMSModel) -> None:
+    samples = recording(panda, truth, np.random.default_rng(6))
+
+    def law(rate: np.ndarray) -> np.ndarray:
+        return truth.viscous * rate + truth.coulomb * np.tanh(rate / 0.01) + truth.offset
+
+    found = identify(panda, samples, ("payload",), friction=law, settings=PLAIN)
+    assert {p.kind for p in found.parameters} == {"payload", "timing"}
+    assert found["payload_mass"].contains(truth.values["payload_mass"])
+
+
+def test_friction_found_without_a_load_serves_to_find_the_load(
+    truth: Truth, panda: VMSModel
+) -> None:
+    gain = np.array([1.1, 0.9, 1.05, 0.97, 1.0, 1.2, 0.85])
+    bare = random_truth(panda, np.random.default_rng(5), 1e-9)
+
+    def currents(of: Truth, seed: int) -> MotionSamples:
+        s = recording(panda, of, np.random.default_rng(seed))
+        return MotionSamples(s.t, s.q, s.v, s.torque / gain)
+
+    first = identify(
+        panda, [currents(bare, 1), currents(bare, 2)], ("gains", "friction"), settings=PLAIN
+    )
+    for joint, factor in zip(panda.joint_names[:4], gain, strict=False):
+        assert first[f"gain.{joint}"].value == pytest.approx(factor, rel=0.05)
+    second = identify(panda, currents(truth, 3), ("payload",), prior=first.belief, settings=PLAIN)
+    assert second["payload_mass"].contains(truth.values["payload_mass"])
+    assert second["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.05)
+
+
+def test_base_parameters_give_every_energy_of_the_robot(panda: VMSModel) -> None:
+    regressor = EnergyRegressor(panda)
+    base = base_parameters(regressor)
+    # As many as its torques have [Gaz et al. 2019].
+    assert len(base.names) == 43
+    rng = np.random.default_rng(3)
+    q = np.array([panda.random_configuration(rng) for _ in range(200)])
+    rows = regressor.rows(q, rng.normal(size=(200, 7)))
+    rows = rows - rows.mean(axis=0)
+    other = regressor.parameters + rng.normal(size=regressor.parameters.size)
+    # What the combinations do not see, no energy sees.
+    unseen = other - np.linalg.pinv(base.matrix) @ (base.matrix @ other)
+    np.testing.assert_allclose(rows @ unseen, 0.0, atol=1e-6)
+    assert base.meanings[0] == "Izz of panda_joint1 + Iyy of panda_joint2"
+
+
+def test_wrong_inertia_of_a_link_is_corrected(panda: VMSModel) -> None:
+    bare = random_truth(panda, np.random.default_rng(5), 1e-9)
+    motions = [recording(panda, bare, np.random.default_rng(seed)) for seed in (4, 5)]
+    wrong = panda.pinocchio
+    wrong.inertias[4].mass *= 1.15
+    model = VMSModel.from_pinocchio(wrong, "panda_link8")
+    found = identify(model, motions, ("inertia",), settings=PLAIN)
+    assert found.unaccounted < 0.05 * found.unaccounted_before
+    regressor = EnergyRegressor(panda)
+    truth = base_parameters(regressor)
+    values = dict(zip(truth.names, truth.matrix @ regressor.parameters, strict=True))
+    claimed = [p for p in found.claimed if p.kind == "inertia"]
+    assert 5 <= len(claimed) < len(values)
+    assert np.mean([p.contains(values[p.name]) for p in claimed]) > 0.8
+    # What a link weighs beyond the fourth joint moves the third joint's first moment.
+    moment = found["inertia.panda_joint3.mx"]
+    assert moment.contains(values["inertia.panda_joint3.mx"])
+    before = base_parameters(EnergyRegressor(model))
+    given = dict(zip(before.names, before.matrix @ EnergyRegressor(model).parameters, strict=True))
+    assert not moment.contains(given["inertia.panda_joint3.mx"])
+
+
+def test_mistakes_are_reported_in_one_sentence(truth: Truth, panda: VMSModel) -> None:
+    samples = recording(panda, truth, np.random.default_rng(6))
+    with pytest.raises(OptionError, match="colour cannot be identified; choose from payload"):
+        identify(panda, samples, ("colour",))
+    with pytest.raises(OptionError, match="scale"):
+        identify(panda, samples, ("gains", "inertia"))
+    with pytest.raises(OptionError, match="no recording"):
+        identify(panda, [])
+    with pytest.raises(StateError, match="q of the samples must have 12 columns"):
+        identify(robots.load("hextilt"), samples)
+    short = MotionSamples(samples.t[:5], samples.q[:5], samples.v[:5], samples.torque[:5])
+    with pytest.raises(StateError, match="20 samples"):
+        identify(panda, short)

@@ -1,0 +1,83 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Intervals contain the truth as often as they say, on six robots, also on moving bases."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.identification import Identification, Settings, identify
+from vms_ph_io import load, robots
+from vms_ph_io.descriptions.packages import resolve
+
+from .known_truth import Truth, random_truth, recording
+
+MASSES = {
+    "panda": 1.5,
+    "ur5": 2.0,
+    "omnidirectional_panda": 1.5,
+    "satellite_panda": 1.5,
+    "hextilt": 0.15,
+    "bluerov2_alpha5": 0.3,
+}
+
+
+def _model(name: str) -> VMSModel:
+    if name == "ur5":
+        path = resolve("package://example-robot-data/robots/ur_description/urdf/ur5_robot.urdf")
+        assert path is not None
+        return load(path)
+    return robots.load(name)
+
+
+def _draw(model: VMSModel, mass: float, seed: int) -> tuple[Truth, Identification]:
+    rng = np.random.default_rng(seed)
+    truth = random_truth(model, rng, mass)
+    samples = recording(model, truth, rng)
+    return truth, identify(model, samples, settings=Settings(torque=False))
+
+
+def _pooled(name: str, draws: range) -> tuple[dict[str, list[bool]], list[float]]:
+    """Return by kind whether intervals contain the truth, and the relative errors of the mass."""
+    model = _model(name)
+    inside: dict[str, list[bool]] = defaultdict(list)
+    errors = []
+    for seed in draws:
+        truth, found = _draw(model, MASSES[name], seed)
+        for p in found.claimed:
+            if p.name not in truth.values:
+                continue
+            kind = f"{p.kind} at a bound" if p.at_bound else p.kind
+            inside[kind].append(p.contains(truth.values[p.name]))
+        mass = found["payload_mass"].value
+        if mass is not None:
+            errors.append(mass / truth.values["payload_mass"] - 1.0)
+    return inside, errors
+
+
+@pytest.mark.parametrize("name", ["panda", "omnidirectional_panda", "hextilt"])
+def test_intervals_of_a_few_recordings_contain_the_truth(name: str) -> None:
+    inside, errors = _pooled(name, range(3))
+    assert len(errors) == 3
+    assert np.median(np.abs(errors)) < 0.02
+    every = [one for kind in inside.values() for one in kind]
+    assert len(every) > 20
+    # 95 % of some fifty intervals; fewer than 80 % happens once in ten thousand times.
+    assert np.mean(every) >= 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", MASSES)
+def test_intervals_contain_the_truth_in_90_to_98_percent(name: str) -> None:
+    inside, errors = _pooled(name, range(1000, 1500))
+    for kind, results in sorted(inside.items()):
+        print(f"{name}: {kind}: {np.mean(results):.3f} of {len(results)} intervals")
+    print(f"{name}: mass, root mean square error: {np.sqrt(np.mean(np.square(errors))):.4f}")
+    for kind in ("payload", "friction"):
+        assert len(inside[kind]) > 500
+        assert 0.90 <= np.mean(inside[kind]) <= 0.98
+    assert np.mean(np.abs(errors)) < 0.02

@@ -1,0 +1,231 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The live identification follows a load that appears and friction that changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.identification import identify
+from vms_ph_dynamics.identification.live import (
+    LiveIdentification,
+    LiveResult,
+    LiveSettings,
+)
+from vms_ph_dynamics.identification.window_stream import Sample
+from vms_ph_io import robots
+
+from .known_truth import Truth, random_truth, recording
+
+
+def _feed(
+    live: LiveIdentification, samples: MotionSamples, begin: float, end: float
+) -> list[LiveResult]:
+    """Return the results of one update every two seconds."""
+    found = []
+    first, last = np.searchsorted(samples.t, [begin, end])
+    for k in range(first, last):
+        wrenches = {port: w[k] for port, w in samples.wrenches.items()}
+        live.add(Sample(samples.t[k], samples.q[k], samples.v[k], samples.torque[k], wrenches))
+        if (k + 1 - first) % 500 == 0 or k == last - 1:
+            result = live.update()
+            found += [result] if result else []
+    return found
+
+
+def _recordings(model: VMSModel, *truths: Truth) -> list[MotionSamples]:
+    """Return recordings of the same motion."""
+    return [recording(model, truth, np.random.default_rng(3)) for truth in truths]
+
+
+def _first(samples: MotionSamples, count: int) -> MotionSamples:
+    rows = {name: getattr(samples, name)[:count] for name in ("t", "q", "v", "torque")}
+    return replace(samples, **rows, wrenches={p: w[:count] for p, w in samples.wrenches.items()})
+
+
+@pytest.mark.parametrize("name", ["panda", "omnidirectional_panda"])
+def test_a_load_that_appears_is_found_and_known_from_what_is_before(name: str) -> None:
+    model = robots.load(name)
+    loaded = random_truth(model, np.random.default_rng(3), 1.5)
+    bare = replace(
+        loaded, payload=pin.Inertia.Zero(), values={**loaded.values, "payload_mass": 0.0}
+    )
+    before, after = _recordings(model, bare, loaded)
+    live = LiveIdentification(model)
+    without = _feed(live, before, 0.0, 8.0)[-1]
+    found = _feed(live, after, 8.0, 15.0)[-1]
+    assert without["payload_mass"].contains(0.0)
+    assert without.changed is None
+    assert found.changed is not None
+    assert found.changed[1] == "payload"
+    assert found.changed[0] == pytest.approx(8.0, abs=0.3)
+    mass = found["payload_mass"]
+    assert mass.contains(loaded.values["payload_mass"])
+    assert mass.value == pytest.approx(loaded.values["payload_mass"], rel=0.05)
+    # What was learnt of friction before the change is kept.
+    inside = [
+        p.contains(loaded.values[p.name])
+        for p in found.parameters
+        if p.kind == "friction" and p.value is not None
+    ]
+    assert len(inside) > 12
+    assert np.mean(inside) > 0.75
+
+
+def test_friction_of_a_joint_that_changes_at_once_is_found() -> None:
+    model = robots.load("panda")
+    old = random_truth(model, np.random.default_rng(3), 1.5)
+    more = np.where(np.arange(model.n) == 1, 4.0, 1.0)
+    values = dict(old.values)
+    values["friction.panda_joint2.coulomb"] *= 4.0
+    new = replace(old, coulomb=old.coulomb * more, values=values)
+    before, after = _recordings(model, old, new)
+    live = LiveIdentification(model)
+    _feed(live, before, 0.0, 8.0)
+    found = _feed(live, after, 8.0, 15.0)[-1]
+    assert found.changed is not None
+    assert found.changed[1] == "panda_joint2"
+    coulomb = found["friction.panda_joint2.coulomb"]
+    assert coulomb.contains(values["friction.panda_joint2.coulomb"])
+    assert not coulomb.contains(old.values["friction.panda_joint2.coulomb"])
+    assert found["payload_mass"].contains(values["payload_mass"])
+
+
+def test_friction_that_was_is_forgotten_with_the_motion_that_told_it() -> None:
+    model = robots.load("panda")
+    old = random_truth(model, np.random.default_rng(3), 1.5)
+    new = replace(old, viscous=1.2 * old.viscous)
+    before, after = _recordings(model, old, new)
+    live = LiveIdentification(model, settings=LiveSettings(memory=6.0))
+    _feed(live, before, 0.0, 7.0)
+    found = _feed(live, after, 7.0, 15.0)[-1]
+    assert found.remembered <= 6.0
+    truth = {
+        f"friction.{name}.viscous": v
+        for name, v in zip(model.joint_names, new.viscous, strict=True)
+    }
+    inside = [found[name].contains(v) for name, v in truth.items() if found[name].value is not None]
+    assert len(inside) > 2
+    assert np.mean(inside) > 0.6
+
+
+def test_it_is_the_identification_of_the_whole_recording_where_nothing_changes() -> None:
+    model = robots.load("panda")
+    truth = random_truth(model, np.random.default_rng(4), 1.5)
+    samples = recording(model, truth, np.random.default_rng(4))
+    samples = _first(samples, 2500)
+    live = _feed(LiveIdentification(model), samples, 0.0, 10.0)[-1]
+    whole = identify(model, samples)
+    ours, theirs = live["payload_mass"], whole["payload_mass"]
+    assert ours.value == pytest.approx(theirs.value, rel=0.01)
+    assert ours.high - ours.low < 2.0 * (theirs.high - theirs.low)  # type: ignore[operator]
+    assert live.changed is None
+
+
+def test_a_logger_that_repeats_samples_does_no_harm() -> None:
+    model = robots.load("panda")
+    truth = random_truth(model, np.random.default_rng(4), 1.5)
+    samples = recording(model, truth, np.random.default_rng(4))
+    # Every twelfth period the logger writes the state of the one before, as on a real Panda.
+    index = np.arange(2000)
+    index[::12] = np.maximum(index[::12] - 1, 0)
+    stamps = 0.004 * np.arange(2000)
+    repeated = MotionSamples(
+        stamps, samples.q[index], samples.v[index], samples.torque[index], samples.wrenches
+    )
+    found = _feed(LiveIdentification(model), repeated, 0.0, 8.0)[-1]
+    mass = found["payload_mass"]
+    assert mass.contains(truth.values["payload_mass"])
+    assert mass.high - mass.low < 0.3  # type: ignore[operator]
+    assert found.changed is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("changes", [False, True])
+def test_intervals_contain_the_truth_in_90_to_98_percent(changes: bool) -> None:
+    model = robots.load("panda")
+    inside: dict[str, list[bool]] = {"payload": [], "friction": []}
+    for seed in range(60):
+        truth = random_truth(model, np.random.default_rng(5000 + seed), 1.5)
+        bare = {**truth.values, "payload_mass": 0.0}
+        old = replace(truth, payload=pin.Inertia.Zero(), values=bare) if changes else truth
+        samples = [recording(model, one, np.random.default_rng(seed)) for one in (old, truth)]
+        live = LiveIdentification(model)
+        _feed(live, samples[0], 0.0, 7.5)
+        told = _feed(live, samples[1], 7.5, 15.0)
+        for p in (p for result in told if result.t > 9.5 for p in result.parameters):
+            if p.value is not None and p.name in truth.values and not p.at_bound:
+                inside[p.kind].append(p.contains(truth.values[p.name]))
+    for kind, results in inside.items():
+        print(f"{kind}: {np.mean(results):.3f} of {len(results)} intervals")
+        assert len(results) > 500
+        assert 0.90 <= np.mean(results) <= 0.98
+
+
+def test_what_has_just_changed_is_not_claimed_before_the_motion_tells_what() -> None:
+    model = robots.load("panda")
+    loaded = random_truth(model, np.random.default_rng(3), 1.5)
+    bare = replace(loaded, payload=pin.Inertia.Zero())
+    before, after = _recordings(model, bare, loaded)
+    live = LiveIdentification(model)
+    assert _feed(live, before, 0.0, 8.0)[-1]["payload_mass"].value is not None
+    soon = _feed(live, after, 8.0, 8.7)[-1]
+    assert all(p.value is None for p in soon.parameters)
+    assert soon["payload_mass"].reason.startswith("something has changed at once")
+    assert _feed(live, after, 8.7, 12.0)[-1]["payload_mass"].contains(loaded.values["payload_mass"])
+
+
+def test_what_does_not_move_is_not_claimed() -> None:
+    model = robots.load("panda")
+    truth = random_truth(model, np.random.default_rng(4), 1.5)
+    moves_little = recording(model, truth, np.random.default_rng(4), still=(4, 5, 6))
+    found = _feed(LiveIdentification(model), moves_little, 0.0, 8.0)[-1]
+    for joint in model.joint_names[4:]:
+        assert all(p.value is None for p in found.parameters if f".{joint}." in p.name)
+    at_rest = recording(model, truth, np.random.default_rng(4), still=tuple(range(7)))
+    assert _feed(LiveIdentification(model), at_rest, 0.0, 4.0) == []
+
+
+def test_rest_is_no_motion_to_forget_by_and_a_gap_no_motion_at_all() -> None:
+    model = robots.load("panda")
+    truth = random_truth(model, np.random.default_rng(4), 1.5)
+    samples = recording(model, truth, np.random.default_rng(4))
+    live = LiveIdentification(model)
+    told = _feed(live, samples, 0.0, 8.0)[-1]
+    last = int(np.searchsorted(samples.t, 8.0)) - 1
+    still = np.zeros(model.nv)
+    for k in range(2000):
+        live.add(Sample(9.0 + 0.02 * k, samples.q[last], still, samples.torque[last]))
+    assert live.update() is None
+    later = replace(samples, t=samples.t + 100.0)
+    found = _feed(live, later, 108.5, 110.5)[-1]
+    assert told.remembered < found.remembered < told.remembered + 2.0
+    assert found["payload_mass"].contains(truth.values["payload_mass"])
+
+
+def test_samples_and_windows_that_are_kept_are_bounded() -> None:
+    model = robots.load("panda")
+    truth = random_truth(model, np.random.default_rng(4), 1.5)
+    samples = recording(model, truth, np.random.default_rng(4))
+    live = LiveIdentification(model, settings=LiveSettings(memory=5.0))
+    for k in range(20_000):
+        live.add(Sample(1e-3 * k, samples.q[0], samples.v[0], samples.torque[0]))
+    assert len(live._stream._waiting) == 10_000
+    live.update()
+    _feed(live, replace(samples, t=samples.t + 100.0), 100.0, 108.0)
+    assert live._windows is not None
+    assert len(live._windows) <= 100
+    assert len(live._stream._kept) < 100
+    assert not live._stream._waiting
+
+
+def test_a_frame_that_does_not_move_is_refused() -> None:
+    with pytest.raises(ModelError, match="does not move"):
+        LiveIdentification(robots.load("panda"), "panda_link0")

@@ -1,0 +1,183 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Dry friction that sticks, and unilateral contact, as Onsager structures."""
+
+import numpy as np
+import pytest
+
+from vms_ph_ephs import (
+    Component,
+    Contact,
+    DryFriction,
+    Environment,
+    Quadratic,
+    Reversible,
+    Storage,
+    StructureError,
+    System,
+    assemble,
+    compose,
+    displacement,
+    momentum,
+    power,
+    simulate,
+)
+from vms_ph_ephs import multibody as mb
+from vms_ph_ephs.library import PlaneContact, point_mass
+from vms_ph_ephs.quantities import R
+
+SCHEMES = ("projected_rk4", "discrete_gradient")
+GRAVITY = 9.81
+
+
+def on_a_line(process: Component, port: str, mass: float = 1.0, weight: float = 0.0) -> System:
+    """A mass on a line with a process at its momentum, and an outer port for a force."""
+    potential = Storage(
+        {"q": power(displacement)}, lambda q: weight * q, lambda q: np.full(1, weight)
+    )
+    reading = ("process.q",) if "q" in process.interface else ()
+    return compose(
+        {
+            "ke": Quadratic({"p": power(momentum)}, 1.0 / mass),
+            "pe": potential,
+            "pkc": Reversible(
+                {"q": power(displacement), "p": power(momentum)}, skew=[[0, -1], [1, 0]]
+            ),
+            "process": process,
+            "env": Environment(300.0),
+        },
+        {
+            "q": ("pe.q", "pkc.q", *reading),
+            "p": ("ke.p", "pkc.p", f"process.{port}", "p"),
+            "s": ("process.s", "env.s"),
+        },
+        ["p"],
+    )
+
+
+def ball(restitution: float) -> System:
+    contact = Contact(
+        displacement, lambda q: float(q[0]), lambda q: np.eye(1), restitution=restitution
+    )
+    return on_a_line(contact, "p", mass=0.5, weight=0.5 * GRAVITY)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_block_that_is_pushed_below_dry_friction_does_not_creep(scheme: str) -> None:
+    equations = assemble(on_a_line(DryFriction(1.0, R, "p"), "p"))
+    motion = simulate(
+        equations, equations.states.vector(), 1e-3, 300, scheme=scheme, inputs={"p": [0.855]}
+    )
+    assert np.abs(motion.value("q")).max() == 0.0
+    assert motion.entropy[-1] == motion.entropy[0]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_sliding_block_stops_where_its_energy_is_spent_and_stays(scheme: str) -> None:
+    equations = assemble(on_a_line(DryFriction(1.0, R, "p"), "p", mass=2.0))
+    start = equations.states.vector({"p": 2.0 * 0.1})
+    motion = simulate(equations, start, 1e-3, 250, scheme=scheme)
+    # v^2 / (2 mu): 0.01 m after 0.2 s, to the square of a step
+    assert motion.value("q")[-1][0] == pytest.approx(0.01, abs=1e-7)
+    assert motion.value("p")[-1][0] == 0.0
+    assert motion.value("q")[-1] == motion.value("q")[220]
+    assert np.abs(motion.first_law).max() < 1e-14
+    assert np.diff(motion.entropy).min() >= 0.0
+    assert 300.0 * (motion.entropy[-1] - motion.entropy[0]) == pytest.approx(0.01, rel=1e-12)
+
+
+def test_a_block_that_a_force_turns_back_produces_entropy_in_every_step() -> None:
+    equations = assemble(on_a_line(DryFriction(1.0, R, "p"), "p"))
+    start = equations.states.vector({"p": 0.05})
+
+    def force(t: float, x: np.ndarray) -> dict[str, list[float]]:
+        return {"p": [0.9 if t > 0.05 else -4.0]}
+
+    motion = simulate(equations, start, 1e-3, 120, inputs=force, scheme="discrete_gradient")
+    assert np.diff(motion.entropy).min() >= 0.0
+    assert motion.value("p").min() < -0.05  # it slid back
+    assert motion.value("p")[-1] == 0.0  # and stopped under 0.9 N
+    assert np.abs(motion.first_law).max() < 1e-12
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.6, 1.0])
+def test_the_books_of_an_impact_close_and_entropy_never_falls(restitution: float) -> None:
+    equations = assemble(ball(restitution))
+    fallen = 0.02
+    start = equations.states.vector({"q": fallen})
+    motion = simulate(equations, start, 1e-3, 110)
+    assert np.abs(motion.first_law).max() < 1e-13
+    assert np.diff(motion.entropy).min() >= 0.0
+    lost = 300.0 * (motion.entropy[-1] - motion.entropy[0])
+    spent = 0.5 * GRAVITY * fallen * (1.0 - restitution**2)
+    assert lost == pytest.approx(spent, abs=2e-7 if restitution < 1.0 else 1e-15)
+    assert motion.value("q").min() > -2e-9
+
+
+def test_a_ball_rises_again_to_the_square_of_its_restitution() -> None:
+    equations = assemble(ball(0.6))
+    motion = simulate(equations, equations.states.vector({"q": 0.05}), 1e-3, 180)
+    after = motion.value("q")[110:, 0]
+    assert after.max() == pytest.approx(0.36 * 0.05, rel=2e-4)
+
+
+def test_a_bounce_that_dies_away_ends_at_rest_on_the_ground() -> None:
+    equations = assemble(ball(0.3))
+    motion = simulate(equations, equations.states.vector({"q": 0.002}), 1e-3, 60)
+    # Rounding of the impulse of its weight in a step, 5e-3 N s.
+    assert abs(motion.value("p")[-1][0]) < 1e-17
+    assert abs(motion.value("q")[-1][0]) < 1e-8
+    assert motion.value("q")[-1][0] == pytest.approx(motion.value("q")[-10][0], abs=1e-20)
+    assert np.abs(motion.first_law).max() < 1e-14
+
+
+def test_a_joint_sticks_under_a_load_below_its_dry_friction() -> None:
+    down = np.eye(4)
+    down[2, 3] = 0.2
+    level = np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]], dtype=float)
+    joint = mb.joint(
+        mb.Revolute(),
+        level,
+        level @ np.array([[1.0, 0, 0, -0.2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]),
+        friction=DryFriction(2.5, mb.Revolute()),
+    )
+    rod = mb.rigid_body(1.0, [0.01, 0.01, 0.001])
+    arm = assemble(mb.mechanism({"rod": rod}, {"hinge": mb.Between("ground", "rod", joint)}))
+    start = mb.place(arm, {"hinge": 0.3})
+    load = abs(arm.rates(start).tangent[arm.layout.efforts["rod.p"]]).max()
+    motion = simulate(arm, start, 1e-3, 20)
+    assert load > 1.0  # without friction it falls
+    assert np.abs(motion.value("hinge.q_r") - 0.3).max() < 1e-15
+
+
+def test_heat_that_is_far_more_than_a_cold_capacity_had_is_all_stored_in_it() -> None:
+    system = compose(
+        {
+            "block": point_mass(1.0),
+            "floor": PlaneContact(0.5),
+            "cold": mb.HeatCapacity(1e-4, 0.01),
+            "env": Environment(300.0),
+        },
+        {
+            "p": ("block.p", "floor.p"),
+            "q": ("block.q", "floor.q"),
+            "s": ("floor.s", "cold.s"),
+            "rest": ("env.s",),
+        },
+    )
+    equations = assemble(system)
+    start = equations.states.vector({"q": [0.0, 0.0, 5e-4], "p": [0.1, 0.0, 0.0]})
+    motion = simulate(equations, start, 1e-3, 40)
+    assert np.abs(motion.first_law).max() < 1e-14
+    assert equations.storages.temperatures(motion.final)["cold.s"] > 90.0
+
+
+def test_what_is_no_contact_is_refused() -> None:
+    with pytest.raises(StructureError, match="restitution from 0 to 1"):
+        ball(1.2)
+    with pytest.raises(StructureError, match="limit of dry friction"):
+        DryFriction(-1.0, R)
+    wrong = Contact(displacement, lambda q: float(q[0]), lambda q: np.array([[2.0]]))
+    with pytest.raises(StructureError, match="first row of the contact"):
+        assemble(on_a_line(wrong, "p"))

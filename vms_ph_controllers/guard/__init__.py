@@ -1,0 +1,10 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A guard of energy between any controller and a robot, and its certificate."""
+
+from .certificate import Certificate
+from .energy_guard import EnergyGuard, Guarded
+from .settings import EnergyGuardSettings
+
+__all__ = ["Certificate", "EnergyGuard", "EnergyGuardSettings", "Guarded"]

@@ -1,0 +1,92 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The bound of what efforts may risk while a debt of the tank is repaid."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from .unseen_work import UnseenWork
+
+# What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
+# energy, and at least so many J. Without any, nothing could be repaid of a debt that is as large as
+# that work, and the robot would not be braked.
+_LENT, LEAST_LOAN = 0.05, 1e-3
+
+# Share of what is left below the ceiling that is risked at once: the mass matrix changes within a
+# sample, and with nothing left a debt could never be repaid.
+_RISKED = 0.8
+
+# A debt below this, J, is a rounding error.
+ROUNDING = 1e-12
+
+
+def loan(kinetic: float) -> float:
+    """Return what may be risked beyond the work that made a debt, J, at a kinetic energy, J."""
+    return max(LEAST_LOAN, _LENT * kinetic)
+
+
+class DebtCeiling:
+    """Keeps efforts that repay a debt from raising it.
+
+    An effort that brakes gives energy if an unseen contact turns the motion round within its
+    sample. Whatever the direction of the motion, an effort f raises the root of twice the kinetic
+    energy by at most ``dt |f|_{M^-1}`` in a sample, so that efforts f_i one after the other give at
+    most ``1/2 ((s + sum dt |f_i|_{M^-1})^2 - s^2)`` with ``s = sqrt(2 T)``; T is the largest
+    kinetic energy seen. From the sample in which a debt is seen until it is repaid, the debt and
+    what is risked together stay below a ceiling: the largest work over the ``delay + 1`` samples
+    that a decision has not seen, and a loan. What has been repaid may be risked again.
+
+    A debt above the ceiling is of what is never scaled, the weight held over samples in which the
+    robot is moved and reflexes, or of a push. It raises the ceiling to its level, and by as much
+    again, at most a loan, so that it can be repaid.
+
+    Attributes:
+        room: what may be risked, J.
+        lent: largest loan so far, J.
+    """
+
+    def __init__(self, delay: int) -> None:
+        self._unseen = UnseenWork(delay)
+        self._ceiling = self._fastest = 0.0
+        self.room, self.lent = np.inf, LEAST_LOAN
+
+    def settle(self, level: float, work: float, kinetic: float) -> float:
+        """Note that a sample has led to a level; return the work not seen at its end, J.
+
+        Args:
+            level: energy in the tank, J.
+            work: energy given in the sample, J.
+            kinetic: energy of the robot at its end, J.
+        """
+        self._fastest = max(self._fastest, kinetic)
+        unseen, debt, lent = self._unseen.add(work), -level, loan(kinetic)
+        if debt <= ROUNDING:
+            self._ceiling, self.room = 0.0, np.inf
+            return unseen
+        self.lent = max(self.lent, lent)
+        self._ceiling = max(self._ceiling, unseen + lent)
+        if debt > self._ceiling:
+            self._ceiling = debt + min(lent, debt - self._ceiling)
+        self.room = self._ceiling - debt
+        return unseen
+
+    def share(self, active: Array, under_way: Sequence[Array], M: Array, dt: float) -> float:
+        """Return the share of an effort beyond the resting one (nv,) that may be risked.
+
+        Args:
+            active: (nv,) effort beyond the resting one.
+            under_way: efforts beyond the resting one (nv,) that act before it.
+            M: (nv,nv) mass matrix.
+            dt: duration of a sample, s.
+        """
+        efforts = np.array([active, *under_way])
+        squares = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
+        rise, *before = (dt * np.sqrt(np.maximum(squares, 0.0))).tolist()
+        now = float(np.sqrt(2.0 * self._fastest))
+        most = float(np.sqrt(2.0 * (self._fastest + _RISKED * max(0.0, self.room))))
+        left = max(0.0, most - now - sum(before))
+        return float(left / rise) if rise > left else 1.0

@@ -1,0 +1,136 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Limits of power, speeds and kinetic energy: a share between an effort and a brake."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+from .settings import EnergyGuardSettings
+
+# A speed below this, m/s, has no direction.
+_STILL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of an effort, the rest of which is a brake.
+
+    Attributes:
+        share: in [0, 1].
+        reason: which limit it meets, in words; empty for a share of one.
+    """
+
+    share: float
+    reason: str
+
+
+_WHOLE = Share(1.0, "")
+
+
+class MotionLimits:
+    """Finds the largest share of an effort with which a sample meets the limits.
+
+    With accelerations linear in the share s, velocities after the sample are ``v_1 = v + dt a(s)``.
+    Speeds at the end of the sample and the mean power over it are limited.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self._model = model
+
+    def share(
+        self,
+        d: Evaluation,
+        v: Array,
+        wanted: Array,
+        brake: Array,
+        resting: Array,
+        settings: EnergyGuardSettings,
+        dt: float,
+    ) -> Share:
+        """Return the share of the wanted effort.
+
+        Args:
+            d: the present state.
+            v: (nv,) velocity at which the effort begins to act.
+            wanted: (nv,) effort.
+            brake: (nv,) effort that takes its place.
+            resting: (nv,) effort that compensates gravity, which is not power of the controller.
+            settings: the limits.
+            dt: duration of the sample, s.
+        """
+        s = settings
+        inverse = np.linalg.inv(d.M)
+        slow = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
+        step = dt * (inverse @ (wanted - brake))
+        found = _WHOLE
+        if s.power > 0.0:
+            least, more = brake - resting, wanted - brake
+            mean = 0.5 * (v + slow)
+            share = _largest(
+                0.5 * float(more @ step),
+                float(more @ mean) + 0.5 * float(least @ step),
+                float(least @ mean) - s.power,
+            )
+            found = _smaller(found, share, f"power at its limit of {s.power:g} W")
+        if s.joint_speed > 0.0:
+            b = self._model.b
+            share = _slowest(slow[b:], step[b:], s.joint_speed)
+            found = _smaller(found, share, f"joint rate at its limit of {s.joint_speed:g}")
+        if s.speed > 0.0 or s.kinetic_energy > 0.0:
+            jacobian = d.J_end_effector[:3]
+            first, more = jacobian @ slow, jacobian @ step
+            squares = float(more @ more), 2.0 * float(first @ more), float(first @ first)
+            if s.speed > 0.0:
+                share = _largest(squares[0], squares[1], squares[2] - s.speed * s.speed)
+                found = _smaller(found, share, f"speed at its limit of {s.speed:g} m/s")
+            if s.kinetic_energy > 0.0:
+                now = jacobian @ v
+                u = now if float(np.sqrt(now @ now)) > _STILL else first + more
+                length = float(np.sqrt(u @ u))
+                if length > _STILL:
+                    direction = jacobian.T @ (u / length)
+                    most = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
+                    share = _largest(squares[0], squares[1], squares[2] - most)
+                    limit = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
+                    found = _smaller(found, share, limit)
+        return found
+
+
+def is_limited(settings: EnergyGuardSettings) -> bool:
+    """Return whether any limit of the motion is set."""
+    s = settings
+    return s.power > 0.0 or s.kinetic_energy > 0.0 or s.speed > 0.0 or s.joint_speed > 0.0
+
+
+def _smaller(found: Share, share: float, reason: str) -> Share:
+    return Share(share, reason) if share < found.share else found
+
+
+def _slowest(slow: Array, step: Array, most: float) -> float:
+    """Return the largest share s in [0, 1] with ``|slow + s step| <= most`` for every entry."""
+    whole = np.abs(slow + step)
+    beyond = whole > most
+    if not beyond.any():
+        return 1.0
+    start, change = slow[beyond], step[beyond]
+    end = np.sign(start + change) * most
+    share = np.where(np.abs(start) < most, (end - start) / np.where(change == 0.0, 1.0, change), 0)
+    return float(np.clip(share, 0.0, 1.0).min())
+
+
+def _largest(a: float, b: float, c: float) -> float:
+    """Return the largest share s in [0, 1] with ``a s^2 + b s + c <= 0``, for a >= 0; else 0."""
+    if a + b + c <= 0.0:
+        return 1.0
+    if c > 0.0:
+        return 0.0
+    root = float(np.sqrt(max(0.0, b * b - 4.0 * a * c)))
+    # c <= 0 < a + b + c: the larger root is in [0, 1).
+    share = (root - b) / (2.0 * a) if b <= 0.0 else -2.0 * c / (b + root)
+    return min(max(share, 0.0), 1.0)

@@ -1,0 +1,367 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actuators in time: allocation, lag, limits and failures, and where their energy goes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, sqrt
+
+import numpy as np
+
+from ..arrays import Array
+from .actuators import Actuators
+from .allocation import nearest_inputs
+from .bounded_least_squares import bounded_least_squares
+
+# Added to the squares of the errors of a wrench: those of the forces by which tilts are found, as a
+# share of the trace of their map. Each round leaves this share of what it has made wrong.
+_SPREAD, _ROUNDS = 1e-6, 3
+
+
+@dataclass(frozen=True, slots=True)
+class HeldEfforts:
+    """What the actuators do over a step; nothing of it is in force before it is committed.
+
+    Attributes:
+        commands: (m,) inputs that the allocation asks for.
+        inputs: (m,) inputs in force: thrusts with their lag, torques of motors.
+        friction: (m,) torques of bearings and rolling.
+        rates: (m,) of what spins, at the end of the step, rad/s.
+        tilts: (m,) at the end of the step, rad.
+        matrix: (b,m) B during the step.
+        wrench: (b,) on the base, without the gyroscopic moment.
+        momentum: (3,) of what spins, in the base frame, at the start.
+        momentum_rate: (3,) by which it changes, N m.
+        missing: (b,) wanted wrench less that of the commands.
+    """
+
+    commands: Array
+    inputs: Array
+    friction: Array
+    rates: Array
+    tilts: Array
+    matrix: Array
+    wrench: Array
+    momentum: Array
+    momentum_rate: Array
+    missing: Array
+
+    def wrench_at(self, passed: float, v_base: Array) -> Array:
+        """Return the wrench on the base with the gyroscopic moment ``-w x h``, (b,).
+
+        On a planar base that moment is across the axis about which it turns.
+
+        Args:
+            passed: time since the start of the step, s.
+            v_base: (b,) twist of the base.
+        """
+        total = self.wrench.copy()
+        if len(total) == 3:
+            return total
+        total[3:] -= np.cross(v_base[3:], self.momentum + passed * self.momentum_rate)
+        return total
+
+
+class ActuatorDynamics:
+    """The state of actuators, advanced step by step with the motion of the base.
+
+    Over a step inputs are constant. Shafts of rotors follow their commands with the exact solution
+    of the lag, and their thrust is that of the mean rate. The energy of a step is closed by
+
+        electric = work on the base + change of what spins store + losses
+
+    with the work by the integrator of the robot.
+
+    Args:
+        actuators: of the base.
+        dt: length of the steps, s.
+
+    Attributes:
+        actuators: of the base.
+        rates: (m,) of shafts: rotors with a thrust constant and reaction wheels, rad/s.
+        thrusts: (m,) of rotors without a thrust constant, N.
+        tilts, angles: (m,) of tilting rotors and of casters, rad.
+        held: what acts over the present step.
+        electric: energy taken from the supply since the last reset, J.
+        lost: energy lost since then by ``fluid``, ``friction`` and ``winding``, (m,) each, J.
+    """
+
+    def __init__(self, actuators: Actuators, dt: float) -> None:
+        self.actuators, self._dt = actuators, dt
+        with np.errstate(divide="ignore"):
+            share = [exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant]
+        self._left = np.array(share)
+        self._failed = np.zeros(len(actuators.names), dtype=bool)
+        self._hidden = self._failed.copy()
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the start; failures remain."""
+        a, m = self.actuators, len(self.actuators.names)
+        self.rates: Array = a.start_rates.copy()
+        self.thrusts: Array = np.zeros(m)
+        self.tilts: Array = np.zeros(m)
+        self.angles: Array = a.start_angles.copy()
+        self.electric = 0.0
+        self.lost: dict[str, Array] = {
+            name: np.zeros(m) for name in ("fluid", "friction", "winding")
+        }
+        b = 6 if a.base == "floating" else 3
+        self.held = self.hold(np.zeros(b), np.zeros(b))
+
+    def settle(self, wanted: Array) -> None:
+        """Let rotors and thrusters turn as they do when a wrench (b,) has long been commanded."""
+        a, b = self.actuators, len(wanted)
+        held = self.hold(wanted, np.zeros(b))
+        r = a.rotors
+        sent = np.where(np.abs(held.commands) < a.dead_zone, 0.0, held.commands)[r]
+        sent[self._failed[r]] = 0.0
+        k = a.thrust_constant[r]
+        turning = np.sign(sent) * np.sqrt(np.abs(sent) / np.where(k > 0.0, k, 1.0))
+        self.rates, self.thrusts = self.rates.copy(), self.thrusts.copy()
+        self.rates[r] = np.where(k > 0.0, turning, 0.0)
+        self.thrusts[r] = sent
+        self.hold(wanted, np.zeros(b))
+
+    def fail(self, name: str, known: bool = True) -> None:
+        """Let an actuator fail: its motor gives no torque any more.
+
+        Args:
+            name: of the actuator.
+            known: whether the allocation knows, and does without it.
+
+        Raises:
+            ModelError: there is none of that name.
+        """
+        mine = self.actuators.owners == self.actuators.index(name)
+        self._failed |= mine
+        if not known:
+            self._hidden |= mine
+
+    def repair(self) -> None:
+        """End all failures."""
+        self._failed[:] = False
+        self._hidden[:] = False
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Names of the inputs that have failed."""
+        return tuple(n for n, bad in zip(self.actuators.names, self._failed, strict=True) if bad)
+
+    @property
+    def spins(self) -> bool:
+        """Whether something has momentum of its own."""
+        return bool((self.actuators.inertia > 0.0).any())
+
+    @property
+    def stored(self) -> float:
+        """Kinetic energy of what spins, J."""
+        return float(0.5 * self.actuators.inertia @ self.rates**2)
+
+    @property
+    def momentum(self) -> Array:
+        """Angular momentum of what spins, in the base frame, (3,), kg m^2/s."""
+        a = self.actuators
+        return np.asarray(a.spins(self.tilts) @ (a.inertia * self.rates))
+
+    def hold(self, wanted: Array, v_base: Array) -> HeldEfforts:
+        """Allocate a wrench for the next step, and return what then acts; see :meth:`commit`.
+
+        Args:
+            wanted: (b,) wrench on the base.
+            v_base: (b,) twist of the base.
+        """
+        a, dt = self.actuators, self._dt
+        matrix = a.matrix(self.tilts, self.angles)
+        relative = self._relative_rates(matrix, v_base)
+        lower, upper = self._limits(relative)
+        tilts: Array = self.tilts
+        if a.tilting.size:
+            commands, missing, tilts = self._tilted_commands(wanted, lower, upper)
+            matrix = a.matrix(0.5 * (self.tilts + tilts), self.angles)
+        else:
+            found = nearest_inputs(matrix, wanted, lower, upper, a.weights)
+            commands, missing = found.inputs, found.missing
+        sent = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
+        sent[self._failed] = 0.0
+        inputs, rates = self._lagged(sent)
+        friction = -a.friction * relative
+        rates[a.reaction] += dt * (inputs + friction)[a.reaction] / a.inertia[a.reaction]
+        before = self.momentum
+        after = a.spins(tilts) @ (a.inertia * rates)
+        change = (after - before) / dt
+        acting = inputs + friction
+        acting[a.reaction] = 0.0  # their reaction is the change of their momentum
+        wrench = matrix @ acting
+        if len(wrench) == 6:
+            wrench[3:] -= change
+        else:
+            wrench[2] -= change[2]
+        self.held = HeldEfforts(
+            commands, inputs, friction, rates, tilts, matrix, wrench, before, change, missing
+        )
+        return self.held
+
+    def commit(self, work: float, v_start: Array, v_end: Array) -> None:
+        """Advance by the step that was held, and enter its energy.
+
+        Args:
+            work: of the wrench on the base during the step, J.
+            v_start: (b,) twist of the base at the start.
+            v_end: at the end.
+        """
+        a, dt, held = self.actuators, self._dt, self.held
+        mean = 0.5 * (v_start + v_end)
+        before, spun = self.stored, 0.5 * (self.rates + held.rates)
+        shaft = self.shaft_torques(held, spun, mean)
+        relative = self._mean_relative(held, spun, mean)
+        lost = {
+            "fluid": dt * a.loss_ratio * a.thrust_constant * np.abs(spun) ** 3,
+            "friction": -dt * held.friction * relative,
+            "winding": dt * self.winding_losses(shaft),
+        }
+        for name, energy in lost.items():
+            self.lost[name] += energy
+        self.rates, self.tilts = held.rates, held.tilts
+        self.thrusts = held.inputs
+        if a.steered.size:
+            self.angles = self.angles.copy()
+            self.angles[a.steered] += dt * (held.matrix.T @ mean)[a.steered + 1]
+        self.electric += work + self.stored - before + sum(float(e.sum()) for e in lost.values())
+
+    def shaft_rates(self, v_base: Array) -> Array:
+        """Return the rates of shafts (m,), rad/s, those of wheels at a twist (b,) of the base."""
+        found, w = self.rates.copy(), self.actuators.wheels
+        found[w] = (self.held.matrix.T @ v_base)[w]
+        return found
+
+    def shaft_torques(self, held: HeldEfforts, spun: Array, v_base: Array) -> Array:
+        """Return the torques of all motors, (m,), N m.
+
+        Args:
+            held: what acts.
+            spun: (m,) rates of shafts, rad/s.
+            v_base: (b,) twist of the base.
+        """
+        a = self.actuators
+        torque: Array = held.inputs.copy()
+        known = a.rotors[a.thrust_constant[a.rotors] > 0.0]
+        torque[a.rotors] = 0.0
+        speed = np.abs(spun[known])
+        drag = a.loss_ratio[known] * speed * spun[known]
+        climb = speed * (held.matrix.T @ v_base)[known]
+        spin_up = a.inertia[known] * (held.rates - self.rates)[known] / self._dt
+        torque[known] = a.thrust_constant[known] * (drag + climb) + spin_up
+        return torque
+
+    def winding_losses(self, torque: Array) -> Array:
+        """Return the heat of the windings at motor torques (m,), (m,), W."""
+        a = self.actuators
+        current = np.divide(
+            torque, a.torque_constant, out=np.zeros_like(torque), where=a.torque_constant > 0.0
+        )
+        return np.asarray(a.resistance * current * current)
+
+    def losses(self) -> Mapping[str, float]:
+        """Return the energy lost since the last reset by ``"actuator/how"``, J."""
+        found: dict[str, float] = {}
+        for how, values in self.lost.items():
+            for name, value in zip(self.actuators.names, values, strict=True):
+                if value:
+                    found[f"{name}/{how}"] = float(value)
+        return found
+
+    def _relative_rates(self, matrix: Array, v_base: Array) -> Array:
+        """Return the rates of wheels and of reaction wheels relative to the base, (m,)."""
+        a, found = self.actuators, matrix.T @ v_base
+        found[a.reaction] += self.rates[a.reaction]
+        return np.asarray(found)
+
+    def _mean_relative(self, held: HeldEfforts, spun: Array, mean: Array) -> Array:
+        found = held.matrix.T @ mean
+        found[self.actuators.reaction] += spun[self.actuators.reaction]
+        return np.asarray(found)
+
+    def _limits(self, relative: Array) -> tuple[Array, Array]:
+        """Return the bounds of the inputs now, (m,) each."""
+        a, dt = self.actuators, self._dt
+        lower: Array = a.lower.copy()
+        upper: Array = a.upper.copy()
+        w, r = a.wheels, a.reaction
+        upper[w] = np.where(relative[w] >= a.largest_rate[w], 0.0, upper[w])
+        lower[w] = np.where(relative[w] <= -a.largest_rate[w], 0.0, lower[w])
+        # A reaction wheel ends no step beyond its largest spin.
+        drag = a.friction[r] * relative[r]
+        per_rate = a.inertia[r] / dt
+        upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + drag)
+        lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + drag)
+        upper[r], lower[r] = np.maximum(upper[r], a.lower[r]), np.minimum(lower[r], a.upper[r])
+        known = self._failed & ~self._hidden
+        lower[known] = upper[known] = 0.0
+        return lower, upper
+
+    def _lagged(self, sent: Array) -> tuple[Array, Array]:
+        """Return the inputs (m,) over a step and the rates (m,) of rotors at its end."""
+        a, inputs, rates = self.actuators, sent.copy(), self.rates.copy()
+        r = a.rotors
+        k = a.thrust_constant[r]
+        known = k > 0.0
+        k = np.where(known, k, 1.0)
+        left = self._left[r]
+        wanted = np.sign(sent[r]) * np.sqrt(np.abs(sent[r]) / k)
+        end = np.where(known, wanted + left * (rates[r] - wanted), 0.0)
+        mean = 0.5 * (rates[r] + end)
+        static = sent[r] + left * (self.thrusts[r] - sent[r])
+        inputs[r] = np.where(known, k * mean * np.abs(mean), static)
+        rates[r] = end
+        return inputs, rates
+
+    def _tilted_commands(
+        self, wanted: Array, lower: Array, upper: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return commands (m,), what they miss (b,) and tilts (m,) at the end of the step.
+
+        The forces that a rotor which tilts can give are sums of three that are not negative: at the
+        limits of its angle and in the middle between them, where it gives its least thrust at
+        least. It is allocated by these, and turns to their sum. What then acts is the wrench of the
+        angles that are reached, for which the thrusts are allocated once more.
+        """
+        a, t, dt = self.actuators, self.actuators.tilting, self._dt
+        m, middle = len(a.names), 0.5 * (a.tilt_lower + a.tilt_upper)
+        ends = [a.matrix(angles, self.angles)[:, t] for angles in (a.tilt_lower, a.tilt_upper)]
+        parts = np.hstack([a.matrix(middle, self.angles), *ends])
+        low, high = np.zeros(m + 2 * t.size), np.concatenate([upper, upper[t], upper[t]])
+        low[:m] = lower
+        found = _smallest(a.weights[:, None] * parts, a.weights * wanted, low, high)
+        left, right = found[m : m + t.size], found[m + t.size :]
+        half = 0.5 * (a.tilt_upper[t] - a.tilt_lower[t])
+        across = (right - left) * np.sin(half)
+        ahead = found[t] + (left + right) * np.cos(half)
+        turned = middle[t] + np.arctan2(across, ahead)
+        turned = np.where(np.hypot(across, ahead) > 1e-9, turned, self.tilts[t])
+        turned = np.clip(turned, a.tilt_lower[t], a.tilt_upper[t])
+        reach = dt * a.tilt_rate[t]
+        tilts = self.tilts.copy()
+        tilts[t] = np.clip(turned, self.tilts[t] - reach, self.tilts[t] + reach)
+        now = a.matrix(0.5 * (self.tilts + tilts), self.angles)
+        again = nearest_inputs(now, wanted, lower, upper, a.weights)
+        return again.inputs, again.missing, tilts
+
+
+def _smallest(A: Array, b: Array, lower: Array, upper: Array) -> Array:
+    """Return the smallest x (m,) within bounds of those with the least ``|A x - b|``.
+
+    There are many more entries than equations; the search within bounds alone leaves open to 1e-7
+    which of them have a share.
+    """
+    free: Array = np.linalg.pinv(A) @ b
+    if ((free >= lower) & (free <= upper)).all():
+        return free
+    m = A.shape[1]
+    stacked = np.vstack([A, sqrt(_SPREAD * float((A * A).sum())) * np.eye(m)])
+    goal, nothing = b, np.zeros(m)
+    for _ in range(_ROUNDS):
+        x = bounded_least_squares(stacked, np.concatenate([goal, nothing]), lower, upper)
+        goal = goal + (b - A @ x)
+    return x

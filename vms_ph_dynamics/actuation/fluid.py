@@ -1,0 +1,218 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A fluid around the robot: added mass, buoyancy, drag.
+
+The model is the standard one of marine craft: T. I. Fossen, Handbook of Marine Craft Hydrodynamics
+and Motion Control, Wiley 2011, chapters 6 to 8. The fluid is at rest and unbounded; bodies do not
+disturb the flow around each other.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
+from ..groups import SE3
+from ..robot.kinematic_tree import KinematicTree
+from ..robot.kinematics import Kinematics
+
+WATER = 1000.0  # kg/m^3
+
+_SE3 = SE3()
+
+
+def _no_mass() -> Array:
+    return frozen(np.zeros((6, 6)))
+
+
+def _no_drag() -> Array:
+    return frozen(np.zeros(6))
+
+
+def _at_origin() -> Array:
+    return frozen(np.zeros(3))
+
+
+@dataclass(frozen=True)
+class ImmersedBody:
+    """The coefficients of one link in a fluid, in the axes and about the origin of its frame.
+
+    Attributes:
+        link: its name.
+        added_mass: (6,6) symmetric, linear first, kg, kg m, kg m^2.
+        volume: of the displaced fluid, m^3.
+        centre_of_buoyancy: (3,) m.
+        linear_drag: (6,) drag per component of the twist, N s/m and N m s.
+        quadratic_drag: (6,) drag per square of that component, N s^2/m^2 and N m s^2.
+
+    Raises:
+        ModelError: a coefficient has a wrong shape or an entry that is not finite, the added mass
+            is not symmetric and positive semidefinite, or a volume or drag is negative.
+    """
+
+    link: str
+    added_mass: Array = field(default_factory=_no_mass)
+    volume: float = 0.0
+    centre_of_buoyancy: Array = field(default_factory=_at_origin)
+    linear_drag: Array = field(default_factory=_no_drag)
+    quadratic_drag: Array = field(default_factory=_no_drag)
+
+    def __post_init__(self) -> None:
+        """Check that the coefficients are physically possible."""
+        for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
+            what = f"the {name.replace('_', ' ')} of '{self.link}'"
+            object.__setattr__(self, name, _checked(getattr(self, name), size, what))
+        object.__setattr__(self, "added_mass", self._checked_mass())
+        if not (np.isfinite(self.volume) and self.volume >= 0):
+            raise ModelError(
+                f"the volume of '{self.link}' must not be negative; given: {self.volume} m^3"
+            )
+        for name in ("linear_drag", "quadratic_drag"):
+            if min(getattr(self, name)) < 0:
+                raise ModelError(
+                    f"the {name.replace('_', ' ')} of '{self.link}' must not be negative: it would "
+                    f"add energy; given: {getattr(self, name).tolist()}"
+                )
+
+    def _checked_mass(self) -> Array:
+        what = f"the added mass of '{self.link}'"
+        mass = np.array(self.added_mass, dtype=np.float64)
+        if mass.shape != (6, 6):
+            raise ModelError(f"{what} must have shape (6, 6); given: shape {mass.shape}")
+        _checked(mass.ravel(), 36, what)
+        if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
+            raise ModelError(
+                f"{what} must be symmetric; it differs from its transpose by "
+                f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
+            )
+        smallest = np.linalg.eigvalsh(mass)[0]
+        # Published coefficients are rounded, so that the eigenvalue may be below zero by this much.
+        if smallest < -1e-9 * np.abs(mass).max():
+            raise ModelError(
+                f"{what} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
+            )
+        return frozen((mass + mass.T) / 2)
+
+
+def check_density(density: float) -> None:
+    """Check that the density is positive.
+
+    Raises:
+        ModelError: it is not; the message states the given value.
+    """
+    if not (np.isfinite(density) and density > 0):
+        raise ModelError(f"the density of a fluid must be positive; given: {density} kg/m^3")
+
+
+def _checked(value: Array, size: int, what: str) -> Array:
+    try:
+        return frozen(vector(value, size, what).copy())
+    except StateError as error:
+        raise ModelError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class Fluid:
+    """A fluid and the links that are in it.
+
+    Attributes:
+        bodies: the links.
+        density: kg/m^3.
+
+    Raises:
+        ModelError: the density is not positive.
+    """
+
+    bodies: tuple[ImmersedBody, ...]
+    density: float = WATER
+
+    def __post_init__(self) -> None:
+        """Check that the density is positive."""
+        check_density(self.density)
+
+    def check(self, tree: KinematicTree) -> None:
+        """Check that a robot has all links of this fluid.
+
+        Raises:
+            ModelError: the robot lacks a link.
+        """
+        for body in self.bodies:
+            tree.frame_id(body.link)
+
+    @property
+    def displaced_mass(self) -> float:
+        """Mass of the fluid that the robot displaces, kg."""
+        return self.density * sum(body.volume for body in self.bodies)
+
+    def added_mass(self, d: Kinematics) -> Array:
+        """Return the contribution of the fluid to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
+        total = np.zeros((d.tree.nv, d.tree.nv))
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            total += jacobian.T @ body.added_mass @ jacobian
+        return total
+
+    def coriolis(self, d: Kinematics) -> Array:
+        """Return the contribution of the fluid to the Coriolis matrix, (nv,nv).
+
+        Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, are pulled back
+        by its Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the
+        rate of the added mass.
+        """
+        total = np.zeros((d.tree.nv, d.tree.nv))
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            rate = d.frame_jacobian_rate(d.tree.frame_id(body.link))
+            momentum = body.added_mass @ (jacobian @ d.v)
+            total += jacobian.T @ (body.added_mass @ rate - _SE3.lie_poisson(momentum) @ jacobian)
+        return total
+
+    def momentum(self, d: Kinematics, centre: Array) -> Array:
+        """Return the momentum of the added mass in inertial axes, linear first, (6,).
+
+        Args:
+            d: the motion.
+            centre: (3,) reference point of the angular part, with the base at the origin.
+        """
+        total, base = np.zeros(6), d.tree.base_displacement(d.q)
+        for body in self.bodies:
+            pose = d.placement(body.link)
+            place = pose[:3, 3] - base
+            own = body.added_mass @ (d.jacobian(body.link) @ d.v)
+            linear = pose[:3, :3] @ own[:3]
+            total[:3] += linear
+            total[3:] += pose[:3, :3] @ own[3:] + np.cross(place - centre, linear)
+        return total
+
+    def buoyancy(self, d: Kinematics) -> Array:
+        """Return the generalised force of buoyancy, (nv,), N and N m."""
+        total = np.zeros(d.tree.nv)
+        for body in self.bodies:
+            up = -self.density * body.volume * d.tree.gravity
+            force = d.placement(body.link)[:3, :3].T @ up
+            torque = np.cross(body.centre_of_buoyancy, force)
+            total += d.jacobian(body.link).T @ np.concatenate([force, torque])
+        return total
+
+    def buoyancy_potential(self, d: Kinematics) -> float:
+        """Return the potential of buoyancy with the base at the origin, J."""
+        tree, total = d.tree, 0.0
+        data = tree.data()
+        pin.forwardKinematics(tree.pinocchio, data, d.q_origin)
+        for body in self.bodies:
+            frame = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(body.link))
+            centre = frame.act(body.centre_of_buoyancy)
+            total += self.density * body.volume * float(tree.gravity @ centre)
+        return total
+
+    def drag(self, d: Kinematics) -> Array:
+        """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``, N, N m."""
+        total = np.zeros(d.tree.nv)
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            twist = jacobian @ d.v
+            total -= jacobian.T @ ((body.linear_drag + body.quadratic_drag * np.abs(twist)) * twist)
+        return total

@@ -1,0 +1,81 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Friction in the joints."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..arrays import Array, frozen
+from ..errors import ModelError
+from ..robot.joint_table import JointTable
+
+
+class HasJoints(Protocol):
+    """A robot with a joint table, such as :class:`~vms_ph_dynamics.VMSModel`."""
+
+    @property
+    def joints(self) -> JointTable:
+        """Names, limits and friction of the n joints."""
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Viscous and Coulomb friction: ``tau = -(viscous qdot + coulomb tanh(qdot / slip))``.
+
+    The sign function of Coulomb's law is smoothed over the speed ``slip``, which makes friction a
+    function of the state; a joint under a load below ``coulomb`` creeps instead of sticking. An
+    explicit integrator needs steps below about 2 * inertia * slip / coulomb.
+
+    Attributes:
+        viscous: (n,) N m s/rad or N s/m.
+        coulomb: (n,) N m or N.
+        slip: speed over which Coulomb friction is smoothed, rad/s or m/s.
+
+    Raises:
+        ModelError: a coefficient is negative or not finite, sizes differ, or the slip speed is not
+            positive.
+    """
+
+    viscous: Array
+    coulomb: Array
+    slip: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Check that friction dissipates energy at every joint."""
+        for name in ("viscous", "coulomb"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
+                raise ModelError(
+                    f"{name} friction must be one number per joint, not negative; given: {values}"
+                )
+            object.__setattr__(self, name, frozen(values))
+        if self.viscous.shape != self.coulomb.shape:
+            raise ModelError(
+                f"viscous friction is given for {len(self.viscous)} joints, Coulomb friction for "
+                f"{len(self.coulomb)}"
+            )
+        if not (np.isfinite(self.slip) and self.slip > 0):
+            raise ModelError(f"the slip speed of friction must be positive; given: {self.slip}")
+
+    @classmethod
+    def of(cls, model: HasJoints) -> "Friction":
+        """Return the friction declared in the robot's URDF."""
+        return cls(model.joints.damping, model.joints.friction)
+
+    def force(self, rates: Array) -> Array:
+        """Return the torques of friction, (n,), N m or N, at joint rates (n,), rad/s or m/s."""
+        force = -self.viscous * rates
+        if self.coulomb.any():
+            force = force - self.coulomb * np.tanh(rates / self.slip)
+        return force
+
+    def slope(self, rates: Array) -> Array:
+        """Return the negative derivative of each torque by its joint rate, (n,).
+
+        In N m s/rad or N s/m, at joint rates (n,) in rad/s or m/s.
+        """
+        # The square of 1/cosh, which would overflow at high speed.
+        return self.viscous + self.coulomb / self.slip * (1.0 - np.tanh(rates / self.slip) ** 2)

@@ -1,0 +1,149 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Configurations of a robot in CasADi expressions: poses of joints, rates and retractions."""
+
+from typing import Any
+
+import casadi as ca
+
+from ...arrays import Array
+from ...model import VMSModel
+from .spatial import Expression, Placement
+
+
+def joint_pose(joint: Any, subspace: Array, q: Expression) -> Placement:
+    """Return the pose of a body against its place in the parent.
+
+    Args:
+        joint: Pinocchio's model of the joint.
+        subspace: (6,k) of its motion.
+        q: its entries of the configuration.
+    """
+    if joint.nv == 6:
+        return Placement(_rotation_of(q[3:7]), q[:3])
+    if joint.nv == 3:
+        c, s = q[2], q[3]
+        rotation = ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1))
+        return Placement(rotation, ca.vertcat(q[0], q[1], 0))
+    linear, axis = (ca.SX(ca.sparsify(ca.DM(part))) for part in (subspace[:3, 0], subspace[3:, 0]))
+    if not subspace[3:].any():
+        return Placement(ca.SX.eye(3), linear * q)
+    c, s = (q[0], q[1]) if joint.nq == 2 else (ca.cos(q), ca.sin(q))
+    # Of a helical joint the translation is along the axis.
+    outer = axis @ axis.T
+    rotation = c * (ca.SX.eye(3) - outer) + s * ca.skew(axis) + outer
+    return Placement(ca.sparsify(rotation), linear * q[0] if linear.nnz() else ca.SX(3, 1))
+
+
+def tangent(model: VMSModel, q: Expression) -> Expression:
+    """Return the matrix from velocities to the rates of a configuration's entries, (nq,nv)."""
+    b, matrix = model.b, ca.SX(model.nq, model.nv)
+    if model.base == "planar":
+        c, s = q[2], q[3]
+        matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1] = c, -s, s, c
+        matrix[2, 2], matrix[3, 2] = -s, c
+    elif model.base == "floating":
+        x, y, z, w = q[3], q[4], q[5], q[6]
+        matrix[:3, :3] = _rotation_of(q[3:7])
+        matrix[3:7, 3:6] = 0.5 * ca.vertcat(
+            ca.horzcat(w, -z, y), ca.horzcat(z, w, -x), ca.horzcat(-y, x, w),
+            ca.horzcat(-x, -y, -z),
+        )  # fmt: skip
+    row = model.nq_base
+    for column in range(b, model.nv):
+        if model.is_continuous(row):
+            matrix[row, column], matrix[row + 1, column] = -q[row + 1], q[row]
+            row += 2
+        else:
+            matrix[row, column] = 1.0
+            row += 1
+    return matrix
+
+
+def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
+    """Return the configuration reached by a constant velocity in unit time, (nq,)."""
+    parts: list[Expression] = []
+    if model.base == "planar":
+        c, s = ca.cos(dv[2]), ca.sin(dv[2])
+        sine, versine = _sine_quotients(dv[2] ** 2)
+        local = ca.vertcat(
+            sine * dv[0] - versine * dv[2] * dv[1], versine * dv[2] * dv[0] + sine * dv[1]
+        )
+        turn = ca.vertcat(ca.horzcat(q[2], -q[3]), ca.horzcat(q[3], q[2]))
+        parts = [q[:2] + turn @ local, q[2] * c - q[3] * s, q[3] * c + q[2] * s]
+    elif model.base == "floating":
+        parts = _moved_base(q, dv)
+    row = model.nq_base
+    for k in range(model.b, model.nv):
+        if model.is_continuous(row):
+            c, s = ca.cos(dv[k]), ca.sin(dv[k])
+            parts += [q[row] * c - q[row + 1] * s, q[row + 1] * c + q[row] * s]
+            row += 2
+        else:
+            parts.append(q[row] + dv[k])
+            row += 1
+    return ca.vertcat(*parts)
+
+
+def _moved_base(q: Expression, dv: Expression) -> list[Expression]:
+    v, w = dv[:3], dv[3:6]
+    square = ca.dot(w, w)
+    _, versine = _sine_quotients(square)
+    cubic = _cubic_quotient(square)
+    turn = ca.skew(w)
+    local = v + versine * (turn @ v) + cubic * (turn @ (turn @ v))
+    half, _ = _sine_quotients(square / 4.0)
+    x, y = q[3:7], ca.vertcat(0.5 * half * w, _cosine(square / 4.0))
+    position = q[:3] + _rotation_of(x) @ local
+    vector = x[3] * y[:3] + y[3] * x[:3] + ca.cross(x[:3], y[:3])
+    return [position, vector, x[3] * y[3] - ca.dot(x[:3], y[:3])]
+
+
+def _rotation_of(quaternion: Expression) -> Expression:
+    """Return the rotation of a unit quaternion [x y z w], (3,3), as Eigen computes it."""
+    x, y, z, w = (quaternion[i] for i in range(4))
+    return ca.vertcat(
+        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        ca.horzcat(2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        ca.horzcat(2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+    )
+
+
+# Below this square of an angle the series replace the quotients; they leave out less
+# than 1e-17.
+_SMALL = 1e-3
+
+
+def _sine_quotients(square: Expression) -> tuple[Expression, Expression]:
+    """Return ``sin x / x`` and ``(1 - cos x) / x^2`` of the square of x."""
+    small = square < _SMALL
+    x = ca.sqrt(ca.if_else(small, 1.0, square))
+    first = _series(square, (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800))
+    second = _series(square, (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600))
+    return (
+        ca.if_else(small, first, ca.sin(x) / x),
+        ca.if_else(small, second, (1 - ca.cos(x)) / x**2),
+    )
+
+
+def _cubic_quotient(square: Expression) -> Expression:
+    """Return ``(x - sin x) / x^3`` of the square of x."""
+    small = square < _SMALL
+    x = ca.sqrt(ca.if_else(small, 1.0, square))
+    series = _series(square, (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800))
+    return ca.if_else(small, series, (x - ca.sin(x)) / x**3)
+
+
+def _cosine(square: Expression) -> Expression:
+    small = square < _SMALL
+    x = ca.sqrt(ca.if_else(small, 1.0, square))
+    series = _series(square, (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800))
+    return ca.if_else(small, series, ca.cos(x))
+
+
+def _series(x: Expression, coefficients: tuple[float, ...]) -> Expression:
+    total = ca.SX(0)
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total

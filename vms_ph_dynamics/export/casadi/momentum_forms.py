@@ -1,0 +1,202 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The standard and the inertially decoupled form as functions of CasADi."""
+
+from functools import cached_property
+
+import casadi as ca
+
+from .configurations import tangent
+from .form import CasadiForm, Function
+from .linear_algebra import inverse
+from .spatial import Expression
+
+
+def lie_poisson(p: Expression) -> Expression:
+    """Return ``ad~_p`` with ``ad~_p v = ad_v^T p`` of a base momentum, (b,b) [A (38)]."""
+    b = p.shape[0]
+    if b == 6:
+        f, n = ca.skew(p[:3]), ca.skew(p[3:])
+        return ca.vertcat(ca.horzcat(ca.SX(3, 3), f), ca.horzcat(f, n))
+    matrix = ca.SX(b, b)
+    if b == 3:
+        matrix[0, 2], matrix[1, 2] = p[1], -p[0]
+        matrix[2, 0], matrix[2, 1] = -p[1], p[0]
+    return matrix
+
+
+class CasadiStandardForm(CasadiForm):
+    """The standard form [A (47)-(50)]: ``z = (p, pi)``, layout ``(p, q, pi)``."""
+
+    @cached_property
+    def hamiltonian(self) -> Function:
+        """``(q, z)`` to ``kinetic``, ``potential`` and ``total``, J [A (49)]."""
+        kinetic = ca.dot(self._z, self._velocity) / 2
+        return self._function(
+            "hamiltonian",
+            {
+                "kinetic": kinetic,
+                "potential": self._potential,
+                "total": kinetic + self._potential,
+            },
+        )
+
+    @cached_property
+    def gradient(self) -> Function:
+        """``(q, z)`` to ``(v_b, dK/dq at fixed z, qdot)``, (b+2n,) [A (47)]."""
+        v, b = self._velocity, self.model.b
+        return self._function("gradient", {"dH": ca.vertcat(v[:b], -self._slope[b:], v[b:])})
+
+    @cached_property
+    def interconnection(self) -> Function:
+        """``(q, z)`` to ``J = diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
+        b, n = self.model.b, self.model.n
+        matrix = _canonical(b, n)
+        matrix[:b, :b] = lie_poisson(self._z[:b])
+        return self._function("interconnection", {"J": matrix})
+
+    @cached_property
+    def input_map(self) -> Function:
+        """``(q, z)`` to ``G``, (b+2n,b+n) [A (48)]."""
+        return self._function("input_map", {"G": self._input_matrix})
+
+    @cached_property
+    def _input_matrix(self) -> Expression:
+        return _inputs(self.model.b, self.model.n)
+
+    @cached_property
+    def _velocity(self) -> Expression:
+        return self._factorised.solve(self._z)
+
+    def _momenta_of(self, v: Expression) -> Expression:
+        return self._tree.M @ v
+
+    def _momentum_rate(self, force: Expression) -> Expression:
+        return self._slope + force
+
+
+class CasadiDecoupledForm(CasadiForm):
+    """The decoupled form [A (59)-(73)]: ``z = (p, pi_hat)``, layout ``(p, q, pi_hat)``."""
+
+    @cached_property
+    def hamiltonian(self) -> Function:
+        """``(q, z)`` to ``kinetic_base``, ``kinetic_shape``, ``potential``, ``total`` [A (60)]."""
+        b = self.model.b
+        base = ca.dot(self._z[:b], self._locked) / 2 if b else ca.SX(0)
+        shape = ca.dot(self._z[b:], self._velocity[b:]) / 2
+        return self._function(
+            "hamiltonian",
+            {
+                "kinetic_base": base,
+                "kinetic_shape": shape,
+                "potential": self._potential,
+                "total": base + shape + self._potential,
+            },
+        )
+
+    @cached_property
+    def gradient(self) -> Function:
+        """``(q, z)`` to ``(v_hat, dK/dq at fixed z, qdot)``, (b+2n,) [A (61)-(63)].
+
+        At fixed ``(p, pi_hat)`` the connection contributes ``-(dA^T/dq p)^T qdot``.
+        """
+        b, v = self.model.b, self._velocity
+        slope = -self._slope[b:]
+        if b:
+            # dK/dq at fixed (p, pi) is that at fixed (p, pi_hat), less L^T of the joint rates.
+            slope += self._connection_slope.T @ v[b:]
+        return self._function("gradient", {"dH": ca.vertcat(self._locked, slope, v[b:])})
+
+    @cached_property
+    def interconnection(self) -> Function:
+        """``(q, z)`` to ``J_hat``, (b+2n,b+2n) [A (68)]."""
+        b, n = self.model.b, self.model.n
+        matrix = _canonical(b, n)
+        if b:
+            a, poisson, slope = self._connection, lie_poisson(self._z[:b]), self._connection_slope
+            coupled = poisson @ a
+            matrix[:b, :b], matrix[:b, b + n :] = poisson, -coupled
+            matrix[b + n :, :b] = coupled.T
+            matrix[b + n :, b + n :] = a.T @ coupled - slope + slope.T
+        return self._function("interconnection", {"J": matrix})
+
+    @cached_property
+    def input_map(self) -> Function:
+        """``(q, z)`` to ``G_hat``, (b+2n,b+n) [A (69)]."""
+        return self._function("input_map", {"G": self._input_matrix})
+
+    @cached_property
+    def connection(self) -> Function:
+        """``(q)`` to the mechanical connection ``A`` (b,n) [A (53)]."""
+        return self._function("connection", {"A": self._connection}, state=None)
+
+    @cached_property
+    def _input_matrix(self) -> Expression:
+        b, n = self.model.b, self.model.n
+        matrix = _inputs(b, n)
+        if b:
+            matrix[b + n :, :b] = -self._connection.T
+        return matrix
+
+    @cached_property
+    def _locked_inverse(self) -> Expression:
+        return inverse(self._tree.M[: self.model.b, : self.model.b])
+
+    @cached_property
+    def _coupling(self) -> Expression:
+        return self._tree.M[: self.model.b, self.model.b :]
+
+    @cached_property
+    def _connection(self) -> Expression:
+        return self._locked_inverse @ self._coupling
+
+    @cached_property
+    def _locked(self) -> Expression:
+        return self._locked_inverse @ self._z[: self.model.b]
+
+    @cached_property
+    def _connection_slope(self) -> Expression:
+        """L = ``[dA^T/dq_k p]`` as columns, (n,n) [A (58)]."""
+        b, n = self.model.b, self.model.n
+        p = ca.SX.sym("p", b)
+        by_entries = ca.jacobian(self._connection.T @ p, self._q)
+        slope = by_entries @ tangent(self.model, self._q)[:, b:]
+        (result,) = ca.substitute([slope], [p], [self._z[:b]]) if n else (slope,)
+        return result
+
+    @cached_property
+    def _velocity(self) -> Expression:
+        b = self.model.b
+        if b == 0:
+            return self._factorised.solve(self._z)
+        conjugate = self._z[b:] + self._coupling.T @ self._locked
+        return self._factorised.solve(ca.vertcat(self._z[:b], conjugate))
+
+    def _momenta_of(self, v: Expression) -> Expression:
+        b, momentum = self.model.b, self._tree.M @ v
+        if b == 0:
+            return momentum
+        return ca.vertcat(momentum[:b], momentum[b:] - self._connection.T @ momentum[:b])
+
+    def _momentum_rate(self, force: Expression) -> Expression:
+        b, n, rate = self.model.b, self.model.n, self._slope + force
+        if b == 0:
+            return rate
+        locked = ca.vertcat(self._locked, ca.SX(n, 1))
+        drift = self._tree.mass_rate_times(self._velocity, locked)
+        turned = self._coupling.T @ (self._locked_inverse @ (drift[:b] - rate[:b]))
+        return ca.vertcat(rate[:b], rate[b:] + turned - drift[b:])
+
+
+def _canonical(b: int, n: int) -> Expression:
+    matrix = ca.SX(b + 2 * n, b + 2 * n)
+    matrix[b : b + n, b + n :] = ca.SX.eye(n)
+    matrix[b + n :, b : b + n] = -ca.SX.eye(n)
+    return matrix
+
+
+def _inputs(b: int, n: int) -> Expression:
+    matrix = ca.SX(b + 2 * n, b + n)
+    matrix[:b, :b], matrix[b + n :, b:] = ca.SX.eye(b), ca.SX.eye(n)
+    return matrix

@@ -1,0 +1,210 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The dynamics of a serial robot in the plane, in symbols [B, 4.1 and A.2.1]."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import sympy as sp
+
+from .motion import Motion
+from .planar import (
+    Expression,
+    LinkInertia,
+    Matrix,
+    S,
+    adjoint,
+    frame_origin,
+    inverse,
+    link_inertia,
+    pose,
+    rotation,
+    row12,
+    small_adjoint,
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link and the joint that carries it [B, tables 4.1 to 4.3].
+
+    Attributes:
+        joint: ``"base"``, or the joint between it and the previous link: a ``"revolute"`` joint at
+            ``length`` along x of that link, or a ``"prismatic"`` one along x.
+        length: of the previous link; 0 for base and prismatic joints.
+        centres: (x, y) of its bodies in its frame.
+        masses: of each.
+        inertias: of each about its own centre; zero for point masses.
+    """
+
+    joint: Literal["base", "revolute", "prismatic"]
+    length: Expression = 0
+    centres: tuple[tuple[Expression, Expression], ...] = ()
+    masses: tuple[Expression, ...] = ()
+    inertias: tuple[Expression, ...] = ()
+
+
+class SymbolicRobot:
+    """Mass, Coriolis and gravity terms of a serial robot on SE(2) x R^n.
+
+    Attributes:
+        motion: its symbols.
+        g: the symbol of gravity, which pulls along -y.
+        poses: H_bj of every link in the base frame, (3,3).
+        foot: H_bf of the end, (3,3).
+    """
+
+    def __init__(self, links: Sequence[Link], foot: Sequence[Expression] = (0, 0)) -> None:
+        """Build the robot from its links, base first, and the foot in the last of them.
+
+        Args:
+            links: of the robot, base first.
+            foot: (x, y) in the frame of the last link.
+        """
+        self._links = tuple(links)
+        self.motion = Motion.of(len(self._links) - 1)
+        self.g = sp.Symbol("g", positive=True)
+        self.poses, self._steps = [sp.eye(3)], []
+        for link, q in zip(self._links[1:], self.motion.coordinates[3:], strict=True):
+            step = pose(q, (link.length, 0)) if link.joint == "revolute" else pose(0, (q, 0))
+            self._steps.append(step)
+            self.poses.append(self.poses[-1] * step)
+        self._foot = pose(0, foot)
+        self.foot = self.poses[-1] * self._foot
+
+    @cached_property
+    def _inertias(self) -> list[LinkInertia]:
+        return [
+            link_inertia(link.centres, link.masses, link.inertias or (0,) * len(link.masses))
+            for link in self._links
+        ]
+
+    @cached_property
+    def _jacobians(self) -> list[Matrix]:
+        """J_jb of every link, (3,3+n) [B (4.7)], each from that of the previous link."""
+        first = sp.zeros(3, len(self.motion.velocities))
+        first[:, :3] = sp.eye(3)
+        found = [first]
+        for i, (link, step) in enumerate(zip(self._links[1:], self._steps, strict=True)):
+            jacobian = adjoint(inverse(step)) * found[-1]
+            jacobian[0 if link.joint == "prismatic" else 2, 3 + i] += 1
+            found.append(jacobian)
+        return found
+
+    @cached_property
+    def total_mass(self) -> Expression:
+        """The total mass."""
+        return sum(mass for _, mass, _ in self._inertias)
+
+    @cached_property
+    def centre(self) -> Matrix:
+        """o_bc, the centre of mass in the base frame, (2,1)."""
+        moments = sp.zeros(2, 1)
+        for h, (_, mass, centre) in zip(self.poses, self._inertias, strict=True):
+            moments += mass * (frame_origin(h) + h[:2, :2] * centre)
+        return self._tidy(moments) / self.total_mass
+
+    @cached_property
+    def M(self) -> Matrix:
+        """Mass matrix, (3+n,3+n) [B (4.10)]."""
+        parts = zip(self._jacobians, self._inertias, strict=True)
+        return self._tidy(sum((j.T * inertia[0] * j for j, inertia in parts), self._zero))
+
+    @cached_property
+    def C_passive(self) -> Matrix:
+        """Passive Coriolis matrix, (3+n,3+n) [B (3.41)]."""
+        velocities = sp.Matrix(self.motion.velocities)
+        c = self._zero
+        for j, (inertia, _, _) in zip(self._jacobians, self._inertias, strict=True):
+            a = small_adjoint(list(j * velocities))
+            c = c + j.T * (inertia * self.motion.rate(j) + (inertia * a - a.T * inertia) * j)
+        return self._tidy(c)
+
+    @cached_property
+    def C_hamel(self) -> Matrix:
+        """Coriolis matrix of the Hamel equations, (3+n,3+n) [B (3.39)]."""
+        v = sp.Matrix(self.motion.velocities)
+        c = self.motion.rate(self.M)
+        c[:3, :] = c[:3, :] - small_adjoint(list(v[:3, :])).T * self.M[:3, :]
+        for i, q in enumerate(self.motion.coordinates[3:]):
+            slope = sp.diff(self.M, q)
+            c[3 + i, :3] = c[3 + i, :3] - (v[:3, :].T * slope[:3, :3]) / 2
+            arm = v[:3, :].T * slope[:3, 3:] + (v[3:, :].T * slope[3:, 3:]) / 2
+            c[3 + i, 3:] = c[3 + i, 3:] - arm
+        return c
+
+    @cached_property
+    def potential(self) -> Expression:
+        """Gravity potential; [B (4.11)] prints the vector o_ib in place of its height."""
+        return self.g * self.total_mass * self.inertial(self.centre)[1]
+
+    @cached_property
+    def gravity(self) -> Matrix:
+        """Generalised gravity, (3+n,1) [B (4.12)], the force that holds the robot at rest."""
+        return self._tidy(self.motion.output_jacobian(sp.Matrix([self.potential])).T)
+
+    @cached_property
+    def J_foot(self) -> Matrix:
+        """Jacobian of the foot's twist in its own axes, (3,3+n)."""
+        return adjoint(inverse(self._foot)) * self._jacobians[-1]
+
+    @cached_property
+    def J_foot_origin(self) -> Matrix:
+        """Jacobian of the foot's velocity in the inertial frame, (2,3+n)."""
+        return self.motion.origin_jacobian(frame_origin(self.motion.base * self.foot))
+
+    @cached_property
+    def J_line(self) -> Matrix:
+        """Jacobian of the line from the centre of mass to the foot, inertial axes, (2,3+n)."""
+        line = rotation(self.motion.coordinates[2]) * self.line
+        return self.motion.origin_jacobian(line)
+
+    @cached_property
+    def line(self) -> Matrix:
+        """Vector from the centre of mass to the foot, base axes, (2,1)."""
+        return frame_origin(self.foot) - self.centre
+
+    @cached_property
+    def J_length(self) -> Matrix:
+        """Jacobian of the leg's length, (1,3+n) [B (4.23), (4.24)]."""
+        line = rotation(self.motion.coordinates[2]) * self.line
+        return (line.T * self.J_line) / sp.sqrt((line.T * line)[0])
+
+    @cached_property
+    def J_angle(self) -> Matrix:
+        """Jacobian of the leg's angle, (1,3+n) [B (4.23), (4.24)]."""
+        line = rotation(self.motion.coordinates[2]) * self.line
+        return ((S * line).T * self.J_line) / (line.T * line)[0]
+
+    @cached_property
+    def connection(self) -> Matrix:
+        """``M_bb^-1 M_bq``, (3,n)."""
+        return (self.M[:3, :3].inv() * self.M[:3, 3:]).applyfunc(sp.simplify)
+
+    @cached_property
+    def J_foot_internal(self) -> Matrix:
+        """Jacobian of the foot's internal velocity, (2,n) [B (3.96)]."""
+        return row12(self.J_foot[:, 3:] - self.J_foot[:, :3] * self.connection)
+
+    def inertial(self, point: Matrix) -> Matrix:
+        """Return a point of the base frame in the inertial frame, (2,1)."""
+        x, y, theta = self.motion.coordinates[:3]
+        return sp.Matrix([x, y]) + rotation(theta) * point
+
+    def _tidy(self, matrix: Matrix) -> Matrix:
+        """Return a matrix with squared sines replaced by cosines, a fast normal form."""
+        angles = self.motion.coordinates[2:]
+        squares = {sp.sin(angle) ** 2: 1 - sp.cos(angle) ** 2 for angle in angles}
+
+        def written(entry: Expression) -> Expression:
+            return sp.expand(sp.expand(entry).subs(squares))
+
+        return matrix.applyfunc(written)
+
+    @property
+    def _zero(self) -> Matrix:
+        size = len(self.motion.velocities)
+        return sp.zeros(size, size)

@@ -1,0 +1,114 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Identities of the theory, evaluated for a model: each number is zero up to rounding."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..evaluation import Evaluation
+from ..model import VMSModel
+from .decoupled import DecoupledForm
+from .ports import Ports
+from .standard import StandardForm
+
+# Rounding of sums over the bodies, times the sizes of what is summed.
+_ROUNDING = 1e-9
+# Central differences of step 1e-6: 1e-12 of truncation, 1e-10 of rounding.
+_DIFFERENCES = 1e-6
+
+
+@dataclass(frozen=True)
+class StructureCheck:
+    """A number that is zero up to rounding for a correct model.
+
+    Attributes:
+        name: a sentence that describes the violation of the identity.
+        value: the violation, relative to the size of the terms.
+        limit: largest acceptable value.
+    """
+
+    name: str
+    value: float
+    limit: float
+
+
+def structure_checks(d: Evaluation) -> list[StructureCheck]:
+    """Return all checks at a state."""
+    model = d.model
+    standard, decoupled = StandardForm(model), DecoupledForm(model)
+    x, x_hat = standard.state(d.q, d.v), decoupled.state(d.q, d.v)
+    rng = np.random.default_rng(0)
+    ports = Ports(
+        rng.normal(size=model.n),
+        rng.normal(size=model.b) if model.b else None,
+        rng.normal(size=6),
+    )
+    rates = [form.rate(state, ports) for form, state in ((standard, x), (decoupled, x_hat))]
+    balance = decoupled.power_balance(x_hat, ports)
+    # A robot at rest takes no power at all.
+    flow = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
+    smallest = float(np.linalg.eigvalsh(d.M)[0])
+    energy = decoupled.hamiltonian(x_hat)
+    found = [
+        ("the mass matrix has an eigenvalue below zero", max(-smallest, 0.0), 0.0),
+        ("the mass matrix is not symmetric", _relative(d.M - d.M.T, d.M), _ROUNDING),
+        (
+            "the rate of the mass matrix is not C + C^T",
+            _relative(_mass_rate(d) - d.C - d.C.T, d.C),
+            _DIFFERENCES,
+        ),
+        ("J is not skew", _skewness(standard.interconnection(x)), _ROUNDING),
+        ("J_hat is not skew", _skewness(decoupled.interconnection(x_hat)), _ROUNDING),
+        (
+            "standard and decoupled form do not move alike",
+            _relative(rates[0].qdot - rates[1].qdot, d.v),
+            _ROUNDING,
+        ),
+        (
+            "base and shape energy do not add up",
+            _relative(np.array(energy.kinetic - d.kinetic_energy), np.array(d.kinetic_energy)),
+            _ROUNDING,
+        ),
+        (
+            "the power at the ports is not the rate of the stored energy",
+            abs(balance.residual) / flow,
+            _ROUNDING,
+        ),
+    ]
+    if model.is_plain:
+        found.append(
+            (
+                "the momentum rates are not those of Pinocchio's articulated bodies",
+                _against_aba(model, d, ports, rates[0].zdot),
+                _ROUNDING,
+            )
+        )
+    return [StructureCheck(*item) for item in found]
+
+
+def _against_aba(model: VMSModel, d: Evaluation, ports: Ports, zdot: Array) -> float:
+    tree = d.tree
+    force = ports.force(d) + d.g
+    acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, force)
+    # d(M v)/dt, the base momentum in axes that turn with the base.
+    literal = d.M @ acceleration + (d.C + d.C.T) @ d.v
+    return _relative(literal - zdot, literal)
+
+
+def _mass_rate(d: Evaluation) -> Array:
+    h = 1e-6
+    ahead, behind = (d.model.evaluate(d.model.integrate(d.q, s * h * d.v), d.v) for s in (1, -1))
+    return (ahead.M - behind.M) / (2 * h)
+
+
+def _skewness(matrix: Array) -> float:
+    return _relative(matrix + matrix.T, matrix)
+
+
+def _relative(difference: Array, whole: Array) -> float:
+    size = max(float(np.abs(whole).max(initial=0.0)), 1.0)
+    return float(np.abs(difference).max(initial=0.0)) / size

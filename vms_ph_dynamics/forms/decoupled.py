@@ -1,0 +1,171 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The inertially decoupled form: locked velocity and shape."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from ..actuation.friction import Friction
+from ..arrays import Array
+from ..evaluation import Evaluation
+from .decoupled_evaluation import DecoupledEvaluation
+from .energy import BaseShapeEnergy
+from .form import Form, velocity_of_momentum
+from .native_rate import native_gradient, native_rate, native_velocity
+from .ports import Ports
+from .standard import with_ports
+from .state import PHRate, PHState
+
+if TYPE_CHECKING:
+    from ..export.casadi import CasadiDecoupledForm
+
+
+class TransformedWrenches(NamedTuple):
+    """Efforts conjugate to locked velocity and joint rates [A (73)].
+
+    Attributes:
+        w_hat: (b,) ``wrench_base`` itself.
+        tau_hat: (n,) ``torque - A^T wrench_base``.
+    """
+
+    w_hat: Array
+    tau_hat: Array
+
+
+class DecoupledForm(Form):
+    """A robot on any base in inertially decoupled coordinates [A (56)-(73)].
+
+    The momenta are ``z = (p, pi_hat)`` with ``pi_hat = pi - A(q)^T p``; gradient and structure are
+    laid out as ``(p, q, pi_hat)``. The kinetic energy is the sum of that of the locked motion and
+    that of the shape. On a fixed base the form is the canonical one.
+    """
+
+    _decoupled = True
+
+    def terms(self, x: PHState) -> DecoupledEvaluation:
+        """Return the matrices of the form at a state: B, L, N_b and so on."""
+        return DecoupledEvaluation(self.evaluation(x))
+
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state ``(q, (p, pi_hat))``; see :meth:`Form.state`."""
+        d = self.model.evaluate(q, v)
+        return PHState(d.q, np.concatenate([d.p, d.pi_hat]))
+
+    def from_standard(self, x: PHState) -> PHState:
+        """Return the state of this form from one of the standard form: the map phi [A (56)]."""
+        x, b = self.checked_state(x), self.model.b
+        a = Evaluation(self.model, x.q, np.zeros(self.model.nv)).A
+        return PHState(x.q, np.concatenate([x.z[:b], x.z[b:] - a.T @ x.z[:b]]))
+
+    def to_standard(self, x: PHState) -> PHState:
+        """Return the state of the standard form from one of this form: the inverse of phi."""
+        x = self.checked_state(x)
+        return PHState(x.q, self._conjugate(x.q, x.z))
+
+    def velocity_arrays(self, q: Array, z: Array) -> Array:
+        """Return the velocity, (nv,)."""
+        found = native_velocity(self.model, self._decoupled, q, z)
+        if found is not None:
+            return found
+        return velocity_of_momentum(self.model, q, self._conjugate(q, z))
+
+    def hamiltonian(self, x: PHState) -> BaseShapeEnergy:
+        """Return ``1/2 p^T M_b^-1 p + 1/2 pi_hat^T M_hat_m^-1 pi_hat + V(q)`` [A (60)]."""
+        d, b = self.evaluation(x), self.model.b
+        base, shape = 0.5 * float(d.p @ d.v_hat), 0.5 * float(d.pi_hat @ d.v[b:])
+        return BaseShapeEnergy(base, shape, d.potential_energy)
+
+    def gradient(self, x: PHState) -> Array:
+        """Return ``(v_hat, N_b^T p + N_hat_m^T pi_hat, qdot)``, (b+2n,) [A (61)-(63)]."""
+        found = native_gradient(self.model, self._decoupled, x)
+        if found is not None:
+            return found
+        t = self.terms(x)
+        by_q = t.N_b.T @ t.d.p + t.N_hat_m.T @ t.d.pi_hat
+        return np.concatenate([t.d.v_hat, by_q, t.d.v[self.model.b :]])
+
+    def interconnection(self, x: PHState) -> Array:
+        """Return J_hat, (b+2n,b+2n) [A (68)]."""
+        return self.terms(x).J_hat
+
+    def input_map(self, x: PHState) -> Array:
+        """Return G_hat, (b+2n,b+n) [A (69)]."""
+        return self.terms(x).G_hat
+
+    def dirac(self, x: PHState) -> Array:
+        """Return the Dirac structure with all ports; laid out as :meth:`StandardForm.dirac`."""
+        t = self.terms(x)
+        return with_ports(t.J_hat, t.G_hat, t.d.J_wrenches)
+
+    def transformed_wrenches(
+        self, x: PHState, wrench_base: Array, torque: Array
+    ) -> TransformedWrenches:
+        """Return ``(w_hat, tau_hat) = (w, tau - A^T w)``, conjugate to (v_hat, qdot) [A (73)]."""
+        a = self.evaluation(x).A
+        return TransformedWrenches(wrench_base, torque - a.T @ wrench_base)
+
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
+        """Return ``(v, (pdot, pi_hat_dot))``; see :meth:`Form.rate_arrays`.
+
+        (59) in three lines, without A, L, B or any derivative tensor:
+        ``pdot = ad_v^T p + w``,
+        ``pi_hat_dot = dT/dq + tau - Mdot_bm^T v_hat + M_bm^T M_b^-1 (Mdot_b v_hat - pdot)``.
+        """
+        found = native_rate(self.model, self._decoupled, q, z, ports)
+        if found is not None:
+            return found
+        model, b = self.model, self.model.b
+        if not model.is_plain:
+            return self._rate_by_terms(q, z, ports)
+        if b == 0:
+            v = velocity_of_momentum(model, q, z)
+            d = Evaluation(model, q, v)
+            return PHRate(v, v.dot(d.C) + ports.force(d))
+        tree = model.tree
+        data = tree.data()
+        upper = pin.crba(tree.pinocchio, data, tree.at_origin(q))
+        inverse = tree.locked_inverse(data)
+        assert inverse is not None
+        coupling = upper[:b, b:].T.copy()
+        v_hat = inverse.dot(z[:b])
+        conjugate = z.copy()
+        conjugate[b:] += coupling.dot(v_hat)
+        pin.cholesky.decompose(tree.pinocchio, data)
+        v = pin.cholesky.solve(tree.pinocchio, data, conjugate)
+        d = Evaluation(model, q, v)
+        coriolis = d.C
+        # Mdot (v_hat, 0), for Mdot = C + C^T.
+        drift = coriolis[:, :b].dot(v_hat) + v_hat.dot(coriolis[:b])
+        rate = v.dot(coriolis) + ports.force(d)
+        rate[b:] += coupling.dot(inverse.dot(drift[:b] - rate[:b])) - drift[b:]
+        return PHRate(v, rate)
+
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiDecoupledForm":
+        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
+        from ..export.casadi import CasadiDecoupledForm
+
+        return CasadiDecoupledForm(self.model, gravity, friction, parameters)
+
+    def layout(self, rate: PHRate) -> Array:
+        """Return ``(pdot, qdot, pi_hat_dot)``, (b+2n,)."""
+        b = self.model.b
+        return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
+
+    def _conjugate(self, q: Array, z: Array) -> Array:
+        b = self.model.b
+        a = Evaluation(self.model, q, 0.0 * z).A
+        return np.concatenate([z[:b], z[b:] + a.T @ z[:b]])
+
+    def _rate_by_terms(self, q: Array, z: Array, ports: Ports) -> PHRate:
+        b = self.model.b
+        v = self.velocity_arrays(q, z)
+        d = Evaluation(self.model, q, v)
+        drift = (d.C + d.C.T)[:, :b] @ d.v_hat
+        rate = d.C.T @ v + ports.force(d)
+        rate[b:] += d.A.T @ (drift[:b] - rate[:b]) - drift[b:]
+        return PHRate(v, rate)

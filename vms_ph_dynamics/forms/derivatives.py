@@ -1,0 +1,251 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Derivatives of energies and rates by states, efforts and inertial parameters, in closed form."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array, frozen
+from ..cached import cached_property
+from ..errors import ModelError
+from ..evaluation import Evaluation
+from .body_motion import BodyMotion, BodyTree, momentum_rate_by_q
+from .decoupled import DecoupledForm
+from .form import Form
+from .parameter_motion import (
+    PARAMETERS,
+    by_parameters,
+    momentum_rate_by_parameters,
+    momentum_regressor,
+    potential_by_parameters,
+)
+from .ports import Ports
+from .standard import StandardForm
+from .state import PHState
+
+
+@dataclass(frozen=True)
+class EnergyDerivatives:
+    """Derivatives of the Hamiltonian of a form, J per unit.
+
+    Directions of q are velocities, the base part in the base frame; momenta are those of the form.
+
+    Attributes:
+        by_q: at fixed momenta, (nv,).
+        by_z: at fixed configuration, the velocity in standard form, (nv,).
+        by_parameters: at a fixed state, (10 bodies,), see :class:`RateDerivatives`.
+    """
+
+    by_q: Array
+    by_z: Array
+    by_parameters: Array
+
+
+@dataclass(frozen=True)
+class RateDerivatives:
+    """Derivatives of the velocity and of the momentum rate of a form.
+
+    Directions of q are velocities, the base part in the base frame: a column belongs to
+    ``model.integrate(q, e_j)``. The inertial parameters are ten of each body in the order of
+    Pinocchio's joints: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin of the joint.
+
+    Attributes:
+        velocity_by_q, velocity_by_z: (nv,nv).
+        velocity_by_parameters: (nv,10 bodies).
+        zdot_by_q, zdot_by_z: (nv,nv).
+        zdot_by_force: by generalised forces (wrench_base, torque), (nv,nv).
+        zdot_by_parameters: (nv,10 bodies).
+    """
+
+    velocity_by_q: Array
+    velocity_by_z: Array
+    velocity_by_parameters: Array
+    zdot_by_q: Array
+    zdot_by_z: Array
+    zdot_by_force: Array
+    zdot_by_parameters: Array
+
+
+def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDerivatives:
+    """Return the derivatives of the Hamiltonian at a state.
+
+    Args:
+        form: StandardForm, CanonicalForm or DecoupledForm.
+        x: the state.
+        gravity: whether the potential is part of the energy.
+
+    Raises:
+        StateError: the state has the wrong shape or is not finite.
+        ModelError: the robot is in a fluid, or the form has no closed derivatives.
+    """
+    return _Sensitivity(form, x, Ports(gravity=gravity)).energy()
+
+
+def rate_derivatives(form: Form, x: PHState, ports: Ports) -> RateDerivatives:
+    """Return the derivatives of the rate of a form at a state under held efforts.
+
+    Wrenches at the end effector and at tools are constant in the axes of their frames.
+
+    Raises:
+        StateError: a state or effort has the wrong shape or is not finite.
+        ModelError: the robot is in a fluid, or the form has no closed derivatives.
+    """
+    return _Sensitivity(form, x, ports).rate()
+
+
+class _Sensitivity:
+    """Total derivatives; the columns are those of q (nv), z (nv) and the parameters (10 N)."""
+
+    def __init__(self, form: Form, x: PHState, ports: Ports) -> None:
+        if not isinstance(form, StandardForm | DecoupledForm):
+            raise ModelError(
+                f"a {type(form).__name__} has no closed derivatives; take StandardForm or "
+                "DecoupledForm, numerical_rate_derivatives, or form.casadi().rate_derivatives"
+            )
+        model = self.model = form.model
+        if model.fluid is not None:
+            raise ModelError(
+                "the derivatives do not cover robots in a fluid; use form.casadi().rate_derivatives"
+            )
+        self.decoupled = isinstance(form, DecoupledForm) and model.b > 0
+        v = form.velocity(x)
+        self.d = Evaluation(model, x.q, v)
+        self.ports = Ports.checked(model, ports)
+        self.bodies = BodyTree(model.tree, self.d.q_origin)
+        self.motion = BodyMotion(self.bodies, self.d.v_full)
+        self.inverse = np.linalg.inv(self.d.M)
+        self.columns = 2 * model.nv + PARAMETERS * len(self.bodies.inertias)
+
+    def energy(self) -> EnergyDerivatives:
+        nv, v = self.model.nv, self.d.v
+        # K = c^T M^-1 c / 2 of the conjugate momentum c.
+        slope = v @ self.conjugate - 0.5 * (v @ self.moved(self.motion))
+        if self.ports.gravity:
+            slope[:nv] += self.d.g
+            displacement = self.model.tree.base_displacement(self.d.q)
+            slope[2 * nv :] += potential_by_parameters(self.bodies, displacement)
+        return EnergyDerivatives(*(frozen(x.copy()) for x in np.split(slope, [nv, 2 * nv])))
+
+    def rate(self) -> RateDerivatives:
+        b, nv = self.model.b, self.model.nv
+        rate, by_force = self.momentum_rate, np.eye(nv)
+        if self.decoupled:
+            rate = self.decoupled_rate(rate)
+            by_force[b:, :b] = -self.d.A.T
+        velocity = np.split(self.velocity, [nv, 2 * nv], axis=1)
+        zdot = np.split(rate, [nv, 2 * nv], axis=1)
+        every = (*velocity, *zdot[:2], by_force, zdot[2])
+        return RateDerivatives(*(frozen(x.copy()) for x in every))
+
+    def moved(self, motion: BodyMotion) -> Array:
+        """The derivatives of ``M w`` of a motion with a fixed velocity w, (nv,columns)."""
+        tree, nv, result = self.model.tree, self.model.nv, self.none()
+        result[:, :nv] = tree.projected(motion.momentum_by_q)
+        regressor = momentum_regressor(self.bodies, motion.twists)
+        result[:, 2 * nv :] = self.restricted(
+            by_parameters(self.bodies.screws, self.bodies, regressor)
+        )
+        return result
+
+    @cached_property
+    def conjugate(self) -> Array:
+        """The derivatives of the momenta (p, pi) conjugate to the velocity."""
+        nv, b = self.model.nv, self.model.b
+        result = self.none()
+        result[:, nv : 2 * nv] = np.eye(nv)
+        if self.decoupled:
+            # pi = pi_hat + M_bm^T v_hat.
+            result[b:] += self.moved_locked[b:] + self.d.M_bm.T @ self.locked_velocity
+        return result
+
+    @cached_property
+    def locked(self) -> BodyMotion:
+        """The motion with locked joints, of the velocity (v_hat, 0)."""
+        return self.of_base(self.d.v_hat)
+
+    @cached_property
+    def moved_locked(self) -> Array:
+        return self.moved(self.locked)
+
+    @cached_property
+    def locked_velocity(self) -> Array:
+        """The derivatives of v_hat at fixed p but for its own column."""
+        nv, b = self.model.nv, self.model.b
+        change = -self.moved_locked[:b]
+        change[:, nv : nv + b] += np.eye(b)
+        return self.d.M_b_inverse @ change
+
+    @cached_property
+    def velocity(self) -> Array:
+        """The derivatives of the velocity."""
+        return self.inverse @ (self.conjugate - self.moved(self.motion))
+
+    @property
+    def momentum_rate(self) -> Array:
+        """The derivatives of the rate of (p, pi): of ``C^T v`` and all forces."""
+        tree, nv, b = self.model.tree, self.model.nv, self.model.b
+        by_v = tree.projected(self.motion.slope_by_v)
+        if self.ports.friction is not None:
+            by_v[b:, b:] -= np.diag(self.ports.friction.slope(self.d.v[b:]))
+        rate = by_v @ self.velocity
+        rate[:, :nv] += tree.projected(self.motion.slope_by_q + self.force_by_q)
+        regressor = momentum_regressor(self.bodies, self.motion.twists)
+        slope = by_parameters(self.motion.screw_rates, self.bodies, regressor)
+        if self.ports.gravity:
+            fall = np.tile(np.concatenate([tree.gravity, np.zeros(3)]), (len(regressor), 1))
+            weight = momentum_regressor(self.bodies, fall)
+            slope += by_parameters(self.bodies.screws, self.bodies, weight)
+        rate[:, 2 * nv :] += self.restricted(slope)
+        return rate
+
+    @property
+    def force_by_q(self) -> Array:
+        """The derivatives of gravity and of the wrenches, by all joints of Pinocchio, (nv,nv)."""
+        tree, bodies = self.model.tree, self.bodies
+        pinocchio, q = tree.pinocchio, self.d.q_origin
+        total = np.zeros((pinocchio.nv, pinocchio.nv))
+        if self.ports.gravity:
+            total -= pin.computeGeneralizedGravityDerivatives(pinocchio, tree.data(), q)
+        wrenches = {self.model.end_effector: self.ports.wrench_end_effector}
+        for name, wrench in (wrenches | dict(self.ports.wrench_tools or {})).items():
+            if wrench is None:
+                continue
+            frame = pinocchio.frames[tree.frame_id(name)]
+            body = frame.parentJoint - 1
+            whole = (bodies.placements[body] * frame.placement).dualAction @ wrench
+            turned = np.einsum("jba,b->ja", bodies.ad, whole) * bodies.moves[:, body, None]
+            total -= np.where(bodies.below.T, bodies.screws @ turned.T, 0.0)
+        return total
+
+    def decoupled_rate(self, rate: Array) -> Array:
+        """The derivatives of the rate of (p, pi_hat) from that of (p, pi).
+
+        ``pi_hat_dot = pidot - drift_m + M_bm^T M_b^-1 (drift_b - pdot)`` with
+        ``drift = Mdot (v_hat, 0)``.
+        """
+        tree, d, nv, b = self.model.tree, self.d, self.model.nv, self.model.b
+        along = tree.projected(self.locked.momentum_by_q)
+        mass_rate = d.C + d.C.T
+        drift = along @ self.velocity + mass_rate[:, :b] @ self.locked_velocity
+        drift[:, :nv] += tree.projected(momentum_rate_by_q(self.motion, self.locked))
+        drift[:, 2 * nv :] += self.restricted(momentum_rate_by_parameters(self.motion, self.locked))
+        here = mass_rate[:b, :b] @ d.v_hat - (d.C.T @ d.v + self.ports.force(d))[:b]
+        turned = self.moved(self.of_base(d.M_b_inverse @ here))
+        change = d.M_b_inverse @ (drift[:b] - rate[:b] - turned[:b])
+        shape = rate[b:] - drift[b:] + turned[b:] + d.M_bm.T @ change
+        return np.concatenate([rate[:b], shape])
+
+    def of_base(self, twist: Array) -> BodyMotion:
+        """The motion of the base alone, with locked joints."""
+        velocity = np.concatenate([twist, np.zeros(self.model.n)])
+        return BodyMotion(self.bodies, self.model.tree.full_velocity(velocity))
+
+    def restricted(self, rows: Array) -> Array:
+        p = self.model.tree.projection
+        return rows if p is None else p.T @ rows
+
+    def none(self) -> Array:
+        return np.zeros((self.model.nv, self.columns))

@@ -1,0 +1,191 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The interface of the port-Hamiltonian forms of a robot."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from ..actuation.friction import Friction
+from ..arrays import Array, vector
+from ..evaluation import Evaluation
+from ..model import VMSModel
+from .energy import Energy
+from .native_rate import native_rate, native_velocity
+from .ports import Ports, PowerBalance
+from .rate_batch import PHRates, rate_batch
+from .state import PHRate, PHState
+
+if TYPE_CHECKING:
+    from ..export.casadi import CasadiForm
+
+
+class Form(ABC):
+    """A robot in port-Hamiltonian form: ``xdot = J(x) dH/dx + G(x) u``, ``y = G(x)^T dH/dx``.
+
+    H is the kinetic Hamiltonian here; potential and external forces enter as u. Forms are
+    stateless: they map states ``PHState(q, z)`` to energies, structure and rates. Rates are
+        computed without any derivative tensor; the matrices of the source are offered for
+        inspection, and are
+    the oracle of the rates in the tests.
+    """
+
+    # Which form of the C++ core it is; None for a form that it lacks.
+    _decoupled: bool | None = None
+
+    def __init__(self, model: VMSModel, native: bool | None = None) -> None:
+        """Create the form of a robot.
+
+        Args:
+            model: the robot.
+            native: whether its terms and rates are computed in C++: True, False, or None for the
+                choice of the model, see :meth:`.VMSModel.with_native`.
+
+        Raises:
+            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
+        """
+        self.model = model if native is None else model.with_native(native)
+
+    @abstractmethod
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state with configuration ``q`` (nq,) and velocity ``v`` (nv,)."""
+
+    @abstractmethod
+    def hamiltonian(self, x: PHState) -> Energy:
+        """Return the energy of a state, J."""
+
+    @abstractmethod
+    def gradient(self, x: PHState) -> Array:
+        """Return the gradient of the kinetic Hamiltonian, in the layout of the form's source."""
+
+    @abstractmethod
+    def interconnection(self, x: PHState) -> Array:
+        """Return the skew-symmetric matrix J(x) that acts on :meth:`gradient`."""
+
+    @abstractmethod
+    def input_map(self, x: PHState) -> Array:
+        """Return the matrix G(x) from generalised forces (nv,) to rates of the state."""
+
+    @abstractmethod
+    def dirac(self, x: PHState) -> Array:
+        """Return the Dirac structure as a matrix from efforts to flows; it is skew-symmetric."""
+
+    @abstractmethod
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
+        """Return ``(qdot, zdot)`` without checking anything, for integrators."""
+
+    @abstractmethod
+    def velocity_arrays(self, q: Array, z: Array) -> Array:
+        """Return the velocity without checking anything."""
+
+    @abstractmethod
+    def layout(self, rate: PHRate) -> Array:
+        """Return a rate laid out as :meth:`gradient` is."""
+
+    @abstractmethod
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiForm":
+        """Return the form as functions of CasADi: energy, structure, ports, rates and tasks.
+
+        Args:
+            gravity: whether gravity and buoyancy act.
+            friction: in the joints; None for none. ``Friction.of(model)`` is that of the URDF.
+            parameters: whether the inertial parameters of all bodies are an input of all functions
+                instead of the values of the robot.
+
+        Raises:
+            MissingExtraError: CasADi is not installed.
+            ModelError: the friction is that of other joints, or the task has no export.
+        """
+
+    def velocity(self, x: PHState) -> Array:
+        """Return the velocity (nv,) of a state.
+
+        Raises:
+            StateError: the argument has the wrong shape or is not finite.
+        """
+        x = self.checked_state(x)
+        return self.velocity_arrays(x.q, x.z)
+
+    def evaluation(self, x: PHState) -> Evaluation:
+        """Return the terms of the equations of motion at a state."""
+        return self.model.evaluate(x.q, self.velocity(x))
+
+    def rate(self, x: PHState, ports: Ports) -> PHRate:
+        """Return the time derivative of a state under the efforts at the ports.
+
+        Raises:
+            StateError: a state or effort has the wrong shape or is not finite.
+        """
+        if self._decoupled is not None:
+            found = native_rate(self.model, self._decoupled, x.q, x.z, ports)
+            if found is not None:  # the core has checked the arguments
+                return found
+        x = self.checked_state(x)
+        return self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
+
+    def rate_batch(
+        self,
+        Q: npt.ArrayLike,
+        Z: npt.ArrayLike,
+        ports: Ports | None = None,
+        threads: int | None = None,
+    ) -> PHRates:
+        """Return the rates of N states, in contiguous arrays.
+
+        With the C++ core they are computed on several threads in the standard and the inertially
+        decoupled form of robots without mimic joints and fluid, else state after state.
+
+        Args:
+            Q: (N,nq) configurations.
+            Z: (N,nv) momenta.
+            ports: efforts, each of the shape of one state for all of them or with a first axis of
+                N; None for gravity alone.
+            threads: number of threads; that of the processors when None.
+
+        Raises:
+            StateError: an array has a wrong shape, or a row is not a state.
+            OptionError: the number of threads is not positive.
+        """
+        return rate_batch(self.model, self.rate_arrays, self._decoupled, Q, Z, ports, threads)
+
+    def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
+        """Return the power balance; its residual is zero up to rounding.
+
+        Raises:
+            StateError: a state or effort has the wrong shape or is not finite.
+        """
+        rate = self.rate(x, ports)
+        d = self.model.evaluate(x.q, rate.qdot)
+        stored = float(self.gradient(x) @ self.layout(rate))
+        if ports.gravity:
+            stored += float(d.g @ d.v)
+        return PowerBalance(stored, ports.supplied(d), ports.dissipated(d))
+
+    def checked_state(self, x: PHState) -> PHState:
+        """Return ``x`` after checking its shapes and entries.
+
+        Raises:
+            StateError: the check fails; the message states how.
+        """
+        model = self.model
+        return PHState(model.checked_configuration(x.q), vector(x.z, model.nv, "z"))
+
+
+def velocity_of_momentum(model: VMSModel, q: Array, momentum: Array) -> Array:
+    """Return ``M(q)^-1`` times a generalised momentum (nv,)."""
+    found = native_velocity(model, False, q, momentum)
+    if found is not None:
+        return found
+    if model.is_plain:
+        tree = model.tree
+        data = tree.data()
+        pin.crba(tree.pinocchio, data, tree.at_origin(q))
+        pin.cholesky.decompose(tree.pinocchio, data)
+        return pin.cholesky.solve(tree.pinocchio, data, momentum)
+    return np.linalg.solve(Evaluation(model, q, 0.0 * momentum).M, momentum)

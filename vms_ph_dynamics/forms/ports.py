@@ -1,0 +1,158 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The power ports of a robot: efforts at the ports and the power balance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..actuation.friction import Friction
+from ..arrays import Array, vector
+from ..errors import StateError
+from ..evaluation import Evaluation
+from ..model import VMSModel
+from ..robot.tools import PORTS
+
+__all__ = ["PORTS", "Ports", "PowerBalance", "port_names"]
+
+
+def port_names(model: VMSModel) -> tuple[str, ...]:
+    """Return the names of all power ports of a robot: :data:`PORTS`, then its tools."""
+    return (*PORTS, *model.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The efforts at the robot's power ports; positive power flows into the robot.
+
+    Attributes:
+        torque: (n,) at the joints, N m or N; None for zero.
+        wrench_base: (b,) at the base in the base frame, linear first, N and N m.
+        wrench_end_effector: (6,) at the end effector in its own frame, linear first, N and N m.
+        wrench_tools: (6,) at each of ``model.tools`` in its own frame, by name; those left out
+            are zero, None for all.
+        gravity: whether gravity (and buoyancy) act; their potential is then part of the energy.
+        friction: in the joints; None for none.
+        drag: whether the drag of the surrounding fluid acts.
+    """
+
+    torque: Array | None = None
+    wrench_base: Array | None = None
+    wrench_end_effector: Array | None = None
+    gravity: bool = True
+    friction: Friction | None = None
+    drag: bool = True
+    wrench_tools: Mapping[str, Array] | None = None
+
+    @classmethod
+    def checked(cls, model: VMSModel, ports: "Ports") -> "Ports":
+        """Return ``ports`` after checking every effort against the model.
+
+        Raises:
+            StateError: the argument has the wrong shape or is not finite.
+        """
+
+        def effort(value: npt.ArrayLike | None, size: int, name: str) -> Array | None:
+            return None if value is None else vector(value, size, name)
+
+        if ports.friction is not None and len(ports.friction.viscous) != model.n:
+            raise StateError(
+                f"friction must be that of {model.n} joints; given: {len(ports.friction.viscous)}"
+            )
+        tools = {
+            name: vector(value, 6, f"wrench_tools['{name}']")
+            for name, value in (ports.wrench_tools or {}).items()
+        }
+        if unknown := [name for name in tools if name not in model.tools]:
+            known = ", ".join(model.tools) or "none; give their names to the model"
+            raise StateError(f"'{unknown[0]}' is no tool of '{model.name}'; its tools: {known}")
+        return replace(
+            ports,
+            wrench_tools=tools or None,
+            torque=effort(ports.torque, model.n, "torque"),
+            wrench_base=effort(ports.wrench_base, model.b, f"wrench_base of a {model.base} base"),
+            wrench_end_effector=effort(ports.wrench_end_effector, 6, "wrench_end_effector"),
+        )
+
+    @property
+    def is_free(self) -> bool:
+        """Whether gravity and drag are the only efforts."""
+        return (
+            self.torque is None
+            and self.wrench_base is None
+            and self.wrench_end_effector is None
+            and not self.wrench_tools
+            and self.friction is None
+        )
+
+    def force(self, d: Evaluation) -> Array:
+        """Return the generalised force of all efforts including gravity, (nv,), N and N m.
+
+        The efforts are not checked; see :meth:`checked`.
+        """
+        force = self.external_force(d)
+        return force - d.g if self.gravity else force
+
+    def external_force(self, d: Evaluation) -> Array:
+        """Return the generalised force of all efforts except gravity, (nv,), N and N m."""
+        b = d.model.b
+        force = np.zeros(d.model.nv)
+        if self.torque is not None:
+            force[b:] += self.torque
+        if self.wrench_base is not None:
+            force[:b] += self.wrench_base
+        if self.wrench_end_effector is not None:
+            force += d.J_end_effector.T @ self.wrench_end_effector
+        for name, tool in (self.wrench_tools or {}).items():
+            force += d.J_tools[name].T @ tool
+        if self.friction is not None:
+            force[b:] += self.friction.force(d.v[b:])
+        if self.drag and d.model.fluid is not None:
+            force += d.model.fluid.drag(d)
+        return force
+
+    def supplied(self, d: Evaluation) -> dict[str, float]:
+        """Return the power into the robot at every port, W."""
+        b, v = d.model.b, d.v
+        torque, base, tool = self.torque, self.wrench_base, self.wrench_end_effector
+        powers = (
+            0.0 if torque is None else float(torque @ v[b:]),
+            0.0 if base is None else float(base @ v[:b]),
+            0.0 if tool is None else float(tool @ (d.J_end_effector @ v)),
+        )
+        supplied = dict(zip(PORTS, powers, strict=True))
+        for name in d.model.tools:
+            wrench = None if self.wrench_tools is None else self.wrench_tools.get(name)
+            supplied[name] = 0.0 if wrench is None else float(wrench @ (d.J_tools[name] @ v))
+        return supplied
+
+    def dissipated(self, d: Evaluation) -> float:
+        """Return the power dissipated by friction and drag, W; never negative."""
+        dissipated = 0.0
+        if self.friction is not None:
+            rates = d.v[d.model.b :]
+            dissipated -= float(rates @ self.friction.force(rates))
+        if self.drag and d.model.fluid is not None:
+            dissipated -= float(d.v @ d.model.fluid.drag(d))
+        return dissipated
+
+
+@dataclass(frozen=True, slots=True)
+class PowerBalance:
+    """The power balance ``stored = sum(supplied) - dissipated + residual``, all in W.
+
+    ``stored`` is the time derivative of the Hamiltonian along the motion, computed from its
+    gradient; the residual is therefore a check; it is at the level of rounding for a correct model.
+    """
+
+    stored: float
+    supplied: Mapping[str, float]
+    dissipated: float
+
+    @property
+    def residual(self) -> float:
+        """``stored - sum(supplied) + dissipated``, W."""
+        return self.stored - sum(self.supplied.values()) + self.dissipated

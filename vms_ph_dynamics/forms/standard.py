@@ -1,0 +1,151 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The standard form: momenta conjugate to the base twist and the joint rates."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..actuation.friction import Friction
+from ..arrays import Array
+from ..errors import ModelError
+from ..evaluation import Evaluation
+from ..groups import base_group
+from ..model import VMSModel
+from .energy import WholeEnergy
+from .form import Form, velocity_of_momentum
+from .native_rate import native_gradient, native_rate
+from .ports import Ports
+from .state import PHRate, PHState
+
+if TYPE_CHECKING:
+    from ..export.casadi import CasadiStandardForm
+
+
+class StandardForm(Form):
+    """A robot on any base, in the momenta conjugate to base twist and joint rates [A (47)-(50)].
+
+    The momenta are ``z = (p, pi) = M(q) v``; gradient and structure are laid out as
+    ``(p, q, pi)``. On a fixed base these are Hamilton's equations [A (23), D (3)]:
+    ``(qdot; pidot) = [[0, I], [-I, 0]] (dH/dq; dH/dpi) + [0; I] tau``.
+    """
+
+    _decoupled = False
+
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state ``(q, M(q) v)``; see :meth:`Form.state`."""
+        d = self.model.evaluate(q, v)
+        return PHState(d.q, d.momentum)
+
+    def velocity_arrays(self, q: Array, z: Array) -> Array:
+        """Return ``M(q)^-1 z``, (nv,)."""
+        return velocity_of_momentum(self.model, q, z)
+
+    def hamiltonian(self, x: PHState) -> WholeEnergy:
+        """Return ``1/2 z^T M(q)^-1 z + V(q)`` [A (49)]."""
+        d = self.evaluation(x)
+        return WholeEnergy(d.kinetic_energy, d.potential_energy)
+
+    def gradient(self, x: PHState) -> Array:
+        """Return ``(dH/dp, dH/dq at fixed z, dH/dpi)``, (b+2n,) [A (47)].
+
+        They are the base twist, ``-C^T v`` in its joint rows, and the joint rates [A (26), (27)].
+        """
+        found = native_gradient(self.model, self._decoupled, x)
+        if found is not None:
+            return found
+        d, b = self.evaluation(x), self.model.b
+        return np.concatenate([d.v[:b], -(d.C.T @ d.v)[b:], d.v[b:]])
+
+    def interconnection(self, x: PHState) -> Array:
+        """Return ``diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
+        b, n = self.model.b, self.model.n
+        matrix = np.zeros((b + 2 * n, b + 2 * n))
+        matrix[:b, :b] = lie_poisson(self.model, x.z[:b])
+        matrix[b : b + n, b + n :] = np.eye(n)
+        matrix[b + n :, b : b + n] = -np.eye(n)
+        return matrix
+
+    def input_map(self, x: PHState) -> Array:
+        """Return G, (b+2n,b+n): forces act on the momenta [A (48)]."""
+        b, n = self.model.b, self.model.n
+        matrix = np.zeros((b + 2 * n, b + n))
+        matrix[:b, :b] = np.eye(b)
+        matrix[b + n :, b:] = np.eye(n)
+        return matrix
+
+    def dirac(self, x: PHState) -> Array:
+        """Return the Dirac structure with all ports, [A fig. 5, after (33), (43)].
+
+        From the efforts ``(dH/dx, dV, (w, tau), W_e)`` of sizes b+2n, b+n, b+n, 6 to the flows
+        ``(xdot, v, -v, -V_e)``, and likewise at every tool; dV is the gradient of the potential in
+        the base frame and the joints. The source prints the last two flows without the sign; with
+        it the matrix is skew-symmetric.
+        """
+        return with_ports(
+            self.interconnection(x),
+            self.input_map(x),
+            self.model.evaluate(x.q, np.zeros(self.model.nv)).J_wrenches,
+        )
+
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
+        """Return ``(v, C^T v + force)``; see :meth:`Form.rate_arrays`.
+
+        The base rows of ``C^T v`` are ``ad_v^T p``, the joint rows the gradient of the kinetic
+        energy at fixed velocity: (47) without its derivative tensor.
+        """
+        found = native_rate(self.model, self._decoupled, q, z, ports)
+        if found is not None:
+            return found
+        v = self.velocity_arrays(q, z)
+        d = Evaluation(self.model, q, v)
+        return PHRate(v, v.dot(d.C) + ports.force(d))
+
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiStandardForm":
+        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
+        from ..export.casadi import CasadiStandardForm
+
+        return CasadiStandardForm(self.model, gravity, friction, parameters)
+
+    def layout(self, rate: PHRate) -> Array:
+        """Return ``(pdot, qdot, pidot)``, (b+2n,)."""
+        b = self.model.b
+        return np.concatenate([rate.zdot[:b], rate.qdot[b:], rate.zdot[b:]])
+
+
+class CanonicalForm(StandardForm):
+    """The standard form of an arm on a fixed base; a moving base is an error."""
+
+    def __init__(self, model: VMSModel, native: bool | None = None) -> None:
+        """Create the form of a robot; see :class:`Form`.
+
+        Args:
+            model: the robot, on a fixed base.
+            native: as for :class:`Form`.
+
+        Raises:
+            ModelError: the base moves.
+        """
+        if model.base != "fixed":
+            raise ModelError(
+                f"the canonical form needs a fixed base; '{model.name}' has a {model.base} "
+                "base: use StandardForm or DecoupledForm"
+            )
+        super().__init__(model, native)
+
+
+def lie_poisson(model: VMSModel, p: Array) -> Array:
+    """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
+    if model.base == "fixed":
+        return np.zeros((0, 0))
+    return base_group(model.base).lie_poisson(p)
+
+
+def with_ports(interconnection: Array, input_map: Array, tool_jacobian: Array) -> Array:
+    """Return the Dirac structure of an interconnection with potential, input and tool ports."""
+    ports = np.hstack([-input_map, input_map, input_map @ tool_jacobian.T])
+    size = ports.shape[1]
+    return np.block([[interconnection, ports], [-ports.T, np.zeros((size, size))]])

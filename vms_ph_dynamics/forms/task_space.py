@@ -1,0 +1,240 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The task-space form: momenta of a task and of its null space."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..actuation.friction import Friction
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
+from ..evaluation import Evaluation
+from ..model import VMSModel
+from ..tasks import Task
+from .energy import TaskEnergy
+from .form import Form
+from .null_space import orthonormal_null_space
+from .ports import Ports
+from .standard import StandardForm
+from .state import PHRate, PHState
+from .task_evaluation import TaskEvaluation
+from .task_terms import TaskPower
+
+if TYPE_CHECKING:
+    from ..export.casadi import CasadiTaskForm
+
+# Smallest singular value of the Jacobian below which the form is that of a nearby regular task. For
+# the position of an arm of a metre, 1 % of all configurations are below it.
+SINGULAR = 0.03
+
+# Number of random configurations tried for the reference if the middle of the joint ranges is
+# singular.
+_TRIES = 32
+
+
+class TaskSpaceForm(Form):
+    """A robot on any base in the momenta of a task and of its null space [D (27)].
+
+    The momenta are ``z = (pi, pi_nu) = J_bar^-T M v``; gradient and structure are laid out as
+    ``(q, pi, pi_nu)``, where q stands for all nv directions of motion, those of the base in the
+    base frame. The null-space basis is orthonormal and aligned with that at a reference
+    configuration, so that ``pi_nu`` is a smooth function of the state around it: see
+    :meth:`alignment` and :meth:`anchored_at`.
+
+    Near a singularity of the task, and at it, the form is that of a nearby regular task (see
+    :class:`~vms_ph_dynamics.forms.RegularJacobian`), and ``evaluate(q, v).is_regular`` is
+    false.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        task: Task,
+        reference: Array | None = None,
+        basis: Array | None = None,
+        singular_below: float = SINGULAR,
+        native: bool | None = None,
+    ) -> None:
+        """Build the form of a task of full row rank.
+
+        Args:
+            model: the robot.
+            task: of fewer dimensions than the robot has degrees of freedom.
+            reference: (nq,) configuration that the null-space basis is aligned with; the middle of
+                the joint ranges when None, or a configuration nearby if that is singular.
+            basis: (nv-m,nv) orthonormal rows of a reference basis, instead of the configuration.
+            singular_below: smallest singular value of the Jacobian, in the units of the task, at
+                which it counts as regular.
+            native: as for every :class:`Form`.
+
+        Raises:
+            ModelError: the task leaves no null space, or is singular everywhere.
+            StateError: the reference is not a configuration, or the basis is not orthonormal.
+        """
+        super().__init__(model, native)
+        model = self.model
+        self.task = task
+        self.singular_below = singular_below
+        if task.dimension >= model.nv:
+            raise ModelError(
+                f"the task has {task.dimension} dimensions and the robot {model.nv}; the task "
+                "must have fewer, so that a null space is left"
+            )
+        self._standard = StandardForm(model)
+        if basis is not None:
+            self._reference = _checked_basis(basis, model.nv - task.dimension, model.nv)
+            return
+        at = self._regular_configuration() if reference is None else reference
+        jacobian = task.jacobian(model.evaluate(at, np.zeros(model.nv)))
+        self._reference = frozen(orthonormal_null_space(jacobian))
+
+    @property
+    def reference_basis(self) -> Array:
+        """The orthonormal rows that the null-space basis is aligned with, (nv-m,nv)."""
+        return self._reference
+
+    def evaluate(self, q: Array, v: Array) -> TaskEvaluation:
+        """Return the task-space quantities at a configuration (nq,) and a velocity (nv,)."""
+        return self.terms(self.model.evaluate(q, v))
+
+    def terms(self, d: Evaluation) -> TaskEvaluation:
+        """Return the task-space quantities that go with the terms of the equations of motion."""
+        return TaskEvaluation(d, self.task, self._reference, self.singular_below)
+
+    def alignment(self, q: Array) -> float:
+        """Return the alignment of the null-space basis: 1 at the reference, 0 where it jumps.
+
+        It is the smallest singular value of ``Zref Z^T``. Below one half, continue with
+        :meth:`anchored_at`.
+        """
+        return self.evaluate(q, np.zeros(self.model.nv)).alignment
+
+    def anchored_at(self, q: Array) -> "TaskSpaceForm":
+        """Return the form whose null-space basis is aligned with the present one at q.
+
+        At q both forms have the same basis, so that a state there is a state of both and a
+        trajectory continues without a jump. After a closed path the new basis may differ from the
+        old one by a rotation (the null space has holonomy).
+        """
+        basis = self.evaluate(q, np.zeros(self.model.nv)).Z
+        return TaskSpaceForm(self.model, self.task, basis=basis, singular_below=self.singular_below)
+
+    def state(self, q: Array, v: Array) -> PHState:
+        """Return the state ``(q, J_bar^-T M v)`` [D (25)]."""
+        t = self.evaluate(q, v)
+        return PHState(t.d.q, np.concatenate([t.pi, t.pi_nu]))
+
+    def velocity_arrays(self, q: Array, z: Array) -> Array:
+        """Return ``v = M^-1 J_bar^T z``, (nv,)."""
+        return self._at(q, z).d.v
+
+    def hamiltonian(self, x: PHState) -> TaskEnergy:
+        """Return the energy, its kinetic part split by the task [D, after (26)]."""
+        t = self._at(x.q, x.z)
+        return TaskEnergy(t.kinetic_task, t.kinetic_null, t.d.potential_energy)
+
+    def gradient(self, x: PHState) -> Array:
+        """Return ``(dK/dq at fixed z, eta, nu)``, (2nv,)."""
+        t, b = self._at(x.q, x.z), self.model.b
+        slope = -t.coupling.E_transpose_eta
+        slope[b:] -= (t.d.C.T @ t.d.v)[b:]
+        return np.concatenate([slope, t.eta_e])
+
+    def interconnection(self, x: PHState) -> Array:
+        """Return ``J_z = [[0, J_bar^-1], [-J_bar^-T, G]]``, (2nv,2nv) [D (27)]."""
+        return self._at(x.q, x.z).J_z
+
+    def input_map(self, x: PHState) -> Array:
+        """Return ``[0; J_bar^-T]`` from generalised forces, (2nv,nv): ``sigma`` and ``tau_0``."""
+        inverse = self._at(x.q, x.z).J_bar_inverse
+        return np.vstack([np.zeros_like(inverse), inverse.T])
+
+    def dirac(self, x: PHState) -> Array:
+        """Return the Dirac structure with the task and null-space ports, (4nv,4nv).
+
+        From the efforts ``(dK/dx, dV/dq, (sigma, tau_0))`` to the flows
+        ``(xdot, qdot, -(eta, nu))``.
+        """
+        nv = self.model.nv
+        j = self.interconnection(x)
+        to_momenta = np.vstack([np.zeros((nv, nv)), np.eye(nv)])
+        ports = np.hstack([-self.input_map(x), to_momenta])
+        return np.block([[j, ports], [-ports.T, np.zeros((2 * nv, 2 * nv))]])
+
+    def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
+        """Return ``(qdot, zdot)``; see :meth:`Form.rate_arrays`.
+
+        Raises:
+            StateError: the task Jacobian has lost rank at q, so that the momenta have no rate.
+        """
+        t = self._at(q, z)
+        v, momentum_rate = self._standard.rate_arrays(q, t.d.momentum, ports)
+        return PHRate(v, t.coupling.E_v + t.J_bar_inverse.T @ momentum_rate)
+
+    def task_power(self, x: PHState, ports: Ports) -> TaskPower:
+        """Return the power of all efforts but gravity at the task and null-space port [D (30)].
+
+        Their sum is the rate of the energy.
+        """
+        t = self._at(x.q, x.z)
+        force = Ports.checked(self.model, ports).force(t.d)
+        return t.power(force + t.d.g if ports.gravity else force)
+
+    def casadi(
+        self, gravity: bool = True, friction: Friction | None = None, parameters: bool = False
+    ) -> "CasadiTaskForm":
+        """Return the form as functions of CasADi; see :meth:`Form.casadi`."""
+        from ..export.casadi import CasadiTaskForm
+
+        return CasadiTaskForm(self.model, self.task, self._reference, gravity, friction, parameters)
+
+    def layout(self, rate: PHRate) -> Array:
+        """Return ``(qdot, pidot, pidot_nu)``, (2nv,)."""
+        return np.concatenate([rate.qdot, rate.zdot])
+
+    def _at(self, q: Array, z: Array) -> TaskEvaluation:
+        at_rest = self.evaluate(q, np.zeros(self.model.nv))
+        velocity = np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z)
+        return self.evaluate(q, velocity)
+
+    def _regular_configuration(self) -> Array:
+        middle = _middle(self.model)
+        if self._smallest(middle) >= self.singular_below:
+            return middle
+        # A fixed seed: a form must not depend on chance.
+        rng = np.random.default_rng(0)
+        tried = [self.model.random_configuration(rng) for _ in range(_TRIES)]
+        best = max(tried, key=self._smallest)
+        if self._smallest(best) < self.singular_below:
+            raise ModelError(
+                f"the task has no full row rank: in {_TRIES} configurations its smallest singular "
+                f"value was at most {self._smallest(best):.3g}, below singular_below = "
+                f"{self.singular_below:g}; leave out rows that depend on the others, or lower it"
+            )
+        return best
+
+    def _smallest(self, q: Array) -> float:
+        jacobian = self.task.jacobian(self.model.evaluate(q, np.zeros(self.model.nv)))
+        return float(np.linalg.svd(jacobian, compute_uv=False)[-1])
+
+
+def _middle(model: VMSModel) -> Array:
+    bounded = np.isfinite(model.joints.lower) & np.isfinite(model.joints.upper)
+    middle = np.zeros(model.n)
+    middle[bounded] = (model.joints.lower[bounded] + model.joints.upper[bounded]) / 2
+    v = np.zeros(model.nv)
+    v[model.b :] = middle
+    return model.integrate(model.neutral_configuration(), v)
+
+
+def _checked_basis(basis: Array, rows: int, columns: int) -> Array:
+    checked = np.stack([vector(row, columns, "a row of the basis") for row in basis])
+    off = float(np.abs(checked @ checked.T - np.eye(len(checked))).max())
+    if len(checked) != rows or off > 1e-6:
+        raise StateError(
+            f"the basis must be {rows} orthonormal rows; given: {len(checked)} rows, whose "
+            f"products are off the identity by {off:.2g}"
+        )
+    return frozen(checked)

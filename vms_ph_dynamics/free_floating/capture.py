@@ -1,0 +1,148 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Capture of a free body: from then on it is rigidly attached to a frame of the robot."""
+
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
+
+from ..arrays import Array, frozen
+from ..errors import ModelError, StateError
+from ..evaluation import Evaluation
+from ..model import VMSModel
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body, described in the axes of the frame that it will be attached to.
+
+    Attributes:
+        mass: kg.
+        centre: (3,) centre of mass relative to the origin of the frame, m.
+        inertia: (3,3) about the centre of mass, kg m^2.
+    """
+
+    mass: float
+    centre: npt.ArrayLike
+    inertia: npt.ArrayLike
+
+    def spatial(self) -> Array:
+        """Return the spatial inertia about the origin of the frame, (6,6), linear first.
+
+        Raises:
+            ModelError: it is the inertia of no body.
+        """
+        return frozen(np.array(self.in_frame().matrix()))
+
+    def in_frame(self) -> pin.Inertia:
+        """Return the ``pinocchio.Inertia`` in the frame.
+
+        Raises:
+            ModelError: it is the inertia of no body.
+        """
+        centre, inertia = np.asarray(self.centre, float), np.asarray(self.inertia, float)
+        if centre.shape != (3,) or inertia.shape != (3, 3):
+            raise ModelError(
+                f"a body needs centre (3,) and inertia (3,3); given: {centre.shape} and "
+                f"{inertia.shape}"
+            )
+        moments = np.linalg.eigvalsh(0.5 * (inertia + inertia.T))
+        is_body = (
+            np.isfinite([self.mass, *centre, *moments]).all()
+            and self.mass > 0.0
+            and np.allclose(inertia, inertia.T)
+            and moments[0] >= 0.0
+            and moments[2] <= moments[0] + moments[1] + 1e-12
+        )
+        if not is_body:
+            raise ModelError(
+                "a body has a positive mass and a symmetric inertia with principal moments that "
+                "are not negative, none larger than the sum of the others; given: mass "
+                f"{self.mass:g} kg, principal moments {', '.join(f'{m:.3g}' for m in moments)}"
+            )
+        return pin.Inertia(self.mass, centre, inertia)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """The robot with the body attached, and its state just after the capture.
+
+    Attributes:
+        model: the robot that carries the body.
+        q: (nq,) configuration, as before.
+        v: (nv,) velocity after the capture.
+        impulse: (6,) that the body received at the origin of the frame, in its axes, linear first,
+            N s and N m s.
+        lost: kinetic energy lost by the capture, J; never negative.
+    """
+
+    model: VMSModel
+    q: Array
+    v: Array
+    impulse: Array
+    lost: float
+
+
+def carrying(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
+    """Return a robot with a body rigidly attached to a frame, the end effector when None.
+
+    Raises:
+        ModelError: there is no such frame, the inertia is that of no body, or the frame belongs to
+            no link that moves.
+    """
+    index = model.frame_id(model.end_effector if frame is None else frame)
+    at = model.tree.pinocchio.frames[index]
+    if at.parentJoint == 0:
+        raise ModelError(f"'{at.name}' does not move; a body attached to it would carry no energy")
+    inertias = list(model.tree.pinocchio.inertias)[1:]
+    inertias[at.parentJoint - 1] = inertias[at.parentJoint - 1] + at.placement.act(body.in_frame())
+    loaded = copy(model)
+    loaded.tree = model.tree.with_inertias(inertias)
+    loaded.total_mass = loaded.tree.total_mass
+    return loaded
+
+
+def capture(
+    model: VMSModel,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    body: Body,
+    twist: npt.ArrayLike,
+    frame: str | None = None,
+) -> Capture:
+    """Return what follows from attaching a free body to a frame of the robot in an instant.
+
+    The velocity of the body becomes that of the frame, under an impulse between the two alone; no
+    joint resists it: ``(M + J^T I J) v+ = M v + J^T I twist`` with the Jacobian J of the frame in
+    its own axes and the inertia I of the body. The momentum of both together is conserved, linear
+    and angular; the kinetic energy of their relative motion over the combined mobility is lost.
+
+    Args:
+        model: the robot without the body.
+        q: (nq,) its configuration.
+        v: (nv,) its velocity.
+        body: in the axes of the frame.
+        twist: (6,) of the body at the origin of the frame and in its axes, relative to the inertial
+            frame, linear first, m/s and rad/s.
+        frame: name of the frame; the end effector when None.
+
+    Raises:
+        ModelError: as :func:`carrying`.
+        StateError: an argument has the wrong shape or is not finite.
+    """
+    given = np.asarray(twist, float)
+    if given.shape != (6,) or not np.isfinite(given).all():
+        raise StateError(f"twist must be 6 finite numbers; given: {twist!r}")
+    d = model.evaluate(q, v)
+    loaded, inertia = carrying(model, body, frame), body.spatial()
+    jacobian = d.frame_jacobian(model.frame_id(model.end_effector if frame is None else frame))
+    mass = Evaluation(loaded, d.q, d.v).M
+    after = np.linalg.solve(mass, d.M @ d.v + jacobian.T @ (inertia @ given))
+    change = jacobian @ after - given
+    before = d.kinetic_energy + 0.5 * float(given @ inertia @ given)
+    lost = before - 0.5 * float(after @ mass @ after)
+    return Capture(loaded, d.q, frozen(after), frozen(inertia @ change), lost)

@@ -1,0 +1,18 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Identification from energy: what recordings tell of friction, payload, gains and inertia."""
+
+from .findings import Finding as Finding
+from .findings import findings as findings
+from .identify import Settings as Settings
+from .identify import identify as identify
+from .references import Reference as Reference
+from .references import left_out_loads as left_out_loads
+from .references import predicted as predicted
+from .references import reference_loads as reference_loads
+from .references import scatter as scatter
+from .result import Belief as Belief
+from .result import FoundLoad as FoundLoad
+from .result import Identification as Identification
+from .result import Parameter as Parameter

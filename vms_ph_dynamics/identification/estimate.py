@@ -1,0 +1,216 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Robust, regularised least squares with intervals that allow for correlated residuals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import StateError
+
+_HUBER = 2.5  # residuals beyond this many standard deviations count less
+_OUTLIER = 8.0  # and beyond this many not at all
+_BLOCKS = 30
+# Between the corrections CR2 (0.5), with which intervals contain the truth in 87 to 96 % of
+# synthetic recordings, and CR3 (1, the jackknife), with 94 to 100 %.
+_ENLARGEMENT = 0.8
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is believed of the unknowns after the windows are seen.
+
+    Attributes:
+        mean: (p,).
+        factor: (k,p) F, with the covariance ``F^T F`` of the error of the mean: errors of blocks of
+            the recording, and of what was believed beforehand.
+        information: (p,p) inverse of the covariance, were the residuals independent.
+        deviation: (p,) standard deviation beforehand.
+        residual: (W,) of the windows, J.
+        scale: (W,) standard deviation of each window, J.
+        weight: (W,) from 0, an outlier, to 1.
+        blocks: number of blocks; less one it is that of the degrees of freedom of an interval.
+    """
+
+    mean: Array
+    factor: Array
+    information: Array
+    deviation: Array
+    residual: Array
+    scale: Array
+    weight: Array
+    blocks: int
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the error of the mean, (p,p)."""
+        return self.factor.T @ self.factor
+
+    @property
+    def quantile(self) -> float:
+        """Number of standard deviations in half a 95 % interval (Student)."""
+        return student(self.blocks - 1)
+
+
+# For few degrees of freedom, where the series of :func:`student` is not exact enough.
+_STUDENT = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645}
+
+
+def student(freedom: int) -> float:
+    """Return the 97.5 % quantile of Student's distribution, to 1e-3."""
+    z, f = 1.959964, float(max(freedom, 1))
+    if f in _STUDENT:
+        return _STUDENT[int(f)]
+    series = (
+        (z**3 + z) / 4 / f
+        + (5 * z**5 + 16 * z**3 + 3 * z) / 96 / f**2
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / f**3
+    )
+    return z + series
+
+
+def estimate(
+    columns: Array,
+    known: Array,
+    prior_mean: Array,
+    prior_covariance: Array,
+    path: Array,
+    groups: Array,
+    *,
+    correlated: bool = True,
+    joined: Array | None = None,
+) -> Estimate:
+    """Return the estimate of x in ``known = columns x + residual``.
+
+    The standard deviation of a window grows with ``path`` from a constant. The blocks are
+    consecutive windows, so that residuals may be correlated within them, whatever by: noise at the
+    common end of two windows, or a friction law that fits badly in places. Their errors add up to
+    the covariance of the estimate (cluster-robust).
+
+    Args:
+        columns: (W,p).
+        known: (W,).
+        prior_mean: (p,).
+        prior_covariance: (p,p), positive definite.
+        path: (W,) see :class:`.Windows`.
+        groups: (W,) index of the recording; no block reaches over two.
+        correlated: whether neighbours are windows with an end in common, whose noise they share.
+        joined: (W,) whether a window ends where the next begins; None: those of a recording do.
+
+    Raises:
+        StateError: there are fewer than eight windows.
+    """
+    windows, size = columns.shape
+    if windows < 8:
+        raise StateError(f"8 windows are the least to identify from; given: {windows}")
+    unit = np.sqrt(np.diag(prior_covariance))
+    scaled = columns * unit
+    precision = np.linalg.inv(prior_covariance / np.outer(unit, unit))
+    offset = known - columns @ prior_mean
+    block = _blocks(groups)
+    if joined is None:
+        joined = np.concatenate([groups[1:] == groups[:-1], [False]])
+    variance = np.full(windows, max(float(np.var(offset)), 1e-24))
+    common, weight = 0.0, np.ones(windows)
+    freedom = max(windows - size, windows // 2) / windows
+    system = np.column_stack([scaled, offset])
+    belief = np.linalg.cholesky(precision).T
+    for _ in range(8):
+        white = _whitened(system, variance / np.maximum(weight, 1e-9), common, joined)
+        left, right = white[:, :-1], white[:, -1]
+        # Rather than the normal equations, whose condition is the square: what the data excite and
+        # what they do not lie many orders of magnitude apart.
+        root = np.asarray(np.linalg.qr(np.vstack([left, belief])).R)
+        inverse = np.linalg.inv(root)
+        x = inverse @ (inverse.T @ (left.T @ right))
+        residual = offset - scaled @ x
+        variance, common = _noise(residual, path, weight, freedom, joined, correlated)
+        scale = np.sqrt(variance + 2.0 * common)
+        ratio = np.abs(residual) / scale
+        weight = np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
+        weight[ratio > _OUTLIER] = 0.0
+    error = right - left @ x
+    numbers = np.unique(block)
+    factor = []
+    for number in numbers:
+        part = left[block == number] @ inverse
+        # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
+        share, axes = np.linalg.eigh(part @ part.T)
+        rest = np.maximum(1.0 - share, 1e-2) ** _ENLARGEMENT
+        enlarged = axes @ ((axes.T @ error[block == number]) / rest)
+        factor.append(inverse @ (part.T @ enlarged))
+    # The errors of the blocks, and those of what was believed beforehand.
+    whole = np.vstack([*factor, (belief @ inverse) @ inverse.T]) * unit
+    return Estimate(
+        prior_mean + unit * x,
+        whole,
+        (root.T @ root) / np.outer(unit, unit),
+        unit,
+        residual,
+        scale,
+        weight,
+        numbers.size,
+    )
+
+
+def _whitened(system: Array, variance: Array, common: float, joined: Array) -> Array:
+    """Return rows of unit variance for noise with a part at the common ends of windows.
+
+    The covariance is tridiagonal: ``variance + 2 common`` and ``-common`` between windows that are
+    joined. Its Cholesky factor has two diagonals.
+    """
+    white = np.empty_like(system)
+    below = 0.0
+    for k in range(len(system)):
+        diagonal = np.sqrt(variance[k] + 2.0 * common - below**2)
+        white[k] = (system[k] - below * white[k - 1]) / diagonal if k else system[k] / diagonal
+        below = -common / diagonal if joined[k] else 0.0
+    return white
+
+
+def _blocks(groups: Array) -> Array:
+    """Return the number of the block of each window, about _BLOCKS in all."""
+    length = max(2, int(np.ceil(groups.size / _BLOCKS)))
+    block, first = np.empty(groups.size, dtype=int), 0
+    for number in np.unique(groups):
+        own = np.flatnonzero(groups == number)
+        parts = max(1, round(own.size / length))
+        block[own] = first + np.arange(own.size) * parts // own.size
+        first += parts
+    return block
+
+
+def _noise(
+    residual: Array, path: Array, weight: Array, freedom: float, joined: Array, correlated: bool
+) -> tuple[Array, float]:
+    """Return the variance of each window and that at the common end of two.
+
+    The first is ``a + b path^2``, a and b >= 0.
+    """
+    robust = 1.4826 * float(np.median(np.abs(residual))) / np.sqrt(freedom)
+    limit = _HUBER * max(robust, 1e-12)
+    bounded = np.clip(residual, -limit, limit) / np.sqrt(freedom)
+    used = weight > 0.0
+    mean = max(float(np.mean(bounded[used] ** 2)) if used.any() else limit**2, 1e-24)
+    pairs = (bounded[:-1] * bounded[1:])[np.logical_and.reduce((joined[:-1], used[:-1], used[1:]))]
+    common = 0.0
+    if correlated and pairs.size > 10:
+        common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean))
+    square = np.maximum(bounded**2 - 2.0 * common, -2.0 * common)
+    rest = max(mean - 2.0 * common, 0.02 * mean)
+    a, b = rest, 0.0
+    ratio = path**2 / max(float(np.mean(path**2)), 1e-300)
+    for _ in range(4):
+        # Squares have a variance in proportion to their own expectation squared.
+        w = np.where(used, 1.0 / (a + b * ratio + 2.0 * common) ** 2, 0.0)
+        matrix = np.array([[w.sum(), (w * ratio).sum()], [(w * ratio).sum(), (w * ratio**2).sum()]])
+        right = np.array([(w * square).sum(), (w * ratio * square).sum()])
+        a, b = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        if a < 0.0:
+            a, b = 0.0, max(right[1] / matrix[1, 1], 0.0)
+        elif b < 0.0:
+            a, b = max(right[0] / matrix[0, 0], 0.0), 0.0
+        a = max(a, 1e-2 * rest)
+    return a + b * ratio, common

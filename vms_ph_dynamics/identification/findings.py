@@ -1,0 +1,266 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a recording tells of the model that it is compared with, in sentences with evidence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..energy.path import smoothed
+from ..energy.regressor import EnergyRegressor
+from ..energy.samples import MotionSamples
+from ..model import VMSModel
+from .contacts import contacts
+from .estimate import estimate
+from .result import Identification
+from .unknowns import Unknown
+from .windows import FrictionLaw, Motion, balance, motion_of
+
+# rad, by which gravity must point elsewhere; a longer or shorter one is a load.
+_TURNED = 0.15
+# The sign of an effort is opposite if it is correlated like this with that of the model.
+_OPPOSITE = -0.5
+# Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
+_CERTAIN = 1.6
+# A change of the model is found if it reduces the residuals to this share.
+_BETTER = 0.6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a recording tells.
+
+    Attributes:
+        kind: payload, sign, gravity or contact.
+        text: a sentence.
+        evidence: numbers that support it, by name.
+        begin, end: times of a contact, s.
+        energy: that a contact brought, J; negative if it took some.
+    """
+
+    kind: str
+    text: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    begin: float | None = None
+    end: float | None = None
+    energy: float | None = None
+
+    def as_dictionary(self) -> dict[str, object]:
+        """Return the finding ready for JSON."""
+        times = {"begin": self.begin, "end": self.end, "energy": self.energy}
+        given = {name: value for name, value in times.items() if value is not None}
+        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **given}
+
+
+def findings(
+    model: VMSModel,
+    samples: MotionSamples,
+    identification: Identification,
+    friction: FrictionLaw | None = None,
+) -> tuple[Finding, ...]:
+    """Return what a recording tells of the model.
+
+    Args:
+        model: the model that it was compared with.
+        samples: the recording.
+        identification: of the payload and of friction, from this recording.
+        friction: the law of friction that was given to the identification, if any.
+    """
+    motion = motion_of(model, samples)
+    wrong = _wrong_model(model, motion, identification, friction) if motion.moves else ()
+    # Contacts cannot be told from a model that explains little.
+    if wrong:
+        return wrong
+    found = list(_payload(model, identification))
+    for contact in contacts(model, motion, identification, friction):
+        did = "brought" if contact.energy >= 0.0 else "took"
+        text = (
+            f"a contact between {contact.begin:.2f} s and {contact.end:.2f} s {did} "
+            f"{abs(contact.energy):.2g} J; {contact.joint} felt it most"
+        )
+        evidence = {"largest_effort": contact.effort, "standard_deviations": contact.ratio}
+        found.append(Finding("contact", text, evidence, contact.begin, contact.end, contact.energy))
+    return tuple(found)
+
+
+def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:
+    mass = next((p for p in identification.parameters if p.name == "payload_mass"), None)
+    if mass is None or mass.value is None or mass.low is None or mass.high is None:
+        return ()
+    if abs(mass.high + mass.low) < _CERTAIN * (mass.high - mass.low):
+        return ()
+    frame = identification.frame
+    interval = f"{mass.low:.2f} to {mass.high:.2f} kg"
+    if mass.value > 0.0:
+        text = (
+            f"this recording fits better with a load of {mass.value:.2f} kg at {frame} ({interval})"
+        )
+    else:
+        part = _part(model, frame, -mass.high, -mass.low)
+        without = f"without {part}" if part else "with less mass"
+        text = f"this recording fits better {without}: {mass.value:.2f} kg at {frame} ({interval})"
+    evidence = {
+        "value": mass.value,
+        "low": mass.low,
+        "high": mass.high,
+        "unaccounted_before": identification.unaccounted_before,
+        "unaccounted": identification.unaccounted,
+    }
+    return (Finding("payload", text, evidence),)
+
+
+def _part(model: VMSModel, frame: str, low: float, high: float) -> str:
+    """Return the links behind a frame whose mass lies in an interval, as words."""
+    tree = model.tree.pinocchio
+    index = model.frame_id(frame)
+    if model.tree.pinocchio.frames[index].parentJoint == 0:
+        return ""
+    behind = {index}
+    for i, one in enumerate(tree.frames):
+        if i != index and one.parentFrame in behind:
+            behind.add(i)
+    # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
+    masses = {i: tree.frames[i].inertia.mass for i in sorted(behind)}
+    carried = {_link(tree, i): mass for i, mass in masses.items() if mass > 1e-9}
+    if not carried or not low <= sum(carried.values()) <= high:
+        return ""
+    names = list(carried)
+    others = f" and what is on it ({', '.join(names[1:])})" if names[1:] else ""
+    return f"{names[0]}{others}, {sum(carried.values()):.2f} kg"
+
+
+def _link(tree: Any, frame: int) -> str:
+    """Return the link at a frame, or behind a fixed joint."""
+    body = pin.FrameType.BODY
+    if tree.frames[frame].type != body:
+        for one in tree.frames:
+            if one.parentFrame == frame and one.type == body:
+                return str(one.name)
+    return str(tree.frames[frame].name)
+
+
+def _wrong_model(
+    model: VMSModel, motion: Motion, identification: Identification, friction: FrictionLaw | None
+) -> tuple[Finding, ...]:
+    """Return joints whose signs are opposite, or another direction of gravity, that fit better."""
+    regressor = EnergyRegressor(model)
+    options = {
+        "payload_frame": identification.frame,
+        "friction": friction,
+        "length": identification.length,
+    }
+    # A load must not pass for another gravity, nor for another sign.
+    every = identification.unknowns
+    free = [k for k, u in enumerate(every) if u.kind != "inertia"]
+    fixed = [k for k, u in enumerate(every) if u.kind == "inertia"]
+
+    def residual(motion: Motion, extra: Array | None = None) -> tuple[float, Array]:
+        windows = balance(model, regressor, motion, every, **options)  # type: ignore[arg-type]
+        known = windows.known - windows.columns[:, fixed] @ identification.consistent[fixed]
+        columns, more = windows.columns[:, free], []
+        if extra is not None:
+            columns = np.column_stack([columns, np.diff(extra[windows.edges], axis=0)])
+            more = [Unknown(f"gravity.{a}", "gravity", "m/s^2", 0.0, 10.0) for a in "xyz"]
+        unknowns = [*(every[k] for k in free), *more]
+        found = estimate(
+            columns,
+            known,
+            np.array([u.mean for u in unknowns]),
+            np.diag([u.deviation**2 for u in unknowns]),
+            windows.path,
+            windows.recording,
+        )
+        return float(np.median(np.abs(found.residual))), found.mean[-3:]
+
+    before, _ = residual(motion)
+    best, wrong = before, ""
+    for j, joint in enumerate(model.joint_names):
+        for what, flipped in _flips(model, motion, j).items():
+            after = residual(flipped)[0]
+            if after < best:
+                best = after
+                wrong = f"{joint}: the sign of its {what} is opposite to that of the model"
+    # In a fluid buoyancy would turn with gravity.
+    immersed = model.fluid is not None
+    potential = None if immersed else _potential_of_gravity(model, motion)
+    after, change = (best, np.zeros(3)) if immersed else residual(motion, potential)
+    gravity = model.gravity + change
+    if not immersed and after < _BETTER * best and _angle(model.gravity, gravity) > _TURNED:
+        words = ", ".join(f"{g:.2f}" for g in gravity)
+        text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
+        evidence = {"residual_before": before, "residual": after}
+        evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
+        return (Finding("gravity", text, evidence),)
+    if best < _BETTER * before:
+        return (Finding("sign", wrong, {"residual_before": before, "residual": best}),)
+    return _opposite_efforts(model, motion)
+
+
+def _angle(a: Array, b: Array) -> float:
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
+
+
+def _opposite_efforts(model: VMSModel, motion: Motion) -> tuple[Finding, ...]:
+    """Return the joints whose efforts are the negative of those of the model."""
+    samples = motion.samples
+    # What friction takes has the sign of the motion and hardly touches the correlation.
+    acceleration = smoothed(samples.t, motion.v, 10)[1]
+    tree, data = model.tree, model.tree.pinocchio.createData()
+    chosen = np.arange(10, len(samples) - 10, max(1, len(samples) // 1000))
+    own = np.empty((chosen.size, model.n))
+    for row, k in enumerate(chosen):
+        full = (
+            tree.full_configuration(samples.q[k]),
+            tree.full_velocity(motion.v[k]),
+            tree.full_velocity(acceleration[k]),
+        )
+        efforts = pin.rnea(tree.pinocchio, data, *full)
+        own[row] = (efforts if tree.projection is None else tree.projection.T @ efforts)[model.b :]
+    given = samples.torque[chosen]
+    power = np.sqrt(np.sum(own**2, axis=0) * np.sum(given**2, axis=0))
+    correlation = np.sum(own * given, axis=0) / np.maximum(power, 1e-12)
+    return tuple(
+        Finding(
+            "sign",
+            f"{joint}: the sign of its effort is opposite to that of the model",
+            {"correlation": float(c)},
+        )
+        for joint, c in zip(model.joint_names, correlation, strict=True)
+        if c < _OPPOSITE
+    )
+
+
+def _flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
+    """Return the motion with the effort of a joint negated, or its position, or both."""
+    sign = np.ones(model.n)
+    sign[j] = -1.0
+    torque = motion.samples.torque * sign
+    efforts = motion.effort * sign
+    effort = replace(motion, effort=efforts, samples=replace(motion.samples, torque=torque))
+    if model.nq - model.nq_base != model.n:
+        return {"effort": effort}  # a position in cosine and sine has no sign
+    step, v, q = motion.step.copy(), motion.v.copy(), motion.samples.q.copy()
+    for x in (step[:, model.b :], v[:, model.b :], q[:, model.nq_base :]):
+        x *= sign
+    position = replace(
+        motion, step=step, v=v, rate=motion.rate * sign, samples=replace(motion.samples, q=q)
+    )
+    both = replace(position, effort=efforts, samples=replace(position.samples, torque=torque))
+    return {"effort": effort, "position": position, "position and effort": both}
+
+
+def _potential_of_gravity(model: VMSModel, motion: Motion) -> Array:
+    """Return the potential energy per component of gravity, (N,3)."""
+    tree = model.tree
+    data = tree.pinocchio.createData()
+    mass = model.total_mass
+    centres = [
+        pin.centerOfMass(tree.pinocchio, data, tree.full_configuration(q)).copy()
+        for q in motion.samples.q
+    ]
+    return -mass * np.array(centres)

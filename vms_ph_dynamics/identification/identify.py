@@ -1,0 +1,380 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Friction, payload, gains, armature and inertia of a robot from the energy of its recordings."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..arrays import Array
+from ..energy.regressor import EnergyRegressor
+from ..energy.samples import MotionSamples
+from ..errors import OptionError
+from ..model import VMSModel
+from .base_parameters import base_parameters
+from .consistency import Body, nearest
+from .estimate import Estimate, estimate
+from .result import Belief, Identification, Parameter
+from .torque import torque_windows
+from .unknowns import (
+    Unknown,
+    armature_unknowns,
+    checked_kinds,
+    drag_unknowns,
+    friction_unknowns,
+    gain_unknowns,
+    inertia_unknowns,
+    payload_unknowns,
+    timing_unknown,
+)
+from .windows import LEAST_MOTION, FrictionLaw, Motion, Windows, balance, motion_of, stacked
+
+# The data excite a parameter if they reduce what is not known of it to this share.
+_EXCITED: Mapping[str, float] = {
+    "payload": 0.1,
+    "friction": 0.25,
+    "gains": 0.25,
+    "armature": 0.25,
+    "inertia": 0.25,
+    "drag": 0.25,
+    "timing": 0.25,
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How windows are made and what is believed of gains.
+
+    Attributes:
+        window: length of a window, s; it has at least ten samples.
+        gain_deviation: standard deviation of the factors of the gains beforehand.
+        drift: standard deviation by which friction and gains may have changed since a prior was
+            made, as a share of their value.
+        load_friction: whether friction may grow with the load of the gears; None: if gains are
+            identified or known from a prior, as efforts are then those of the motors.
+        torque: whether the torque regressor is asked for the same parameters, for comparison.
+    """
+
+    window: float = 0.05
+    gain_deviation: float = 0.3
+    drift: float = 0.1
+    load_friction: bool | None = None
+    torque: bool = True
+
+
+def identify(
+    model: VMSModel,
+    samples: MotionSamples | Sequence[MotionSamples],
+    what: Collection[str] = ("payload", "friction"),
+    *,
+    frame: str | None = None,
+    friction: FrictionLaw | None = None,
+    prior: Belief | None = None,
+    settings: Settings | None = None,
+) -> Identification:
+    """Return what the energy balances of recordings tell of a robot.
+
+    Over every window the work of the efforts equals the change of the stored energy, which is
+    linear in the inertial parameters, and what friction dissipates, which is linear in its
+    coefficients. No accelerations are needed. Velocities are taken from the positions.
+
+    Args:
+        model: the robot as it is described.
+        samples: one recording or several.
+        what: of payload, friction, gains, armature, inertia, and in a fluid drag. Friction is
+            always estimated unless it is given; it is reported if it is asked for.
+        frame: at which a payload is fixed; the end effector when None.
+        friction: a law of friction that is known: torque against the motion at joint rates.
+        prior: what an earlier identification found, such as gains and friction without a load.
+        settings: see :class:`Settings`.
+
+    Raises:
+        OptionError: a kind is unknown, kinds cannot be told apart, or friction is given and asked
+            for.
+        ModelError: the frame is unknown or does not move.
+        StateError: the samples are not those of the model, or too few.
+    """
+    kinds, settings = checked_kinds(what), settings or Settings()
+    if friction is not None and "friction" in kinds:
+        raise OptionError("friction is given, so it cannot be identified; leave one of them out")
+    recordings = [samples] if isinstance(samples, MotionSamples) else list(samples)
+    if not recordings:
+        raise OptionError("there is no recording to identify from; give at least one")
+    frame = model.end_effector if frame is None else frame
+    regressor = EnergyRegressor(model)
+    regressor.of_frame(frame)
+    motions = [motion_of(model, recording) for recording in recordings]
+    unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
+    mean, covariance = _prior(unknowns, prior, settings)
+    options = {"payload_frame": frame, "friction": friction, "length": settings.window}
+    windows = stacked(
+        [balance(model, regressor, m, unknowns, **options) for m in motions]  # type: ignore[arg-type]
+    )
+    found = estimate(
+        windows.columns, windows.known, mean, covariance, windows.path, windows.recording
+    )
+    consistent = consistent_estimate(regressor, frame, unknowns, found)
+    moved = any(m.moves for m in motions)
+    parameters = parameters_of(model, regressor, unknowns, kinds, found, consistent)
+    if not moved:
+        reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
+        parameters = tuple(
+            replace(p, value=None, low=None, high=None, reason=reason) for p in parameters
+        )
+    torque: dict[str, Parameter] = {}
+    if settings.torque and moved:
+        other = stacked([torque_windows(model, m, unknowns, **options) for m in motions])  # type: ignore[arg-type]
+        rival = estimate(
+            other.columns,
+            other.known,
+            mean,
+            covariance,
+            other.path,
+            other.recording,
+            correlated=False,
+        )
+        torque = {
+            p.name: p for p in parameters_of(model, regressor, unknowns, kinds, rival, rival.mean)
+        }
+    return Identification(
+        parameters=parameters,
+        belief=Belief(tuple(u.name for u in unknowns), found.mean, found.covariance),
+        gross=float(windows.gross.sum()),
+        unaccounted_before=_largest(windows, np.array([u.mean for u in unknowns])),
+        unaccounted=_largest(windows, consistent),
+        residual=float(np.sqrt(np.mean(found.residual**2))),
+        windows=len(windows),
+        length=float(np.median(windows.end - windows.begin)),
+        outliers=float(np.mean(found.weight == 0.0)),
+        frame=frame,
+        unknowns=tuple(unknowns),
+        consistent=consistent,
+        torque=torque,
+        quantile=found.quantile,
+    )
+
+
+def _unknowns(
+    model: VMSModel,
+    regressor: EnergyRegressor,
+    motions: Sequence[Motion],
+    kinds: Collection[str],
+    friction: FrictionLaw | None,
+    prior: Belief | None,
+    settings: Settings,
+) -> list[Unknown]:
+    joints = model.joint_names
+    known = set(prior.names) if prior is not None else set()
+    effort = np.concatenate([m.effort for m in motions])
+    rate = np.concatenate([m.rate for m in motions])
+    gains = "gains" in kinds or any(name.startswith("gain.") for name in known)
+    unknowns: list[Unknown] = []
+    if "payload" in kinds or any(name.startswith("payload.") for name in known):
+        unknowns += payload_unknowns(arm_mass(model))
+    if friction is None:
+        load = gains if settings.load_friction is None else settings.load_friction
+        rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
+        unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
+    if gains:
+        unknowns += gain_unknowns(joints, settings.gain_deviation)
+    if "armature" in kinds or any(name.startswith("armature.") for name in known):
+        unknowns += armature_unknowns(joints, model.tree.pinocchio.armature[-model.n :])
+    if "inertia" in kinds or any(name.startswith("inertia.") for name in known):
+        unknowns += inertia_unknowns(regressor)
+    if "drag" in kinds or any(name.startswith("drag.") for name in known):
+        drag = drag_unknowns(model)
+        if not drag:
+            raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
+        unknowns += drag
+    if not all(m.samples.held for m in motions):
+        unknowns.append(timing_unknown())
+    return unknowns
+
+
+def arm_mass(model: VMSModel) -> float:
+    """Return the mass of all bodies but that of a moving base, kg."""
+    inertias = list(model.tree.pinocchio.inertias)
+    return float(sum(inertia.mass for inertia in inertias[2 if model.b else 1 :]))
+
+
+def _prior(
+    unknowns: Sequence[Unknown], prior: Belief | None, settings: Settings
+) -> tuple[Array, Array]:
+    mean = np.array([u.mean for u in unknowns])
+    covariance = np.diag([u.deviation**2 for u in unknowns])
+    if prior is None:
+        return mean, covariance
+    places = {name: k for k, name in enumerate(prior.names)}
+    # Lags are those of a recording, not of the robot.
+    ours = [k for k, u in enumerate(unknowns) if u.name in places and u.kind != "timing"]
+    theirs = [places[unknowns[k].name] for k in ours]
+    mean[ours] = prior.mean[theirs]
+    covariance[np.ix_(ours, ours)] = prior.covariance[np.ix_(theirs, theirs)]
+    for k in ours:
+        if unknowns[k].kind == "friction":
+            covariance[k, k] += (settings.drift * mean[k]) ** 2
+    return mean, covariance
+
+
+def consistent_estimate(
+    regressor: EnergyRegressor, frame: str, unknowns: Sequence[Unknown], found: Estimate
+) -> Array:
+    """Return the physically consistent estimate that is nearest to the best one."""
+    size = len(unknowns)
+    floor = np.array([u.floor for u in unknowns])
+    start = np.array([u.mean for u in unknowns])
+    bounded = np.isfinite(floor)
+    start[bounded] = np.maximum(start, floor + 1e-3 * found.deviation)[bounded]
+    body, transform = regressor.of_frame(frame)
+    payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
+    inertia = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
+    constraints = []
+    for b in range(len(regressor.bodies)):
+        matrix = np.zeros((10, size))
+        if inertia:
+            matrix[:, inertia[10 * b : 10 * b + 10]] = np.eye(10)
+        if payload and b == body:
+            matrix[:, payload] = transform
+        if matrix.any():
+            own = regressor.parameters[10 * b : 10 * b + 10]
+            # A body on the bound, such as a point mass, may keep what it is.
+            slight = 1e-6 * max(own[0], 1e-3) * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
+            constraints.append(Body(own + slight, matrix))
+    if payload:
+        deviation = np.linalg.norm(found.factor[:, payload[0]])
+        if found.mean[payload[0]] > 2.0 * deviation:
+            # Something is carried, and it is a body of its own.
+            alone = np.zeros((10, size))
+            alone[:, payload] = np.eye(10)
+            constraints.append(Body(np.zeros(10), alone))
+            mass = 1e-3 * float(found.mean[payload[0]])
+            start[payload] = mass * np.array([1, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01])
+    return nearest(found.mean, found.information, start, floor, constraints)
+
+
+def parameters_of(
+    model: VMSModel,
+    regressor: EnergyRegressor,
+    unknowns: Sequence[Unknown],
+    kinds: Collection[str],
+    found: Estimate,
+    consistent: Array,
+) -> tuple[Parameter, ...]:
+    """Return the parameters of some kinds, with their intervals, claimed or not."""
+    deviation, result = np.linalg.norm(found.factor, axis=0), []
+    for k, unknown in enumerate(unknowns):
+        if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
+            continue
+        result.append(
+            _parameter(unknown, found.mean[k], deviation[k], consistent[k], found.quantile)
+        )
+    payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
+    if "payload" in kinds:
+        result = _payload([unknowns[k] for k in payload], payload, found, consistent) + result
+    if "inertia" in kinds:
+        inertia = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
+        result += _inertia(regressor, unknowns, inertia, found, consistent)
+    return tuple(result)
+
+
+def _parameter(
+    unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float
+) -> Parameter:
+    share = deviation / unknown.deviation
+    if share > _EXCITED[unknown.kind]:
+        return Parameter(
+            unknown.name,
+            unknown.kind,
+            unknown.unit,
+            None,
+            None,
+            None,
+            reason=f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it",
+        )
+    low, high = mean - quantile * deviation, mean + quantile * deviation
+    bound = low <= unknown.floor
+    low, high = max(low, unknown.floor), max(high, unknown.floor)
+    # The barrier keeps off the bound by a hair.
+    if consistent - unknown.floor < 1e-6 * unknown.deviation:
+        consistent = unknown.floor
+    return Parameter(
+        unknown.name,
+        unknown.kind,
+        unknown.unit,
+        float(np.clip(consistent, low, high)),
+        float(low),
+        float(high),
+        at_bound=bool(bound),
+    )
+
+
+def _payload(
+    unknowns: Sequence[Unknown], places: Sequence[int], found: Estimate, consistent: Array
+) -> list[Parameter]:
+    mean, covariance = found.mean[places], found.covariance[np.ix_(places, places)]
+    deviation, quantile = np.sqrt(np.diag(covariance)), found.quantile
+    mass = _parameter(
+        replace(unknowns[0], name="payload_mass"),
+        mean[0],
+        deviation[0],
+        float(consistent[places[0]]),
+        quantile,
+    )
+    result, sure = [mass], mass.low is not None and mass.high is not None
+    apart = sure and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
+    for k, axis in enumerate("xyz", start=1):
+        name, reason = f"payload_centre_{axis}", ""
+        if not apart:
+            reason = "not excited: the mass may be zero, and nothing has no centre"
+            result.append(Parameter(name, "payload", "m", None, None, None, reason=reason))
+            continue
+        centre = mean[k] / mean[0]
+        slope = np.zeros(len(mean))
+        slope[0], slope[k] = -centre / mean[0], 1.0 / mean[0]
+        spread = float(np.sqrt(slope @ covariance @ slope))
+        unknown = Unknown(name, "payload", "m", 0.0, 0.5)
+        best = float(consistent[places[k]] / consistent[places[0]])
+        result.append(_parameter(unknown, float(centre), spread, best, quantile))
+    for k, axes in zip(range(4, 10), ("xx", "xy", "yy", "xz", "yz", "zz"), strict=True):
+        unknown = replace(
+            unknowns[k],
+            name=f"payload_inertia_{axes}",
+            deviation=unknowns[k].deviation if apart else 1e-300,
+        )
+        one = _parameter(unknown, mean[k], deviation[k], float(consistent[places[k]]), quantile)
+        result.append(replace(one, meaning="about the origin of the frame" if one.value else ""))
+    return result
+
+
+def _inertia(
+    regressor: EnergyRegressor,
+    unknowns: Sequence[Unknown],
+    places: Sequence[int],
+    found: Estimate,
+    consistent: Array,
+) -> list[Parameter]:
+    base = base_parameters(regressor)
+    before = np.array([unknowns[k].deviation for k in places])
+    # From the factor: the covariance has lost what the data excite behind what they do not.
+    spread = np.linalg.norm(found.factor[:, places] @ base.matrix.T, axis=0)
+    value = base.matrix @ (regressor.parameters + found.mean[places])
+    best = base.matrix @ (regressor.parameters + consistent[places])
+    units = {name: unknowns[k].unit for k in places for name in [unknowns[k].name]}
+    result = []
+    for k, name in enumerate(base.names):
+        prior = float(np.linalg.norm(base.matrix[k] * before))
+        unknown = Unknown(name, "inertia", units[name], 0.0, prior)
+        one = _parameter(unknown, float(value[k]), spread[k], float(best[k]), found.quantile)
+        result.append(replace(one, meaning=base.meanings[k]))
+    return result
+
+
+def _largest(windows: Windows, x: Array) -> float:
+    """Return the largest sum of the residuals since the beginning of a recording, J."""
+    residual = windows.known - windows.columns @ x
+    return max(
+        float(np.abs(np.cumsum(residual[windows.recording == number])).max())
+        for number in np.unique(windows.recording)
+    )

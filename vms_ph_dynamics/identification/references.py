@@ -1,0 +1,188 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings with known loads: how far the loads that are found lie from the true ones.
+
+The interval of one recording covers its own noise. What changes from recording to recording, such
+as friction that warms up or gains that drift, shows in the errors of other recordings only.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..energy.samples import MotionSamples
+from ..errors import OptionError
+from ..model import VMSModel
+from .estimate import student
+from .identify import Settings, identify
+from .result import Belief, FoundLoad, Identification, Parameter
+from .windows import FrictionLaw
+
+LEAST_SESSIONS = 2
+"""Sessions below which nothing is known of the scatter between them."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A recording with a known load.
+
+    Attributes:
+        name: of the recording.
+        load: its mass, kg; zero without.
+        samples: the recording, in one part or several.
+        session: recordings of a session share what changes from session to session; empty: the
+            recording is a session of its own.
+    """
+
+    name: str
+    load: float
+    samples: Sequence[MotionSamples]
+    session: str = ""
+
+    @property
+    def group(self) -> str:
+        """The session, or the recording itself."""
+        return self.session or self.name
+
+
+def reference_loads(
+    model: VMSModel,
+    references: Sequence[Reference],
+    *,
+    frame: str | None = None,
+    friction: FrictionLaw | None = None,
+    prior: Belief | None = None,
+    settings: Settings | None = None,
+    what: Collection[str] = ("payload",),
+) -> tuple[FoundLoad, ...]:
+    """Return the errors of the loads that are found in recordings with known loads.
+
+    The prior must not have been made from these recordings: see :func:`left_out_loads`. References
+    that do not excite the mass of a load are left out. The arguments are those of
+    :func:`.identify`.
+    """
+    plain = replace(settings or Settings(), torque=False)
+    errors = []
+    for one in references:
+        found = identify(
+            model,
+            list(one.samples),
+            what,
+            frame=frame,
+            friction=friction,
+            prior=prior,
+            settings=plain,
+        )
+        mass = found["payload_mass"]
+        if mass.low is not None and mass.high is not None:
+            middle, half = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)
+            deviation = half / found.quantile
+            errors.append(FoundLoad(one.name, one.group, one.load, middle, deviation))
+    return tuple(errors)
+
+
+def left_out_loads(
+    model: VMSModel,
+    samples: Sequence[MotionSamples],
+    references: Sequence[Reference],
+    what: Collection[str],
+    *,
+    frame: str | None = None,
+    prior: Belief | None = None,
+    settings: Settings | None = None,
+) -> tuple[FoundLoad, ...]:
+    """Return the errors of references of which each session is left out of the calibration in turn.
+
+    Args:
+        model: the robot.
+        samples: further recordings without a load, which are never left out.
+        references: recordings with known loads; those without a load calibrate too.
+        what: what is calibrated, such as friction and gains.
+        frame: see :func:`.identify`, as for the others.
+        prior: what is believed before the calibration.
+        settings: see :class:`.Settings`.
+    """
+    plain = replace(settings or Settings(), torque=False)
+    errors: list[FoundLoad] = []
+    for session in dict.fromkeys(one.group for one in references):
+        rest = [*samples, *unloaded(one for one in references if one.group != session)]
+        if not rest:
+            raise OptionError(
+                f"without the session '{session}' no recording without a load is left to identify "
+                f"{' and '.join(what)} from; give one more, as FILE=0"
+            )
+        found = identify(model, rest, what, frame=frame, prior=prior, settings=plain)
+        own = [one for one in references if one.group == session]
+        errors += reference_loads(model, own, frame=frame, prior=found.belief, settings=settings)
+    return tuple(errors)
+
+
+def unloaded(references: Iterable[Reference]) -> list[MotionSamples]:
+    """Return the samples of the references without a load."""
+    return [s for one in references if one.load == 0.0 for s in one.samples]
+
+
+def scatter(errors: Sequence[FoundLoad]) -> tuple[float, int]:
+    """Return the standard deviation between recordings beyond their own noise, and the sessions.
+
+    It is the one with which the squares of the errors are what they should be, on average over the
+    sessions (Paule and Mandel, with the mean zero). The mean error is not removed: that with a load
+    need not be that without.
+
+    Raises:
+        OptionError: there are fewer than two sessions.
+    """
+    sessions = list(dict.fromkeys(one.session for one in errors))
+    if len(sessions) < LEAST_SESSIONS:
+        raise OptionError(
+            f"{LEAST_SESSIONS} sessions of reference recordings whose motion tells their load are "
+            f"the least to see a scatter between them; given: {len(sessions)}"
+        )
+    count = {name: sum(one.session == name for one in errors) for name in sessions}
+    weight = np.array([1.0 / count[one.session] for one in errors])
+    square = np.array([one.error**2 for one in errors])
+    noise = np.array([one.deviation**2 for one in errors])
+
+    def excess(variance: float) -> float:
+        return float(np.sum(weight * square / (noise + variance))) - len(sessions)
+
+    low, high = 0.0, float(square.max()) * len(sessions)
+    if excess(low) <= 0.0:
+        return 0.0, len(sessions)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+    return float(np.sqrt(high)), len(sessions)
+
+
+def predicted(found: Identification, errors: Sequence[FoundLoad]) -> Identification:
+    """Return an identification whose interval of the load's mass covers what references show.
+
+    The interval is a prediction for one further recording: the variance is that of the recording's
+    own noise and that between recordings, and Student's distribution has as many degrees of freedom
+    as there are sessions of references.
+
+    Raises:
+        OptionError: there are fewer than two sessions.
+    """
+    between, sessions = scatter(errors)
+
+    def wider(p: Parameter) -> Parameter:
+        if p.name != "payload_mass" or p.low is None or p.high is None:
+            return p
+        middle, half = 0.5 * (p.low + p.high), 0.5 * (p.high - p.low)
+        quantile = max(student(sessions), found.quantile)
+        half = quantile * float(np.hypot(half / found.quantile, between))
+        meaning = (
+            f"{p.low:.4g} to {p.high:.4g} by the noise of this recording alone; {len(errors)} "
+            f"references in {sessions} sessions scatter by {between:.2g} kg beyond theirs"
+        )
+        return replace(p, low=middle - half, high=middle + half, meaning=meaning)
+
+    return replace(
+        found,
+        parameters=tuple(wider(p) for p in found.parameters),
+        belief=replace(found.belief, references=tuple(errors)),
+    )

@@ -1,0 +1,292 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The energy balance of a recording over windows, as rows of a linear system."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..energy.clock import clock_of
+from ..energy.fluid_path import fluid_path
+from ..energy.path import smoothed_velocity, steps
+from ..energy.regressor import EnergyRegressor
+from ..energy.samples import MotionSamples
+from ..errors import StateError
+from ..model import VMSModel
+from .unknowns import EFFORT_LAG, Unknown
+
+FrictionLaw = Callable[[Array], Array]
+"""Torque that friction takes from the joints, positive against the motion: (N,n) of rates (N,n)."""
+
+SLIP = 0.01
+"""Speed over which Coulomb friction is smoothed, as in :class:`.Friction`, rad/s or m/s."""
+
+
+LEAST_MOTION = 0.05
+"""Range of a coordinate below which a robot stands, rad or m."""
+
+# Samples in a window: the noise of the states at its ends must be small against its work, and what
+# a friction law misses must average out.
+_LEAST = 10
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Balances over consecutive windows: ``known = columns x + residual``.
+
+    Attributes:
+        begin, end: times of the windows, (W,), s.
+        known: (W,) work minus change of the known energy minus known dissipation, J.
+        columns: (W,p) per unit of each unknown.
+        gross: (W,) sum over the joints of the work without regard to sign, J.
+        path: (W,) root of the sum over its steps of ``(rms effort * step)^2``, J: how the noise of
+            the efforts adds up over a window.
+        recording: (W,) index of the recording.
+        edges: (W+1,) indices of the samples at which the windows of one recording begin and end.
+    """
+
+    begin: Array
+    end: Array
+    known: Array
+    columns: Array
+    gross: Array
+    path: Array
+    recording: Array
+    edges: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
+
+    def __len__(self) -> int:
+        return int(self.known.size)
+
+    def chosen(self, which: Any) -> "Windows":
+        """Return some of the windows, by a mask (W,) or by their indices."""
+        rows = ("begin", "end", "known", "columns", "gross", "path", "recording")
+        return Windows(*(getattr(self, name)[which] for name in rows))
+
+
+def stacked(parts: Sequence[Windows]) -> Windows:
+    """Return the windows of several recordings one after the other."""
+
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Windows(
+        joined("begin"),
+        joined("end"),
+        joined("known"),
+        joined("columns"),
+        joined("gross"),
+        joined("path"),
+        np.concatenate([np.full(len(part), k) for k, part in enumerate(parts)]),
+    )
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A recording with what the balance needs of it.
+
+    Attributes:
+        samples: the recording.
+        step: (N-1,nv) displacements from sample to sample.
+        v: (N,nv) velocities from the positions.
+        effort: (N-1,n) mean joint efforts over the steps.
+        rate: (N-1,n) mean joint rates over the steps.
+    """
+
+    samples: MotionSamples
+    step: Array
+    v: Array
+    effort: Array
+    rate: Array
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is a motion: a robot that stands has whatever load its dry friction holds."""
+        return float(np.ptp(np.cumsum(self.step, axis=0), axis=0).max()) >= LEAST_MOTION
+
+
+def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
+    """Return steps, velocities and efforts of a recording.
+
+    Raises:
+        StateError: the samples are not those of this model, or too few.
+    """
+    sizes = {"q": model.nq, "v": model.nv, "torque": model.n}
+    for name, size in sizes.items():
+        given = getattr(samples, name).shape[1]
+        if given != size:
+            raise StateError(
+                f"{name} of the samples must have {size} columns for '{model.name}'; given: {given}"
+            )
+    if len(samples) < 20:
+        raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
+    step = steps(model, samples.q)
+    clock = clock_of(samples.t, step, samples.v)
+    if clock.source != "stamps":
+        samples, step = _on_clock(samples, step, clock.t)
+    place = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
+    v = smoothed_velocity(samples.t, place)[0]
+    torque = samples.torque
+    effort = torque[:-1] if samples.held else 0.5 * (torque[1:] + torque[:-1])
+    return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :])
+
+
+def _on_clock(samples: MotionSamples, step: Array, t: Array) -> tuple[MotionSamples, Array]:
+    """Return samples at other times, without those that repeat the one before."""
+    kept = np.concatenate([[True], np.diff(t) > 0.0])
+    # A sample that is left out did not move: the step to the next is that from the one before.
+    moved = np.concatenate([np.zeros((1, step.shape[1])), np.cumsum(step, axis=0)])[kept]
+    wrenches = {port: wrench[kept] for port, wrench in samples.wrenches.items()}
+    clean = replace(
+        samples,
+        t=t[kept],
+        q=samples.q[kept],
+        v=samples.v[kept],
+        torque=samples.torque[kept],
+        wrenches=wrenches,
+    )
+    return clean, np.diff(moved, axis=0)
+
+
+def balance(
+    model: VMSModel,
+    regressor: EnergyRegressor,
+    motion: Motion,
+    unknowns: Sequence[Unknown],
+    *,
+    payload_frame: str,
+    friction: FrictionLaw | None,
+    length: float,
+    edges: Array | None = None,
+) -> Windows:
+    """Return the windows of one recording.
+
+    Args:
+        model: the robot.
+        regressor: its energy regressor.
+        motion: the recording.
+        unknowns: whose columns are wanted.
+        payload_frame: at which the payload is fixed.
+        friction: a known law of friction, or None.
+        length: of a window, s; it has at least ten samples.
+        edges: indices of the samples at which windows begin and end; None: from the first sample.
+    """
+    samples, step = motion.samples, motion.step[:, model.b :]
+    edges = window_edges(samples.t, length) if edges is None else edges
+    work = motion.effort * step
+    supplied = work.sum(axis=1) + _port_work(model, motion)
+    armature = 0.5 * motion.v[edges, model.b :] ** 2
+    rows = regressor.rows(samples.q[edges], motion.v[edges])
+    energy = rows @ regressor.parameters + armature @ _armature(model)
+    estimated = {u.name for u in unknowns if u.kind == "drag"}
+    drag: dict[str, Array] = {}
+    if model.fluid is not None:
+        energy = energy + fluid_path(model, samples.q[edges], motion.v[edges]).energy
+        dt = np.diff(samples.t)
+        for name, power in fluid_path(model, samples.q, motion.v).drag.items():
+            drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * dt
+        known_drag = [work for name, work in drag.items() if name not in estimated]
+        supplied = supplied - np.sum([np.zeros(len(dt)), *known_drag], axis=0)
+    if friction is not None:
+        supplied = supplied - (friction(motion.rate) * step).sum(axis=1)
+
+    def summed(values: Array) -> Array:
+        total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+        return np.diff(total[edges], axis=0)
+
+    slip = np.tanh(motion.rate / SLIP) * step
+    whole: dict[str, Array] = {}
+    terms = {
+        "viscous": motion.rate * step,
+        "coulomb": slip,
+        "offset": step,
+        "load": np.abs(motion.effort) * slip,
+    }
+    for j, joint in enumerate(model.joint_names):
+        for term, values in terms.items():
+            whole[f"friction.{joint}.{term}"] = summed(values[:, j])
+        # The known part has the efforts as they are; the unknown is the factor on them.
+        whole[f"gain.{joint}"] = -summed(work[:, j])
+        whole[f"armature.{joint}"] = np.diff(armature[:, j])
+    whole |= {name: summed(work) for name, work in drag.items()}
+    # The efforts that acted are those recorded one lag later.
+    later = np.diff(samples.torque, axis=0) * motion.rate
+    whole[EFFORT_LAG] = -summed(later.sum(axis=1))
+    body, transform = regressor.of_frame(payload_frame)
+    changes = np.diff(rows, axis=0)
+    carried = changes[:, 10 * body : 10 * body + 10] @ transform
+    columns = np.empty((len(edges) - 1, len(unknowns)))
+    seen: dict[str, int] = {}
+    for k, unknown in enumerate(unknowns):
+        if unknown.kind in ("payload", "inertia"):
+            at = seen[unknown.kind] = seen.get(unknown.kind, -1) + 1
+            columns[:, k] = carried[:, at] if unknown.kind == "payload" else changes[:, at]
+        else:
+            columns[:, k] = whole[unknown.name]
+    known = summed(supplied) - np.diff(energy)
+    gains = [k for k, unknown in enumerate(unknowns) if unknown.kind == "gains"]
+    # known = columns (x - mean) for the gains: the efforts count once already.
+    known = known + columns[:, gains].sum(axis=1)
+    effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0)) + 1e-12
+    return Windows(
+        samples.t[edges[:-1]],
+        samples.t[edges[1:]],
+        known,
+        columns,
+        summed(np.abs(work).sum(axis=1)),
+        np.sqrt(summed(((effort_rms * step) ** 2).sum(axis=1))),
+        np.zeros(len(edges) - 1),
+        edges,
+    )
+
+
+def window_edges(t: Array, length: float) -> Array:
+    """Return the indices of samples at which windows begin and end, from the first sample on."""
+    edges, last = [0], 0
+    for k in range(1, len(t)):
+        if t[k] - t[last] >= length - 1e-9 and k - last >= _LEAST:
+            edges.append(k)
+            last = k
+    return np.array(edges)
+
+
+def _armature(model: VMSModel) -> Array:
+    return np.asarray(model.tree.pinocchio.armature)[_rows(model)]
+
+
+def _rows(model: VMSModel) -> list[int]:
+    tree = model.tree.pinocchio
+    return [tree.joints[tree.getJointId(name)].idx_v for name in model.joint_names]
+
+
+def _port_work(model: VMSModel, motion: Motion) -> Array:
+    """Return the work of the external wrenches over each step, (N-1,)."""
+    samples = motion.samples
+    total = np.zeros(len(samples) - 1)
+    for port, wrench in samples.wrenches.items():
+        mean = wrench[:-1] if samples.held else 0.5 * (wrench[1:] + wrench[:-1])
+        if port == "base":
+            if model.base == "floating":
+                total += (mean * motion.step[:, :6]).sum(axis=1)
+            elif model.base == "planar":
+                total += (mean[:, [0, 1, 5]] * motion.step[:, :3]).sum(axis=1)
+            continue
+        twist = _twists(model, port, samples.q, motion.v)
+        dt = np.diff(samples.t)
+        total += (mean * 0.5 * (twist[1:] + twist[:-1])).sum(axis=1) * dt
+    return total
+
+
+def _twists(model: VMSModel, frame: str, q: Array, v: Array) -> Array:
+    tree, index = model.tree, model.frame_id(frame)
+    data = tree.pinocchio.createData()
+    twists = np.empty((len(q), 6))
+    for k in range(len(q)):
+        full = tree.full_configuration(q[k]), tree.full_velocity(v[k])
+        pin.forwardKinematics(tree.pinocchio, data, *full)
+        twists[k] = pin.getFrameVelocity(tree.pinocchio, data, index).vector
+    return twists

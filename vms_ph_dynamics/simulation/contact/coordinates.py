@@ -1,0 +1,98 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The map between the coordinates of this project and those of MuJoCo.
+
+MuJoCo's free joint has the pose of the base in the inertial frame, its quaternion with w first, the
+velocity of the base's origin in world axes and the angular velocity in base axes. Its planar joint
+is two slides along the axes of the mount and a hinge. A continuous joint is an angle.
+"""
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ...arrays import Array
+from ...model import VMSModel
+from .mujoco_robot import MujocoRobot
+
+
+class Coordinates:
+    """Reads and writes the motion of a robot in ``mujoco.MjData``.
+
+    Args:
+        robot: the robot.
+        found: where its coordinates are.
+    """
+
+    def __init__(self, robot: VMSModel, found: MujocoRobot) -> None:
+        self._robot, self._found = robot, found
+        self._mount = pin.SE3(np.array(robot.tree.mount))
+        names, model = robot.joint_names, robot.tree.pinocchio
+        own = [model.joints[model.getJointId(name)] for name in names]
+        self._continuous = np.array([joint.nq == 2 for joint in own], dtype=bool)
+        sizes = np.array([joint.nq for joint in own], dtype=int)
+        first = robot.nq - int(sizes.sum())
+        self._at = first + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+
+    def put(self, data: Any, q: Array, v: Array) -> None:
+        """Set the robot's configuration (nq,) and velocity (nv,)."""
+        robot, found = self._robot, self._found
+        if robot.base == "planar":
+            data.qpos[:3] = [q[0], q[1], np.arctan2(q[3], q[2])]
+            data.qvel[:2] = _plane(q[2], q[3]) @ v[:2]
+            data.qvel[2] = v[2]
+        elif robot.base == "floating":
+            pose = self._mount * pin.XYZQUATToSE3(q[:7])
+            placed = pin.SE3ToXYZQUAT(pose)
+            data.qpos[:7] = [*placed[:3], placed[6], *placed[3:6]]
+            data.qvel[:3] = pose.rotation @ v[:3]
+            data.qvel[3:6] = v[3:6]
+        data.qpos[found.joints_q] = robot.joint_positions(q)
+        data.qvel[found.joints_v] = v[robot.b :]
+        full = robot.tree.full_configuration(q)
+        rates = robot.tree.full_velocity(v)
+        model = robot.tree.pinocchio
+        for name in robot.tree.mimics:
+            joint, at = model.joints[model.getJointId(name)], found.model.joint(name)
+            data.qpos[at.qposadr[0]] = full[joint.idx_q]
+            data.qvel[at.dofadr[0]] = rates[joint.idx_v]
+
+    def motion(self, data: Any) -> tuple[Array, Array]:
+        """Return configuration (nq,) and velocity (nv,)."""
+        robot, found = self._robot, self._found
+        q, v = np.empty(robot.nq), np.empty(robot.nv)
+        if robot.base == "planar":
+            x, y, angle = data.qpos[:3]
+            q[:4] = x, y, np.cos(angle), np.sin(angle)
+            v[:2], v[2] = data.qvel[:2] @ _plane(q[2], q[3]), data.qvel[2]
+        elif robot.base == "floating":
+            w, *xyz = data.qpos[3:7]
+            pose = pin.XYZQUATToSE3(np.array([*data.qpos[:3], *xyz, w]))
+            q[:7] = pin.SE3ToXYZQUAT(self._mount.actInv(pose))
+            v[:3] = data.qvel[:3] @ pose.rotation
+            v[3:6] = data.qvel[3:6]
+        angles, turning = data.qpos[found.joints_q], self._continuous
+        q[self._at[~turning]] = angles[~turning]
+        q[self._at[turning]] = np.cos(angles[turning])
+        q[self._at[turning] + 1] = np.sin(angles[turning])
+        v[robot.b :] = data.qvel[found.joints_v]
+        return q, v
+
+    def force(self, data: Any, torque: Array, wrench_base: Array) -> Array:
+        """Return torques (n,) and a base wrench (b,) in base axes as a force of MuJoCo."""
+        robot, force = self._robot, np.zeros(self._found.model.nv)
+        force[self._found.joints_v] = torque
+        if robot.base == "planar":
+            c, s = np.cos(data.qpos[2]), np.sin(data.qpos[2])
+            force[:2], force[2] = _plane(c, s) @ wrench_base[:2], wrench_base[2]
+        elif robot.base == "floating":
+            w, *xyz = data.qpos[3:7]
+            rotation = pin.Quaternion(np.array([*xyz, w])).toRotationMatrix()
+            force[:3], force[3:6] = rotation @ wrench_base[:3], wrench_base[3:]
+        return force
+
+
+def _plane(cosine: float, sine: float) -> Array:
+    return np.array([[cosine, -sine], [sine, cosine]])

@@ -1,0 +1,281 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot and its scene as a model of MuJoCo, built from the robot's own kinematic tree.
+
+Both engines so have the same bodies, joints and inertias: those after repairs, with locked joints
+welded, and with joints that mimic others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...actuation.friction import Friction
+from ...arrays import Array
+from ...errors import MissingExtraError, ModelError
+from ...model import VMSModel
+from .scene import Scene, Shape
+
+# Robot and surroundings touch each other; the parts of the robot do not touch among themselves.
+_ROBOT, _SCENE = (1, 2), (2, 3)
+
+
+def import_mujoco() -> Any:
+    """Return the module ``mujoco``.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingExtraError(
+            "engine mujoco requires the package mujoco: pip install 'vms-ph[mjcf]'"
+        ) from None
+    # Otherwise a motion that diverges writes a log file to the working directory.
+    mujoco.set_mju_user_warning(lambda message: None)
+    return mujoco
+
+
+@dataclass(frozen=True)
+class RobotShape:
+    """A shape of the robot, with the Pinocchio joint that moves it; 0 for the world."""
+
+    joint: int
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class MujocoRobot:
+    """A compiled model and where the robot's coordinates are in it.
+
+    Attributes:
+        model: a ``mujoco.MjModel``.
+        bodies: (njoints,) index of the body that each Pinocchio joint moves.
+        joints_q: (n,) addresses of the independent joints in ``qpos``.
+        joints_v: (n,) likewise in ``qvel``.
+        own: (nv_mujoco,) whether a velocity is one of the robot.
+        free: addresses in ``qpos`` of the free bodies of the scene, by name.
+    """
+
+    model: Any
+    bodies: Array
+    joints_q: Array
+    joints_v: Array
+    own: Array
+    free: dict[str, int]
+
+
+def build(
+    robot: VMSModel,
+    scene: Scene,
+    dt: float,
+    friction: Friction | None,
+    stops: bool,
+    shapes: Sequence[RobotShape] = (),
+) -> MujocoRobot:
+    """Return a robot in a scene.
+
+    Args:
+        robot: the robot.
+        scene: what surrounds it.
+        dt: step, s.
+        friction: in the joints; None for none.
+        stops: whether the joints' limits are stops.
+        shapes: of the robot.
+
+    Raises:
+        MissingExtraError: MuJoCo is not installed.
+        ModelError: MuJoCo cannot represent the robot.
+    """
+    mujoco = import_mujoco()
+    spec = specify(robot, scene, dt, friction, stops, shapes)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise ModelError(f"MuJoCo does not accept '{robot.name}': {error}") from None
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    return _found(model, robot, scene)
+
+
+def specify(
+    robot: VMSModel,
+    scene: Scene,
+    dt: float,
+    friction: Friction | None,
+    stops: bool,
+    shapes: Sequence[RobotShape] = (),
+) -> Any:
+    """Return a ``mujoco.MjSpec`` of a robot in a scene; as :func:`build`."""
+    mujoco = import_mujoco()
+    if robot.fluid is not None:
+        raise ModelError(
+            f"engine mujoco does not simulate the fluid around '{robot.name}': its added mass, "
+            "drag and buoyancy are those of engine vms_ph"
+        )
+    spec = mujoco.MjSpec()
+    spec.modelname = robot.name or "robot"
+    spec.compiler.degree = False
+    spec.compiler.balanceinertia = False
+    option = spec.option
+    option.timestep = dt
+    option.gravity = robot.gravity
+    option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    option.impratio = 10.0
+    bodies = [spec.worldbody, *_add_joints(mujoco, spec, robot, stops, scene)]
+    tool = robot.tree.pinocchio.frames[robot.tree.frame_id(robot.end_effector)]
+    for each in shapes:
+        _add_shape(mujoco, spec, bodies[each.joint], each.shape, np.eye(4), scene, _ROBOT)
+    for shape in scene.tool:
+        at = np.array(tool.placement.homogeneous)
+        _add_shape(mujoco, spec, bodies[tool.parentJoint], shape, at, scene, _ROBOT)
+    for body in scene.bodies:
+        _add_body(mujoco, spec, body, scene)
+    if friction is not None:
+        for i, name in enumerate(robot.joint_names):
+            _rub(spec.joint(name), friction.viscous[i], friction.coulomb[i], dt)
+    return spec
+
+
+def _rub(joint: Any, viscous: float, coulomb: float, dt: float) -> None:
+    if np.ndim(joint.damping):
+        # In later versions of MuJoCo the coefficients of a polynomial in the speed.
+        joint.damping = [viscous, *[0.0] * (len(joint.damping) - 1)]
+    else:
+        joint.damping = viscous
+    joint.frictionloss = coulomb
+    # As hard as MuJoCo's friction can be: a joint under a load below it creeps.
+    joint.solref_friction = [2.0 * dt, 1.0]
+    joint.solimp_friction = [0.999, 0.9999, *joint.solimp_friction[2:]]
+
+
+def _found(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
+    names = robot.tree.pinocchio.names
+    joints_v = np.array([model.joint(name).dofadr[0] for name in robot.joint_names], dtype=int)
+    free = {b.name: int(model.joint(_free(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
+    own = np.ones(model.nv, dtype=bool)
+    for body in free:
+        at = model.joint(_free(body)).dofadr[0]
+        own[at : at + 6] = False
+    return MujocoRobot(
+        model,
+        np.array([0, *(model.body(names[i]).id for i in range(1, len(names)))]),
+        np.array([model.joint(name).qposadr[0] for name in robot.joint_names], dtype=int),
+        joints_v,
+        own,
+        free,
+    )
+
+
+def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Scene) -> list[Any]:
+    """Add the bodies of the robot, and return them in the order of its joints."""
+    tree, m = robot.tree, robot.tree.pinocchio
+    kinds, bodies = mujoco.mjtJoint, [spec.worldbody]
+    for i in range(1, m.njoints):
+        place, name = m.jointPlacements[i].homogeneous, m.names[i]
+        body = bodies[m.parents[i]].add_body(name=name, **_pose(mujoco, place))
+        _set_inertia(body, m.inertias[i])
+        bodies.append(body)
+        if i == 1 and tree.base == "floating":
+            body.add_joint(name=name, type=kinds.mjJNT_FREE)
+            continue
+        if i == 1 and tree.base == "planar":
+            for k, axis in enumerate(np.eye(3)[:2]):
+                body.add_joint(name=f"{name}/{k}", type=kinds.mjJNT_SLIDE, axis=axis)
+            body.add_joint(name=name, type=kinds.mjJNT_HINGE, axis=[0, 0, 1])
+            continue
+        linear, angular = _axis(m.joints[i])
+        if linear.any() and angular.any():
+            raise ModelError(f"MuJoCo has no helical joints such as '{name}'; lock it")
+        kind = kinds.mjJNT_HINGE if angular.any() else kinds.mjJNT_SLIDE
+        joint = body.add_joint(name=name, type=kind, axis=angular + linear)
+        joint.armature = m.armature[m.joints[i].idx_v]
+        joint.limited = mujoco.mjtLimited.mjLIMITED_FALSE
+        if name in tree.mimics:
+            _follow(mujoco, spec, name, tree.mimics[name])
+        elif stops:
+            k = robot.joint_names.index(name)
+            low, high = robot.joints.lower[k], robot.joints.upper[k]
+            if np.isfinite([low, high]).all():
+                joint.limited = mujoco.mjtLimited.mjLIMITED_TRUE
+                joint.range = [low, high]
+                joint.solref_limit = [scene.surface.time, 1.0]
+    return bodies[1:]
+
+
+def _axis(joint: Any) -> tuple[Array, Array]:
+    """Return the linear and the angular part of the axis of a joint with one velocity."""
+    data = joint.createData()
+    q = np.array([1.0, 0.0]) if joint.nq == 2 else np.zeros(1)
+    joint.calc(data, q)
+    axis = np.asarray(data.S).reshape(6)
+    return axis[:3], axis[3:]
+
+
+def _set_inertia(body: Any, inertia: Any) -> None:
+    body.explicitinertial = True
+    body.mass = inertia.mass
+    body.ipos = inertia.lever
+    i = inertia.inertia
+    body.fullinertia = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+
+
+def _follow(mujoco: Any, spec: Any, name: str, mimic: Any) -> None:
+    tie = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=name, name2=mimic.of)
+    tie.objtype = mujoco.mjtObj.mjOBJ_JOINT
+    data = np.zeros(len(tie.data))
+    data[:2] = mimic.offset, mimic.multiplier
+    tie.data = data
+
+
+def _add_body(mujoco: Any, spec: Any, body: Any, scene: Scene) -> None:
+    added = spec.worldbody.add_body(name=f"scene/{body.name}", **_pose(mujoco, body.pose))
+    if body.is_free:
+        added.add_joint(name=_free(body.name), type=mujoco.mjtJoint.mjJNT_FREE)
+    for shape in body.shapes:
+        geom = _add_shape(mujoco, spec, added, shape, np.eye(4), scene, _SCENE)
+        if body.is_free:
+            geom.mass = body.mass / len(body.shapes)
+
+
+def _add_shape(
+    mujoco: Any, spec: Any, body: Any, shape: Shape, at: Array, scene: Scene, kind: tuple[int, int]
+) -> Any:
+    kinds = mujoco.mjtGeom
+    of = {
+        "plane": (kinds.mjGEOM_PLANE, [0.0, 0.0, 1.0]),
+        "box": (kinds.mjGEOM_BOX, [0.5 * s for s in shape.size]),
+        "sphere": (kinds.mjGEOM_SPHERE, [*shape.size, 0.0, 0.0]),
+        "mesh": (kinds.mjGEOM_MESH, [0.0, 0.0, 0.0]),
+    }
+    if shape.kind in ("cylinder", "capsule"):
+        type_ = kinds.mjGEOM_CYLINDER if shape.kind == "cylinder" else kinds.mjGEOM_CAPSULE
+        size = [shape.size[0], 0.5 * shape.size[1], 0.0]
+    else:
+        type_, size = of[shape.kind]
+    geom = body.add_geom(type=type_, size=size, **_pose(mujoco, at @ shape.pose))
+    if shape.kind == "mesh":
+        name = f"mesh {len(spec.meshes)}"
+        spec.add_mesh(name=name, uservert=np.asarray(shape.vertices).ravel())
+        geom.meshname = name
+    geom.contype, geom.conaffinity = kind
+    geom.mass = 0.0
+    geom.rgba = shape.rgba
+    geom.condim = 3
+    geom.friction = [scene.surface.friction, 0.005, 0.0001]
+    geom.solref = [scene.surface.time, scene.surface.damping_ratio]
+    return geom
+
+
+def _pose(mujoco: Any, matrix: Array) -> dict[str, Array]:
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(matrix[:3, :3]).ravel())
+    return {"pos": np.array(matrix[:3, 3]), "quat": quaternion}
+
+
+def _free(name: str) -> str:
+    return f"scene/{name}/free"

@@ -1,0 +1,87 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""EPHS: a compositional language for multibody systems with heat [C].
+
+A system is a pattern with its boxes filled by systems; primitive ones store energy, exchange it
+reversibly (Dirac structures) or irreversibly (Onsager structures), or are the environment.
+Connections are checked when a pattern is constructed, physical laws when a system is assembled.
+"""
+
+from . import library, multibody
+from .causality import Causality, causality
+from .components import (
+    Component,
+    Contact,
+    DryFriction,
+    Environment,
+    Irreversible,
+    Quadratic,
+    Reversible,
+    SetValued,
+    Storage,
+)
+from .equations import Equations, Linearisation, Rates, assemble, linearise
+from .errors import (
+    InconsistentState,
+    LawError,
+    PatternError,
+    SimulationError,
+    SingularConstraint,
+    StructureError,
+    TemperatureError,
+)
+from .patterns import Interface, Pattern, Port, power, state, substitute
+from .quantities import Quantity, Space, displacement, entropy, momentum
+from .relation_at import AffineRelation, relation_at
+from .simulation import EphsStepper, Simulation, Trajectory, closed, simulate
+from .systems import System, compose, flatten
+
+__all__ = [
+    "AffineRelation",
+    "Causality",
+    "Component",
+    "Contact",
+    "DryFriction",
+    "Environment",
+    "EphsStepper",
+    "Equations",
+    "InconsistentState",
+    "Interface",
+    "Irreversible",
+    "LawError",
+    "Linearisation",
+    "Pattern",
+    "PatternError",
+    "Port",
+    "Quadratic",
+    "Quantity",
+    "Rates",
+    "Reversible",
+    "SetValued",
+    "Simulation",
+    "SimulationError",
+    "SingularConstraint",
+    "Space",
+    "Storage",
+    "StructureError",
+    "System",
+    "TemperatureError",
+    "Trajectory",
+    "assemble",
+    "causality",
+    "closed",
+    "compose",
+    "displacement",
+    "entropy",
+    "flatten",
+    "library",
+    "linearise",
+    "momentum",
+    "multibody",
+    "power",
+    "relation_at",
+    "simulate",
+    "state",
+    "substitute",
+]

@@ -1,0 +1,224 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Irreversible processes: Onsager structures [C (6), (29)]."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, frozen
+
+from ..errors import LawError, StructureError
+from ..patterns import Interface
+from .component import MAGNITUDES, ROUNDING, SAMPLES, Component, matrix_of
+
+Onsager = Callable[[tuple[Array, ...], Array, float], Array]
+"""Takes the states that are read, the efforts and theta_0, and returns a matrix."""
+
+_UNDERFLOW = 1e-300
+
+
+class Irreversible(Component):
+    """The Onsager structure ``f = M(x, e) e / theta_0``, M symmetric and semidefinite.
+
+    Energy is conserved because M annihilates the energy efforts: ``M (e + theta_0 1_s) = 0`` with
+    1_s one at the ports of entropy. Exergy is destroyed at the rate ``e^T M e / theta_0``, which is
+    theta_0 times the entropy produced.
+
+    A factor N with ``N (e + theta_0 1_s) = 0`` and a constant positive semidefinite K give the
+    structure ``M = N^T K N``, which obeys both laws for every state and effort. With ``rows`` R on
+    the efforts u that are no temperatures, N is ``sqrt(theta) (R, -R u / theta)``, so that nothing
+    is left to check: the flows are ``R^T K R u`` and the heat of their power at one port of
+    entropy. A matrix or factor that is a free function is checked at samples by :meth:`check` and
+    at every effort that occurs.
+
+    Args:
+        interface: the ports, at least one of them of entropy.
+        matrix: takes the states of ``reads`` (a tuple), the efforts and theta_0, and returns M; or
+            None with a factor.
+        reads: ports whose states M depends on.
+        factor: takes the same and returns N, (k,width).
+        conductance: K, (k,k), or a number for a multiple of the identity.
+        rows: instead of the factor, takes the same and returns R, (k,width - 1).
+
+    Raises:
+        StructureError: not one of matrix, factor and rows, a K that is not symmetric and positive
+            semidefinite, or rows with several ports of entropy.
+    """
+
+    def __init__(
+        self,
+        interface: Interface,
+        matrix: Onsager | None = None,
+        reads: Iterable[str] = (),
+        *,
+        factor: Onsager | None = None,
+        conductance: Any = None,
+        rows: Onsager | None = None,
+    ) -> None:
+        super().__init__(interface, reads)
+        given = sum(each is not None for each in (matrix, factor, rows))
+        if given != 1 or (matrix is None) != (conductance is not None):
+            raise StructureError(
+                "an irreversible component takes either its matrix M, or a factor N or rows R with "
+                "the conductance K of M = N^T K N"
+            )
+        if rows is not None and self.is_entropy.sum() != 1.0:
+            raise StructureError(
+                "rows give the heat of their power to one port of entropy; the component has "
+                f"{int(self.is_entropy.sum())}"
+            )
+        self._matrix, self._factor, self._rows = matrix, factor, rows
+        self._conductance = None if conductance is None else semidefinite(conductance, "K")
+
+    @property
+    def is_lawful(self) -> bool:
+        """Whether the flows obey both laws by construction, whatever the state and efforts."""
+        return self._rows is not None
+
+    def matrix(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        """Return M, (width,width)."""
+        if self._matrix is not None:
+            return self._matrix(states, e, theta_0)
+        if self._rows is not None:
+            n = self._balanced(states, e, theta_0)
+        else:
+            assert self._factor is not None  # checked by the constructor
+            n = np.asarray(self._factor(states, e, theta_0), dtype=np.float64)
+        k = self._conductance
+        assert k is not None  # as above
+        m: Array = n.T @ (k @ n if k.ndim else k * n)
+        return 0.5 * (m + m.T)
+
+    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        """Return ``M e / theta_0``, (width,); a component may compute it without the matrix."""
+        if self._rows is None:
+            return self.matrix(states, e, theta_0) @ e / theta_0
+        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        r, k = self._rows_at(states, e, theta_0), self._conductance
+        assert k is not None  # checked by the constructor
+        driven = r @ e[cold]
+        driving = k @ driven if k.ndim else k * driven
+        out = np.empty(self.width)
+        out[cold], out[~cold] = r.T @ driving, -(driven @ driving) / theta
+        return out
+
+    def _rows_at(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        assert self._rows is not None  # only called with rows
+        return np.atleast_2d(np.asarray(self._rows(states, e, theta_0), dtype=np.float64))
+
+    def _balanced(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        """Return the N of the rows, whose product with the energy efforts vanishes."""
+        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        r = self._rows_at(states, e, theta_0)
+        n = np.empty((len(r), self.width))
+        n[:, cold], n[:, ~cold] = r, -(r @ e[cold])[:, None] / theta
+        return np.asarray(np.sqrt(theta) * n)
+
+    def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
+        """Raise an error if flows at efforts that occur violate a law.
+
+        Args:
+            name: of the box, for the error.
+            e: (width,) efforts.
+            flow: (width,) flows into the component.
+            theta_0: temperature of the environment, K.
+
+        Raises:
+            LawError: they destroy entropy or do not conserve energy; the message names the box.
+        """
+        parts = np.abs(flow) * (np.abs(e) + theta_0 * self.is_entropy)
+        tolerance = ROUNDING * float(parts.sum()) + _UNDERFLOW
+        destroyed = float(e @ flow)
+        energy = destroyed + theta_0 * float(self.is_entropy @ flow)
+        # Powers that are not finite pass here; the scheme reports the state that they lead to.
+        if destroyed < -tolerance:
+            raise LawError(
+                f"the second law fails in box '{name}': at the efforts {_numbers(e)} its Onsager "
+                f"structure destroys entropy at {-destroyed / theta_0:.6g} W/K; look for negative "
+                "friction, or give a factor N and K with M = N^T K N"
+            )
+        if abs(energy) > tolerance:
+            raise LawError(
+                f"the first law fails in box '{name}': at the efforts {_numbers(e)} its Onsager "
+                f"structure takes {energy:.6g} W more than it returns as heat; M times the energy "
+                "efforts e + theta_0 1_s must vanish"
+            )
+
+    def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
+        """Raise an error if M violates Onsager's relations, the second or the first law.
+
+        Raises:
+            StructureError: it does; the message names the ports or the law.
+        """
+        if not self.is_entropy.any():
+            raise StructureError(
+                f"box '{name}' dissipates, but has no port of entropy for the heat; add one and "
+                "join it with an environment or a heat capacity"
+            )
+        for k in range(SAMPLES):
+            states = tuple(self.random_states(rng))
+            e = self.random_efforts(rng, theta_0)
+            e = np.where(self.is_entropy > 0.0, e, MAGNITUDES[k % len(MAGNITUDES)] * e)
+            m = matrix_of(
+                self.matrix(states, e, theta_0), (self.width, self.width), f"M of '{name}'"
+            )
+            self._check(name, m, states, e, theta_0)
+
+    def _check(
+        self, name: str, m: Array, states: tuple[Array, ...], e: Array, theta_0: float
+    ) -> None:
+        scale = float(np.abs(m).max())
+        skew = np.abs(m - m.T)
+        if not skew.max() <= ROUNDING * scale:
+            i, j = np.unravel_index(int(skew.argmax()), skew.shape)
+            raise StructureError(
+                f"box '{name}': its Onsager structure is not symmetric between the ports "
+                f"'{self.port_at(int(i))}' and '{self.port_at(int(j))}', where M has the entries "
+                f"{m[i, j]:.6g} and {m[j, i]:.6g}"
+            )
+        values, vectors = np.linalg.eigh(m)
+        if not values[0] >= -ROUNDING * scale:
+            port = self.port_at(int(np.abs(vectors[:, 0]).argmax()))
+            raise StructureError(
+                f"box '{name}', port '{port}': its Onsager structure has the negative eigenvalue "
+                f"{values[0]:.6g}, so it would destroy entropy; friction and conductance must not "
+                "be negative"
+            )
+        lost = m @ (e + theta_0 * self.is_entropy)
+        # The product of M and the energy efforts vanishes up to the rounding of both factors.
+        if not np.abs(lost).max() <= ROUNDING * scale * (1.0 + theta_0):
+            port = self.port_at(int(np.abs(lost).argmax()))
+            raise StructureError(
+                f"box '{name}', port '{port}': its Onsager structure does not conserve energy "
+                f"(M times the energy efforts is {np.abs(lost).max():.3g}, not 0); the heat must "
+                "equal the power dissipated by friction"
+            )
+        flows = self.flows(states, e, theta_0)
+        if not np.abs(flows - m @ e / theta_0).max() <= ROUNDING * scale:
+            raise StructureError(f"box '{name}': its flows are not its matrix M times e / theta_0")
+
+
+def semidefinite(value: Any, what: str) -> Array:
+    """Return a number, or a symmetric positive semidefinite matrix, as a read-only array.
+
+    Raises:
+        StructureError: it is not finite, not symmetric or has a negative eigenvalue.
+    """
+    given: Array = np.array(value, dtype=np.float64)
+    matrix: Array = given.reshape(1, 1) if given.ndim == 0 else given
+    matrix = matrix_of(matrix, (matrix.shape[0], matrix.shape[0]), what)
+    scale = float(np.abs(matrix).max(initial=0.0))
+    least = float(np.linalg.eigvalsh(matrix).min(initial=0.0))
+    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-12 * scale or least < -1e-12 * scale:
+        raise StructureError(
+            f"{what} must be symmetric and positive semidefinite; given: {given.tolist()}, with "
+            f"the least eigenvalue {least:.6g}"
+        )
+    return frozen(given)
+
+
+def _numbers(e: Array) -> list[float]:
+    return [float(f"{value:.6g}") for value in e]

@@ -1,0 +1,198 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Storage of energy [C (1), (2)]."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, frozen
+
+from ..errors import LawError, StructureError
+from ..patterns import Interface
+from .component import MAGNITUDES, ROUNDING, SAMPLES, Component, matrix_of
+
+# Central differences with a step of 1e-6 of a smooth function of order one.
+_STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
+
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+
+
+class Storage(Component):
+    """Stores energy; its effort is the differential of the exergy ``E - theta_0 s``.
+
+    Flows are the rates of the states, left-trivialised where the space is a group.
+
+    Args:
+        interface: power ports only; each one is a state of the storage.
+        energy: maps one array per port to the energy, J.
+        differential: maps the same arrays to dE, all ports stacked, left-trivialised: along
+            ``x exp(hat(u) t)`` the energy changes at the rate ``dE . u``.
+        hessian: the derivative of the differential, (width,width); needed only where a constraint
+            acts on a storage that is not :class:`Quadratic`.
+        lower_bound: that the energy never falls below, J; checked at samples and in every step.
+            None for none, as for gravity.
+
+    Raises:
+        StructureError: a port is no power port.
+    """
+
+    def __init__(
+        self,
+        interface: Interface,
+        energy: Callable[..., Any],
+        differential: Callable[..., Any],
+        hessian: Callable[..., Array] | None = None,
+        *,
+        lower_bound: float | None = None,
+    ) -> None:
+        super().__init__(interface, interface)
+        for name, port in self.interface.items():
+            if port.kind != "power":
+                raise StructureError(f"port '{name}' of a storage must be a power port")
+        self._energy, self._differential, self._hessian = energy, differential, hessian
+        self.lower_bound = None if lower_bound is None else float(lower_bound)
+
+    def energy(self, *states: Array) -> float:
+        """Return the stored energy, J."""
+        return float(np.asarray(self._energy(*states)).reshape(()))
+
+    def differential(self, *states: Array) -> Array:
+        """Return dE, (width,)."""
+        return np.asarray(self._differential(*states), dtype=np.float64).reshape(self.width)
+
+    def hessian(self, *states: Array) -> Array | None:
+        """Return the derivative of the differential, or None if it was not given."""
+        return None if self._hessian is None else self._hessian(*states)
+
+    def discrete(
+        self,
+        before: tuple[Array, ...],
+        middle: tuple[Array, ...],
+        after: tuple[Array, ...],
+        u: Array,
+    ) -> Array:
+        """Return a discrete differential: its product with the step u is the change of energy.
+
+        It is that of Gonzalez: the differential at the midpoint, corrected along the step.
+
+        Args:
+            before: states at the beginning, one array per port.
+            middle: states at the midpoint.
+            after: states at the end.
+            u: the step from before to after, all ports stacked, (width,).
+        """
+        d = self.differential(*middle)
+        length = float(u @ u)
+        if length > 0.0:
+            first, last = self.energy(*before), self.energy(*after)
+            missing = last - first - float(d @ u)
+            # Over a short step the rounding of the energies would give a large force.
+            if abs(missing) > _ROUNDING * (abs(first) + abs(last)):
+                d = d + (missing / length) * u
+        return d
+
+    def check_bound(self, name: str, *states: Array) -> None:
+        """Raise an error if the energy is below its lower bound.
+
+        Raises:
+            LawError: it is; the message names the box.
+        """
+        if self.lower_bound is None:
+            return
+        energy = self.energy(*states)
+        if energy < self.lower_bound - ROUNDING * (1.0 + abs(self.lower_bound)):
+            raise LawError(
+                f"the energy of box '{name}' is {energy:.6g} J at {[s.tolist() for s in states]}, "
+                f"below its lower bound of {self.lower_bound:.6g} J; declare none, or correct the "
+                "energy"
+            )
+
+    def _check_bound_widely(self, name: str, rng: np.random.Generator) -> None:
+        for magnitude in MAGNITUDES:
+            states = self.random_states(rng)
+            for k, port in enumerate(self.interface.values()):
+                if port.quantity.space.is_vector_space:
+                    states[k] = magnitude * states[k]
+            try:
+                with np.errstate(over="ignore"):  # far states of exponentials
+                    self.check_bound(name, *states)
+            except LawError as error:
+                raise StructureError(str(error)) from None
+
+    def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
+        """Raise an error if the differential is not that of the energy, or the bound is not kept.
+
+        Raises:
+            StructureError: one is not; the message names the port.
+        """
+        self._check_bound_widely(name, rng)
+        spaces = [port.quantity.space for port in self.interface.values()]
+        for _ in range(SAMPLES):
+            states = self.random_states(rng)
+            d = self.differential(*states)
+            for k, space in enumerate(spaces):
+                for i in range(space.dimension):
+                    step = np.zeros(space.dimension)
+                    step[i] = _STEP
+                    there, back = list(states), list(states)
+                    there[k], back[k] = space.step(states[k], step), space.step(states[k], -step)
+                    slope = (self.energy(*there) - self.energy(*back)) / (2.0 * _STEP)
+                    port = list(self.interface)[k]
+                    given = float(d[self.slices[port]][i])
+                    scale = 1.0 + abs(self.energy(*states)) + float(np.abs(d).max())
+                    if not abs(slope - given) <= _DIFFERENCE_ERROR * scale:
+                        raise StructureError(
+                            f"box '{name}', port '{port}': entry {i} of the differential is "
+                            f"{given:.6g}, but the energy changes at {slope:.6g} along it; give "
+                            "the left-trivialised differential of the energy"
+                        )
+
+
+class Quadratic(Storage):
+    """Stores ``x^T Q x / 2`` of vectors x, as kinetic energy of momenta or of a linear spring.
+
+    Args:
+        interface: power ports with vector spaces.
+        matrix: Q, symmetric and positive semidefinite, (width,width); a number for one scalar port.
+
+    Raises:
+        StructureError: a port has values in no vector space, or the matrix is not symmetric and
+            positive semidefinite.
+    """
+
+    def __init__(self, interface: Interface, matrix: Any) -> None:
+        super().__init__(interface, self._value, self._slope, self._constant, lower_bound=0.0)
+        for name, port in self.interface.items():
+            if not port.quantity.space.is_vector_space:
+                raise StructureError(
+                    f"port '{name}' has values in {port.quantity.space}, which is no vector space; "
+                    "use Storage"
+                )
+        q = np.reshape(matrix, (1, 1)) if np.ndim(matrix) == 0 else matrix
+        self.matrix = frozen(matrix_of(q, (self.width, self.width), "the matrix of an energy"))
+        scale = float(np.abs(self.matrix).max(initial=0.0))
+        if np.abs(self.matrix - self.matrix.T).max(initial=0.0) > 1e-12 * scale:
+            raise StructureError("the matrix of a quadratic energy must be symmetric")
+        least = float(np.linalg.eigvalsh(self.matrix).min(initial=0.0))
+        if least < -1e-12 * scale:
+            raise StructureError(
+                "a quadratic energy must not be negative, but its matrix has the eigenvalue "
+                f"{least:.6g}; use Storage for an energy that is not bounded below"
+            )
+
+    def described(self) -> Mapping[str, Any]:
+        """Return the matrix."""
+        return {"kind": "quadratic", "matrix": self.matrix}
+
+    def _value(self, *states: Array) -> float:
+        x = np.concatenate(states)
+        return 0.5 * float(x @ self.matrix @ x)
+
+    def _slope(self, *states: Array) -> Array:
+        return self.matrix @ np.concatenate(states)
+
+    def _constant(self, *states: Array) -> Array:
+        return self.matrix

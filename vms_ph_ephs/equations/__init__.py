@@ -1,0 +1,20 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Semantics: the equations of motion of a system."""
+
+from .assembly import assemble
+from .equations import Equations
+from .layout import Held, Layout
+from .linearisation import Linearisation, linearise
+from .rates import Rates
+
+__all__ = [
+    "Equations",
+    "Held",
+    "Layout",
+    "Linearisation",
+    "Rates",
+    "assemble",
+    "linearise",
+]

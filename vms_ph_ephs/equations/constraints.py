@@ -1,0 +1,248 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""All constraints of a flat system as one: ``A(x) e + W w = 0`` with w the unknown efforts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from ..components import Reversible
+from ..errors import PatternError
+from .elimination import Reduction, null_space, reduce_rows
+from .layout import Layout
+from .processes import Index
+from .states import Reads
+
+
+@dataclass(frozen=True)
+class VariableBlock:
+    """The part of one component's constraint that changes with the state.
+
+    Attributes:
+        box: of the component.
+        component: itself.
+        rows: its rows of A.
+        pieces: columns of C, and the constant matrix and the columns of A they multiply into.
+    """
+
+    box: str
+    component: Reversible
+    rows: slice
+    pieces: list[tuple[slice, Array, Index]]
+
+
+class Constraints:
+    """Constraints on stored efforts e, and the efforts without storage that follow from them.
+
+    Offsets and grounds are constant and eliminated once; the rows of the joints remain. Their part
+    on unknown efforts must be constant (joints have constant motion subspaces), so that row
+    reduction splits it once and for all into rows that give the unknown efforts, ``w = -P_w A e``,
+    and rows that constrain the stored ones, ``G e = 0`` with ``G = [P_left A; constant rows]``.
+
+    An effort that constraints do not determine may not be determined by the constant skew
+    structures either, as at the free side of a gyrator: the balance of flows there is then one more
+    constraint on the stored efforts, and the effort is its multiplier.
+
+    Attributes:
+        count: rows of G.
+        columns: entries of e that G acts on.
+        undetermined: (total - stored, k) directions of free efforts that their balance determines.
+        multiplying: (total - stored, k) those that are multipliers of the last rows of G.
+    """
+
+    def __init__(self, layout: Layout, skew: Array, touched: Index) -> None:
+        """Construct them from the constant skew structure and the efforts that other flows use."""
+        self._layout = layout
+        self._stored, self._free = layout.stored, layout.total - layout.stored
+        constant = [
+            (box, c)
+            for box, c in layout.components.items()
+            if isinstance(c, Reversible) and c.rows and c.constant_constraint
+        ]
+        self._fixed_rows: Array
+        self._fixed_names: list[str]
+        self._constant_first(constant)
+        self._variable_next()
+        p, rest = self._second.pivots, self._second.rest
+        self.to_free = self._z[:, p]
+        inner = np.zeros((self._z.shape[1], len(rest)))
+        inner[rest] = np.eye(len(rest))
+        inner[p] = -self._second.reduced[: len(p), rest]
+        self._open(self._z @ inner, skew, touched)
+        self.solve_rows = self._second.transform[: len(p)]
+        self.left_rows = self._second.transform[len(p) :]
+        self.count = self.left_rows.shape[0] + self._fixed_rows.shape[0]
+        acted = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
+        for block in self.blocks:
+            for _, _, columns in block.pieces:
+                acted[columns] += 1.0
+        self.columns = np.flatnonzero(acted)
+
+    def at(self, states: Reads) -> Array:
+        """Return A, (rows,stored), given the states that each component reads."""
+        a = self.A0.copy()
+        for block in self.blocks:
+            c = block.component.constraint(*states[block.box])
+            for piece, matrix, columns in block.pieces:
+                a[block.rows, columns] += c[:, piece] @ matrix
+        return a
+
+    def acting(self, a: Array) -> Array:
+        """Return G, (count,stored)."""
+        g = self.left_rows @ a
+        return np.vstack([g, self._fixed_rows]) if self._fixed_rows.shape[0] else g
+
+    @property
+    def fixed_rows(self) -> Array:
+        """The rows of G that do not depend on the state, its last, (rows,stored)."""
+        return self._fixed_rows
+
+    def multipliers(self, states: Reads, phi: Array, kappa: Array) -> dict[str, Array]:
+        """Return the multiplier of every component with a constraint, as [C (28)].
+
+        Args:
+            states: that each component reads.
+            phi: (total,) flows at every junction without those of multipliers.
+            kappa: (count,) forces of the rows of G.
+        """
+        free = phi[self._stored :].copy()
+        kappa = kappa[: kappa.size - self.multiplying.shape[1]]
+        m = self.left_rows.shape[0]
+        lam = self._second.transform.T @ np.concatenate([-self.to_free.T @ free, kappa[:m]])
+        found = {}
+        for block in self.blocks:
+            found[block.box] = lam[block.rows]
+            self._push(block.box, block.component, states[block.box], lam[block.rows], free)
+        n = len(self._first.pivots)
+        mu = np.zeros(self._first.transform.shape[0])
+        mu[:n] = -free[self._first.pivots]
+        mu[n + self._kept] = kappa[m:]
+        lam, first = self._first.transform.T @ mu, 0
+        for box, c in self._constant:
+            found[box] = lam[first : first + c.rows]
+            first += c.rows
+        return found
+
+    def _push(
+        self, box: str, c: Reversible, states: tuple[Array, ...], lam: Array, free: Array
+    ) -> None:
+        """Add the flows ``C^T lambda`` of a component at junctions without storage."""
+        flow = c.constraint(*states).T @ lam
+        for port, columns in c.slices.items():
+            at = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
+            if at.start >= self._stored:
+                free[at.start - self._stored : at.stop - self._stored] += flow[columns]
+
+    def owner(self, weights: Array) -> str:
+        """Return the box whose constraint has the largest share in a combination of rows of G."""
+        n = self.left_rows.shape[0]
+        share = np.abs(self.left_rows.T @ weights[:n])
+        names = [""] * share.size
+        for block in self.blocks:
+            names[block.rows] = [block.box] * (block.rows.stop - block.rows.start)
+        if share.size and share.max() >= np.abs(weights[n:]).max(initial=0.0):
+            return names[int(share.argmax())]
+        return self._fixed_names[int(np.abs(weights[n:]).argmax())]
+
+    def shares(self, weights: Array) -> dict[str, float]:
+        """Return how much of every box's constraint is in a combination of rows of G."""
+        n = self.left_rows.shape[0]
+        share = np.abs(self.left_rows.T @ weights[:n])
+        found: dict[str, float] = {}
+        for block in self.blocks:
+            found[block.box] = float(share[block.rows].max(initial=0.0))
+        for box, weight in zip(self._fixed_names, np.abs(weights[n:]).tolist(), strict=True):
+            found[box] = max(found.get(box, 0.0), weight)
+        return found
+
+    def _open(self, z: Array, skew: Array, touched: Index) -> None:
+        """Split efforts without constraint by whether a balance of flows determines them."""
+        n = self._stored
+        self.undetermined, self.multiplying = z, z[:, :0]
+        if not z.shape[1]:
+            return
+        balance = z.T @ skew[n:, n:] @ z
+        silent = null_space(np.vstack([balance, z[touched - n]]))
+        self.undetermined = z @ null_space(silent.T)
+        self.multiplying = z @ silent
+        if np.abs(self.multiplying.T @ skew[n:, n:] @ self.to_free).max(initial=0.0) > 1e-11:
+            raise PatternError(
+                "a velocity without a mass is coupled to that of a joint by a gyrator; give it "
+                "a mass"
+            )
+        rows = self.multiplying.T @ (skew[n:, :n] + skew[n:, n:] @ self.T)
+        self._fixed_rows = np.vstack([self._fixed_rows, rows])
+        self._fixed_names += ["a junction without a storage"] * rows.shape[0]
+
+    def _constant_first(self, constant: list[tuple[str, Reversible]]) -> None:
+        rows = sum(c.rows for _, c in constant)
+        matrix, names, first = np.zeros((rows, self._layout.total)), [""] * rows, 0
+        for box, c in constant:
+            for port, columns in c.slices.items():
+                at = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
+                matrix[first : first + c.rows, at] += c.constraint()[:, columns]
+            names[first : first + c.rows] = [box] * c.rows
+            first += c.rows
+        reduction = reduce_rows(matrix[:, self._stored :])
+        self._first, self._constant = reduction, constant
+        s = reduction.transform @ matrix[:, : self._stored]
+        n = len(reduction.pivots)
+        self.T = np.zeros((self._free, self._stored))
+        self.T[reduction.pivots] = -s[:n]
+        self._z = np.zeros((self._free, len(reduction.rest)))
+        self._z[reduction.rest] = np.eye(len(reduction.rest))
+        self._z[reduction.pivots] = -reduction.reduced[:n, reduction.rest]
+        left = s[n:]
+        kept = np.abs(left).max(axis=1, initial=0.0) > 1e-11
+        self._fixed_rows = left[kept]
+        self._kept = np.flatnonzero(kept)
+        self._fixed_names = [
+            names[int(np.abs(row).argmax())] for row in reduction.transform[n:][kept]
+        ]
+
+    def _variable_next(self) -> None:
+        layout = self._layout
+        variable = [
+            (box, c)
+            for box, c in layout.components.items()
+            if isinstance(c, Reversible) and c.rows and not c.constant_constraint
+        ]
+        rows = sum(c.rows for _, c in variable)
+        self.A0, w = np.zeros((rows, self._stored)), np.zeros((rows, self._z.shape[1]))
+        self.blocks: list[VariableBlock] = []
+        first = 0
+        for box, c in variable:
+            mine = slice(first, first + c.rows)
+            sample = c.constraint(*c.random_states(np.random.default_rng(0)))
+            pieces = []
+            for port, columns in c.slices.items():
+                at = layout.efforts[layout.junctions[f"{box}.{port}"]]
+                to_stored, to_unknown = self._columns(at)
+                if port in c.constant_columns:
+                    self.A0[mine] += sample[:, columns] @ to_stored
+                    w[mine] += sample[:, columns] @ to_unknown
+                    continue
+                if to_unknown.any():
+                    raise PatternError(
+                        f"the velocity at port '{box}.{port}' is not determined by those of "
+                        "masses, and the constraint on it changes with the state; give the body "
+                        "there a mass"
+                    )
+                used = np.flatnonzero(to_stored.any(axis=0))
+                if used.size:
+                    pieces.append((columns, to_stored[:, used], used))
+            self.blocks.append(VariableBlock(box, c, mine, pieces))
+            first += c.rows
+        self._second: Reduction = reduce_rows(w)
+
+    def _columns(self, at: slice) -> tuple[Array, Array]:
+        """Return how the effort of a junction depends on stored efforts, and on unknown ones."""
+        if at.start < self._stored:
+            unit = np.zeros((at.stop - at.start, self._stored))
+            unit[:, at] = np.eye(at.stop - at.start)
+            return unit, np.zeros((at.stop - at.start, self._z.shape[1]))
+        free = slice(at.start - self._stored, at.stop - self._stored)
+        return self.T[free], self._z[free]

@@ -1,0 +1,300 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The differential-algebraic equations of a flat system [C (5), (8), (22), (31), section 6].
+
+At every junction efforts are equal and flows of inner ports add up to those of outer ports (4). The
+equations of all components are assembled once; at a state, the remaining ones are
+
+    e_y = T e + Z w,  w = -P_w A e,                      efforts without storage
+    xdot = -(phi + T_y^T phi_y) - G^T kappa + input,     rates of the states
+    G e = 0,   G D xdot + Gdot e = 0,                    constraints, which determine kappa
+
+with e = dE - theta_0 ds the stored efforts, D their derivative, phi all flows without those of
+multipliers. The first constraint is that of index 2; the second lowers it to 1.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.native import chosen
+
+from ..errors import PatternError, SingularConstraint
+from ..systems import System
+from .closures import Closure, closures, couplings, parent_of
+from .constraints import Constraints
+from .free_efforts import UndeterminedEfforts
+from .layout import Layout
+from .mechanism import native_mechanism
+from .processes import Processes
+from .rates import Rates
+from .states import States
+from .storages import Storages
+
+
+class Equations:
+    """The equations of motion of a system of components.
+
+    Attributes:
+        system: the flat system.
+        theta_0: temperature of the environment, K.
+        layout: the place of every state and effort in the vectors.
+        states: state vectors.
+        storages: energy, entropy, temperatures of a state vector.
+        constraints: what efforts must satisfy.
+        closures: the relation between poses behind every joint, by box.
+        couplings: states that are integrals of efforts.
+        is_entropy: (total,) one at efforts of entropy, zero elsewhere.
+
+    Args:
+        system: flat; :func:`assemble` makes it.
+        layout: the place of every state and effort in the vectors.
+        theta_0: temperature of the environment, K.
+        native: whether motions are computed in C++, as for :func:`assemble`.
+    """
+
+    def __init__(
+        self, system: System, layout: Layout, theta_0: float, native: bool | None = None
+    ) -> None:
+        self.system, self.layout, self.theta_0 = system, layout, theta_0
+        self.states = States(layout)
+        self.processes = Processes(self.states, theta_0)
+        self.constraints = Constraints(layout, self.processes.skew, self.processes.touched_free)
+        self.storages = Storages(self.states, theta_0, self.constraints.columns)
+        self.closures: dict[str, Closure] = closures(system, layout)
+        self.couplings = couplings(layout)
+        self._rank: int | None = None
+        self.is_entropy = np.zeros(layout.total)
+        for junction, at in layout.efforts.items():
+            if system.pattern.quantity(junction).name == "entropy":
+                self.is_entropy[at] = 1.0
+        self._undetermined = UndeterminedEfforts(self.constraints.undetermined, self._free_balance)
+        self._turning = [
+            (
+                b,
+                np.concatenate(
+                    [np.zeros(0, dtype=int)]
+                    + [
+                        np.arange(layout.stored)[
+                            layout.states[layout.junctions[f"{b.box}.{port}"]].tangent
+                        ]
+                        for port in b.component.reads
+                    ]
+                ),
+                self.processes.indices[b.box],
+            )
+            for b in self.constraints.blocks
+        ]
+        self._check_turning()
+        self._core = chosen(
+            native,
+            None,
+            lambda module: native_mechanism(system, layout, theta_0, module),
+            "numpy solves it, at a cost that grows with the cube of the number of bodies",
+        )
+
+    @property
+    def core(self) -> Any:
+        """The ``vms_ph_native.Mechanism`` that computes motions of this system, or None.
+
+        It is None also while the rank of the constraints of closed loops is not known, and while
+        flows into components are held.
+        """
+        core = self._core
+        if core is None or self.processes.held or (core.loop_rows and self._rank is None):
+            return None
+        return core
+
+    @property
+    def tree_core(self) -> Any:
+        """The same where no joint closes a loop, else None."""
+        return None if self._core is None or self._core.loop_rows else self._core
+
+    @property
+    def rank(self) -> int | None:
+        """Number of independent constraints; None until it has been determined."""
+        return self._rank
+
+    @rank.setter
+    def rank(self, rank: int | None) -> None:
+        self._rank = rank
+        if self._core is not None and rank is not None:
+            self._core.set_loop_rank(rank - self._core.tree_rows)
+
+    def rates(self, x: Array, inputs: Mapping[str, Array] | None = None) -> Rates:
+        """Return rates, efforts and constraint forces at a state.
+
+        Args:
+            x: (size,) state vector.
+            inputs: flows into the system at its outer power ports; zero if not given.
+
+        Raises:
+            TemperatureError: an absolute temperature at or below zero.
+            SingularConstraint: constraints that do not determine their forces.
+        """
+        flow = self.flow_of(inputs)
+        e = self.storages.efforts(x)
+        a = self.constraints.at(self.states.reads)
+        efforts, phi, rate = self._free_motion(e, a, flow)
+        kappa: Array = np.zeros(0)
+        if self.constraints.count:
+            rate, kappa = self._constrained(a, rate, efforts)
+            k = self.constraints.multiplying.shape[1]
+            efforts[self.layout.stored :] -= self.constraints.multiplying @ kappa[kappa.size - k :]
+        forces = self.constraints.multipliers(self.states.reads, phi, kappa)
+        return Rates(rate, efforts, kappa, forces)
+
+    def tangent(self, x: Array, flow: Array | None) -> tuple[Array, Array]:
+        """Return rates and efforts at a state, the part of :meth:`rates` that integration needs.
+
+        Args:
+            x: (size,) state vector.
+            flow: (total,) inputs as returned by :meth:`flow_of`, or None.
+        """
+        core = self.core
+        found = None if core is None else core.rates(x, flow)
+        if found is not None:  # otherwise numpy finds the same error, and says where
+            return cast(tuple[Array, Array], found)
+        e = self.storages.efforts(x)
+        a = self.constraints.at(self.states.reads)
+        efforts, _, rate = self._free_motion(e, a, flow)
+        if self.constraints.count:
+            rate, _ = self._constrained(a, rate, efforts)
+        return rate, efforts
+
+    def midpoint_tangent(
+        self, x: Array, e: Array, momenta: Array, dt: float, flow: Array | None
+    ) -> tuple[Array, Array]:
+        """Return rates and efforts of a step whose constraints hold at the midpoint.
+
+        Args:
+            x: state at the midpoint, at which structures are evaluated.
+            e: (stored,) discrete efforts.
+            momenta: (linear,) the quadratic states at the beginning of the step.
+            dt: length of the step, s.
+            flow: inputs, or None.
+        """
+        self.states.look_at(x)
+        a = self.constraints.at(self.states.reads)
+        efforts, _, rate = self._free_motion(e, a, flow)
+        if self.constraints.count:
+            n = self.layout.linear
+            g = self.constraints.acting(a)
+            gq = g[:, :n] @ self.storages.Q
+            s = gq @ g[:, :n].T
+            kappa = self.solve(s, gq @ ((2.0 / dt) * momenta + rate[:n]))
+            rate = rate - kappa @ g
+        return rate, efforts
+
+    def flow_of(self, inputs: Mapping[str, Array] | None) -> Array | None:
+        """Return the flows at outer ports as one vector over all efforts.
+
+        Raises:
+            PatternError: an outer power port does not exist.
+        """
+        if not inputs:
+            return None
+        flow = np.zeros(self.layout.total)
+        for name, value in inputs.items():
+            port = self.system.pattern.outer.get(name)
+            if port is None or port.kind != "power":
+                ports = [n for n, p in self.system.pattern.outer.items() if p.kind == "power"]
+                raise PatternError(
+                    f"there is no outer power port '{name}'; there are {', '.join(ports) or 'none'}"
+                )
+            flow[self.layout.efforts[self.layout.outer[name]]] += value
+        return flow
+
+    def supplied_power(self, efforts: Array, flow: Array) -> float:
+        """Return the power of the flows at outer ports, W; that of entropy is theta times the flow.
+
+        Args:
+            efforts: (total,) at all junctions.
+            flow: (total,) as returned by :meth:`flow_of`.
+        """
+        return float((efforts + self.theta_0 * self.is_entropy) @ flow)
+
+    def constraint_matrix(self, x: Array) -> Array:
+        """Return G, (count,stored)."""
+        self.states.look_at(x)
+        return self.constraints.acting(self.constraints.at(self.states.reads))
+
+    def velocity_residual(self, x: Array) -> Array:
+        """Return ``G e``, (count,), which is zero on the constraints."""
+        e = self.storages.efforts(x)
+        return self.constraints.acting(self.constraints.at(self.states.reads)) @ e
+
+    def solve(self, s: Array, b: Array) -> Array:
+        """Return the least solution of ``S kappa = b``, S = G D G^T of the known rank.
+
+        Raises:
+            SingularConstraint: S cannot be solved although no constraint is known to be dependent.
+        """
+        if self.rank is None:
+            return np.linalg.lstsq(s, b, rcond=1e-13)[0]
+        if self.rank == s.shape[0]:
+            try:
+                return np.linalg.solve(s, b)
+            except np.linalg.LinAlgError:
+                raise self.singular(s) from None
+        # The independent part of the constraints: eigenvectors of the S of unit diagonal.
+        scale = np.sqrt(np.diagonal(s))
+        values, vectors = np.linalg.eigh(s / np.outer(scale, scale))
+        part = vectors[:, s.shape[0] - self.rank :]
+        return (part @ ((part.T @ (b / scale)) / values[s.shape[0] - self.rank :])) / scale
+
+    def singular(self, s: Array) -> SingularConstraint:
+        """Return the error for constraints that have lost rank, naming the joint."""
+        scale = np.sqrt(np.maximum(np.diagonal(s), 1e-300))
+        _, vectors = np.linalg.eigh(s / np.outer(scale, scale))
+        place = s.shape[0] - (self.rank or s.shape[0])
+        owner = parent_of(self.constraints.owner(vectors[:, place] / scale))
+        return SingularConstraint(
+            f"the constraint of '{owner}' is singular here: its forces are not determined (an "
+            "outstretched closed chain, or a joint that repeats another)"
+        )
+
+    def _free_motion(self, e: Array, a: Array, flow: Array | None) -> tuple[Array, Array, Array]:
+        """Return all efforts, all flows, and the rates without constraint forces."""
+        c, n = self.constraints, self.layout.stored
+        w = -(c.solve_rows @ (a @ e))
+        free: Array = c.T @ e + c.to_free @ w
+        if self._undetermined.count:
+            free = self._undetermined.solve(e, free, flow)
+        efforts = np.concatenate([e, free])
+        phi = self.processes.flows(efforts)
+        if flow is not None:
+            phi -= flow
+        back = c.T.T @ phi[n:] - ((phi[n:] @ c.to_free) @ c.solve_rows) @ a
+        return efforts, phi, -(phi[:n] + back)
+
+    def _free_balance(self, e: Array, free: Array, flow: Array | None) -> Array:
+        phi = self.processes.flows(np.concatenate([e, free]))
+        return phi[self.layout.stored :] if flow is None else (phi - flow)[self.layout.stored :]
+
+    def _constrained(self, a: Array, rate: Array, efforts: Array) -> tuple[Array, Array]:
+        """Return the rates with constraint forces, which preserve ``G e = 0``, and these forces."""
+        g = self.constraints.acting(a)
+        gd = g @ self.storages.slope()
+        turning = np.zeros(a.shape[0])
+        for block, states, index in self._turning:
+            turning[block.rows] = block.component.constraint_rate(
+                self.states.reads[block.box], rate[states], efforts[index]
+            )
+        b: Array = gd @ rate
+        m = self.constraints.left_rows.shape[0]
+        b[:m] += self.constraints.left_rows @ turning
+        kappa = self.solve(gd @ g.T, b)
+        return rate - kappa @ g, kappa
+
+    def _check_turning(self) -> None:
+        held = set(self.constraints.columns.tolist())
+        for block, states, _ in self._turning:
+            if held & set(states.tolist()):
+                raise PatternError(
+                    f"the constraint of '{block.box}' depends on a state whose effort is itself "
+                    "constrained; only states that no constraint acts on may change a constraint"
+                )

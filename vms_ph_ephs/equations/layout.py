@@ -1,0 +1,175 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The order of states, efforts and flows of a flat system in the vectors of its equations.
+
+Every junction has one effort. Where a storage is joined, the effort is that of its state: these
+come first, quadratic storages before other vectors before groups, so that state and tangent vectors
+agree in the leading ``linear`` and ``vector`` entries. Then come the free efforts of junctions
+without storage, which constraints and balances determine.
+"""
+
+from dataclasses import dataclass
+
+from ..components import Component, Environment, Quadratic, Storage
+from ..errors import PatternError
+from ..patterns import split
+from ..quantities import Space
+from ..systems import System
+
+
+@dataclass(frozen=True)
+class Held:
+    """A state: its place in the vectors, and the storage that holds it.
+
+    Attributes:
+        junction: at which it is shared.
+        end: ``"box.port"`` of the storage.
+        space: space of its values.
+        at: its entries in the state vector.
+        tangent: its entries in vectors of flows and efforts.
+    """
+
+    junction: str
+    end: str
+    space: Space
+    at: slice
+    tangent: slice
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The order of all states and efforts.
+
+    Attributes:
+        components: of the flat system by box.
+        states: every state by its junction, in the order of the state vector.
+        efforts: the entries of every junction's effort, stored and free.
+        size: of the state vector.
+        stored: number of stored efforts, the size of tangent vectors.
+        total: number of all efforts.
+        linear: number of leading entries that belong to quadratic storages.
+        vector: number of leading entries that belong to storages of vectors.
+        outer: the junction of every outer port, by name.
+        junctions: the junction of every end.
+    """
+
+    components: dict[str, Component]
+    states: dict[str, Held]
+    efforts: dict[str, slice]
+    size: int
+    stored: int
+    total: int
+    linear: int
+    vector: int
+    outer: dict[str, str]
+    junctions: dict[str, str]
+
+    def find(self, name: str) -> Held:
+        """Return the state of a junction, or of a storage given as ``"box.port"``.
+
+        Raises:
+            PatternError: there is no state of this name.
+        """
+        if name in self.states:
+            return self.states[name]
+        for held in self.states.values():
+            if held.end == name:
+                return held
+        raise PatternError(f"there is no state '{name}'; the states are {', '.join(self.states)}")
+
+
+def lay_out(flat: System) -> Layout:
+    """Return the layout of a flat system.
+
+    Raises:
+        PatternError: two storages share a junction, or a state that is read belongs to no storage.
+    """
+    pattern = flat.pattern
+    components = {n: c for n, c in flat.fillings.items() if isinstance(c, Component)}
+    holders: dict[str, str] = {}
+    passing: list[str] = []
+    for junction, ends in pattern.junctions.items():
+        inner = [end for end in ends if split(end)[0]]
+        storages = [end for end in inner if isinstance(components[split(end)[0]], Storage)]
+        if len(storages) > 1:
+            raise PatternError(
+                f"junction '{junction}' joins the storages '{storages[0]}' and '{storages[1]}', "
+                "which would have to share one state and one effort; put them in one storage, or "
+                "join them by a constraint"
+            )
+        if storages:
+            holders[junction] = storages[0]
+        elif any(pattern.port(end).kind == "power" for end in inner):
+            passing.append(junction)
+    junctions = {end: name for name, ends in pattern.junctions.items() for end in ends}
+    _check_reads(components, junctions, holders)
+    order = sorted(holders, key=lambda j: _rank(components[split(holders[j])[0]]))
+    states, efforts = {}, {}
+    size = stored = linear = vector = 0
+    for junction in _ports_together(order, holders, components):
+        space = pattern.quantity(junction).space
+        entries = 1
+        for n in space.shape:
+            entries *= n
+        held = Held(
+            junction,
+            holders[junction],
+            space,
+            slice(size, size + entries),
+            slice(stored, stored + space.dimension),
+        )
+        states[junction], efforts[junction] = held, held.tangent
+        size, stored = size + entries, stored + space.dimension
+        if isinstance(components[split(held.end)[0]], Quadratic):
+            linear = stored
+        if _rank(components[split(held.end)[0]]) < 2:
+            vector = stored
+    total = stored
+    for junction in passing:
+        dimension = pattern.quantity(junction).space.dimension
+        efforts[junction] = slice(total, total + dimension)
+        total += dimension
+    outer = {name: junctions[name] for name in pattern.outer}
+    return Layout(
+        components, states, efforts, size, stored, total, linear, vector, outer, junctions
+    )
+
+
+def _rank(component: Component) -> int:
+    if isinstance(component, Quadratic):
+        return 0
+    spaces = [port.quantity.space for port in component.interface.values()]
+    if isinstance(component, Environment):
+        return 1
+    return 1 if all(space.is_vector_space for space in spaces) else 2
+
+
+def _ports_together(
+    order: list[str], holders: dict[str, str], components: dict[str, Component]
+) -> list[str]:
+    """Order the ports of one storage contiguously, as in its interface."""
+    at = {end: junction for junction, end in holders.items()}
+    found: list[str] = []
+    for junction in order:
+        box = split(holders[junction])[0]
+        for port in components[box].interface:
+            mine = at[f"{box}.{port}"]
+            if mine not in found:
+                found.append(mine)
+    return found
+
+
+def _check_reads(
+    components: dict[str, Component], junctions: dict[str, str], holders: dict[str, str]
+) -> None:
+    for box, component in components.items():
+        if isinstance(component, Storage):
+            continue
+        for port in component.reads:
+            junction = junctions[f"{box}.{port}"]
+            if junction not in holders:
+                raise PatternError(
+                    f"port '{box}.{port}' reads the state of junction '{junction}', but no storage "
+                    "is joined there to hold it"
+                )

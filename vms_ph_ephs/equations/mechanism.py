@@ -1,0 +1,253 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The bodies, joints and heat that a system consists of, as numbers for the C++ core.
+
+The core solves them along their tree, at a cost in proportion to the number of bodies. It covers a
+system only if every component says by numbers what it is; then no function of the user is left.
+"""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..components.component import description_of
+from ..systems import System
+from .elimination import reduce_rows
+from .layout import Layout
+
+_PAIRS = ("about_z", "cylindrical", "planar", "spherical")
+_KINDS = frozenset(
+    [
+        "quadratic",
+        "lie_poisson",
+        "coupling",
+        "gravity",
+        "ground",
+        "heat",
+        "joint",
+        "offset",
+        "conduction",
+        "spring",
+        "no_potential",
+        "friction",
+    ]
+)
+_NO_FRICTION, _CONSTANT, _COULOMB = range(3)
+_COEFFICIENTS = ("viscous", "dry", "slip", "softening", "reference")
+_GROUND = -1
+
+
+class NotCovered(Exception):
+    """A system with a part that the core does not know, which the message names."""
+
+
+def native_mechanism(system: System, layout: Layout, theta_0: float, module: ModuleType) -> Any:
+    """Return the ``vms_ph_native.Mechanism`` of a flat system.
+
+    Raises:
+        ValueError: the core does not cover the system; the message says why.
+    """
+    if not hasattr(module, "Mechanism"):
+        raise ValueError("the C++ core is of earlier sources; ./vms native builds it")
+    try:
+        parts = _Recognition(system, layout, theta_0).parts()
+    except NotCovered as reason:
+        raise ValueError(str(reason)) from None
+    return module.Mechanism(**parts)
+
+
+class _Recognition:
+    """Finds the parts; boxes are taken off a list, so that none is left unnoticed."""
+
+    def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
+        self._system, self._layout, self._theta_0 = system, layout, theta_0
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._at: dict[str, list[str]] = {}
+        for box, component in self._layout.components.items():
+            found = description_of(component)
+            if found is None or found["kind"] not in _KINDS:
+                raise NotCovered(f"box '{box}' is not one of the bodies, joints and heat it knows")
+            self._known[box] = found
+            for port in component.interface:
+                self._at.setdefault(self._layout.junctions[f"{box}.{port}"], []).append(box)
+        self._left = set(self._known)
+
+    def parts(self) -> dict[str, Any]:
+        """Return the arguments of ``vms_ph_native.Mechanism``."""
+        layout = self._layout
+        self._check_outer()
+        places: dict[str, tuple[int, Any]] = {}
+        bodies = [self._body(box, k, places) for k, box in enumerate(self._kind("lie_poisson"))]
+        if not bodies:
+            raise NotCovered("the system has no bodies")
+        for box in self._kind("ground"):
+            places[self._junction(box, "p")] = (_GROUND, self._known[box]["pose"])
+            self._left.discard(box)
+        heats: list[tuple[int, float, float]] = []
+        index: dict[str, int] = {}
+        for box in self._kind("heat"):
+            held = layout.states[self._junction(box, next(iter(layout.components[box].interface)))]
+            index[held.junction] = len(heats)
+            heat = self._known[box]
+            heats.append((held.tangent.start, heat["capacity"], heat["theta"]))
+            self._left.discard(box)
+        joints = [self._joint(box, places, index) for box in self._kind("joint")]
+        conductions = []
+        for box in self._kind("conduction"):
+            ends = (index.get(self._junction(box, port)) for port in ("a", "b"))
+            conductions.append((*ends, self._known[box]["conductance"]))
+            self._left.discard(box)
+        if self._left or any(end is None for row in conductions for end in row):
+            raise NotCovered(
+                f"box '{min(self._left, default='')}' is connected in a way that it does not know"
+            )
+        return {
+            "size": layout.size,
+            "stored": layout.stored,
+            "total": layout.total,
+            "theta_0": self._theta_0,
+            "bodies": bodies,
+            "joints": joints,
+            "heats": heats,
+            "conductions": conductions,
+        }
+
+    def _kind(self, kind: str) -> list[str]:
+        return [box for box, known in self._known.items() if known["kind"] == kind]
+
+    def _junction(self, box: str, port: str) -> str:
+        return self._layout.junctions[f"{box}.{port}"]
+
+    def _check_outer(self) -> None:
+        names = {"momentum", "entropy"}
+        pattern = self._system.pattern
+        for name, port in pattern.outer.items():
+            if port.kind == "power" and port.quantity.name not in names:
+                raise NotCovered(f"the outer port '{name}' is one of {port.quantity}")
+
+    def _one(self, junction: str, kind: str, box: str) -> str:
+        """Return the box of a kind at a junction, which must be there once."""
+        found = [other for other in self._at[junction] if self._known[other]["kind"] == kind]
+        if len(found) != 1:
+            raise NotCovered(f"box '{box}' is connected with {len(found)} boxes of kind {kind}")
+        self._left.discard(found[0])
+        return found[0]
+
+    def _body(self, box: str, number: int, places: dict[str, tuple[int, Any]]) -> dict[str, Any]:
+        momentum = self._junction(box, "p")
+        self._left.discard(box)
+        kinetic = self._known[self._one(momentum, "quadratic", box)]["matrix"]
+        coupling = self._one(momentum, "coupling", box)
+        pose = self._junction(coupling, self._known[coupling]["pose"])
+        gravity = self._known[self._one(pose, "gravity", box)]
+        if kinetic.shape != (6, 6) or len(self._at[pose]) != 2:
+            raise NotCovered(f"box '{box}' is not part of a plain rigid body")
+        mass = 1.0 / kinetic[0, 0]
+        plain = np.zeros((6, 6))
+        plain[:3, :3], plain[3:, 3:] = np.eye(3) / mass, kinetic[3:, 3:]
+        if not np.allclose(kinetic, plain, rtol=0.0, atol=1e-15 * np.abs(kinetic).max()):
+            raise NotCovered(f"box '{box}' is a body whose frame is not at its centre of mass")
+        states = self._layout.states
+        places[momentum] = (number, None)
+        return {
+            "momentum": states[momentum].tangent.start,
+            "pose": states[pose].at.start,
+            "pose_rate": states[pose].tangent.start,
+            "mass": mass,
+            "inertia": np.linalg.inv(kinetic[3:, 3:]),
+            "inverse": kinetic[3:, 3:],
+            "weight": gravity["weight"],
+        }
+
+    def _joint(
+        self, box: str, places: Mapping[str, tuple[int, Any]], heats: Mapping[str, int]
+    ) -> dict[str, Any]:
+        layout, known = self._layout, self._known[box]
+        self._left.discard(box)
+        sides = []
+        for port in ("p_j1", "p_j2"):
+            junction = self._junction(box, port)
+            offset = self._one(junction, "offset", box)
+            body = self._junction(offset, self._known[offset]["body"])
+            if body not in places or len(self._at[junction]) != 2:
+                raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
+            number, pose = places[body]
+            along = self._known[offset]["pose"]
+            sides.append((number, along if pose is None else pose @ along, junction))
+        own, rates = self._junction(box, "q_r"), self._junction(box, "p_r")
+        coupling = self._one(rates, "coupling", box)
+        if self._junction(coupling, self._known[coupling]["pose"]) != own:
+            raise NotCovered(f"box '{box}' does not hold the position of its joint")
+        held, effort = layout.states[own], layout.efforts[rates]
+        subspace = np.asarray(known["subspace"])
+        d = subspace.shape[1]
+        reduction = reduce_rows(subspace)
+        joint = {
+            "first": sides[0][0],
+            "second": sides[1][0],
+            "offset_1": sides[0][1],
+            "offset_2": sides[1][1],
+            "kind": _PAIRS.index(known["pair"]),
+            "turn": known["turn"],
+            "advance": known["advance"],
+            "subspace": subspace,
+            "rates": reduction.transform[:d],
+            "closed": reduction.transform[d:],
+            "position": held.at.start,
+            "position_rate": held.tangent.start,
+            "effort": effort.start,
+            "effort_1": layout.efforts[sides[0][2]].start,
+            "effort_2": layout.efforts[sides[1][2]].start,
+            "rotor": -1,
+            "armature": 0.0,
+        }
+        joint |= self._potential(held.end.rpartition(".")[0], box)
+        joint |= self._friction(box, rates, heats, d)
+        if rates in layout.states:
+            rotor = self._one(rates, "quadratic", box)
+            joint |= {
+                "rotor": layout.states[rates].tangent.start,
+                "armature": 1.0 / float(self._known[rotor]["matrix"][0, 0]),
+            }
+        return joint
+
+    def _potential(self, box: str, joint: str) -> dict[str, Any]:
+        known = self._known[box]
+        self._left.discard(box)
+        stiffness, rest = np.zeros(3), np.zeros(3)
+        if known["kind"] == "spring":
+            d = known["stiffness"].size
+            stiffness[:d], rest[:d] = known["stiffness"], known["rest"]
+        elif known["kind"] != "no_potential":
+            raise NotCovered(f"the potential of box '{joint}' is one of kind {known['kind']}")
+        return {"spring": bool(stiffness.any()), "stiffness": stiffness, "rest": rest}
+
+    def _friction(self, box: str, rates: str, heats: Mapping[str, int], d: int) -> dict[str, Any]:
+        tensor = np.zeros((3, 3))
+        found: dict[str, Any] = {
+            "friction": _NO_FRICTION,
+            "tensor": tensor,
+            "viscous": 0.0,
+            "dry": 0.0,
+            "slip": 1.0,
+            "softening": 0.0,
+            "reference": self._theta_0,
+            "heat": -1,
+        }
+        boxes = [other for other in self._at[rates] if self._known[other]["kind"] == "friction"]
+        if len(boxes) > 1:
+            raise NotCovered(f"box '{box}' has several frictions")
+        for friction in boxes:
+            known = self._known[friction]
+            self._left.discard(friction)
+            if "tensor" in known:
+                found["friction"], tensor[:d, :d] = _CONSTANT, known["tensor"]
+            else:
+                found |= {"friction": _COULOMB, **{k: known[k] for k in _COEFFICIENTS}}
+            found["heat"] = heats.get(self._junction(friction, "s"), -1)
+            if found["heat"] < 0:
+                raise NotCovered(f"the heat of box '{friction}' goes to a storage it does not know")
+        return found

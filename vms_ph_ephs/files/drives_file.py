@@ -1,0 +1,219 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Battery, motors and heat of a robot, of config/drives/robots.yaml or a file of its form."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_io.settings.yaml_text import YamlError, read_yaml
+from vms_ph_io.share import share_directory
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics import Allocation, VMSModel
+
+    from ..robot.drives import Drives
+
+_ZERO_CELSIUS, _HOUR = 273.15, 3600.0
+_PLAIN = ("ambient_temperature", "softening", "idle")
+_BATTERY = ("full", "empty", "capacity", "level", "resistance", "heat_capacity", "conductance")
+_RULE = (
+    "largest_rate",
+    "speed_margin",
+    "current_margin",
+    "loss_share",
+    "winding_rise",
+    "winding_time",
+    "housing_rise",
+    "housing_time",
+    "temperature_coefficient",
+)
+_JOINT = (
+    "torque_constant",
+    "resistance",
+    "temperature_coefficient",
+    "largest_current",
+    "winding_heat_capacity",
+    "winding_conductance",
+    "housing_heat_capacity",
+    "housing_conductance",
+)
+_ROTORS = (
+    "thrust_constant",
+    "figure_of_merit",
+    "torque_constant",
+    "resistance",
+    "winding_heat_capacity",
+    "winding_conductance",
+)
+_SECTIONS = ("battery", "motors", "rotors", "joints")
+
+
+def load(
+    model: "VMSModel", robot: str = "", path: str = "", allocation: "Allocation | None" = None
+) -> "Drives":
+    """Return what drives a robot.
+
+    Args:
+        model: the robot.
+        robot: its name, for its entry in the file.
+        path: of a file; that of this project if empty.
+        allocation: of its rotors, whose entry ``rotors`` then applies.
+
+    Raises:
+        OptionError: there is no such file.
+        ModelError: the file is not valid, or does not suffice for this robot.
+    """
+    file = Path(path).expanduser() if path else share_directory() / "config/drives/robots.yaml"
+    if not file.is_file():
+        raise OptionError(
+            f"there is no file {file}; leave the parameter drives empty for "
+            "config/drives/robots.yaml, or give the path of a file of the same form"
+        )
+    try:
+        content = read_yaml(file)
+        _keys(content, "the file", ("defaults", "robots"))
+        robots = content.get("robots") or {}
+        _keys(robots, "robots", tuple(robots) if isinstance(robots, Mapping) else ())
+        own = robots.get(robot) or {}
+        settings = _merged(content.get("defaults") or {}, own, f"robots: {robot}")
+        return _drives(model, settings, allocation)
+    except (ModelError, YamlError) as error:
+        raise ModelError(
+            f"{file} does not describe the drives of '{model.name}': {error}"
+        ) from None
+
+
+def _merged(defaults: Any, own: Any, what: str) -> dict[str, Any]:
+    for each, where in ((defaults, "defaults"), (own, what)):
+        _keys(each, where, (*_PLAIN, *_SECTIONS))
+    found = {**defaults, **{name: own[name] for name in _PLAIN if name in own}}
+    for section in _SECTIONS:
+        parts = [each.get(section) or {} for each in (defaults, own)]
+        for part in parts:
+            _keys(part, section, _accepted(section, part))
+        found[section] = {**parts[0], **parts[1]}
+    return found
+
+
+def _accepted(section: str, part: Any) -> tuple[str, ...]:
+    if section == "joints":
+        return tuple(part) if isinstance(part, Mapping) else ()
+    return {"battery": _BATTERY, "motors": _RULE, "rotors": _ROTORS}[section]
+
+
+def _drives(
+    model: "VMSModel", settings: Mapping[str, Any], allocation: "Allocation | None"
+) -> "Drives":
+    # Imported here: only the engine ephs needs the language of systems.
+    from ..robot.drives import Battery, Drives
+
+    given = {name: _number(settings[name], name) for name in _PLAIN if name in settings}
+    theta_0 = _ZERO_CELSIUS + given.pop("ambient_temperature", 25.0)
+    numbers = _numbers(settings["battery"], "battery")
+    if "capacity" in numbers:
+        numbers["charge"] = _HOUR * numbers.pop("capacity")
+    battery = Battery(**numbers)
+    rotors = _rotors(settings["rotors"], allocation)
+    motors = _motors(model, settings, battery.empty)
+    return Drives(motors, battery, rotors, theta_0=theta_0, **given)
+
+
+def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> Any:
+    from ..robot.drives import Motors
+
+    rule = _numbers(settings["motors"], "motors")
+    joints = settings["joints"]
+    _keys(joints, "joints", model.joint_names)
+    columns: dict[str, list[float]] = {name: [] for name in _JOINT}
+    table = model.joints
+    for k, joint in enumerate(model.joint_names):
+        own = joints.get(joint) or {}
+        _keys(own, f"joint '{joint}'", _JOINT)
+        own = _numbers(own, f"joint '{joint}'")
+        if any(name not in own for name in _JOINT):
+            own = (
+                _by_rule(rule, float(table.effort[k]), float(table.velocity[k]), joint, voltage)
+                | own
+            )
+        for name in _JOINT:
+            columns[name].append(own[name])
+    return Motors(
+        **{_renamed(name): np.array(values, dtype=np.float64) for name, values in columns.items()}
+    )
+
+
+def _by_rule(
+    rule: Mapping[str, float], effort: float, rate: float, joint: str, voltage: float
+) -> dict[str, float]:
+    missing = [name for name in _RULE if name not in rule]
+    if missing:
+        raise ModelError(f"motors lacks {', '.join(missing)}, which the joint '{joint}' needs")
+    if not (0.0 < effort < np.inf and rate > 0.0):
+        raise ModelError(
+            f"the joint '{joint}' has no largest effort and rate in its description (given: "
+            f"{effort:g} and {rate:g}), from which its motor would follow; add <limit effort=... "
+            f"velocity=.../>, or give {', '.join(_JOINT)} under joints: {joint}"
+        )
+    rate = min(rate, rule["largest_rate"])
+    constant = voltage / (rule["speed_margin"] * rate)
+    loss = rule["loss_share"] * effort * rate
+    winding, housing = loss / rule["winding_rise"], loss / rule["housing_rise"]
+    return {
+        "torque_constant": constant,
+        "resistance": loss * (constant / effort) ** 2,
+        "temperature_coefficient": rule["temperature_coefficient"],
+        "largest_current": rule["current_margin"] * effort / constant,
+        "winding_heat_capacity": rule["winding_time"] * winding,
+        "winding_conductance": winding,
+        "housing_heat_capacity": rule["housing_time"] * housing,
+        "housing_conductance": housing,
+    }
+
+
+def _rotors(section: Mapping[str, Any], allocation: "Allocation | None") -> Any:
+    from ..robot.drives import Rotors
+
+    if allocation is None or not section:
+        return None
+    numbers = _numbers(section, "rotors")
+    missing = [name for name in _ROTORS if name not in numbers]
+    if missing:
+        raise ModelError(f"rotors lacks {', '.join(missing)}")
+    matrix = allocation.matrix
+    axes, count = matrix[:3], matrix.shape[1]
+    if len(matrix) != 6:
+        raise ModelError("rotors are those of a floating base; this base is planar")
+    # The reaction torque about the axis: the rest of the moment is perpendicular to it.
+    ratio = np.abs(np.einsum("ij,ij->j", axes, matrix[3:]))
+    numbers["temperature_coefficient"] = 0.0039
+    columns = {_renamed(name): np.full(count, value) for name, value in numbers.items()}
+    return Rotors(matrix=matrix, drag_ratio=ratio, **columns)
+
+
+def _renamed(name: str) -> str:
+    return name.replace("_heat_capacity", "_capacity")
+
+
+def _keys(item: Any, what: str, accepted: tuple[str, ...]) -> None:
+    if not isinstance(item, Mapping):
+        raise ModelError(f"{what} must be a mapping; given: {item!r}")
+    unknown = [str(key) for key in item if key not in accepted]
+    if unknown:
+        raise ModelError(
+            f"{what} has no entry '{unknown[0]}'; accepted are {', '.join(accepted) or 'none'}"
+        )
+
+
+def _numbers(section: Mapping[str, Any], what: str) -> dict[str, float]:
+    return {str(name): _number(value, f"{name} of {what}") for name, value in section.items()}
+
+
+def _number(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise ModelError(f"{what} must be a finite number; given: {value!r}")
+    return float(value)

@@ -1,0 +1,152 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pattern files: systems of exergetic components in YAML."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.settings.yaml_text import LARGEST_TEXT, YamlError, parse_yaml, read_yaml
+
+if TYPE_CHECKING:
+    from .. import System
+
+SUFFIXES = (".yaml", ".yml")
+
+_ROBOT = (
+    "urdf",
+    "base",
+    "gravity",
+    "locked_joints",
+    "tools",
+    "open_bodies",
+    "springs",
+    "capacity",
+    "conductance",
+    "theta_0",
+)
+
+
+def is_pattern_file(path: str | Path) -> bool:
+    """Return whether a path is that of a YAML file that exists."""
+    return Path(path).suffix in SUFFIXES and os.path.isfile(path)
+
+
+def load_pattern(path: str | Path) -> Any:
+    """Return the data of a pattern file.
+
+    Raises:
+        VmsPhError: the file cannot be read, or is not YAML.
+    """
+    return read_yaml(path)
+
+
+def load_system(path: str | Path) -> "System":
+    """Return the system of a pattern file; robots are found beside the file.
+
+    Raises:
+        VmsPhError: the file cannot be read, or a box or connection is invalid; the message says
+            which.
+    """
+    from ..notation import build
+
+    folder = Path(path).parent
+    try:
+        return build(load_pattern(path), {"robot": lambda values: _robot(values, folder)})
+    except YamlError:
+        raise
+    except VmsPhError as error:
+        raise VmsPhError(f"{path}: {error}") from None
+
+
+def pattern_text(data: Any) -> str:
+    """Return the text of a pattern file, from which :func:`parse_pattern` gives the same data."""
+    return yaml.dump(
+        _plain(data), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100,
+        allow_unicode=True,
+    )  # fmt: skip
+
+
+def parse_pattern(text: str) -> Any:
+    """Return the data of a text.
+
+    Raises:
+        YamlError: it is not YAML.
+    """
+    return parse_yaml(text)
+
+
+def save_pattern(data: Any, path: str | Path) -> None:
+    """Write data to a pattern file.
+
+    Raises:
+        VmsPhError: the file cannot be written, or is too large to be read again.
+    """
+    text = pattern_text(data)
+    if len(text) > LARGEST_TEXT:
+        raise VmsPhError(
+            f"the system has {len(text)} characters as YAML; at most {LARGEST_TEXT} can be read "
+            "again; write its parts to files of their own"
+        )
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise VmsPhError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's dumper without anchors: a value that stands twice is written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return True."""
+        return True
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    return data
+
+
+def _robot(values: Mapping[str, Any], folder: Path) -> "System":
+    """Return the system of a robot by its name or the path of its description."""
+    from vms_ph_io import robots
+    from vms_ph_io.descriptions.urdf import read_urdf
+
+    from .. import multibody as mb
+
+    for key in values:
+        if key not in _ROBOT:
+            raise VmsPhError(
+                f"a robot has no parameter {key!r}; its parameters are {', '.join(_ROBOT)}"
+            )
+    name = values.get("urdf")
+    if not isinstance(name, str):
+        raise VmsPhError(
+            "a robot needs the parameter 'urdf': the path of a URDF, xacro or MJCF file, or one "
+            f"of {', '.join(robots.names())}; given: {name!r}"
+        )
+    options = {k: v for k, v in values.items() if k not in ("urdf", *_ROBOT[-3:])}
+    fluid = None
+    if name in robots.names():
+        robot = robots.get(name)
+        text = robot.description()
+        options = {"base": robot.base, "gravity": robot.gravity, **options}
+        fluid = robots.load(name).fluid if robot.fluid else None
+    else:
+        path = folder / os.path.expanduser(name)
+        if not path.is_file():
+            raise VmsPhError(
+                f"there is no robot {name!r}; give a path relative to the pattern file, or one of "
+                f"{', '.join(robots.names())}"
+            )
+        text = read_urdf(path, {})
+    heat = {key: values[key] for key in _ROBOT[-3:] if key in values}
+    return mb.from_urdf(text, **options, fluid=fluid, heat=mb.Heat(**heat) if heat else None)

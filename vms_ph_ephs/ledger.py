@@ -1,0 +1,199 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ledger of a flight or a motion from the battery to heat: each joule with its name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from vms_ph_controllers import Command, Reference, RobotState
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.simulation import External
+from vms_ph_io import share_directory
+from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.settings.yaml_text import read_yaml
+from vms_ph_studies.progress import Progress, no_progress
+
+from .files import drives_file
+from .robot import EphsSimulation, ExergyMap
+
+# The route of a moving base about its start, m, and how long each of its corners is the target.
+_ROUTE = ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (0.0, 1.0, 1.5), (0.0, 0.0, 0.0))
+_LEG = 12.0
+
+# Of joints, rad: targets alternate by this amount with the legs of the route.
+_TURN = 0.3
+
+WORDS: Mapping[str, str] = {
+    "winding": "copper losses of the motors",
+    "winding_to_housing": "heat conduction from windings to housings",
+    "housing_to_air": "heat conduction from housings to the air",
+    "friction": "friction of the joints",
+    "joint_stops": "joint stops",
+    "battery": "inner resistance of the battery",
+    "battery_to_air": "heat conduction from the battery to the air",
+    "electronics": "electronics",
+    "brake_resistor": "brake resistor",
+    "rotor_winding": "copper losses of the rotors' motors",
+    "rotor_to_air": "heat conduction from the rotors' motors to the air",
+    "rotor_wake": "wake of the rotors",
+    "rotor_drag": "drag of the blades",
+    "fluid_drag": "drag of the fluid around the robot",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the ledger: exergy, J, positive where it comes from.
+
+    Attributes:
+        name: of the part.
+        what: what it has stored, given or destroyed.
+        energy: exergy, J.
+    """
+
+    name: str
+    what: str
+    energy: float
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Where the exergy of a run came from and where it went.
+
+    Attributes:
+        robot: its name.
+        seconds: simulated time.
+        given: what gave exergy: the battery, and wrenches from outside.
+        stored: what is stored more than at the start, as motion, height and heat.
+        destroyed: what has been destroyed, by how.
+        residual: given less stored less destroyed, J.
+        map: the details by joint and rotor.
+        least: the smallest change of anything destroyed between two samples, J.
+        warmest: name and temperature, K, of the warmest part at the end.
+    """
+
+    robot: str
+    seconds: float
+    given: tuple[Line, ...]
+    stored: tuple[Line, ...]
+    destroyed: tuple[Line, ...]
+    residual: float
+    map: ExergyMap
+    least: float
+    warmest: tuple[str, float]
+
+
+def exergy_ledger(
+    robot: str = "hextilt",
+    *,
+    seconds: float = 60.0,
+    step: float = 1e-3,
+    drives: str = "",
+    friction: bool = False,
+    progress: Progress = no_progress,
+) -> Ledger:
+    """Return the ledger of a robot that is moved by the law of its parameter file.
+
+    A moving base flies a route of five corners, twelve seconds each; joints turn by 0.3 rad and
+    back meanwhile.
+
+    Args:
+        robot: name of a bundled robot.
+        seconds: simulated time, s.
+        step: control and integrator step, s.
+        drives: path of a file of drives; config/drives/robots.yaml if empty.
+        friction: whether the joints' friction acts.
+        progress: callback of the progress.
+
+    Raises:
+        VmsPhError: the engine does not cover the robot, or the motion cannot be continued.
+    """
+    run = _Run(robot, step, drives, friction)
+    simulation, total = run.simulation, max(1, round(seconds / step))
+    start = simulation.exergy_map()
+    last, least = start, 0.0
+    chunk = max(1, min(round(0.1 / step), total))
+    for done in range(0, total, chunk):
+        simulation.advance(min(chunk, total - done), External())
+        if not simulation.is_finite():
+            raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
+        now = simulation.exergy_map()
+        least = min(least, *(now.destroyed[n] - last.destroyed[n] for n in now.destroyed))
+        last = now
+        progress(min((done + chunk) / total, 1.0), robot)
+    return _ledger(robot, start, last, least)
+
+
+def _ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledger:
+    battery = Line("battery", "from the battery", start.stored["battery"] - end.stored["battery"])
+    outside = [Line(name, f"by {name}", energy) for name, energy in end.supplied.items()]
+    stored = {name: end.stored[name] - start.stored[name] for name in end.stored}
+    del stored["battery"]
+    kinds = dict.fromkeys(WORDS, 0.0)
+    for name, energy in end.destroyed.items():
+        where, _, how = name.rpartition("/")
+        kinds[f"rotor_{how}" if where.startswith("rotor_") else how] += energy
+    warmest = max(end.temperatures, key=lambda name: end.temperatures[name])
+    return Ledger(
+        robot,
+        end.time,
+        (battery, *outside),
+        tuple(Line(name, f"as {name.replace('_', ' ')}", e) for name, e in stored.items()),
+        tuple(Line(name, WORDS[name], energy) for name, energy in kinds.items()),
+        -end.residual,
+        end,
+        least,
+        (warmest, end.temperatures[warmest]),
+    )
+
+
+class _Run:
+    def __init__(self, robot: str, step: float, drives: str, friction: bool) -> None:
+        settings = RobotSettings(robot)
+        description = settings.description()
+        model = settings.model(description)
+        home = settings.initial_configuration(model, description)
+        allocation = settings.allocation()
+        asked = _parameters(robot)
+        actuated = bool(asked.get("base_actuated", True))
+        law = make_controller(str(asked.get("controller", "auto")), model, allocation, actuated)
+        known = {item.name for item in fields(law.gains)}
+        law.gains = replace(law.gains, **{k: v for k, v in asked.items() if k in known})
+        self._guard = make_guard(law, allocation, base_actuated=actuated)
+        self._guard.reset(RobotState(home, np.zeros(model.nv)))
+        self._home, self._model, self._leg, self._time = home, model, -1, 0.0
+        given = drives_file.load(model, robot, drives, allocation)
+        self.simulation = EphsSimulation(
+            model, home, step, self._control, given, friction, joint_stops=True
+        )
+
+    def _control(self, q: Array, v: Array, dt: float) -> Command:
+        leg = int(self._time // _LEG)
+        self._time += dt
+        reference = Reference()
+        if leg != self._leg:
+            self._leg, reference = leg, self._target(leg)
+        return self._guard.update(RobotState(q, v), reference, dt)
+
+    def _target(self, leg: int) -> Reference:
+        model, start = self._model, self._model.evaluate(self._home, np.zeros(self._model.nv))
+        root = model.link_names[0] if model.base == "floating" else model.end_effector
+        pose = start.placement(root).copy()
+        if model.base == "floating":
+            pose[:3, 3] += _ROUTE[leg % len(_ROUTE)]
+        elif model.base == "fixed":
+            pose[2, 3] -= 0.1 * (leg % 2 == 0)
+        turned = model.joint_positions(self._home) + _TURN * (leg % 2 == 0)
+        within = np.clip(turned, model.joints.lower + 0.05, model.joints.upper - 0.05)
+        return Reference(position=pose[:3, 3].copy(), pose=pose, joints=within)
+
+
+def _parameters(robot: str) -> dict[str, object]:
+    content = read_yaml(share_directory() / f"config/{robot}.yaml")
+    return dict(content["/**/controller"]["ros__parameters"])

@@ -1,0 +1,80 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies, joints, friction and heat as systems [C 4, 5]."""
+
+from typing import TYPE_CHECKING, Any
+
+from .body import Coupling, Gravity, LiePoisson, rigid_body
+from .description import left_out
+from .drive import Drive
+from .foot import Foot, FootContact, with_feet
+from .friction import Conduction, Friction, HeatCapacity, coulomb
+from .ground import Ground
+from .immersion import FluidDrag, Weights, immersed_body
+from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
+from .mechanism import GROUND, Between, Gear, mechanism
+from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical
+from .placement import joint_positions, joint_velocities, place
+from .tool import Tool
+
+if TYPE_CHECKING:
+    from .bridge import configuration_of, state_of
+    from .urdf import from_urdf
+
+__all__ = [
+    "GROUND",
+    "Between",
+    "Conduction",
+    "Coupling",
+    "Cylindrical",
+    "Drive",
+    "FluidDrag",
+    "Foot",
+    "FootContact",
+    "Friction",
+    "Gear",
+    "Gravity",
+    "Ground",
+    "Heat",
+    "HeatCapacity",
+    "HolonomicConstraint",
+    "LiePoisson",
+    "LowerPair",
+    "Offset",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "Spherical",
+    "Spring",
+    "Tool",
+    "Weights",
+    "configuration_of",
+    "coulomb",
+    "from_urdf",
+    "immersed_body",
+    "joint",
+    "joint_positions",
+    "joint_velocities",
+    "left_out",
+    "mechanism",
+    "place",
+    "potential",
+    "rigid_body",
+    "state_of",
+    "with_feet",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Pinocchio takes a tenth of a second to import; only URDFs need it.
+    if name == "from_urdf":
+        from .urdf import from_urdf
+
+        return from_urdf
+    if name in ("configuration_of", "state_of"):
+        from . import bridge
+
+        return getattr(bridge, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

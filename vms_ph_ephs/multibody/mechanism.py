@@ -1,0 +1,183 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies and joints as one system [C fig. 1]."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..components import Component, Reversible
+from ..errors import PatternError
+from ..systems import System, compose
+from .drive import Drive
+from .ground import Ground
+from .joint import Offset
+from .tool import Tool
+
+GROUND = "ground"
+
+
+@dataclass(frozen=True)
+class Between:
+    """A joint and the two bodies it connects.
+
+    Attributes:
+        first: a body, or ``"ground"``; q_r is the pose of the second relative to it.
+        second: a body.
+        joint: made by :func:`.joint`.
+    """
+
+    first: str
+    second: str
+    joint: System
+
+
+@dataclass(frozen=True)
+class Gear:
+    """A gear between two driven joints: ``u_r = ratio * u_r of the other``.
+
+    Attributes:
+        follower, leader: names of joints of one degree of freedom.
+        ratio: of their velocities.
+    """
+
+    follower: str
+    leader: str
+    ratio: float
+
+
+def mechanism(
+    bodies: Mapping[str, System],
+    joints: Mapping[str, Between],
+    *,
+    open_bodies: Iterable[str] = (),
+    gears: Mapping[str, Gear] | None = None,
+    tools: Mapping[str, Tool] | None = None,
+    drives: Mapping[str, Drive] | None = None,
+) -> System:
+    """Return the system of bodies and the joints between them.
+
+    Its outer ports are those of the open bodies, under their names, for wrenches at the
+    centre of mass in body axes, those of the tools, at their frames in their axes, and those of the
+    driven joints, under theirs; a drive adds ``<joint>_phi``, whose flow is the voltage of its
+    motor. States are named ``body.q``, ``body.p``, ``joint.q_r`` and ``joint.s``.
+
+    Args:
+        bodies: made by :func:`.rigid_body`.
+        joints: with the names of the bodies they connect.
+        open_bodies: names of the bodies with a port for external wrenches.
+        gears: the gears between joints.
+        tools: frames of bodies with a port for wrenches.
+        drives: the motors at driven joints, by joint.
+
+    Raises:
+        PatternError: a joint, gear, tool or drive names a body or joint that does not exist, or
+            has a name that is taken.
+    """
+    boxes: dict[str, System | Component] = dict(bodies)
+    wires: dict[str, tuple[str, ...]] = {f"{name}.p": (f"{name}.p",) for name in bodies}
+    outer = list(open_bodies)
+    for name in outer:
+        if name not in bodies:
+            raise PatternError(f"there is no body '{name}' to open; bodies: {', '.join(bodies)}")
+        wires[f"{name}.p"] += (name,)
+    for name, link in joints.items():
+        if name in boxes or name == GROUND:
+            raise PatternError(f"'{name}' is the name of a joint and of a body; rename one")
+        boxes[name] = link.joint
+        for port, body in (("p_1", link.first), ("p_2", link.second)):
+            if body == GROUND and GROUND not in boxes:
+                boxes[GROUND] = Ground()
+                wires[f"{GROUND}.p"] = (f"{GROUND}.p",)
+            if f"{body}.p" not in wires:
+                raise PatternError(
+                    f"joint '{name}' connects '{body}', which is not a body; there are "
+                    f"{', '.join(bodies)} and {GROUND}"
+                )
+            wires[f"{body}.p"] += (f"{name}.{port}",)
+        if "p_r" in link.joint.interface:
+            wires[name] = (f"{name}.p_r", name)
+            outer.append(name)
+    for name, gear in (gears or {}).items():
+        _mesh(name, gear, joints, boxes, wires)
+    for name, tool in (tools or {}).items():
+        _open(name, tool, bodies, boxes, wires)
+        outer.append(name)
+    for name, drive in (drives or {}).items():
+        outer += _drive(name, drive, joints, boxes, wires)
+    for gear in (gears or {}).values():
+        outer = [port for port in outer if port != gear.follower]
+        wires[gear.follower] = tuple(end for end in wires[gear.follower] if end != gear.follower)
+    return compose(boxes, wires, outer)
+
+
+def _mesh(
+    name: str,
+    gear: Gear,
+    joints: Mapping[str, Between],
+    boxes: dict[str, System | Component],
+    wires: dict[str, tuple[str, ...]],
+) -> None:
+    ports = {}
+    for role, joint in (("follower", gear.follower), ("leader", gear.leader)):
+        if joint not in joints or "p_r" not in joints[joint].joint.interface:
+            raise PatternError(
+                f"gear '{name}' needs a driven joint '{joint}'; make it with driven=True"
+            )
+        ports[role] = joints[joint].joint.interface["p_r"]
+        wires[joint] += (f"{name}.{role}",)
+    boxes[name] = Reversible(ports, constraint=np.array([[-1.0, gear.ratio]]))
+
+
+def _open(
+    name: str,
+    tool: Tool,
+    bodies: Mapping[str, System],
+    boxes: dict[str, System | Component],
+    wires: dict[str, tuple[str, ...]],
+) -> None:
+    if tool.body not in bodies:
+        raise PatternError(
+            f"the tool '{name}' is at '{tool.body}', which is not a body that moves; there are "
+            f"{', '.join(bodies)}"
+        )
+    box = f"{name}_frame"
+    if name in wires or name in boxes or box in boxes:
+        raise PatternError(f"'{name}' is the name of a tool and of another port or box; rename one")
+    boxes[box] = Offset(tool.pose, "p", "tool")
+    wires[f"{tool.body}.p"] += (f"{box}.p",)
+    wires[name] = (f"{box}.tool", name)
+
+
+def _drive(
+    name: str,
+    drive: Drive,
+    joints: Mapping[str, Between],
+    boxes: dict[str, System | Component],
+    wires: dict[str, tuple[str, ...]],
+) -> list[str]:
+    if name not in joints or "p_r" not in joints[name].joint.interface:
+        driven = [n for n, link in joints.items() if "p_r" in link.joint.interface]
+        raise PatternError(
+            f"a drive is given for '{name}', which is not a driven joint; there are "
+            f"{', '.join(driven) or 'none'}"
+        )
+    drive.check(name)
+    port = joints[name].joint.interface["p_r"]
+    if port.quantity.space.dimension > 1:
+        raise PatternError(f"joint '{name}' has several degrees of freedom; a drive needs one")
+    shaft = drive.motor.interface["p"]
+    boxes[f"{name}_motor"] = drive.motor
+    boxes[f"{name}_reduction"] = Reversible(
+        {"motor": shaft, "joint": port}, constraint=np.array([[-1.0, drive.ratio]])
+    )
+    wires[name] += (f"{name}_reduction.joint",)
+    wires[f"{name}_shaft"] = (f"{name}_motor.p", f"{name}_reduction.motor")
+    outer = []
+    for end in ("phi", "s"):
+        if end in drive.motor.interface:
+            wires[f"{name}_{end}"] = (f"{name}_motor.{end}", f"{name}_{end}")
+            outer.append(f"{name}_{end}")
+    return outer

@@ -1,0 +1,198 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""States of mechanisms from joint positions and velocities."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.groups import SE3
+
+from ..equations import Equations
+from ..equations.closures import Closure, Place
+from ..errors import SimulationError
+from ..patterns import split
+from .joint import HolonomicConstraint
+from .pairs import LowerPair, adjoint_of_inverse
+
+_SE3 = SE3()
+
+
+def place(
+    equations: Equations,
+    joints: Mapping[str, Any] | None = None,
+    velocities: Mapping[str, Any] | None = None,
+    *,
+    poses: Mapping[str, Array] | None = None,
+    twists: Mapping[str, Array] | None = None,
+    others: Mapping[str, Any] | None = None,
+) -> Array:
+    """Return the state vector of a mechanism at given joint positions and velocities.
+
+    Bodies and joints are named as in the mechanism; where it fills a box of a larger system, with
+    the name of the box in front, as in ``"cell.elbow"``. Poses follow from the ground or a given
+    body along the joints. A joint that closes a loop gets the position of the smallest violation,
+    which the simulation checks.
+
+    Args:
+        equations: of the mechanism.
+        joints: elements of the pairs (numbers, rad or m, for pairs of one degree of freedom); the
+            origin if not given.
+        velocities: u_r, in frame C2, rad/s or m/s; zero if not given.
+        poses: (4,4) of bodies from which others follow; at least one for free bodies.
+        twists: (6,) of those bodies, in body axes; zero if not given.
+        others: further states, such as entropies, by name.
+
+    Returns:
+        (size,).
+
+    Raises:
+        SimulationError: the pose of a body is not determined, or a value has the wrong shape.
+    """
+    q, u = dict(joints or {}), dict(velocities or {})
+    known: dict[str, tuple[Array, Array]] = {}
+    for name, pose in (poses or {}).items():
+        twist: Array = np.asarray((twists or {}).get(name, np.zeros(6)), dtype=np.float64)
+        known[f"{name}.q"] = (np.asarray(pose, dtype=np.float64), twist)
+    closures = {split(box)[0]: (box, c) for box, c in equations.closures.items()}
+    for name in [*q, *u]:
+        if name not in closures:
+            raise SimulationError(f"there is no joint '{name}'; there are {', '.join(closures)}")
+    values: dict[str, Any] = {}
+    waiting = {name: closure for name, (_, closure) in closures.items()}
+    while waiting:
+        placed = [
+            n for n, c in waiting.items() if _known(c.first, known) or _known(c.second, known)
+        ]
+        if not placed:
+            first = next(iter(waiting.values())).first.state
+            assert first is not None  # the ground is always known
+            known[first.junction] = (np.eye(4), np.zeros(6))
+            continue
+        for name in placed:
+            _follow(equations, name, waiting.pop(name), q, u, known, values)
+    # A junction that is also an outer port has the name of that port, so momenta are found by the
+    # efforts that their poses integrate.
+    moving = {held.junction: effort for held, effort in equations.couplings}
+    for junction, (pose, twist) in known.items():
+        values[junction] = pose
+        _set_momentum(equations, moving[junction], twist, values)
+    for box, closure in closures.values():
+        rotor = equations.layout.junctions[f"{box}.p_r"]
+        if rotor in equations.layout.states:
+            start, end = _known(closure.first, known), _known(closure.second, known)
+            assert start is not None  # every joint has been placed
+            assert end is not None
+            pair = _pair(closure)
+            rates = pair.rates(values[closure.q_r.junction], start[1], end[1])
+            _set_momentum(equations, equations.layout.efforts[rotor], rates, values)
+    return with_followers(equations, {**values, **(others or {})})
+
+
+def with_followers(equations: Equations, values: Mapping[str, Any]) -> Array:
+    """Return the state of given values; momenta that are not given, as of motors, follow from them.
+
+    Args:
+        equations: of the system.
+        values: by junction or ``"box.port"``.
+    """
+    x = equations.states.vector(values)
+    given = {equations.layout.find(name).junction for name in values}
+    n = equations.layout.linear
+    open_ = np.zeros(n, dtype=bool)
+    for held in equations.layout.states.values():
+        if held.tangent.stop <= n and held.junction not in given:
+            open_[held.tangent] = True
+    if not (open_.any() and equations.constraints.count):
+        return x
+    residual = equations.velocity_residual(x)
+    turned = equations.constraint_matrix(x)[:, :n] @ equations.storages.Q[:, open_]
+    x[:n][open_] -= np.linalg.lstsq(turned, residual, rcond=1e-12)[0]
+    return x
+
+
+def _set_momentum(equations: Equations, at: slice, velocity: Array, values: dict[str, Any]) -> None:
+    """Set the momentum whose effort is at a place among the efforts from its velocity."""
+    held = next(held for held in equations.layout.states.values() if held.tangent == at)
+    values[held.junction] = np.linalg.solve(equations.storages.Q[at, at], velocity)
+
+
+def _pair(closure: Closure) -> LowerPair:
+    assert isinstance(closure.component, HolonomicConstraint)  # the only one with a closure
+    return closure.component.pair
+
+
+def _known(where: Place, known: Mapping[str, tuple[Array, Array]]) -> tuple[Array, Array] | None:
+    """Return pose and twist of a joint frame, or None."""
+    if where.state is None:
+        return where.then, np.zeros(6)
+    if where.state.junction not in known:
+        return None
+    pose, twist = known[where.state.junction]
+    return pose @ where.then, adjoint_of_inverse(where.then) @ twist
+
+
+def _follow(
+    equations: Equations,
+    name: str,
+    closure: Closure,
+    q: Mapping[str, Any],
+    u: Mapping[str, Any],
+    known: dict[str, tuple[Array, Array]],
+    values: dict[str, Any],
+) -> None:
+    pair = _pair(closure)
+    start, end = _known(closure.first, known), _known(closure.second, known)
+    q_r = _element(name, pair, q.get(name))
+    u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))
+    if end is None:
+        assert start is not None  # one of the two is known
+        twist = pair.adjoint_of_inverse(q_r) @ start[1] + pair.subspace @ u_r
+        _settle(closure.second, start[0] @ pair.inclusion(q_r), twist, known)
+    elif start is None:
+        back = _SE3.inverse(pair.inclusion(q_r))
+        twist = adjoint_of_inverse(back) @ (end[1] - pair.subspace @ u_r)
+        _settle(closure.first, end[0] @ back, twist, known)
+    elif name not in q:
+        q_r = pair.nearest(_SE3.inverse(start[0]) @ end[0], q_r)
+    values[closure.q_r.junction] = q_r
+
+
+def _settle(where: Place, pose: Array, twist: Array, known: dict[str, tuple[Array, Array]]) -> None:
+    """Set pose and twist of a body from those of its joint frame."""
+    assert where.state is not None  # the ground is known
+    back = _SE3.inverse(where.then)
+    known[where.state.junction] = (pose @ back, adjoint_of_inverse(back) @ twist)
+
+
+def _element(name: str, pair: LowerPair, value: Any) -> Array:
+    if value is None:
+        return pair.origin()
+    element = np.asarray(value, dtype=np.float64)
+    element = element.reshape(1) if element.shape == () else element
+    if element.shape != pair.shape:
+        raise SimulationError(
+            f"the position of joint '{name}', a {pair}, must have shape {pair.shape}; given: "
+            f"shape {element.shape}"
+        )
+    return element
+
+
+def joint_velocities(equations: Equations, x: Array) -> dict[str, Array]:
+    """Return u_r of every joint at a state (size,), in frame C2, m/s and rad/s."""
+    efforts = equations.rates(x).efforts
+    return {
+        split(box)[0]: efforts[equations.layout.efforts[equations.layout.junctions[f"{box}.p_r"]]]
+        for box in equations.closures
+    }
+
+
+def joint_positions(equations: Equations, x: Array) -> dict[str, Array]:
+    """Return q_r of every joint at a state (size,), m and rad."""
+    return {
+        split(box)[0]: equations.states.value(x, closure.q_r.junction)
+        for box, closure in equations.closures.items()
+    }

@@ -1,0 +1,300 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The pattern of a robot from its URDF."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.actuation.fluid import Fluid
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.groups import pose as pose_of
+from vms_ph_dynamics.robot.building import build
+from vms_ph_dynamics.robot.description import parse_description
+from vms_ph_dynamics.robot.inertia import check_rotors
+from vms_ph_dynamics.robot.inertia_modes import InertiaMode, accept
+from vms_ph_dynamics.robot.joint_table import joint_table
+from vms_ph_dynamics.robot.joints import base_of
+from vms_ph_dynamics.robot.mimic import Mimic, Projection
+
+from ..systems import System
+from .body import rigid_body
+from .description import reductions_of, springs_of
+from .drive import Drive
+from .foot import Foot, with_feet
+from .friction import coulomb
+from .immersion import immersed_body
+from .joint import Heat, Spring, joint
+from .mechanism import GROUND, Between, Gear, mechanism
+from .pairs import LowerPair
+from .pinocchio_joints import body_names, joint_name, pair_of
+from .tool import Tool
+
+
+def from_urdf(
+    xml: str,
+    base: str = "auto",
+    gravity: Sequence[float] | None = None,
+    locked_joints: Iterable[str] | Mapping[str, float] = (),
+    *,
+    heat: Heat | Mapping[str, Heat] | None = None,
+    inertia: InertiaMode = "auto",
+    tools: Iterable[str] = (),
+    open_bodies: Iterable[str] = (),
+    springs: Mapping[str, Any] | None = None,
+    drives: Mapping[str, Drive | System] | None = None,
+    fluid: Fluid | None = None,
+    feet: Mapping[str, Foot] | None = None,
+) -> System:
+    """Return the system of bodies and joints that a URDF describes.
+
+    Bodies are named after links, with frames at their centres of mass and the axes of the link
+    frame; joints keep their names, and all are driven. Damping and friction of the URDF become
+    friction with heat, armature becomes the kinetic energy of rotors, and ``stiffness`` and
+    ``rest`` beside them, as an MJCF has them, become springs. A floating base is a free body with
+    an open port. :func:`.left_out` says what the description has besides.
+
+    Args:
+        xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
+        base: ``"auto"``, ``"fixed"``, ``"planar"`` or ``"floating"``, as for ``VMSModel``.
+        gravity: (3,) in the inertial frame, m/s^2; as for ``VMSModel.from_urdf`` when None.
+        locked_joints: names of joints to hold, at zero or at the value given.
+        heat: destination of the heat of all joints with friction or of each by name; the
+            environment when None.
+        inertia: what is done about inertias that no rigid body has, as for ``VMSModel``.
+        tools: names of frames, each of which gets a port of its name for wrenches at its origin,
+            in its axes.
+        open_bodies: names of links, each of which gets a port of its name for wrenches at the
+            centre of mass of the body, in the axes of the link.
+        springs: stiffness in N m/rad or N/m, or a pair with the position at rest, by joint, beside
+            or instead of those of the description.
+        drives: the motors of joints; a motor alone gets the reduction of the joint's transmission,
+            or none.
+        fluid: in which links of the robot are; its drag heats the environment.
+        feet: frames with points that touch a plane, each point in its frame.
+
+    Raises:
+        ModelError: the text is not a URDF, a joint type is not covered, a moving link has no mass
+            or no rotational inertia about some axis, heat is given where there is no friction, or
+            a tool, body, spring, drive, foot or immersed link is none of the robot's.
+    """
+    built = build(xml, base, gravity, locked_joints)
+    projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
+    model = accept(built.pinocchio, built.links, inertia, projection).model
+    names = {joint_name(name) for name in model.names}
+    own = springs_of(parse_description(xml))
+    found = {name: own[name] for name in own if joint_name(name) in names}
+    reductions = reductions_of(xml) if drives else {}
+    return from_pinocchio(
+        model,
+        built.mimics,
+        heat=heat,
+        tools=tools,
+        open_bodies=open_bodies,
+        springs={**found, **(springs or {})},
+        drives={
+            name: d if isinstance(d, Drive) else Drive(d, reductions.get(name, 1.0))
+            for name, d in (drives or {}).items()
+        },
+        fluid=fluid,
+        feet=feet,
+    )
+
+
+def from_pinocchio(
+    model: Any,
+    mimics: Mapping[str, Mimic] | None = None,
+    *,
+    heat: Heat | Mapping[str, Heat] | None = None,
+    softening: float = 0.0,
+    tools: Iterable[str] = (),
+    open_bodies: Iterable[str] = (),
+    springs: Mapping[str, Any] | None = None,
+    drives: Mapping[str, Drive] | None = None,
+    fluid: Fluid | None = None,
+    feet: Mapping[str, Foot] | None = None,
+    theta_0: float | None = None,
+) -> System:
+    """Return the system of a ``pinocchio.Model``, as :func:`from_urdf` does.
+
+    Args:
+        model: the model, whose first joint determines the base.
+        mimics: joints that follow others.
+        heat: as for :func:`from_urdf`.
+        softening: of the viscous friction of all joints, 1/K, from 298.15 K on; see
+            :func:`.coulomb`.
+        tools: as there.
+        open_bodies: as there.
+        springs: as there.
+        drives: as there.
+        fluid: as there.
+        feet: as there.
+        theta_0: temperature of fluid and ground, K; that of the heat when None.
+
+    Raises:
+        ModelError: as for :func:`from_urdf`, or rotors that the armature does not contain.
+    """
+    check_rotors(model)
+    gravity = tuple(model.gravity.linear.tolist())
+    floating = base_of(model) == "floating"
+    links = body_names(model)
+    bodies: dict[str, System] = {}
+    joints: dict[str, Between] = {}
+    table = joint_table(model, range(1, model.njoints))
+    rubbing = {
+        joint_name(model.names[i])
+        for i in range(1, model.njoints)
+        if table.damping[i - 1] or table.friction[i - 1]
+    }
+    _check_heat(heat, rubbing)
+    moving = [joint_name(name) for name in model.names[1:]][1 if floating else 0 :]
+    elastic = {joint_name(name): value for name, value in (springs or {}).items()}
+    motors = {joint_name(name): drive for name, drive in (drives or {}).items()}
+    _check_names("a spring", elastic, moving)
+    _check_names("a drive", motors, moving)
+    theta_0 = _environment(heat) if theta_0 is None else theta_0
+    wet = _immersions(model, fluid)
+    standing: dict[int, dict[str, Foot]] = {}
+    for frame, foot in (feet or {}).items():
+        carrier, pose = _frame_in_body(model, frame, "the foot")
+        standing.setdefault(carrier, {})[joint_name(frame)] = foot.at(pose)
+    for i in range(1, model.njoints):
+        inertia = model.inertias[i]
+        if not inertia.mass > 0.0:
+            raise ModelError(
+                f"the link '{links[i]}' moves but has no mass; give it one, or lock its joint"
+            )
+        bodies[links[i]] = (
+            immersed_body(inertia.mass, inertia.inertia, gravity, wet[i], fluid.density, theta_0)
+            if fluid is not None and i in wet
+            else rigid_body(inertia.mass, inertia.inertia, gravity)
+        )
+        if i in standing:
+            bodies[links[i]] = with_feet(bodies[links[i]], standing[i], theta_0)
+        if i == 1 and floating:
+            continue
+        pair, turn = pair_of(model, i)
+        parent = model.parents[i]
+        o1 = _pose(model.jointPlacements[i]) @ turn
+        if parent:
+            o1 = pose_of(np.eye(3), -model.inertias[parent].lever) @ o1
+        o2 = pose_of(np.eye(3), -inertia.lever) @ turn
+        name = joint_name(model.names[i])
+        joints[name] = Between(
+            links[parent] if parent else GROUND,
+            links[i],
+            joint(
+                pair,
+                o1,
+                o2,
+                potential=_spring(name, pair, elastic.get(name)),
+                friction=_friction(table.damping[i - 1], table.friction[i - 1], pair, softening),
+                heat=_heat_of(name, heat) if name in rubbing else None,
+                armature=float(model.armature[model.idx_vs[i]]),
+                driven=True,
+            ),
+        )
+    gears = {
+        f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.of), m.multiplier)
+        for name, m in (mimics or {}).items()
+    }
+    opened = [links[1]] if floating else []
+    opened += [name for name in map(joint_name, open_bodies) if name not in opened]
+    _check_names("a port", opened, list(bodies), "moving links")
+    return mechanism(
+        bodies,
+        joints,
+        open_bodies=opened,
+        gears=gears,
+        tools={joint_name(name): _tool(model, name, links) for name in tools},
+        drives=motors,
+    )
+
+
+def _check_names(
+    what: str, given: Iterable[str], known: Sequence[str], kind: str = "joints"
+) -> None:
+    for name in given:
+        if name not in known:
+            raise ModelError(
+                f"{what} is given for '{name}', which the robot does not have; its {kind} are "
+                f"{', '.join(known)}"
+            )
+
+
+def _frame_in_body(model: Any, name: str, what: str) -> tuple[int, Array]:
+    """Return the moving joint of a frame, and its pose in the body there, (4,4)."""
+    known = [f.name for f in model.frames if f.parentJoint]
+    if not model.existFrame(name):
+        raise ModelError(
+            f"{what} '{name}' is no frame of '{model.name}'; those that move are {', '.join(known)}"
+        )
+    frame = model.frames[model.getFrameId(name)]
+    if not frame.parentJoint:
+        raise ModelError(f"{what} '{name}' does not move; frames that do are {', '.join(known)}")
+    lever = model.inertias[frame.parentJoint].lever
+    return frame.parentJoint, pose_of(np.eye(3), -lever) @ _pose(frame.placement)
+
+
+def _tool(model: Any, name: str, links: Mapping[int, str]) -> Tool:
+    joint, pose = _frame_in_body(model, name, "the tool")
+    return Tool(links[joint], pose)
+
+
+def _immersions(model: Any, fluid: Fluid | None) -> dict[int, list[tuple[Array, Any]]]:
+    """Return the immersed links of every moving body."""
+    found: dict[int, list[tuple[Array, Any]]] = {}
+    for link in () if fluid is None else fluid.bodies:
+        joint, pose = _frame_in_body(model, link.link, "the immersed link")
+        found.setdefault(joint, []).append((pose, link))
+    return found
+
+
+def _environment(heat: Heat | Mapping[str, Heat] | None) -> float:
+    """Return the temperature of the environment, which all heat has in common."""
+    if isinstance(heat, Mapping):
+        return next((each.theta_0 for each in heat.values()), Heat().theta_0)
+    return (heat or Heat()).theta_0
+
+
+def _spring(name: str, pair: LowerPair, given: Any) -> Spring | None:
+    if given is None:
+        return None
+    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    if values.size > 2 or not np.isfinite(values).all():
+        raise ModelError(
+            f"the spring of '{name}' must be a stiffness, or a stiffness and a position at rest; "
+            f"given: {given!r}"
+        )
+    return Spring(pair, float(values[0]), float(values[1]) if values.size > 1 else 0.0)
+
+
+def _heat_of(name: str, heat: Heat | Mapping[str, Heat] | None) -> Heat | None:
+    return heat.get(name) if isinstance(heat, Mapping) else heat
+
+
+def _check_heat(heat: Heat | Mapping[str, Heat] | None, rubbing: set[str]) -> None:
+    """Check that heat is given for joints that have friction, which makes it."""
+    without = sorted(set(heat) - rubbing) if isinstance(heat, Mapping) else []
+    if without or (heat is not None and not rubbing):
+        raise ModelError(
+            "heat is given "
+            + (f"for {', '.join(without)}, " if without else "")
+            + "but joints without friction make none; those with friction are: "
+            + f"{', '.join(sorted(rubbing)) or 'none'}; add <dynamics damping=... friction=.../>"
+        )
+
+
+def _friction(viscous: float, dry: float, pair: LowerPair, softening: float = 0.0) -> Any:
+    if not (viscous or dry):
+        return None
+    if softening and pair.dimension == 1:
+        return coulomb(float(viscous), float(dry), softening=softening)
+    return coulomb(float(viscous), float(dry)) if dry else float(viscous)
+
+
+def _pose(placement: Any) -> Array:
+    return np.array(placement.homogeneous)

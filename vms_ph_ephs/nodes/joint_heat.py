@@ -1,0 +1,122 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Publishes temperatures of the joints, computed from friction at their measured velocities."""
+
+import re
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState, Temperature
+from std_msgs.msg import Header
+
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_nodes.messages.conversions import NANOSECONDS, from_joint_state, from_stamp
+from vms_ph_nodes.node.health import OK, WARN, Health
+from vms_ph_nodes.node.parameters import declare
+from vms_ph_nodes.node.process import run
+from vms_ph_nodes.robot.robot_parameters import RobotParameters
+
+from ..multibody import Heat
+from ..multibody.joint_heat import JointHeat
+from ..multibody.pinocchio_joints import body_names
+
+# sensor_msgs/Temperature is in degrees Celsius.
+_CELSIUS = 273.15
+
+# Longest gap between joint states that count as samples of one motion, s.
+_LONGEST = 1.0
+
+
+class JointHeatNode(Node):
+    """Publishes vms_ph/temperature/<joint> for every joint of a robot."""
+
+    PARAMETERS = "joint_heat"
+
+    def __init__(self) -> None:
+        super().__init__("joint_heat")
+        robot = RobotParameters(self)
+        self._capacity: float = declare(self, "heat_capacity")
+        self._conductance: float = declare(self, "conductance")
+        self._ambient: float = declare(self, "ambient_temperature")
+        rate: float = declare(self, "rate")
+        self._period = round(NANOSECONDS / rate)
+        self._health = Health(self, input_name="joint states")
+        self._health.report(WARN, "no joint states received yet")
+        robot.when_known(self._watch)
+
+    def destroy_node(self) -> None:
+        """Announce the shutdown to the other nodes, then end."""
+        self._health.announce_shutdown()
+        super().destroy_node()
+
+    def _watch(self, model: VMSModel) -> None:
+        self._model = model
+        self._health.declare_robot(model)
+        theta_0 = self._ambient + _CELSIUS
+        heat = Heat(self._capacity, self._conductance, theta_0)
+        self._heat = JointHeat(model.joint_names, Friction.of(model), heat)
+        links = body_names(model.pinocchio)
+        pin_model = model.pinocchio
+        self._frames = {name: links[pin_model.getJointId(name)] for name in model.joint_names}
+        self._temperatures = {
+            name: self.create_publisher(
+                Temperature, f"vms_ph/temperature/{re.sub('[^A-Za-z0-9_]', '_', name)}", 10
+            )
+            for name in model.joint_names
+        }
+        self._last: tuple[int, np.ndarray] | None = None
+        self._published = 0
+        self.create_subscription(
+            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+        )
+
+    def _on_joint_state(self, message: JointState) -> None:
+        try:
+            rates = from_joint_state(self._model, message)[1]
+        except StateError as error:
+            self._health.report(WARN, f"unusable joint states: {error}")
+            return
+        now = from_stamp(message.header.stamp)
+        rates = rates[self._model.b :]
+        before, self._last = self._last, (now, rates)
+        if before is None or now <= before[0]:
+            if before is not None and now < before[0]:
+                self._heat.reset()
+                self._published = 0
+            return
+        dt = (now - before[0]) / NANOSECONDS
+        if dt > _LONGEST:
+            self._health.report(
+                WARN, f"{dt:.1f} s without joint states; the heat of that time is unknown"
+            )
+            return
+        self._health.tick()
+        found = self._heat.update(before[1], rates, dt)
+        if now - self._published >= self._period and not self._health.disagreement:
+            self._published = now
+            self._publish(message.header, found)
+
+    def _publish(self, header: Header, found: "dict[str, float]") -> None:
+        for name, theta in found.items():
+            stamped = Header(stamp=header.stamp, frame_id=self._frames[name])
+            self._temperatures[name].publish(
+                Temperature(header=stamped, temperature=theta - _CELSIUS, variance=0.0)
+            )
+        warmest = max(found, key=lambda name: found[name])
+        self._health.report(
+            OK,
+            f"warmest: {warmest}, {found[warmest] - _CELSIUS:.2f} °C",
+            {"friction heat (J)": f"{self._heat.heat:.3g}"},
+        )
+
+
+def main() -> None:
+    """Run the node."""
+    run(JointHeatNode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems as data: mappings, lists, texts and numbers, as a file in YAML or JSON holds them."""
+
+from .kinds import KINDS, Kind
+from .names import pair_name, pair_named, port_name, port_named, quantity_name, quantity_named
+from .reading import build, start
+from .writing import describe
+
+__all__ = [
+    "KINDS",
+    "Kind",
+    "build",
+    "describe",
+    "pair_name",
+    "pair_named",
+    "port_name",
+    "port_named",
+    "quantity_name",
+    "quantity_named",
+    "start",
+]

@@ -1,0 +1,161 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Quantities, ports and pairs as text, as in ``"momentum"``, ``"state relative_pose revolute"``."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import PatternError
+from ..multibody.pairs import (
+    Cylindrical,
+    LowerPair,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+)
+from ..patterns import Port
+from ..quantities import (
+    SE2_SPACE,
+    SE3_SPACE,
+    SO3_SPACE,
+    SO3_TIMES_R3_SPACE,
+    Euclidean,
+    Quantity,
+    Space,
+    charge,
+    displacement,
+    entropy,
+    flux,
+    momentum,
+    momentum_of,
+    pose_of,
+    relative_pose_of,
+    signal,
+)
+
+_SCALAR = {q.name: q for q in (displacement, momentum, entropy, charge, flux, signal)}
+_OF_SPACE: Mapping[str, Callable[[Space], Quantity]] = {
+    "momentum": momentum_of,
+    "pose": pose_of,
+    "relative_pose": relative_pose_of,
+}
+_PAIRS: Mapping[str, Callable[[], LowerPair]] = {
+    "revolute": Revolute,
+    "prismatic": Prismatic,
+    "cylindrical": Cylindrical,
+    "planar": Planar,
+    "spherical": Spherical,
+}
+_SPACES = {s.name: s for s in (SE3_SPACE, SE2_SPACE, SO3_SPACE, SO3_TIMES_R3_SPACE)}
+
+
+def pair_named(text: Any) -> LowerPair:
+    """Return the pair of a text such as ``"revolute"`` or ``"screw 0.01"`` (pitch, m per turn).
+
+    Raises:
+        PatternError: there is none.
+    """
+    words = str(text).split()
+    if len(words) == 1 and words[0] in _PAIRS:
+        return _PAIRS[words[0]]()
+    if len(words) == 2 and words[0] == "screw":
+        try:
+            return Screw(float(words[1]))
+        except ValueError:
+            pass
+    raise PatternError(
+        f"a pair must be one of {', '.join(_PAIRS)} or 'screw PITCH' with metres per turn; given: "
+        f"{text!r}"
+    )
+
+
+def pair_name(pair: Space) -> str:
+    """Return the text of a pair.
+
+    Raises:
+        PatternError: it is a pair of the user's own.
+    """
+    for name, make in _PAIRS.items():
+        if type(pair) is make:
+            return name
+    if type(pair) is Screw:
+        pitch = pair.name.removeprefix("screw pair of pitch ").removesuffix(" m")
+        return f"screw {pitch}"
+    raise PatternError(f"{pair} has no name in files; those that have are {', '.join(_PAIRS)}")
+
+
+def quantity_named(text: Any) -> Quantity:
+    """Return the quantity of a text such as ``"entropy"`` or ``"momentum SE(3)"``.
+
+    Raises:
+        PatternError: there is none.
+    """
+    words = str(text).split()
+    if len(words) == 1 and words[0] in _SCALAR:
+        return _SCALAR[words[0]]
+    if len(words) > 1 and words[0] in _OF_SPACE:
+        return _OF_SPACE[words[0]](_space_named(" ".join(words[1:]), text))
+    raise PatternError(
+        f"a quantity must be one of {', '.join(_SCALAR)}, or one of {', '.join(_OF_SPACE)} with a "
+        f"space, as 'momentum SE(3)' or 'relative_pose revolute'; given: {text!r}"
+    )
+
+
+def quantity_name(quantity: Quantity) -> str:
+    """Return the text of a quantity.
+
+    Raises:
+        PatternError: it has none.
+    """
+    for name, known in _SCALAR.items():
+        if quantity == known:
+            return name
+    space = quantity.space
+    of = getattr(space, "of", None)
+    if quantity.name in _OF_SPACE:
+        base = of if quantity.name == "momentum" and of is not None else space
+        return f"{quantity.name} {_space_name(base)}"
+    raise PatternError(f"the quantity {quantity} has no name in files")
+
+
+def port_named(text: Any) -> Port:
+    """Return the port of a text: a quantity, with ``state`` before it for a state port.
+
+    Raises:
+        PatternError: there is no such quantity.
+    """
+    words = str(text).split(maxsplit=1)
+    if len(words) == 2 and words[0] in ("state", "power"):
+        return Port(quantity_named(words[1]), "state" if words[0] == "state" else "power")
+    return Port(quantity_named(text))
+
+
+def port_name(port: Port) -> str:
+    """Return the text of a port."""
+    name = quantity_name(port.quantity)
+    return name if port.kind == "power" else f"state {name}"
+
+
+def _space_named(name: str, text: Any) -> Space:
+    if name in _SPACES:
+        return _SPACES[name]
+    if name == "R":
+        return Euclidean(1)
+    if name.startswith("R^") and name[2:].isdigit() and 1 < int(name[2:]) < 1000:
+        return Euclidean(int(name[2:]))
+    try:
+        return pair_named(name)
+    except PatternError:
+        raise PatternError(
+            f"the space of a quantity must be one of {', '.join(_SPACES)}, R^n or a pair "
+            f"({', '.join(_PAIRS)}, screw PITCH); given: {text!r}"
+        ) from None
+
+
+def _space_name(space: Space) -> str:
+    if space.name in _SPACES or type(space) is Euclidean:
+        return space.name
+    return pair_name(space)

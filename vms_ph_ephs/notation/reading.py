@@ -1,0 +1,231 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From data to a system."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError
+
+from ..components import Component
+from ..equations import Equations
+from ..errors import PatternError
+from ..multibody.placement import place, with_followers
+from ..patterns import Port, split
+from ..systems import System, compose
+from .kinds import KINDS, Kind
+from .names import pair_named, port_named, quantity_named
+from .units import number
+
+Maker = Callable[[Mapping[str, Any]], System]
+"""Takes the entries of a box and returns its system, for kinds that need files, as robots."""
+
+_OF_SYSTEMS = ("boxes", "junctions", "outer")
+_OF_THE_WHOLE = ("title", "start")
+
+
+def build(data: Any, makers: Mapping[str, Maker] | None = None) -> System:
+    """Return the system of its data.
+
+    Args:
+        data: a mapping with ``boxes`` (by name: a mapping with a ``kind`` and its parameters, or a
+            system like the whole), ``junctions`` (by name: a list of ports) and ``outer`` (a list
+            of names, or their ports by name). The whole may have a ``title`` and a ``start``, see
+            :func:`start`.
+        makers: of further kinds.
+
+    Raises:
+        PatternError: the data are not such a mapping, or a connection is invalid; the message says
+            in which box.
+        StructureError: a parameter is unknown, missing or not accepted.
+    """
+    return _System(dict(makers or {})).of(data, "")
+
+
+def start(data: Any, equations: Equations) -> Array:
+    """Return the state vector at which data let a system begin.
+
+    Args:
+        data: of the system; ``start`` maps names of states or joints to their values.
+        equations: of the system.
+
+    Raises:
+        PatternError: there is no such state.
+        SimulationError: a value is not in its space.
+    """
+    given = data.get("start", {}) if isinstance(data, Mapping) else {}
+    values = {
+        str(key): _array(value, f"the value of '{key}' in the entry 'start'")
+        for key, value in _mapping(given, "the entry 'start'", "names with values").items()
+    }
+    joints = {split(box)[0] for box in equations.closures}
+    if not joints:
+        return with_followers(equations, values)
+    return place(
+        equations,
+        {name: value for name, value in values.items() if name in joints},
+        others={name: value for name, value in values.items() if name not in joints},
+    )
+
+
+class _System:
+    def __init__(self, makers: Mapping[str, Maker]) -> None:
+        self._makers = makers
+
+    def of(self, data: Any, place: str) -> System:
+        where = f"system '{place}'" if place else "the system"
+        data = _mapping(data, where, "the entries boxes, junctions and outer")
+        for key in data:
+            accepted = _OF_SYSTEMS if place else (*_OF_SYSTEMS, *_OF_THE_WHOLE)
+            if key not in accepted:
+                raise PatternError(
+                    f"{where} has the entry {key!r}; accepted are {', '.join(accepted)}"
+                )
+        for key in ("boxes", "junctions"):
+            if key not in data:
+                raise PatternError(f"{where} lacks the entry '{key}'; add it")
+        boxes = _mapping(data["boxes"], f"the boxes of {where}", "names with kinds")
+        fillings = {
+            _name(name, where): self._box(box, f"{place}.{name}" if place else str(name))
+            for name, box in boxes.items()
+        }
+        junctions = _mapping(data["junctions"], f"the junctions of {where}", "names with ports")
+        wires = {
+            str(name): _texts(ends, f"junction '{name}' of {where}")
+            for name, ends in junctions.items()
+        }
+        try:
+            return compose(fillings, wires, _outer(data.get("outer", []), where))
+        except PatternError as error:
+            raise PatternError(f"in {where}: {error}") from None
+
+    def _box(self, data: Any, place: str) -> System | Component:
+        data = _mapping(data, f"box '{place}'", "a kind and its parameters, or a system")
+        if "kind" not in data:
+            return self.of(data, place)
+        name = data["kind"]
+        values = {str(key): value for key, value in data.items() if key != "kind"}
+        try:
+            if isinstance(name, str) and name in self._makers:
+                return self._makers[name](values)
+            if not isinstance(name, str) or name not in KINDS:
+                raise PatternError(
+                    f"there is no kind {name!r}; the kinds are {', '.join((*KINDS, *self._makers))}"
+                )
+            return _component(KINDS[name], values)
+        except (ModelError, ValueError) as error:
+            # Numpy raises a ValueError for ragged lists.
+            raise PatternError(f"in box '{place}': {error}") from None
+
+
+def _component(kind: Kind, values: Mapping[str, Any]) -> System | Component:
+    known = {p.name: p for p in kind.parameters}
+    for name in values:
+        if name not in known:
+            raise PatternError(
+                f"a {kind.name} has no parameter {name!r}; its parameters are "
+                f"{', '.join(known) or 'none'}"
+            )
+    for name, parameter in known.items():
+        if parameter.required and name not in values:
+            unit = f" in {parameter.unit}" if parameter.unit else ""
+            raise PatternError(f"a {kind.name} needs the parameter '{name}'{unit}; give it")
+    found = {}
+    for name, value in values.items():
+        what = f"the {name} of a {kind.name}"
+        if value is None and not known[name].required:
+            continue
+        form = kind.forms.get(name, "")
+        found[name] = _FORMS[form](value, what) if form else number(value, known[name].unit, what)
+    return kind.make(**found)
+
+
+def _mapping(data: Any, what: str, content: str) -> Mapping[Any, Any]:
+    if not isinstance(data, Mapping):
+        raise PatternError(f"{what} must be a mapping with {content}; given: {_short(data)}")
+    return data
+
+
+def _name(name: Any, where: str) -> str:
+    text = str(name)
+    if not text or not isinstance(name, (str, int)) or isinstance(name, bool):
+        raise PatternError(f"a box of {where} must have a text as its name; given: {name!r}")
+    return text
+
+
+def _texts(data: Any, what: str) -> list[str]:
+    if not isinstance(data, list) or not all(isinstance(each, (str, int)) for each in data):
+        raise PatternError(
+            f"{what} must be a list of ports such as [a.p, b.p]; given: {_short(data)}"
+        )
+    return [str(each) for each in data]
+
+
+def _outer(data: Any, where: str) -> list[str] | dict[str, Port]:
+    if isinstance(data, Mapping):
+        return {str(name): port_named(text) for name, text in data.items()}
+    return _texts(data, f"the entry 'outer' of {where}")
+
+
+def _array(value: Any, what: str) -> Array:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PatternError(
+            f"{what} must be numbers in a list or a list of lists; given: {_short(value)}"
+        ) from None
+    if not np.isfinite(array).all():
+        raise PatternError(f"{what} must be finite numbers; given: {_short(value)}")
+    return array
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise PatternError(f"{what} must be a text; given: {_short(value)}")
+    return value
+
+
+def _flag(value: Any, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise PatternError(f"{what} must be true or false; given: {_short(value)}")
+    return value
+
+
+def _integer(value: Any, what: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise PatternError(f"{what} must be an integer; given: {_short(value)}")
+    return value
+
+
+def _ports(value: Any, what: str) -> dict[str, Port]:
+    data = _mapping(value, what, "names with quantities, as {p: momentum}")
+    return {str(name): port_named(text) for name, text in data.items()}
+
+
+def _space(value: Any, what: str) -> Any:
+    """Return a pair, or R^n."""
+    text = str(value)
+    if text == "R" or text.startswith("R^"):
+        return quantity_named(f"relative_pose {text}").space
+    return pair_named(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_FORMS: Mapping[str, Callable[[Any, str], Any]] = {
+    "array": _array,
+    "pair": lambda value, what: pair_named(value),
+    "ports": _ports,
+    "quantity": lambda value, what: quantity_named(value),
+    "space": _space,
+    "text": _text,
+    "flag": _flag,
+    "integer": _integer,
+}

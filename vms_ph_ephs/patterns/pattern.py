@@ -1,0 +1,175 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Interconnection patterns: boxes, junctions and an outer interface, as plain data [C 2].
+
+A port is written ``"box.port"``, an outer port by its name alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ..errors import PatternError
+from ..quantities import Quantity
+from .port import Interface, Port
+
+
+def split(end: str) -> tuple[str, str]:
+    """Return box and port of ``"box.port"``; the box of an outer port is empty."""
+    box, _, port = end.rpartition(".")
+    return box, port
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How systems share energy domains. The constructor checks all connections.
+
+    Attributes:
+        boxes: the interface of every inner box.
+        junctions: the ports at every junction, outer ones by their name alone.
+        outer: the interface of the whole.
+
+    Raises:
+        PatternError: a port is unknown, unconnected or at two junctions, ports of different
+            quantities share a junction, or an outer port does not fit its junction.
+    """
+
+    boxes: Mapping[str, Interface]
+    junctions: Mapping[str, tuple[str, ...]]
+    outer: Interface
+
+    def __init__(
+        self,
+        boxes: Mapping[str, Interface],
+        junctions: Mapping[str, Iterable[str]],
+        outer: Interface | Iterable[str] = (),
+    ) -> None:
+        frozen_boxes = {name: MappingProxyType(dict(i)) for name, i in boxes.items()}
+        object.__setattr__(self, "boxes", MappingProxyType(frozen_boxes))
+        wires = {name: _ends(name, ends) for name, ends in junctions.items()}
+        object.__setattr__(self, "junctions", MappingProxyType(wires))
+        given = dict(outer) if isinstance(outer, Mapping) else self._inferred(outer)
+        object.__setattr__(self, "outer", MappingProxyType(given))
+        self._check()
+
+    def port(self, end: str) -> Port:
+        """Return the port of an end.
+
+        Raises:
+            PatternError: there is no port of this name.
+        """
+        box, port = split(end)
+        if not box:
+            if port not in self.outer:
+                raise PatternError(
+                    f"there is no outer port '{port}'; the outer ports are {_names(self.outer)}"
+                )
+            return self.outer[port]
+        if box not in self.boxes:
+            raise PatternError(f"there is no box '{box}'; the boxes are {_names(self.boxes)}")
+        interface = self.boxes[box]
+        if port not in interface:
+            raise PatternError(
+                f"box '{box}' has no port '{port}'; its ports are {_names(interface)}"
+            )
+        return interface[port]
+
+    def quantity(self, junction: str) -> Quantity:
+        """Return the quantity of a junction.
+
+        Raises:
+            PatternError: there is no such junction.
+        """
+        if junction not in self.junctions:
+            raise PatternError(
+                f"there is no junction '{junction}'; the junctions are {_names(self.junctions)}"
+            )
+        return self.port(self.junctions[junction][0]).quantity
+
+    def junction_of(self, end: str) -> str:
+        """Return the junction of a port.
+
+        Raises:
+            PatternError: there is no port of this name.
+        """
+        for name, ends in self.junctions.items():
+            if end in ends:
+                return name
+        raise PatternError(f"port '{end}' is at no junction")
+
+    def _inferred(self, names: Iterable[str]) -> dict[str, Port]:
+        """Assign outer ports the quantity of their junction, as power ports if power can pass."""
+        found: dict[str, Port] = {}
+        for name in names:
+            for ends in self.junctions.values():
+                inner = [self.port(end) for end in ends if split(end)[0]]
+                if name in ends and inner:
+                    passes = any(p.kind == "power" for p in inner)
+                    found[name] = Port(inner[0].quantity, "power" if passes else "state")
+            if name not in found:
+                raise PatternError(
+                    f"outer port '{name}' is at no junction with an inner port; "
+                    "add its name to a junction"
+                )
+        return found
+
+    def _check(self) -> None:
+        at: dict[str, str] = {}
+        for junction, ends in self.junctions.items():
+            for end in ends:
+                self.port(end)
+                if end in at:
+                    raise PatternError(
+                        f"port '{end}' is connected to the junctions '{at[end]}' and "
+                        f"'{junction}'; every port belongs to one"
+                    )
+                at[end] = junction
+            self._check_quantities(junction, ends)
+            self._check_outer(junction, ends)
+        every = [f"{box}.{port}" for box, i in self.boxes.items() for port in i] + list(self.outer)
+        for end in every:
+            if end not in at:
+                raise PatternError(
+                    f"port '{end}', a {self.port(end)}, is connected to nothing; add it to a "
+                    f"junction (there are {_names(self.junctions)})"
+                )
+
+    def _check_quantities(self, junction: str, ends: tuple[str, ...]) -> None:
+        first = self.port(ends[0]).quantity
+        for end in ends[1:]:
+            other = self.port(end).quantity
+            if other != first:
+                raise PatternError(
+                    f"junction '{junction}' joins port '{ends[0]}' of quantity {first} with port "
+                    f"'{end}' of quantity {other}; all ports of a junction share one quantity"
+                )
+
+    def _check_outer(self, junction: str, ends: tuple[str, ...]) -> None:
+        inner = [end for end in ends if split(end)[0]]
+        if not inner:
+            raise PatternError(f"junction '{junction}' has no inner port")
+        if any(self.port(end).kind == "power" for end in inner):
+            return
+        for end in ends:
+            if self.port(end).kind == "power":
+                raise PatternError(
+                    f"outer power port '{end}' meets only state ports at junction '{junction}', "
+                    "which pass no power; make it a state port"
+                )
+
+
+def _ends(junction: str, ends: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(ends, str):
+        raise PatternError(
+            f"junction '{junction}' must be a list of ports such as ('a.p', 'b.p'); "
+            f"given: the text {ends!r}"
+        )
+    found = tuple(ends)
+    if not found:
+        raise PatternError(f"junction '{junction}' has no ports")
+    return found
+
+
+def _names(things: Iterable[str]) -> str:
+    return ", ".join(things) or "none"

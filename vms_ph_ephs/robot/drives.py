@@ -1,0 +1,193 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What drives a robot: motors with windings, rotors, a battery, and the heat paths of all."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics.errors import ModelError
+
+_ZERO_CELSIUS = 273.15
+
+
+@dataclass(frozen=True)
+class Motors:
+    """The motors of the n joints, each with its gear; arrays of size n.
+
+    Attributes:
+        torque_constant: joint torque per current, and voltage per joint rate, N m/A or N/A.
+        resistance: of the winding at the temperature of the environment, ohm.
+        temperature_coefficient: its relative growth, 1/K.
+        largest_current: of the drive, A.
+        winding_capacity: heat capacity of the winding, J/K.
+        winding_conductance: from the winding to the housing of the joint, W/K.
+        housing_capacity: heat capacity of the housing, which friction heats, J/K.
+        housing_conductance: from the housing to the environment, W/K.
+
+    Raises:
+        ModelError: a number is not finite or not positive; the message names it.
+    """
+
+    torque_constant: Array
+    resistance: Array
+    temperature_coefficient: Array
+    largest_current: Array
+    winding_capacity: Array
+    winding_conductance: Array
+    housing_capacity: Array
+    housing_conductance: Array
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for item in fields(self):
+            object.__setattr__(self, item.name, _positive(self, item.name, "of every motor"))
+
+
+@dataclass(frozen=True)
+class Rotors:
+    """The m rotors of a flying base, each with a motor without gear; arrays of size m but B.
+
+    A rotor of thrust T turns at the speed ``sqrt(T / thrust_constant)`` and needs the torque
+    ``drag_ratio T``; what the base does not receive of the power is left in the air.
+
+    Attributes:
+        matrix: B, (b,m), from thrusts to the wrench on the base.
+        drag_ratio: torque over thrust, m.
+        thrust_constant: thrust over the square of the speed, N s^2/rad^2.
+        figure_of_merit: share of that power which induces the wake; the rest is drag of the blades.
+        torque_constant: of the motor, N m/A and V s/rad.
+        resistance: of the winding at the temperature of the environment, ohm.
+        temperature_coefficient: its relative growth, 1/K.
+        winding_capacity: J/K.
+        winding_conductance: to the air, W/K.
+
+    Raises:
+        ModelError: a number is not finite or not positive, or a figure of merit is above one.
+    """
+
+    matrix: Array
+    drag_ratio: Array
+    thrust_constant: Array
+    figure_of_merit: Array
+    torque_constant: Array
+    resistance: Array
+    temperature_coefficient: Array
+    winding_capacity: Array
+    winding_conductance: Array
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        object.__setattr__(self, "matrix", frozen(np.array(self.matrix, dtype=np.float64)))
+        for item in fields(self):
+            if item.name != "matrix":
+                object.__setattr__(self, item.name, _positive(self, item.name, "of every rotor"))
+        if (self.figure_of_merit > 1.0).any():
+            raise ModelError(
+                f"the figure of merit of a rotor is at most 1; given: {self.figure_of_merit}"
+            )
+
+    def largest_thrust(self, voltage: float, resistance: Array) -> Array:
+        """Return the thrusts at which the voltage is used up, (m,), N."""
+        # V = k w + R Q / k with Q = drag_ratio T and T = c w^2.
+        a = resistance * self.drag_ratio * self.thrust_constant / self.torque_constant
+        k = self.torque_constant
+        speed = (np.sqrt(k * k + 4.0 * a * max(voltage, 0.0)) - k) / (2.0 * a)
+        return np.asarray(self.thrust_constant * speed**2)
+
+
+@dataclass(frozen=True)
+class Battery:
+    """A battery whose open voltage falls linearly with its charge.
+
+    Attributes:
+        full, empty: open voltages, V.
+        charge: between the two, C.
+        resistance: inside, ohm.
+        level: charge at the start as a share of all.
+        heat_capacity: J/K.
+        conductance: to the environment, W/K.
+
+    Raises:
+        ModelError: a number is not accepted; the message names it.
+    """
+
+    full: float = 50.4
+    empty: float = 39.6
+    charge: float = 36000.0
+    resistance: float = 0.05
+    level: float = 0.9
+    heat_capacity: float = 2000.0
+    conductance: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for item in fields(self):
+            _positive(self, item.name, "of the battery")
+        if not (self.empty < self.full and self.level <= 1.0):
+            raise ModelError(
+                "a battery has a higher voltage when it is full, and a level of at most 1; given: "
+                f"{self.full} V full, {self.empty} V empty, level {self.level}"
+            )
+
+    @property
+    def slope(self) -> float:
+        """Rise of the open voltage with the charge, V/C."""
+        return (self.full - self.empty) / self.charge
+
+    def voltage(self, charge: float) -> float:
+        """Return the open voltage at a charge, V."""
+        return self.empty + self.slope * charge
+
+    def energy(self, charge: float) -> float:
+        """Return the stored energy above that of the empty battery, J."""
+        return (self.empty + 0.5 * self.slope * charge) * charge
+
+
+@dataclass(frozen=True)
+class Drives:
+    """Everything beside the bodies and joints of a robot.
+
+    Attributes:
+        motors: of its joints.
+        battery: that supplies them.
+        rotors: of a flying base; None where the base has ideal actuators or none.
+        softening: share by which viscous friction falls per kelvin, 1/K.
+        idle: power of the electronics, W.
+        theta_0: temperature of the environment, and of everything at the start, K.
+
+    Raises:
+        ModelError: a number is not accepted; the message names it.
+    """
+
+    motors: Motors
+    battery: Battery
+    rotors: Rotors | None = None
+    softening: float = 0.01
+    idle: float = 5.0
+    theta_0: float = _ZERO_CELSIUS + 25.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("softening", "idle"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise ModelError(
+                    f"{name} must be finite and not negative; given: {getattr(self, name)}"
+                )
+        _positive(self, "theta_0", "of the environment")
+
+
+def resistances(of: Motors | Rotors, theta: Array, theta_0: float) -> Array:
+    """Return the resistances of windings at their temperatures, ohm."""
+    grown = 1.0 + of.temperature_coefficient * (theta - theta_0)
+    # Far below the environment the linear law would end at zero.
+    return np.asarray(of.resistance * np.maximum(grown, 0.1))
+
+
+def _positive(owner: object, name: str, whose: str) -> Array:
+    value = np.array(getattr(owner, name), dtype=np.float64)
+    if not (np.isfinite(value).all() and (value > 0.0).all()):
+        raise ModelError(f"{name} {whose} must be finite and above zero; given: {value.tolist()}")
+    return frozen(value)

@@ -1,0 +1,282 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot as bodies and joints, read and driven in its minimal coordinates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.model import VMSModel
+
+from ..equations import assemble
+from ..equations.layout import Held
+from ..multibody.bridge import state_of
+from ..multibody.friction import HeatCapacity
+from ..multibody.immersion import FluidDrag
+from ..multibody.joint import Heat
+from ..multibody.pinocchio_joints import body_names, joint_name
+from ..multibody.urdf import from_pinocchio
+
+
+class Mechanism:
+    """The equations of a robot's bodies and joints, with maps from and to its coordinates.
+
+    Joints with friction have a heat capacity, to which friction gives its heat; what conducts it
+    away is not part of the mechanism. A robot in a fluid has its added mass, buoyancy and drag, the
+    heat of which the fluid takes at theta_0.
+
+    Args:
+        model: the robot.
+        housings: (n,) heat capacities of its joints, J/K.
+        theta_0: temperature of the environment, K.
+        friction: whether the joints' friction acts.
+        softening: of their viscous friction, 1/K.
+        native: whether motions are computed in C++, see :func:`.assemble`.
+
+    Attributes:
+        system: the bodies and joints.
+        equations: of them.
+        warm: (k,) joints with friction, among the n.
+
+    Raises:
+        ModelError: bodies and joints cannot represent the robot.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        housings: Array,
+        theta_0: float,
+        friction: bool = True,
+        softening: float = 0.0,
+        native: bool | None = None,
+    ) -> None:
+        self._model, self._theta_0 = model, theta_0
+        full = model.tree.pinocchio
+        self._full = full
+        if not friction:
+            full = full.copy()
+            full.damping[:] = 0.0
+            for name in ("friction", "upperDryFrictionLimit", "lowerDryFrictionLimit"):
+                if hasattr(full, name):
+                    getattr(full, name)[:] = 0.0
+        rubbing = {
+            name: Heat(float(capacity), theta_0=theta_0)
+            for name, capacity, viscous, dry in zip(
+                map(joint_name, model.joint_names),
+                housings,
+                model.joints.damping,
+                model.joints.friction,
+                strict=True,
+            )
+            if friction and (viscous or dry)
+        }
+        self._names = body_names(self._full)
+        frames = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
+        parents = {model.tree.pinocchio.frames[i].parentJoint for i in frames}
+        # A floating base is open already.
+        closed = {i for i in parents if i and not (i == 1 and model.base == "floating")}
+        try:
+            system = from_pinocchio(
+                full,
+                model.tree.mimics,
+                heat=rubbing or None,
+                softening=softening,
+                open_bodies=sorted(self._names[i] for i in closed),
+                fluid=model.fluid,
+                theta_0=theta_0,
+            )
+        except ModelError as error:
+            raise ModelError(
+                f"'{model.name}' cannot be simulated as bodies and joints: {error}; set "
+                "engine:=vms_ph"
+            ) from None
+        self.system = system
+        self.equations = assemble(system, theta_0, native=native)
+        self.warm = np.array(
+            [k for k, name in enumerate(model.joint_names) if joint_name(name) in rubbing],
+            dtype=np.intp,
+        )
+        self._find_places()
+        self._find_heats(list(rubbing))
+        self._find_drags()
+        self._find_frames()
+
+    def state(self, q: Array, v: Array) -> Array:
+        """Return the state vector at a configuration (nq,) and velocity (nv,), at theta_0."""
+        return state_of(self.equations, self._model, q, v)
+
+    def motion(self, x: Array) -> tuple[Array, Array]:
+        """Return configuration (nq,) and velocity (nv,) at a state vector."""
+        efforts = self.equations.tangent(x, None)[1]
+        q, v = self._neutral.copy(), efforts[self._rates]
+        q[self._plain_q] = x[self._plain_x]
+        for at, held in self._turning:
+            angle = x[held.at][0]
+            q[at] = np.cos(angle), np.sin(angle)
+        for at, held in self._planar:
+            pose = x[held.at].reshape(3, 3)
+            q[at] = pose[0, 2], pose[1, 2], pose[0, 0], pose[1, 0]
+        if self._base is not None:
+            held, lever, at, rate = self._base
+            pose = x[held.at].reshape(4, 4)
+            rotation = pose[:3, :3]
+            q[at] = pin.SE3ToXYZQUAT(pin.SE3(rotation, pose[:3, 3] - rotation @ lever))
+            linear, angular = v[rate.start : rate.start + 3], v[rate.start + 3 : rate.stop]
+            v[rate.start : rate.start + 3] = linear - np.cross(angular, lever)
+        if self._reduced is not None:
+            return self._model.tree.independent(q), self._reduced @ v
+        return q, v
+
+    def flows(self, ports: Ports) -> dict[str, Array]:
+        """Return the flows into the outer ports of the system, by name."""
+        found: dict[str, Array] = {}
+        if ports.torque is not None:
+            for name, torque in zip(self._joints, ports.torque, strict=True):
+                found[name] = torque
+        if ports.wrench_base is not None and self._base is not None:
+            found[self._base_port] = _moved(ports.wrench_base, np.eye(3), -self._base[1])
+        elif ports.wrench_base is not None and self._planar:
+            found[self._base_port] = ports.wrench_base
+        wrenches: dict[str, Any] = dict(ports.wrench_tools or {})
+        if ports.wrench_end_effector is not None:
+            wrenches[self._model.end_effector] = ports.wrench_end_effector
+        for name, wrench in wrenches.items():
+            body, rotation, arm = self._frames[name]
+            if body is not None:
+                found[body] = found.get(body, 0.0) + _moved(wrench, rotation, arm)
+        return found
+
+    def works(
+        self, supplied: Mapping[str, float], ports: Ports, twists: Array
+    ) -> tuple[Array, dict[str, float]]:
+        """Return the works by the ports of the robot from those by the ports of the system, J.
+
+        Several wrenches on one body share its work in proportion to their powers at ``twists``.
+
+        Args:
+            supplied: through the outer ports of the system.
+            ports: efforts during the step.
+            twists: (total,) mean efforts of the step.
+
+        Returns:
+            (n,) work at each joint, and the works of wrenches by port.
+        """
+        torque = np.array([supplied[name] for name in self._joints])
+        parts: list[tuple[str, str, dict[str, Array]]] = []
+        base = ports.wrench_base
+        if base is not None and self._base_port:
+            parts.append(("wrench_base", self._base_port, self.flows(Ports(wrench_base=base))))
+        wrenches = dict(ports.wrench_tools or {})
+        if ports.wrench_end_effector is not None:
+            one = Ports(wrench_end_effector=ports.wrench_end_effector)
+            found = self.flows(one)
+            parts += [("wrench_end_effector", body, found) for body in found]
+        for name, wrench in wrenches.items():
+            found = self.flows(Ports(wrench_tools={name: wrench}))
+            parts += [(name, body, found) for body in found]
+        works: dict[str, float] = {}
+        for body in {body for _, body, _ in parts}:
+            mine = [(name, found[body]) for name, of, found in parts if of == body]
+            at = self.equations.layout.efforts[self.equations.layout.outer[body]]
+            powers = np.array([float(twists[at] @ flow) for _, flow in mine])
+            rest = (supplied[body] - powers.sum()) / len(mine)
+            works |= {name: float(p + rest) for (name, _), p in zip(mine, powers, strict=True)}
+        return torque, works
+
+    def temperatures(self, x: Array) -> Array:
+        """Return the temperatures of the housings of joints with friction, (k,), K."""
+        return np.asarray(self._theta_0 * np.exp(x[self._heat_x] / self._capacities))
+
+    def heats(self, before: Array, after: Array) -> tuple[Array, Array]:
+        """Return the heat of friction between two state vectors, and the exergy destroyed, J."""
+        entropy = after[self._heat_x] - before[self._heat_x]
+        # Without differences of the energies, which are a billion times those of a step.
+        grown = np.expm1(entropy / self._capacities)
+        heat = self._capacities * self.temperatures(before) * grown
+        return heat, self._theta_0 * entropy
+
+    def drag(self, before: Array, after: Array) -> float:
+        """Return the heat of drag in the fluid between two state vectors, J."""
+        return self._theta_0 * float((after[self._drag_x] - before[self._drag_x]).sum())
+
+    def with_temperatures(self, x: Array, theta: Array) -> Array:
+        """Return a state vector with other temperatures of these housings, (k,), K."""
+        x = x.copy()
+        x[self._heat_x] = self._capacities * np.log(theta / self._theta_0)
+        return x
+
+    def _find_places(self) -> None:
+        """Find where the coordinates of the robot are in the state vector and the efforts."""
+        model, full, layout = self._model, self._full, self.equations.layout
+        self._neutral = pin.neutral(full)
+        self._rates = np.zeros(full.nv, dtype=np.intp)
+        self._turning: list[tuple[slice, Held]] = []
+        self._planar: list[tuple[slice, Held]] = []
+        self._base: tuple[Held, Array, slice, slice] | None = None
+        self._base_port = ""
+        plain: list[tuple[int, int]] = []
+        every = np.arange(layout.total)
+        for i in range(1, full.njoints):
+            joint, name = full.joints[i], joint_name(full.names[i])
+            at = slice(joint.idx_q, joint.idx_q + joint.nq)
+            rate = slice(joint.idx_v, joint.idx_v + joint.nv)
+            if joint.nv == 6:
+                body = self._names[i]
+                held = layout.states[f"{body}.q"]
+                moving = {h.junction: effort for h, effort in self.equations.couplings}
+                self._rates[rate] = every[moving[held.junction]]
+                self._base = held, np.array(full.inertias[i].lever), at, rate
+                self._base_port = body
+                continue
+            own = layout.junctions[f"{name}.hc.q_r"]
+            held = layout.states[own]
+            self._rates[rate] = every[layout.efforts[layout.junctions[f"{name}.hc.p_r"]]]
+            if joint.nv == 3:
+                self._planar.append((at, held))
+                self._base_port = name
+            elif joint.nq == 2:
+                self._turning.append((at, held))
+            else:
+                plain.append((joint.idx_q, held.at.start))
+        self._plain_q = np.array([a for a, _ in plain], dtype=np.intp)
+        self._plain_x = np.array([b for _, b in plain], dtype=np.intp)
+        projection = model.tree.projection
+        self._reduced = None if projection is None else np.linalg.pinv(projection)
+        self._joints = [joint_name(name) for name in model.joint_names]
+
+    def _find_heats(self, names: list[str]) -> None:
+        layout = self.equations.layout
+        held = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
+        self._heat_x = np.array([h.at.start for h in held], dtype=np.intp)
+        found = [layout.components[f"{name}.th"] for name in names]
+        self._capacities = np.array([c.capacity for c in found if isinstance(c, HeatCapacity)])
+
+    def _find_drags(self) -> None:
+        layout = self.equations.layout
+        drags = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
+        held = (layout.states[layout.junctions[f"{box}.s"]].at.start for box in drags)
+        self._drag_x = np.array(sorted(set(held)), dtype=np.intp)
+
+    def _find_frames(self) -> None:
+        """Find the body of every frame with a wrench, its rotation, and its arm from the centre."""
+        tree, full = self._model.tree, self._full
+        self._frames: dict[str, tuple[str | None, Array, Array]] = {}
+        for name in (self._model.end_effector, *self._model.tools):
+            frame = tree.pinocchio.frames[tree.frame_id(name)]
+            i = frame.parentJoint
+            arm = frame.placement.translation - (full.inertias[i].lever if i else np.zeros(3))
+            body = self._names[i] if i else None
+            self._frames[name] = body, np.array(frame.placement.rotation), np.array(arm)
+
+
+def _moved(wrench: Array, rotation: Array, arm: Array) -> Array:
+    """Return a wrench, linear first, at the centre of mass of its body in body axes."""
+    force = rotation @ wrench[:3]
+    return np.concatenate([force, rotation @ wrench[3:] + np.cross(arm, force)])

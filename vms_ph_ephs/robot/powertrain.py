@@ -1,0 +1,286 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The battery, motors and heat paths of a robot, advanced beside its motion step by step."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import StateError
+
+from .drives import Drives, resistances
+from .thermal_network import Conductor, ThermalNetwork
+
+# Share of the power at which the voltage of a battery would collapse that the drives may ask for.
+_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the battery allows: torques (n,) between two bounds, and the share of the base wrench.
+
+    Attributes:
+        lower, upper: (n,) N m or N.
+        base: in [0, 1].
+    """
+
+    lower: Array
+    upper: Array
+    base: float
+
+
+class Powertrain:
+    """The boxes of a robot beside its bodies and joints, with ports to shafts, bus and air.
+
+    Currents are held over a step, as digital drives do. The electric energy of a step is the work
+    of the shafts plus all losses, each with the name under which :attr:`destroyed` counts it; the
+    battery gives it at the current that its voltage and resistance allow. Losses heat the windings,
+    windings heat the housings of the joints, those the environment.
+
+    Args:
+        names: of the joints.
+        drives: what drives them.
+        dt: length of the steps, s.
+        wet: whether the robot is in a fluid, whose drag is counted beside the rest.
+
+    Attributes:
+        theta: temperatures of windings (n), housings (n), battery (1), windings of rotors (m), K.
+        voltage: of the bus in the last step, V.
+        current: out of the battery in the last step, A.
+        destroyed: exergy destroyed since the beginning, J, by name; arrays are by joint or rotor.
+        supplied: electric energy given by the battery since then, J.
+    """
+
+    def __init__(
+        self, names: tuple[str, ...], drives: Drives, dt: float, wet: bool = False
+    ) -> None:
+        self.names, self._drives, self._dt, self._wet = names, drives, dt, wet
+        n, motors, battery, rotors = len(names), drives.motors, drives.battery, drives.rotors
+        m = 0 if rotors is None else rotors.drag_ratio.size
+        self._n, self._m = n, m
+        alone = np.array([battery.heat_capacity])
+        capacities = [motors.winding_capacity, motors.housing_capacity, alone]
+        paths = [
+            *(Conductor(k, n + k, h) for k, h in enumerate(motors.winding_conductance)),
+            *(Conductor(n + k, None, h) for k, h in enumerate(motors.housing_conductance)),
+            Conductor(2 * n, None, battery.conductance),
+        ]
+        self._turning: Array = np.zeros((0, 0))
+        if rotors is not None:
+            capacities.append(rotors.winding_capacity)
+            conductances = enumerate(rotors.winding_conductance)
+            paths += [Conductor(2 * n + 1 + k, None, h) for k, h in conductances]
+            self._turning = np.linalg.pinv(rotors.matrix)
+        self._capacities: Array = np.concatenate(capacities)
+        self._network = ThermalNetwork(self._capacities, paths, drives.theta_0, dt)
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the start: everything at theta_0, the battery at its level."""
+        battery, n, m = self._drives.battery, self._n, self._m
+        self.theta = np.full(self._capacities.size, self._drives.theta_0)
+        self._drawn, self._at_start = 0.0, battery.level * battery.charge
+        self.voltage, self.current, self.supplied = battery.voltage(self.charge), 0.0, 0.0
+        self.destroyed: dict[str, Array] = {
+            "winding": np.zeros(n),
+            "winding_to_housing": np.zeros(n),
+            "housing_to_air": np.zeros(n),
+            "friction": np.zeros(n),
+            "joint_stops": np.zeros(n),
+            "battery": np.zeros(1),
+            "battery_to_air": np.zeros(1),
+            "electronics": np.zeros(1),
+            "brake_resistor": np.zeros(1),
+        }
+        if self._wet:
+            self.destroyed["fluid_drag"] = np.zeros(1)
+        if m:
+            for name in ("rotor_winding", "rotor_to_air", "rotor_wake", "rotor_drag"):
+                self.destroyed[name] = np.zeros(m)
+
+    @property
+    def housings(self) -> Array:
+        """Temperatures of the housings of the joints, (n,), K."""
+        return self.theta[self._n : 2 * self._n]
+
+    @housings.setter
+    def housings(self, theta: Array) -> None:
+        self.theta[self._n : 2 * self._n] = theta
+
+    @property
+    def charge(self) -> float:
+        """Charge of the battery, C."""
+        return self._at_start - self._drawn
+
+    @property
+    def level(self) -> float:
+        """Charge of the battery as a share of all."""
+        return self.charge / self._drives.battery.charge
+
+    def temperatures(self) -> dict[str, float]:
+        """Return all temperatures by name, K."""
+        n = self._n
+        found = {f"{name}/winding": self.theta[k] for k, name in enumerate(self.names)}
+        found |= {f"{name}/housing": self.theta[n + k] for k, name in enumerate(self.names)}
+        found["battery"] = self.theta[2 * n]
+        found |= {f"rotor_{k}/winding": self.theta[2 * n + 1 + k] for k in range(self._m)}
+        return {name: float(theta) for name, theta in found.items()}
+
+    def stored(self) -> dict[str, float]:
+        """Return the exergy stored as heat and in the battery, by name, J.
+
+        That of the battery is what it has more than at the start, negative while it discharges: the
+        rounding of megajoules would hide the balance.
+        """
+        theta_0, n, battery = self._drives.theta_0, self._n, self._drives.battery
+        grown = (self.theta - theta_0) / theta_0
+        exergy = self._capacities * theta_0 * (grown - np.log1p(grown))
+        # The voltage falls linearly, so that its mean is the one at the middle.
+        mean = battery.voltage(self._at_start - 0.5 * self._drawn)
+        found = {
+            "battery": -mean * self._drawn,
+            "heat_windings": float(exergy[:n].sum()),
+            "heat_housings": float(exergy[n : 2 * n].sum()),
+            "heat_battery": float(exergy[2 * n]),
+        }
+        if self._m:
+            found["heat_rotors"] = float(exergy[2 * n + 1 :].sum())
+        return found
+
+    def limits(self, rates: Array, wrench_base: Array) -> Limits:
+        """Return the torques that voltage and drives allow at joint rates (n,).
+
+        The bus has the voltage of the last step; an empty battery gives nothing.
+        """
+        motors, n = self._drives.motors, self._n
+        voltage = self.voltage if self.charge > 0.0 else 0.0
+        k, theta_0 = motors.torque_constant, self._drives.theta_0
+        r = resistances(motors, self.theta[:n], theta_0)
+        back = k * rates
+        largest = motors.largest_current * (voltage > 0.0)
+        upper = k * np.clip((voltage - back) / r, 0.0, largest)
+        lower = k * np.clip((-voltage - back) / r, -largest, 0.0)
+        base = 1.0
+        if self._m and wrench_base.size:
+            base = self._base_share(voltage, wrench_base)
+        return Limits(lower, upper, base)
+
+    def _base_share(self, voltage: float, wrench_base: Array) -> float:
+        rotors = self._drives.rotors
+        assert rotors is not None  # there are m of them
+        r = resistances(rotors, self.theta[2 * self._n + 1 :], self._drives.theta_0)
+        thrusts = np.abs(self._turning @ wrench_base)
+        allowed = rotors.largest_thrust(voltage, r)
+        with np.errstate(divide="ignore"):
+            return float(min(1.0, np.min(allowed / np.maximum(thrusts, 1e-12))))
+
+    def step(self, torque: Array, work: Array, base: Array, base_work: float) -> Array:
+        """Advance by one step, and return the temperatures of the housings after it, (n,), K.
+
+        Args:
+            torque: (n,) of the motors during the step; their temperatures are :attr:`theta`.
+            work: (n,) of these torques, J.
+            base: (b,) wrench of the actuators of the base; ideal ones where there are no rotors.
+            base_work: its work, J.
+
+        Raises:
+            StateError: the battery cannot give the energy.
+        """
+        drives, n, dt = self._drives, self._n, self._dt
+        motors, theta_0 = drives.motors, drives.theta_0
+        heat = np.zeros(self._capacities.size)
+        current = torque / motors.torque_constant
+        heat[:n] = dt * resistances(motors, self.theta[:n], theta_0) * current * current
+        wake = self._rotors(base, heat) if self._m and base.size else 0.0
+        idle = dt * drives.idle if self.charge > 0.0 else 0.0
+        energy = float(work.sum()) + base_work + float(heat.sum()) + wake + idle
+        heat[2 * n] = self._discharge(energy)
+        found = self._network.step(self.theta, heat)
+        lost = theta_0 * heat / found.mean
+        destroyed = self.destroyed
+        destroyed["winding"] += lost[:n]
+        destroyed["winding_to_housing"] += found.destroyed[:n]
+        destroyed["housing_to_air"] += found.destroyed[n : 2 * n]
+        destroyed["battery"] += lost[2 * n]
+        destroyed["battery_to_air"] += found.destroyed[2 * n]
+        destroyed["electronics"] += idle
+        if self._m:
+            destroyed["rotor_winding"] += lost[2 * n + 1 :]
+            destroyed["rotor_to_air"] += found.destroyed[2 * n + 1 :]
+        self.theta = found.theta
+        return self.housings
+
+    def _rotors(self, base: Array, heat: Array) -> float:
+        """Enter the heat of the rotors' windings, and return the energy left in the air, J."""
+        rotors, dt = self._drives.rotors, self._dt
+        assert rotors is not None  # there are m of them
+        thrusts = np.abs(self._turning @ base)
+        speed = np.sqrt(thrusts / rotors.thrust_constant)
+        shaft = rotors.drag_ratio * thrusts
+        current = shaft / rotors.torque_constant
+        first = 2 * self._n + 1
+        r = resistances(rotors, self.theta[first:], self._drives.theta_0)
+        heat[first:] = dt * r * current * current
+        air = dt * shaft * speed
+        self.destroyed["rotor_wake"] += rotors.figure_of_merit * air
+        self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * air
+        return float(air.sum())
+
+    def _discharge(self, energy: float) -> float:
+        """Take an energy out of the battery, J, and return the heat of its resistance, J."""
+        battery, dt = self._drives.battery, self._dt
+        if energy < 0.0 and self.charge >= battery.charge:
+            self.destroyed["brake_resistor"] -= energy
+            energy = 0.0
+        # E = (V - (R + slope dt / 2) I) I dt, with the open voltage at the middle of the step.
+        v, r = battery.voltage(self.charge), battery.resistance
+        inner = r + 0.5 * battery.slope * dt
+        under = v * v - 4.0 * inner * energy / dt
+        if under < 0.0:
+            raise StateError(
+                f"the battery cannot give {energy / dt:.4g} W; at {v:.4g} V and {r:g} ohm it gives "
+                f"at most {v * v / (4.0 * inner):.4g} W; give it less resistance, or the drives "
+                "less torque"
+            )
+        self.current = 2.0 * energy / dt / (v + sqrt(under))
+        self._drawn += self.current * dt
+        self.voltage = battery.voltage(self.charge) - r * self.current
+        self.supplied += energy
+        return r * self.current * self.current * dt
+
+    def share_of_power(self, torque: Array, rates: Array, base: Array, twist: Array) -> float:
+        """Return the share of efforts at which the battery's power suffices, in [0, 1]."""
+        drives, n = self._drives, self._n
+        battery = drives.battery
+        most = _SHARE * battery.voltage(self.charge) ** 2 / (4.0 * battery.resistance) - drives.idle
+        current = torque / drives.motors.torque_constant
+        r = resistances(drives.motors, self.theta[:n], drives.theta_0)
+        power = float(torque @ rates + r @ (current * current)) + float(base @ twist)
+        if self._m and base.size:
+            rotors = drives.rotors
+            assert rotors is not None  # there are m of them
+            thrusts = np.abs(self._turning @ base)
+            air = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)
+            power += 1.2 * float(air.sum())
+        return 1.0 if power <= most else max(most, 0.0) / power
+
+
+def named(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
+    """Return exergy destroyed by ``"where/how"``, J, from arrays by joint or rotor."""
+    found: dict[str, float] = {}
+    for how, values in destroyed.items():
+        if how in _OF_JOINTS:
+            found |= {f"{name}/{how}": float(v) for name, v in zip(names, values, strict=True)}
+        elif how.startswith("rotor_"):
+            what = how.removeprefix("rotor_")
+            found |= {f"rotor_{k}/{what}": float(v) for k, v in enumerate(values)}
+        else:
+            found[how] = float(values[0])
+    return found
+
+
+_OF_JOINTS = ("winding", "winding_to_housing", "housing_to_air", "friction", "joint_stops")

@@ -1,0 +1,20 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Simulation: structure-preserving schemes and recorded trajectories."""
+
+from .projection import Projection, closed
+from .simulate import Scheme, Simulation, simulate
+from .stepper import SCHEMES, EphsStepper
+from .trajectory import Trajectory
+
+__all__ = [
+    "SCHEMES",
+    "EphsStepper",
+    "Projection",
+    "Scheme",
+    "Simulation",
+    "Trajectory",
+    "closed",
+    "simulate",
+]

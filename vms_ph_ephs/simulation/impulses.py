@@ -1,0 +1,175 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Impulses within bounds: the smallest that the velocities along their rows call for."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from ..components.set_valued import SetValued
+from ..equations.layout import Held
+from ..equations.processes import Index
+
+_SWEEPS, _CONVERGED = 500, 1e-14
+
+# Sweeps after which the linear system is tried, and the velocity to which it must hold, m/s.
+_TRIALS, _EXACT = frozenset((1, 3, 7, 15, 30, 60, 120, 240, 480)), 1e-13
+
+
+class Process(NamedTuple):
+    """A component with bounded forces, the place of its velocities, and where its heat goes."""
+
+    box: str
+    component: SetValued
+    velocities: Index
+    heat: Held
+
+
+class Acting(NamedTuple):
+    """The processes that may act at a configuration, as rows of one linear system.
+
+    Attributes:
+        processes: one per row.
+        bounds: of the rows.
+        rows: (k,stored) of the velocities over stored efforts.
+        velocity: (k,) at the configuration.
+        mobility: W, (k,k): the change of the velocities by impulses is ``-W P``.
+        push: (linear,k): that of the momenta is ``-push P``.
+    """
+
+    processes: list[Process]
+    lower: Array
+    upper: Array
+    friction: Array
+    normal: Index
+    restitution: Array
+    rows: Array
+    velocity: Array
+    mobility: Array
+    push: Array
+
+
+def impulses(here: Acting, velocity: Array, dt: float, given: Array, returned: Array) -> Array:
+    """Return the impulses within bounds that the velocities call for, (k,).
+
+    The projected Gauss-Seidel method finds which contacts press, stick and slide; what presses and
+    sticks is then a linear system, whose solution is taken if it is within all bounds. The rows of
+    friction at one contact are found together, so that friction is against the sliding in whatever
+    direction that is.
+
+    Args:
+        here: the processes.
+        velocity: (k,) with the impulses that are already given.
+        dt: duration that multiplies the bounds of forces, s.
+        given: (k,) impulses.
+        returned: (k,) velocities at which contacts leave.
+    """
+    problem = _Problem(here, velocity - returned + here.mobility @ given, dt)
+    total = given.copy()
+    if not total.size:
+        return total
+    for sweep in range(_SWEEPS):
+        arrived = problem.sweep(total)
+        if arrived:
+            break
+        if sweep in _TRIALS:
+            exact = problem.exact(total)
+            if exact is not None:
+                return exact
+    return total
+
+
+class _Problem:
+    """Impulses P with the velocities ``u = push - W P``.
+
+    Args:
+        here: the processes.
+        push: (k,) velocities without impulses, less those at which contacts leave.
+        dt: duration that multiplies the bounds of forces, s.
+    """
+
+    def __init__(self, here: Acting, push: Array, dt: float) -> None:
+        self._push, self._mobility, self._friction = push, here.mobility, here.friction
+        # A stop is without bound also in an impact, which takes no time.
+        self._lower, self._upper = (
+            np.where(np.isinf(b), b, np.where(np.isinf(b), 0.0, b) * dt)
+            for b in (here.lower, here.upper)
+        )
+        self._alone = np.flatnonzero(here.normal < 0)
+        self._diagonal = np.maximum(np.diagonal(here.mobility), 1e-300)
+        normals = np.unique(here.normal[here.normal >= 0])
+        self._cones = [(int(n), np.flatnonzero(here.normal == n)) for n in normals]
+        # Steps of the largest mobility converge in every direction of a cone.
+        blocks = (here.mobility[np.ix_(at, at)] for _, at in self._cones)
+        self._eased = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
+
+    def sweep(self, total: Array) -> bool:
+        """Improve the impulses, (k,), in place; return whether they have converged."""
+        u = self._push - self._mobility @ total
+        largest = 0.0
+        for k in self._alone:
+            wanted = total[k] + u[k] / self._diagonal[k]
+            change = min(max(wanted, self._lower[k]), self._upper[k]) - total[k]
+            if change:
+                u -= self._mobility[:, k] * change
+                total[k] += change
+                largest = max(largest, abs(change) * self._diagonal[k])
+        for (n, at), mobility in zip(self._cones, self._eased, strict=True):
+            there = self._in_cone(total[at] + u[at] / mobility, self._limit(n, at, total))
+            moved = there - total[at]
+            if moved.any():
+                u -= self._mobility[:, at] @ moved
+                total[at] = there
+                largest = max(largest, float(np.abs(moved).max()) * mobility)
+        return largest <= _CONVERGED * (1.0 + float(np.abs(u).max()))
+
+    def exact(self, total: Array) -> Array | None:
+        """Return the impulses of what presses, sticks and slides as these do, if there are any."""
+        k = total.size
+        # P = fixed + basis z, with u = 0 along the free rows.
+        free = np.zeros(k, dtype=bool)
+        free[self._alone] = (total > self._lower)[self._alone] & (total < self._upper)[self._alone]
+        fixed = np.where(free, 0.0, total)
+        basis = np.eye(k)
+        for n, at in self._cones:
+            limit = self._limit(n, at, total)
+            length = float(np.sqrt(total[at] @ total[at]))
+            if length < limit * (1.0 - 1e-9):
+                free[at], fixed[at] = True, 0.0
+            elif length > 0.0:
+                fixed[at] = 0.0
+                basis[at, n] = -self._friction[at[0]] * total[at] / length
+        basis = basis[:, free]
+        weighted = self._mobility[free]
+        wanted = self._push[free] - weighted @ fixed
+        found = fixed + basis @ np.linalg.lstsq(weighted @ basis, wanted, rcond=1e-12)[0]
+        u = self._push - self._mobility @ found
+        scale = 1.0 + float(np.abs(u).max())
+        if np.abs(u[free]).max(initial=0.0) > _EXACT * scale:
+            return None
+        slack = _EXACT * scale / self._diagonal
+        alone = self._alone
+        bounded = np.clip(found[alone], self._lower[alone], self._upper[alone])
+        pushing = found[alone] + u[alone] / self._diagonal[alone]
+        pushing = np.clip(pushing, self._lower[alone], self._upper[alone])
+        if (np.abs(pushing - bounded) > slack[alone]).any():
+            return None
+        if (np.abs(found[alone] - bounded) > slack[alone]).any():
+            return None
+        for (n, at), mobility in zip(self._cones, self._eased, strict=True):
+            there = self._in_cone(found[at] + u[at] / mobility, self._limit(n, at, found))
+            if np.abs(there - found[at]).max() > _EXACT * scale / mobility:
+                return None
+        found[alone] = bounded
+        return found
+
+    def _limit(self, n: int, at: Index, total: Array) -> float:
+        return float(self._friction[at[0]]) * max(-float(total[n]), 0.0)
+
+    @staticmethod
+    def _in_cone(there: Array, limit: float) -> Array:
+        length = float(np.sqrt(there @ there))
+        return there * (limit / length) if length > limit else there

@@ -1,0 +1,245 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Projection on the constraints of poses and of velocities.
+
+One Newton step in the metric of the kinetic energy for each; together with the constraint forces of
+the equations this stabilises the index-2 system as the additional multipliers of Gear, Gupta and
+Leimkuhler do, without further unknowns.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from ..equations import Equations
+from ..errors import InconsistentState, SingularConstraint
+
+# Dependent rows show as a gap in the eigenvalues of the S of unit diagonal: closed loops whose
+# poses fit to 1e-6 leave 1e-12 in them. Those of a long chain of n bodies fall evenly, to 1/n^4.
+_GAP, _DEPENDENT, _ZERO = 1e4, 1e-8, 1e-14
+_NEWTON = 20
+
+
+class Projected(NamedTuple):
+    """A state on the constraints.
+
+    Attributes:
+        x: (size,).
+        opening: the largest step by which a joint was open before, m or rad.
+        metric: ``S = G Q G^T`` before, (count,count).
+    """
+
+    x: Array
+    opening: float
+    metric: Array | None
+
+
+class Projection:
+    """Projects states of a system on its constraints.
+
+    Args:
+        equations: of the system.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
+        layout = equations.layout
+        self._n = layout.linear
+        self._rows = [
+            (block.rows, equations.closures[block.box])
+            for block in equations.constraints.blocks
+            if block.box in equations.closures
+        ]
+        joints = {closure.q_r.junction for _, closure in self._rows}
+        self._moves = []
+        for held, effort in equations.couplings:
+            needed = held.junction in joints or any(
+                place.state is held for _, c in self._rows for place in (c.first, c.second)
+            )
+            if needed:
+                self._moves.append((held, effort))
+
+    def residual(self, x: Array) -> Array:
+        """Return the violation of all joint closures, one entry per row of A."""
+        r = np.zeros(self._equations.constraints.A0.shape[0])
+        for rows, closure in self._rows:
+            r[rows] = closure.residual(x)
+        return r
+
+    def violation(self, x: Array) -> float:
+        """Return the largest violation of a joint closure, m or rad."""
+        r = self.residual(x)
+        return float(np.abs(r).max()) if r.size else 0.0
+
+    def worst(self, x: Array) -> str:
+        """Return the joint with the largest violation at a state."""
+        r = self.residual(x)
+        widest = max(self._rows, key=lambda row: float(np.abs(r[row[0]]).max()))
+        return widest[1].box.rpartition(".")[0] or widest[1].box
+
+    def check(self, x: Array, tolerance: float) -> None:
+        """Raise an error for a state that violates the constraints.
+
+        Raises:
+            InconsistentState: it does; the message names the joint and states the violation.
+        """
+        equations = self._equations
+        if not equations.constraints.count:
+            return
+        r = self.residual(x)
+        if self._rows and not np.abs(r).max() <= tolerance:
+            raise InconsistentState(
+                f"the bodies of joint '{self.worst(x)}' do not meet: their frames are "
+                f"{np.abs(r).max():.3g} (m or rad) apart where {tolerance:.1g} is accepted; place "
+                "them with multibody.place, or give poses that fit"
+            )
+        v = equations.velocity_residual(x)
+        if not np.abs(v).max() <= tolerance:
+            row = np.zeros(v.size)
+            row[int(np.abs(v).argmax())] = 1.0
+            owner = equations.constraints.owner(row)
+            raise InconsistentState(
+                f"the velocities at '{owner.rpartition('.')[0] or owner}' violate its constraint "
+                f"by {np.abs(v).max():.3g} (m/s or rad/s) where {tolerance:.1g} is accepted"
+            )
+
+    def find_rank(self, x: Array) -> int:
+        """Return the number of independent constraints at a state."""
+        core = self._equations.tree_core
+        if core is not None:
+            return int(core.tree_rows)  # every joint of a tree moves a body of its own
+        s = self._metric(x)[1]
+        if not s.size:
+            return 0
+        values = np.maximum(np.linalg.eigvalsh(_unit_diagonal(s)), 1e-2 * _ZERO)
+        gaps = (values[:-1] < _DEPENDENT) & (values[1:] > _GAP * values[:-1])
+        dependent = int(np.flatnonzero(gaps).max(initial=-1)) + 1
+        return s.shape[0] - max(dependent, int((values < _ZERO).sum()))
+
+    def check_rank(self, x: Array, before: float, metric: Array | None = None) -> float:
+        """Raise an error for a state at which constraints have become dependent.
+
+        The least singular value falls to zero in proportion to the distance from a singularity, so
+        that a singularity is detected two steps ahead and none is skipped.
+
+        Args:
+            x: state after a step.
+            before: the value returned before the step; zero at the beginning.
+            metric: S, from a projection that has just taken place.
+
+        Returns:
+            The least singular value that is not that of a dependent constraint.
+
+        Raises:
+            SingularConstraint: naming a joint.
+        """
+        equations = self._equations
+        rank = equations.rank
+        if rank is None or not equations.constraints.count:
+            return 0.0
+        # The metric of a projection differs from that at x by a local error of the scheme.
+        s = self._metric(x)[1] if metric is None else metric
+        values = np.linalg.eigvalsh(_unit_diagonal(s))
+        return self._least(values, rank, before, x)
+
+    def check_values(self, values: Array, before: float, x: Array) -> float:
+        """Do the same with the eigenvalues that the core found for the joints that close loops.
+
+        Args:
+            values: ascending; empty for a tree, whose constraints never become dependent.
+            before: as for :meth:`check_rank`.
+            x: state after a step, for the message.
+        """
+        rank = self._equations.rank
+        if rank is None or not values.size:
+            return 0.0
+        dependent = self._equations.constraints.count - rank
+        return self._least(values, values.size - dependent, before, x)
+
+    def _least(self, values: Array, rank: int, before: float, x: Array) -> float:
+        dependent = values.size - rank
+        least = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
+        falling = before - least
+        if least * least <= _ZERO or least < 2.0 * falling:
+            raise self._equations.singular(self._metric(x)[1])
+        if dependent and values[dependent - 1] > 1e-2 * least * least:
+            raise SingularConstraint(
+                "the motion began at a singular configuration: more constraints are independent "
+                "now than then; begin elsewhere"
+            )
+        return least
+
+    def apply(self, x: Array) -> Projected:
+        """Return the state on the constraints, one Newton step away in poses and in momenta.
+
+        Raises:
+            SingularConstraint: the constraints have lost rank.
+        """
+        equations = self._equations
+        constraints = equations.constraints
+        if not constraints.count:
+            return Projected(x, 0.0, None)
+        g, s = self._metric(x)
+        opening = 0.0
+        if self._rows:
+            r = self.residual(x)
+            opening = float(np.abs(r).max())
+            b = np.zeros(constraints.count)
+            m = constraints.left_rows.shape[0]
+            b[:m] = constraints.left_rows @ r
+            x = self._move(x, r, -(equations.storages.Q @ (equations.solve(s, b) @ g)))
+        y = x.copy()
+        y[: self._n] -= equations.solve(s, g @ (equations.storages.Q @ x[: self._n])) @ g
+        return Projected(y, opening, s)
+
+    def onto(self, x: Array) -> Array:
+        """Return the state on the constraints by Newton iteration.
+
+        Raises:
+            InconsistentState: the iteration does not converge.
+        """
+        for _ in range(_NEWTON):
+            x = self.apply(x).x
+            if not self._rows or np.abs(self.residual(x)).max() < 1e-13:
+                return self.apply(x).x
+        raise InconsistentState(f"joint '{self.worst(x)}' cannot be closed from here; begin nearer")
+
+    def _metric(self, x: Array) -> tuple[Array, Array]:
+        """Return the columns of G on momenta, and ``S = G Q G^T``."""
+        g = self._equations.constraint_matrix(x)[:, : self._n]
+        return g, g @ self._equations.storages.Q @ g.T
+
+    def _move(self, x: Array, r: Array, delta: Array) -> Array:
+        """Move all poses along the velocities of a displacement delta for unit time."""
+        equations, c = self._equations, self._equations.constraints
+        stored = np.zeros(equations.layout.stored)
+        stored[: self._n] = delta
+        w = -(c.solve_rows @ (c.at(equations.states.reads) @ stored + r))
+        efforts = np.concatenate([stored, c.T @ stored + c.to_free @ w])
+        y = x.copy()
+        for held, effort in self._moves:
+            here = x[held.at].reshape(held.space.shape)
+            y[held.at] = held.space.step(here, efforts[effort]).ravel()
+        return y
+
+
+def _unit_diagonal(s: Array) -> Array:
+    scale = np.sqrt(np.maximum(np.diagonal(s), 1e-300))
+    return s / np.outer(scale, scale)
+
+
+def closed(equations: Equations, x: Array) -> Array:
+    """Return the state near x on all constraints, to close a loop from a guess of its angles.
+
+    Raises:
+        InconsistentState: a joint, which the message names, cannot be closed from there.
+    """
+    projection = Projection(equations)
+    before, equations.rank = equations.rank, None
+    try:
+        return projection.onto(x)
+    finally:
+        equations.rank = before

@@ -1,0 +1,356 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Dry friction and unilateral contact: forces within bounds, found together with the motion.
+
+In a step the forces that keep joints at rest and contacts closed are held: they follow from the
+velocities that the other forces would lead to. What then remains at its end, such as the velocity
+of a joint that comes to rest within the step or of an impact, is taken by impulses. Their work,
+``P . (u + u_after) / 2``, is the exact change of kinetic energy and never negative; all of it
+becomes heat. A contact closes at the instant at which its gap does: the step is cut there.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from ..components.set_valued import Bounds, Contact, HeldForce, SetValued
+from ..equations import Equations
+from ..equations.processes import Index
+from .impulses import Acting, Process, impulses
+from .steps import Move
+from .stiff_friction import StiffFriction
+from .supply import Inputs, acting
+
+# A contact is closed at a gap below this, m; impacts are located to the same.
+_CLOSED = 1e-9
+_BISECTIONS = 60
+
+# Impacts of one step after which approach velocities no longer return: a bounce that dies away.
+_IMPACTS = 8
+
+# Iterations for the forces of a step, and the velocity to which they are found, m/s.
+_CORRECTIONS, _SOLVED = 12, 1e-13
+_AT_REST = 1e-9
+
+# Parts of a step that are shorter, s, have forces by velocities alone: the rounding of gaps over
+# the square of their duration would be a large acceleration, what gaps change in them is not.
+_SHORT = 1e-7
+
+# Contacts that close within one step, after which the step is no longer cut.
+_CUTS = 64
+
+# Of the largest work in a step: what rounding may leave of a work that should be zero.
+_ROUNDING = 1e-12
+
+Smooth = Callable[[Array, float, float], Move]
+"""The step of a scheme from a state, at a time, over a duration."""
+
+
+class BoundedForces:
+    """The set-valued processes of a system, and steps in which they act.
+
+    Args:
+        equations: of the system.
+        friction: of the same scheme; it puts heat into storages of entropy.
+    """
+
+    def __init__(self, equations: Equations, friction: StiffFriction) -> None:
+        self._equations, self._friction = equations, friction
+        self.processes: list[Process] = []
+        layout = equations.layout
+        for box, component in layout.components.items():
+            if isinstance(component, SetValued):
+                index = equations.processes.indices[box]
+                held = layout.states[layout.junctions[f"{box}.s"]]
+                self.processes.append(Process(box, component, index[:-1], held))
+
+    def move(self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float) -> Move:
+        """Return a step of ``dt`` s; ``smooth`` is that of all other forces."""
+        total: Move | None = None
+        left, impacts = dt, 0
+        while left > 0.0:
+            part, passed, hit = self._part(smooth, x, inputs, t, left, impacts)
+            impacts += hit
+            total = part if total is None else _joined(total, part)
+            x, t, left = part.x, t + passed, left - passed
+        assert total is not None  # a step has a duration
+        return total
+
+    def _part(
+        self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float, impacts: int
+    ) -> tuple[Move, float, bool]:
+        """Return a step that ends where a contact closes, its duration, and whether one did."""
+        closed = {p.box for p in self.processes if self._gap(p, x) <= _CLOSED}
+        open_ = [p for p in self.processes if p.box not in closed]
+        here = self._acting(x, closed)
+        force, move = self._solved(here, self._predicted(here, x, inputs, t, dt), smooth, x, t, dt)
+        bounces = impacts < _IMPACTS
+        if impacts >= _CUTS or self._deepest(open_, move.x) >= -_CLOSED:
+            return self._settled(here, force, move, dt, bounces), dt, False
+        early, late = 0.0, 1.0
+        for _ in range(_BISECTIONS):
+            share = 0.5 * (early + late)
+            move = self._held(here, force, smooth, x, t, share * dt)
+            depth = self._deepest(open_, move.x)
+            early, late = (early, share) if depth < -_CLOSED else (share, late)
+            if abs(depth) <= _CLOSED:
+                break
+        passed = share * dt
+        force, move = self._solved(here, force, smooth, x, t, passed)
+        return self._settled(here, force, move, passed, bounces), passed, True
+
+    def _solved(
+        self, here: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
+    ) -> tuple[Array, Move]:
+        """Return the forces of a step, (k,), and the step with them.
+
+        Closed contacts do not open or close, and what rests does not slide, as far as bounds allow.
+        """
+        resting = self._resting(here)
+        gaps = self._gaps(here, x)
+        for _ in range(_CORRECTIONS if dt > _SHORT else 0):
+            move = self._held(here, force, smooth, x, t, dt)
+            ahead = np.where(resting, (2.0 / dt) * self._slid(here, move), 0.0)
+            if not resting.all():
+                sliding = np.where(resting, 0.0, self._velocity(here, move.x))
+                ahead = ahead + sliding
+            is_normal = np.isfinite(gaps)
+            ahead[is_normal] = (2.0 / dt) * (self._gaps(here, move.x) - gaps)[is_normal]
+            none = np.zeros(force.size)
+            better = impulses(here, ahead, dt, force * dt, none) / dt
+            change = np.abs(better - force) * np.diagonal(here.mobility) * dt
+            if change.max(initial=0.0) <= _SOLVED * (1.0 + np.abs(ahead).max(initial=0.0)):
+                break
+            force = better
+        else:
+            move = self._held(here, force, smooth, x, t, dt)
+        wrong = self._wrong(here, force, move)
+        if wrong.any():
+            # Friction that a motion turns back within a step would give energy.
+            force = np.where(wrong, 0.0, force)
+            move = self._held(here, force, smooth, x, t, dt)
+        return force, move
+
+    def _held(
+        self, here: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
+    ) -> Move:
+        """Return the smooth step with forces held."""
+        processes = self._equations.processes
+        held: dict[str, Array | HeldForce] = {
+            p.box: np.zeros(p.component.width) for p in self.processes
+        }
+        for box, (process, at) in self._by_box(here).items():
+            held[box] = HeldForce(process.component, force[at])
+        processes.held = held
+        try:
+            return smooth(x, t, dt)
+        finally:
+            processes.held = {}
+
+    @staticmethod
+    def _by_box(here: Acting) -> dict[str, tuple[Process, Index]]:
+        """Return every process with the places of its rows."""
+        found: dict[str, tuple[Process, Index]] = {}
+        for k, p in enumerate(here.processes):
+            before = found[p.box][1] if p.box in found else np.zeros(0, dtype=np.intp)
+            found[p.box] = (p, np.append(before, k))
+        return found
+
+    @staticmethod
+    def _resting(here: Acting) -> Any:
+        """Return which rows do not move, with all rows of friction at their contact, (k,)."""
+        resting = np.abs(here.velocity) <= _AT_REST
+        for n in np.unique(here.normal[here.normal >= 0]):
+            at = here.normal == n
+            resting[at] = resting[at].all()
+        return resting
+
+    def _gaps(self, here: Acting, x: Array) -> Array:
+        """Return the gaps at the rows of contacts, m; not a number at other rows."""
+        found = np.full(len(here.processes), np.nan)
+        for process, at in self._by_box(here).values():
+            if isinstance(process.component, Contact):
+                found[at[0]] = self._gap(process, x)
+        return found
+
+    def _slid(self, here: Acting, move: Move) -> Array:
+        """Return the paths along the rows in a step, (k,)."""
+        found = np.zeros(len(here.processes))
+        for box, (_, at) in self._by_box(here).items():
+            found[at] = move.supply.slid[box]
+        return found
+
+    def _velocity(self, here: Acting, x: Array) -> Array:
+        """Return the velocities along the rows at another state, (k,)."""
+        equations = self._equations
+        e = equations.storages.efforts(x)
+        a = equations.constraints.at(equations.states.reads)
+        found = np.zeros(len(here.processes))
+        for box, (process, at) in self._by_box(here).items():
+            rows = process.component.directions(equations.states.reads[box])
+            found[at] = rows @ (self._columns(process, a) @ e)
+        return found
+
+    def _wrong(self, here: Acting, force: Array, move: Move) -> Any:
+        """Return which rows have friction that gives energy in a step, (k,)."""
+        works = force * self._slid(here, move)
+        rounding = _ROUNDING * (1.0 + np.abs(works).max(initial=0.0))
+        is_normal = np.isinf(here.lower)
+        return (works < -rounding) & ~is_normal
+
+    def _predicted(
+        self, here: Acting, x: Array, inputs: Inputs | None, t: float, dt: float
+    ) -> Array:
+        """Return the forces that the velocities at the end of a step call for."""
+        if not here.processes:
+            return np.zeros(0)
+        equations, n = self._equations, self._equations.layout.linear
+        flow = equations.flow_of(acting(inputs, t, x))
+        equations.processes.held = {p.box: np.zeros(p.component.width) for p in self.processes}
+        try:
+            rate = equations.tangent(x, flow)[0]
+        finally:
+            equations.processes.held = {}
+        ahead = here.velocity + dt * (here.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
+        none = np.zeros(ahead.size)
+        return impulses(here, ahead, dt, none, none) / dt
+
+    def _settled(self, before: Acting, force: Array, move: Move, dt: float, bounces: bool) -> Move:
+        """Return a step with the impulses at its end, and the heat of all forces.
+
+        Those of what acted in the step correct its forces; where contacts have closed, an impact
+        follows, whose impulses are its own.
+        """
+        heats = dict.fromkeys((p.box for p in self.processes), 0.0)
+        taken = force * self._slid(before, move)
+        for p, work in zip(before.processes, taken, strict=True):
+            heats[p.box] += max(float(work), 0.0)
+        lost = float(taken.sum())
+        closed = {p.box for p in self.processes if self._gap(p, move.x) <= _CLOSED}
+        acted = closed & {p.box for p in before.processes}
+        x, along = move.x.copy(), move.along.copy()
+        stages = [(acted, dt)] if acted else []
+        stages += [(closed, 0.0)] if closed - acted else []
+        for boxes, duration in stages:
+            here = self._acting(x, boxes)
+            if duration:
+                given, returned = _matched(before, force * dt, here), 0.0 * here.velocity
+            else:
+                given = 0.0 * here.velocity
+                returned = here.restitution * np.maximum(-here.velocity, 0.0) * bounces
+            change, works = _struck(here, duration, given, returned)
+            if works.sum() < 0.0 and returned.any():
+                change, works = _struck(here, duration, given, 0.0 * returned)
+            n = self._equations.layout.linear
+            pushed = -(here.push @ change)
+            x[:n] += pushed
+            along[:n] += pushed
+            lost += float(works.sum())
+            for p, work in zip(here.processes, works, strict=True):
+                heats[p.box] += max(float(work), 0.0)
+        positive = sum(heats.values())
+        for p in self.processes:
+            heat = heats[p.box] * lost / positive if positive > 0.0 else 0.0
+            if heat > 0.0:
+                along[p.heat.tangent] += self._friction.warmed(x, p.heat, heat)
+        return move._replace(x=x, along=along)
+
+    def _gap(self, p: Process, x: Array) -> float:
+        """Return the gap of a contact, m; dry friction always acts."""
+        if not isinstance(p.component, Contact):
+            return 0.0
+        self._equations.states.look_at(x)
+        return p.component.gap(self._equations.states.reads[p.box])
+
+    def _deepest(self, processes: list[Process], x: Array) -> float:
+        return min((self._gap(p, x) for p in processes), default=0.0)
+
+    def _columns(self, p: Process, a: Array) -> Array:
+        """Return the velocities of a process as rows over stored efforts."""
+        c, stored = self._equations.constraints, self._equations.layout.stored
+        rows = np.zeros((p.velocities.size, stored))
+        for k, index in enumerate(p.velocities):
+            if index < stored:
+                rows[k, index] = 1.0
+            else:
+                free = index - stored
+                rows[k] = c.T[free] - (c.to_free[free] @ c.solve_rows) @ a
+        return rows
+
+    def _acting(self, x: Array, closed: set[str]) -> Acting:
+        equations = self._equations
+        e = equations.storages.efforts(x)
+        a = equations.constraints.at(equations.states.reads)
+        n = equations.layout.linear
+        processes: list[Process] = []
+        parts: list[Bounds] = []
+        rows: list[Array] = []
+        normal: list[int] = []
+        for p in self.processes:
+            if p.box not in closed:
+                continue
+            states = equations.states.reads[p.box]
+            component = p.component
+            found = component.closed(states) if isinstance(component, Contact) else None
+            bounds = component.bounds(states) if found is None else found
+            if bounds is None:
+                continue
+            columns = self._columns(p, a)
+            normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
+            parts.append(bounds)
+            for row in bounds.rows:
+                processes.append(p)
+                rows.append(row @ columns)
+        if not rows:
+            none = np.zeros(0)
+            empty = np.zeros((0, 0))
+            index = np.zeros(0, dtype=np.intp)
+            flat = np.zeros((0, e.size))
+            return Acting([], none, none, none, index, none, flat, none, empty, np.zeros((n, 0)))
+        stacked = np.array(rows)
+        push, velocity = stacked[:, :n].T, stacked @ e
+        if equations.constraints.count:
+            g = equations.constraints.acting(a)[:, :n]
+            s, turned = g @ equations.storages.Q @ g.T, g @ equations.storages.Q @ push
+            kappa = np.column_stack([equations.solve(s, column) for column in turned.T])
+            push = push - g.T @ kappa
+            # Of the velocities that impulses act on, also where a scheme leaves the constraints.
+            velocity = velocity - kappa.T @ (g @ e[:n])
+        return Acting(
+            processes,
+            np.concatenate([part.lower for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+            np.concatenate([part.friction for part in parts]),
+            np.array(normal, dtype=np.intp),
+            np.concatenate([part.restitution for part in parts]),
+            stacked,
+            velocity,
+            stacked[:, :n] @ equations.storages.Q @ push,
+            push,
+        )
+
+
+def _struck(here: Acting, dt: float, given: Array, returned: Array) -> tuple[Array, Array]:
+    """Return the impulses beyond those given, and their works, J, (k,) each."""
+    change = impulses(here, here.velocity, dt, given, returned) - given
+    after = here.velocity - here.mobility @ change
+    return change, 0.5 * change * (here.velocity + after)
+
+
+def _matched(before: Acting, impulses: Array, after: Acting) -> Array:
+    """Return the impulses of the rows that act before a step, by the rows that act after it."""
+    known: dict[str, list[float]] = {}
+    for p, impulse in zip(before.processes, impulses, strict=True):
+        known.setdefault(p.box, []).append(float(impulse))
+    found = [known[p.box].pop(0) if known.get(p.box) else 0.0 for p in after.processes]
+    return np.array(found)
+
+
+def _joined(first: Move, second: Move) -> Move:
+    first.supply.append(second.supply)
+    along = first.along + second.along
+    return Move(second.x, along, first.supply, first.iterations + second.iterations)

@@ -1,0 +1,158 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Motion of a system over time."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics.integrators import IntegrationError, StepFailure, integrate
+
+from ..equations import Equations
+from ..errors import SimulationError
+from .stepper import EphsStepper, RecordingStepper
+from .supply import Inputs
+from .trajectory import Trajectory
+
+Scheme = Literal["projected_rk4", "rk4", "discrete_gradient"]
+
+
+class Simulation:
+    """A motion that is integrated step by step; after an error its state is the last valid one.
+
+    Args:
+        equations: of the system; their rank is found at the initial state.
+        x: (size,) initial state vector.
+        dt: step, s.
+        scheme: ``projected_rk4``: fourth order, constraints to rounding; ``discrete_gradient``:
+            second order, first and second law to rounding; ``rk4``: without projection.
+        inputs: flows into outer power ports by name, held or as a function of time and state.
+        tolerance: accepted violation of the constraints by the initial state, m, rad, m/s or rad/s.
+
+    Attributes:
+        t: time, s.
+
+    Raises:
+        InconsistentState: the initial state violates the constraints.
+        OptionError: there is no such scheme.
+    """
+
+    def __init__(
+        self,
+        equations: Equations,
+        x: Array,
+        dt: float = 1e-3,
+        *,
+        scheme: Scheme = "projected_rk4",
+        inputs: Inputs | None = None,
+        tolerance: float = 1e-6,
+    ) -> None:
+        _check_step(dt)
+        self.equations, self.dt, self.t = equations, float(dt), 0.0
+        self._inputs = inputs
+        self._stepper = EphsStepper(equations, scheme, tolerance)
+        self._solver_state = self._stepper.begin(x, 0.0)
+        self._count = 0
+
+    @property
+    def x(self) -> Array:
+        """The state vector."""
+        return self._solver_state.x
+
+    def replace_entries(self, at: int | slice, value: Any) -> None:
+        """Replace entries of the state vector, such as a command that is held between steps."""
+        x = self._solver_state.x.copy()
+        x[at] = value
+        self._solver_state = self._solver_state._replace(x=x)
+
+    @property
+    def supplied(self) -> float:
+        """Energy supplied at the outer ports so far, J."""
+        return self._solver_state.supplied
+
+    def step(self) -> None:
+        """Advance by one step.
+
+        Raises:
+            SimulationError: one of its kinds, with the time and state it was raised at; ``t`` and
+                ``x`` stay those of the last good step.
+        """
+        try:
+            after = self._stepper.step(self._solver_state, self._inputs, self.t, self.dt)
+        except StepFailure as failure:
+            raise _reason(failure) from None
+        self._count += 1
+        self._solver_state, self.t = after.solver_state, self._count * self.dt
+
+    def violation(self) -> float:
+        """Return the largest violation of a joint closure, m or rad."""
+        return self._stepper.projection.violation(self.x)
+
+
+def simulate(
+    equations: Equations,
+    x: Array,
+    dt: float = 1e-3,
+    steps: int = 1000,
+    *,
+    scheme: Scheme = "projected_rk4",
+    inputs: Inputs | None = None,
+    every: int = 1,
+    tolerance: float = 1e-6,
+) -> Trajectory:
+    """Return the motion from an initial state, in steps of constant length.
+
+    This is :func:`~vms_ph_dynamics.integrators.integrate` without halved steps, with the total
+    energy and entropy in the record instead of the exergy.
+
+    Args:
+        equations: of the system.
+        x: (size,) initial state vector.
+        dt: step, s.
+        steps: number of steps.
+        scheme: as for :class:`Simulation`.
+        inputs: flows into outer power ports by name, held or as a function of time and state.
+        every: number of steps between recorded states.
+        tolerance: as for :class:`Simulation`.
+
+    Raises:
+        InconsistentState: the initial state violates the constraints.
+        OptionError: there is no such scheme.
+        SimulationError: the motion cannot be continued; ``time`` and ``state`` are the last valid
+            ones.
+    """
+    _check_step(dt)
+    stepper = RecordingStepper(equations, scheme, tolerance)
+    try:
+        run = integrate(
+            equations,
+            x,
+            inputs,
+            dt=float(dt),
+            steps=steps - steps % every,
+            scheme=stepper,
+            every=every,
+            halvings=0,
+        )
+    except IntegrationError as error:
+        raise _reason(error.__cause__) from None
+    states = np.array([record.state for record in run.states])
+    energy, entropy, supplied, violation = np.array([record[1:] for record in run.states]).T
+    arrays = (run.t, states, energy, entropy, supplied, violation)
+    return Trajectory(equations, *(frozen(array) for array in arrays))
+
+
+def _check_step(dt: float) -> None:
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise SimulationError(f"the step must be above zero seconds; given: {dt}")
+
+
+def _reason(failure: BaseException | None) -> SimulationError:
+    """Return the error behind a failed step, its message with the time."""
+    assert failure is not None
+    error = failure.__cause__
+    assert isinstance(error, SimulationError)
+    error.args = (f"at t = {error.time:.6g} s: {error.args[0]}",)
+    return error

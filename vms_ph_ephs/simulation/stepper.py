@@ -1,0 +1,307 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The schemes as steppers for :func:`~vms_ph_dynamics.integrators.integrate`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.integrators import (
+    Observation,
+    StepFailure,
+    Stepper,
+    StepResult,
+    system_stepper,
+)
+from vms_ph_dynamics.integrators.interpolation import cubic
+from vms_ph_dynamics.integrators.stepper import Interpolant
+
+from ..equations import Equations
+from ..errors import SimulationError
+from .projection import Projection
+from .set_valued import BoundedForces
+from .steps import DiscreteGradient, Move, MuntheKaas, Step
+from .stiff_friction import Stiff, StiffFriction
+from .supply import Inputs, acting
+from .tree import TreeStep
+
+# Each correction reduces the error of the mean force by the share of a step in which the
+# configuration changes; the rest is an error of the scheme, not of its laws.
+_CORRECTIONS, _ARRIVED = 3, 1e-6
+
+# A motion that has reached this has diverged: squares of states would soon be infinite.
+_FAR = 1e100
+
+
+class _Scheme(NamedTuple):
+    order: int
+    step: Callable[[Equations], Step]
+    projects: bool
+    begins_on_constraints: bool
+    fastest: float
+
+
+# Explicit stages are stable up to 2.8 times the time constant of friction, and at twice it as
+# accurate as a held force; the iteration of the midpoint rule converges below twice it.
+SCHEMES: Mapping[str, _Scheme] = {
+    "projected_rk4": _Scheme(4, MuntheKaas, True, True, 2.0),
+    "rk4": _Scheme(4, MuntheKaas, False, False, 2.0),
+    "discrete_gradient": _Scheme(2, DiscreteGradient, False, True, 1.0),
+}
+"""Schemes by name."""
+
+
+class SolverState(NamedTuple):
+    """The state that a scheme keeps from step to step.
+
+    Attributes:
+        x: (size,) the state vector.
+        velocity: (stored,) rates over the latest step, the initial guess of an iteration.
+        least: singular value of the constraints; see :meth:`Projection.check_rank`.
+        supplied: energy supplied at the outer ports since the beginning, J.
+    """
+
+    x: Array
+    velocity: Array
+    least: float = 0.0
+    supplied: float = 0.0
+
+
+class Record(NamedTuple):
+    """The quantities that :func:`simulate` records at an instant."""
+
+    state: Array
+    energy: float
+    entropy: float
+    supplied: float
+    violation: float
+
+
+class EphsStepper(Stepper):
+    """A scheme for a system of components.
+
+    The balance is that of exergy, ``E - theta_0 s`` relative to the environment: what is supplied
+    is the exergy that outer ports bring in, what is dissipated is ``theta_0`` times the entropy
+    produced, never negative in any step forward [C (6)]. Its residual is the residual of the first
+    law, the unaccounted energy. For a mechanism in an environment of one temperature the exergy is
+    its mechanical energy. Ports are flows into outer power ports by name, held or as a function of
+    time and state vector. There is no spatial momentum. Friction that is faster than a step is held
+    at its mean force over the step; see :class:`StiffFriction`.
+
+    Args:
+        equations: of the system; their rank is found where a run begins.
+        scheme: ``projected_rk4``: fourth order, constraints to rounding; ``discrete_gradient``:
+            second order, first and second law to rounding; ``rk4``: without projection.
+        tolerance: accepted violation of the constraints by an initial state, m, rad, m/s or rad/s.
+
+    Raises:
+        OptionError: there is no such scheme.
+    """
+
+    def __init__(
+        self, equations: Equations, scheme: str = "projected_rk4", tolerance: float = 1e-6
+    ) -> None:
+        if scheme not in SCHEMES:
+            raise OptionError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
+        self.equations, self.projection = equations, Projection(equations)
+        self._scheme, self._tolerance = SCHEMES[scheme], tolerance
+        self._step = self._scheme.step(equations)
+        self._friction = StiffFriction(equations, self._scheme.fastest)
+        self._bounded = BoundedForces(equations, self._friction)
+        self.name, self.order = scheme, self._scheme.order
+        self._entropies = equations.is_entropy[: equations.layout.stored]
+        self._tree = TreeStep(equations, tolerance) if self._scheme.projects else None
+
+    def begin(self, state: Array, t: float) -> SolverState:
+        """Return the solver state at a state vector.
+
+        Raises:
+            SimulationError: not a state vector of this system.
+            InconsistentState: it violates the constraints.
+        """
+        equations, x = self.equations, np.asarray(state)
+        if x.shape != (equations.layout.size,) or x.dtype.kind not in "fiu" or not _finite(x):
+            raise SimulationError(
+                f"the state must be ({equations.layout.size},) finite numbers, as "
+                f"equations.states.vector gives; given: shape {x.shape}"
+            )
+        x = x.astype(np.float64)
+        self.projection.check(x, self._tolerance)
+        equations.rank = self.projection.find_rank(x)
+        if self._scheme.begins_on_constraints:
+            x = self.projection.onto(x)
+        return SolverState(x, np.zeros(equations.layout.stored))
+
+    def _move(
+        self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[SolverState, Move]:
+        """Return the solver state after one step of ``dt`` s from time ``t``, and the step."""
+        if not self._bounded.processes:
+            return self._smooth_move(solver_state, inputs, t, dt)
+        after = solver_state
+
+        def smooth(x: Array, time: float, duration: float) -> Move:
+            nonlocal after
+            before = solver_state._replace(x=x)
+            after, move = self._smooth_move(before, inputs, time, duration)
+            return move._replace(x=after.x)
+
+        move = self._bounded.move(smooth, solver_state.x, inputs, t, dt)
+        supplied = solver_state.supplied + move.supply.energy
+        return SolverState(move.x, move.along / dt, after.least, supplied), move
+
+    def _smooth_move(
+        self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[SolverState, Move]:
+        """Return the same for all forces but those within bounds, which are held."""
+        stiff = self._friction.find(solver_state.x, dt)
+        if stiff is None:
+            return self._plain_move(solver_state, inputs, t, dt)
+        return self._held_move(stiff, solver_state, inputs, t, dt)
+
+    def _held_move(
+        self, stiff: Stiff, before: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[SolverState, Move]:
+        """Return a step in which friction that is too fast for it acts with its mean force."""
+        friction, held = self._friction, self.equations.processes
+        acceleration, arrival = stiff.acceleration, stiff.velocity
+        for _ in range(_CORRECTIONS):
+            force = friction.mean_force(stiff, before.x, dt, acceleration)
+            others = held.held
+            held.held = {**others, **friction.flows(stiff, force)}
+            try:
+                after, move = self._plain_move(before, inputs, t, dt)
+            finally:
+                held.held = others
+            # What the other forces were on average, by the velocities they led to.
+            last, arrival = arrival, friction.velocity(stiff, after.x)
+            acceleration = (arrival - stiff.velocity) / dt + stiff.mobility @ force
+            if np.abs(arrival - last).max() <= _ARRIVED * (1.0 + np.abs(arrival).max()):
+                break
+        heat = friction.heat(stiff, force, move.supply)
+        if heat is None:
+            return self._halves(before, inputs, t, dt)
+        x, along = after.x.copy(), move.along.copy()
+        for state, energy in heat:
+            along[state.tangent] += friction.warmed(x, state, energy)
+        return after._replace(x=x, velocity=along / dt), move._replace(x=x, along=along)
+
+    def _halves(
+        self, before: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[SolverState, Move]:
+        half = 0.5 * dt
+        middle, first = self._smooth_move(before, inputs, t, half)
+        after, second = self._smooth_move(middle, inputs, t + half, half)
+        first.supply.append(second.supply)
+        iterations = first.iterations + second.iterations
+        along = first.along + second.along
+        return after, Move(second.x, along, first.supply, iterations)
+
+    def _plain_move(
+        self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[SolverState, Move]:
+        found = None if self._tree is None else self._tree.move(solver_state.x, inputs, t, dt)
+        if found is not None:
+            move, values = found
+            least = self.projection.check_values(values, solver_state.least, move.x)
+            supplied = solver_state.supplied + move.supply.energy
+            return SolverState(move.x, move.along / dt, least, supplied), move
+        move = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
+        x, metric = move.x, None
+        if not _finite(x):
+            raise SimulationError("the motion has no finite continuation; use a shorter step")
+        if self._scheme.projects:
+            x, opening, metric = self.projection.apply(x)
+            # A Newton step squares the violation; the remainder must be within the tolerance.
+            if not opening * opening <= self._tolerance:
+                raise SimulationError(
+                    f"a step of {dt:g} s opens joint '{self.projection.worst(move.x)}' by "
+                    f"{opening:.3g} (m or rad), too far to be closed; use a shorter one"
+                )
+            # Velocities are projected at the previous poses, which gives an error of that order.
+            if opening > self._tolerance:
+                x, _, metric = self.projection.apply(x)
+            if not _finite(x):
+                raise SimulationError("the motion has no finite continuation; use a shorter step")
+        least = self.projection.check_rank(x, solver_state.least, metric)
+        self.equations.storages.check_temperatures(x)
+        supplied = solver_state.supplied + move.supply.energy
+        return SolverState(x, move.along / dt, least, supplied), move
+
+    def step(
+        self, solver_state: SolverState, ports: Inputs | None, t: float, dt: float
+    ) -> StepResult:
+        """Return the result of one step; see :meth:`Stepper.step`.
+
+        Raises:
+            StepFailure: the motion cannot be continued; it is caused by a :class:`SimulationError`.
+        """
+        try:
+            after, move = self._move(solver_state, ports, t, dt)
+        except SimulationError as error:
+            error.time, error.state = t, solver_state.x.copy()
+            raise StepFailure(str(error)) from error
+        supply = move.supply
+        produced = float(self._entropies @ move.along) - supply.entropy
+        return StepResult(
+            after, supply.supplied, self.equations.theta_0 * produced, move.iterations
+        )
+
+    def observe(self, solver_state: SolverState) -> Observation:
+        """Return the state vector and its exergy."""
+        x = solver_state.x.copy()
+        return Observation(frozen(x), self.equations.storages.exergy(x), np.zeros(0))
+
+    def interpolant(
+        self, before: Array, after: Array, ports: Inputs | None, t: float, dt: float
+    ) -> Interpolant:
+        """Return cubic Hermite interpolation along Cayley steps, of fourth order in ``dt``.
+
+        Where the scheme projects, the states in between are on the constraints too.
+        """
+        equations, states = self.equations, self.equations.states
+        if self._friction.find(before, dt) is not None:
+            # Rates change within the step faster than a polynomial through both ends follows.
+            straight = states.difference(before, after)
+            return lambda time: frozen(states.step(before, (time - t) / dt * straight))
+        rates = [
+            equations.tangent(x, equations.flow_of(acting(ports, time, x)))[0]
+            for x, time in ((before, t), (after, t + dt))
+        ]
+        reach = states.difference(before, after)
+        arrival = states.step_rate(reach, rates[1])
+
+        def at(time: float) -> Any:
+            s = (time - t) / dt
+            x = states.step(before, cubic(s, 0.0 * reach, dt * rates[0], reach, dt * arrival))
+            return frozen(self.projection.apply(x).x if self._scheme.projects else x)
+
+        return at
+
+
+class RecordingStepper(EphsStepper):
+    """The scheme of :func:`simulate`, which observes a :class:`Record` instead of a state."""
+
+    def observe(self, solver_state: SolverState) -> Observation:
+        """Return a record, and the exergy."""
+        x, equations = solver_state.x, self.equations
+        core, storages = equations.core, equations.storages
+        energy = storages.energy(x) if core is None else core.energy(x)
+        violation = self.projection.violation(x) if core is None else core.violation(x)
+        entropy = storages.entropy(x)
+        record = Record(x.copy(), energy, entropy, solver_state.supplied, violation)
+        return Observation(record, energy - equations.theta_0 * entropy, np.zeros(0))
+
+
+@system_stepper.register
+def _(system: Equations, scheme: str) -> EphsStepper:
+    return EphsStepper(system, scheme)
+
+
+def _finite(x: Array) -> bool:
+    """Return whether a state is finite, and small enough for its energy to be."""
+    return bool((np.abs(x) < _FAR).all())

@@ -1,0 +1,174 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One step of each scheme: the next state, and the energy supplied at the outer ports."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from ..components import Environment
+from ..equations import Equations
+from ..errors import SimulationError
+from .supply import Inputs, Supply, acting
+
+# An iteration whose change exceeds the state by this factor has diverged.
+_FAR = 1e9
+
+
+class Move(NamedTuple):
+    """The result of one step of a scheme.
+
+    Attributes:
+        x: (size,) the state after it.
+        along: (stored,) the step in the tangent spaces.
+        supply: energy and entropy supplied at the outer ports.
+        iterations: of an implicit scheme; 0 for explicit ones.
+    """
+
+    x: Array
+    along: Array
+    supply: Supply
+    iterations: int = 0
+
+
+class Step(Protocol):
+    """A one-step scheme without memory."""
+
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+        """Return the step of length dt; an iteration begins at the guess, (stored,)."""
+
+
+class MuntheKaas:
+    """Runge-Kutta-Munthe-Kaas of fourth order on the groups.
+
+    Stages are Cayley steps from the initial state, so poses stay in their groups.
+
+    Args:
+        equations: of the system.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
+
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+        """Return the step of length dt."""
+        states, supply = self._equations.states, Supply(self._equations)
+        k1 = self._rate(t, x, inputs, supply, dt / 6.0)
+        theta = (0.5 * dt) * k1
+        k2 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
+        theta = (0.5 * dt) * k2
+        k3 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
+        theta = dt * k3
+        k4 = self._turned(t + dt, x, theta, inputs, supply, dt / 6.0)
+        along = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        y = states.step(x, along)
+        states.repair(y)
+        return Move(y, along, supply)
+
+    def _rate(
+        self, t: float, x: Array, inputs: Inputs | None, supply: Supply, duration: float
+    ) -> Array:
+        flows = acting(inputs, t, x)
+        rate, efforts = self._equations.tangent(x, self._equations.flow_of(flows))
+        supply.add(flows, efforts, duration)
+        return rate
+
+    def _turned(
+        self,
+        t: float,
+        x: Array,
+        theta: Array,
+        inputs: Inputs | None,
+        supply: Supply,
+        duration: float,
+    ) -> Array:
+        states = self._equations.states
+        return states.step_rate(
+            theta, self._rate(t, states.step(x, theta), inputs, supply, duration)
+        )
+
+
+class DiscreteGradient:
+    """The Cayley midpoint rule with discrete gradients: both laws hold exactly in every step.
+
+    Dirac and Onsager structures are evaluated at the midpoint and multiply discrete differentials
+    of the energies, so that the power balance is that of the continuous system. Constraints hold
+    for the velocities at the midpoint; poses of joints drift by the square of the step.
+
+    Args:
+        equations: of the system.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
+
+    def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
+        """Return the step of length dt.
+
+        Raises:
+            SimulationError: the step is too long to be solved by iteration.
+        """
+        equations = self._equations
+        states, n = equations.states, equations.layout.linear
+        u, last, iterations = guess, np.inf, 0
+        before = self._arguments(x)
+        limit = _FAR * (1.0 + float(np.abs(x).max()))
+        for _ in range(100):
+            iterations += 1
+            middle = states.step(x, 0.5 * u)
+            e = self._efforts(x, before, middle, u)
+            flows = acting(inputs, t + 0.5 * dt, middle)
+            rate, efforts = equations.midpoint_tangent(
+                middle, e, x[:n], dt, equations.flow_of(flows)
+            )
+            new = dt * rate
+            change = float(np.abs(new - u).max())
+            u = new
+            # Iterate until rounding dominates: the balance is as exact as the solution.
+            if change == 0.0 or (change >= 0.5 * last and change < 1e-12 * (1.0 + np.abs(u).max())):
+                break
+            if not change < limit:
+                raise _diverging(dt, change)
+            last = change
+        else:
+            raise _diverging(dt, change)
+        supply = Supply(equations)
+        supply.add(flows, efforts, dt)
+        y = states.step(x, u)
+        states.repair(y)
+        return Move(y, u, supply, iterations)
+
+    def _arguments(self, x: Array) -> dict[str, tuple[Array, ...]]:
+        self._equations.states.look_at(x)
+        reads = self._equations.states.reads
+        return {
+            box: tuple(view.copy() for view in reads[box])
+            for box, _, _ in self._equations.storages.others
+        }
+
+    def _efforts(
+        self, x: Array, before: dict[str, tuple[Array, ...]], middle: Array, u: Array
+    ) -> Array:
+        """Return the discrete differentials of all exergies over the step u."""
+        storages, states = self._equations.storages, self._equations.states
+        n = self._equations.layout.linear
+        e = np.empty(self._equations.layout.stored)
+        e[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
+        after, halfway = self._arguments(states.step(x, u)), self._arguments(middle)
+        for box, storage, at in storages.others:
+            if isinstance(storage, Environment):
+                e[at] = 0.0
+                continue
+            d = storage.discrete(before[box], halfway[box], after[box], u[at])
+            e[at] = storages.exergy_slope(box, storage, d)
+        return e
+
+
+def _diverging(dt: float, change: float) -> SimulationError:
+    return SimulationError(
+        f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); use a "
+        "shorter one"
+    )

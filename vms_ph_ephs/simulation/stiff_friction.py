@@ -1,0 +1,339 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Friction that is faster than a step.
+
+Friction d on an inertia m stops a motion within m / d. Explicit stages and fixed-point iterations
+need steps below some m / d, which for dry friction on a light link are microseconds. Over a longer
+step the force of such friction is held at its mean over the step. The mean follows from the motion
+of the joints with the other forces held, ``udot = a - W f(u)``, by the Radau IIA scheme of third
+order, which is stable for any friction. The work of the held force in the scheme becomes heat, so
+the first law holds as in the scheme itself; where the work would be negative, the step is halved.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from ..components import Irreversible, SetValued, Storage
+from ..equations import Equations
+from ..equations.layout import Held
+from ..equations.processes import Index
+from ..errors import SimulationError
+from .supply import Supply
+
+_A = np.array([[5.0, -1.0], [9.0, 3.0]]) / 12.0
+_B = np.array([0.75, 0.25])
+
+# Relative to the velocities; the remainder becomes an error of the force, not of the laws.
+_CONVERGED = 1e-12
+_ITERATIONS, _HALVINGS = 40, 10
+
+# Heat that is far more than a capacity had takes some halvings of the change of entropy.
+_HEATINGS = 200
+
+# Share of the heat of a step that may come from joints which reverse.
+_REVERSAL = 1e-3
+
+
+class Process(NamedTuple):
+    """An irreversible component whose force can be held, and where its heat goes."""
+
+    box: str
+    component: Irreversible
+    ports: Index
+    mechanical: Index
+    hot: int
+    entropy: Held
+
+
+class Stiff(NamedTuple):
+    """The components to hold in a step, and the linear motion of their velocities.
+
+    Attributes:
+        processes: to hold.
+        slices: of each among the stacked velocities.
+        velocity: (k,) at the beginning.
+        mobility: W, (k,k): minus the acceleration per force of friction.
+        acceleration: (k,) by all other forces.
+    """
+
+    processes: list[Process]
+    slices: list[slice]
+    velocity: Array
+    mobility: Array
+    acceleration: Array
+
+
+class StiffFriction:
+    """Finds the friction that is faster than a step, its mean force, and its heat.
+
+    Args:
+        equations: of the system.
+        limit: ratio of the step to the time in which friction acts, above which it is held.
+    """
+
+    def __init__(self, equations: Equations, limit: float) -> None:
+        self._equations, self._limit = equations, limit
+        self._processes: list[Process] = []
+        constraints, layout = equations.constraints, equations.layout
+        if constraints.undetermined.shape[1] or constraints.multiplying.shape[1]:
+            return  # velocities without mass follow from friction itself
+        for box, component in layout.components.items():
+            if isinstance(component, Irreversible) and not isinstance(component, SetValued):
+                warm = [p for p, at in component.slices.items() if component.is_entropy[at].any()]
+                state = layout.states.get(layout.junctions[f"{box}.{warm[0]}"]) if warm else None
+                if len(warm) == 1 and state is not None and component.width > 1:
+                    index = equations.processes.indices[box]
+                    moving = np.flatnonzero(component.is_entropy == 0.0)
+                    hot = component.slices[warm[0]].start
+                    self._processes.append(Process(box, component, index, moving, hot, state))
+        self._slices = _slices([p.mechanical.size for p in self._processes])
+        parts = [p.ports[p.mechanical] for p in self._processes]
+        self._index = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
+        self._is_stored = self._index < layout.stored
+
+    def find(self, x: Array, dt: float) -> Stiff | None:
+        """Return the friction that is too fast for a step of ``dt`` s from a state, or None."""
+        if not self._processes:
+            return None
+        equations = self._equations
+        core = equations.core
+        if core is not None and dt * core.friction_rate(x) <= self._limit:
+            return None
+        e = equations.storages.efforts(x)
+        a = equations.constraints.at(equations.states.reads)
+        columns, velocities = self._columns(e, a)
+        slices = self._slices
+        slopes = [
+            self._slope(p, e, velocities[at]) for p, at in zip(self._processes, slices, strict=True)
+        ]
+        n = equations.layout.linear
+        eased = equations.storages.Q @ columns[:, :n].T
+        free = columns[:, :n] @ eased
+        # Constraints only add inertia, so that without them the ratio is an upper bound.
+        if dt * _trace(free, slices, slopes) <= self._limit:
+            return None
+        g = equations.constraints.acting(a)[:, :n]
+        blocked = free
+        if g.shape[0]:
+            s, push = g @ equations.storages.Q @ g.T, g @ eased
+            forces = np.column_stack([equations.solve(s, column) for column in push.T])
+            blocked = free - push.T @ forces
+        # What is left has at most the limit, the sum of the ratios being that of the rates.
+        share = self._limit / len(slices)
+        kept = [
+            k
+            for k, (at, d) in enumerate(zip(slices, slopes, strict=True))
+            if dt * _trace(blocked, [at], [d]) > share
+        ]
+        if not kept:
+            return None
+        rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in kept])
+        chosen = [self._processes[k] for k in kept]
+        rate = self._rate_without(chosen, x)
+        return Stiff(
+            chosen,
+            _slices([p.mechanical.size for p in chosen]),
+            velocities[rows],
+            blocked[np.ix_(rows, rows)],
+            columns[rows][:, :n] @ (equations.storages.Q @ rate[:n]),
+        )
+
+    def velocity(self, stiff: Stiff, x: Array) -> Array:
+        """Return the velocities at the ports of the held components at a state, (k,)."""
+        e = self._equations.storages.efforts(x)
+        a = self._equations.constraints.at(self._equations.states.reads)
+        chosen = np.concatenate([p.ports[p.mechanical] for p in stiff.processes])
+        return self._columns(e, a)[1][[int(np.flatnonzero(self._index == i)[0]) for i in chosen]]
+
+    def mean_force(self, stiff: Stiff, x: Array, dt: float, acceleration: Array) -> Array:
+        """Return the mean force of friction over a step in which other forces are held, (k,).
+
+        Raises:
+            SimulationError: the iteration does not converge.
+        """
+        equations = self._equations
+        equations.states.look_at(x)
+        warm = equations.storages.efforts(x)
+        for halvings in range(_HALVINGS):
+            parts = 2**halvings
+            u, total = stiff.velocity, np.zeros(stiff.velocity.size)
+            for _ in range(parts):
+                found = self._radau(stiff, warm, u, dt / parts, acceleration)
+                if found is None:
+                    break
+                force, u = found
+                total += force / parts
+            else:
+                return total
+        raise SimulationError(
+            f"the force of friction in '{stiff.processes[0].box}' cannot be found over a step of "
+            f"{dt:g} s; use a shorter one"
+        )
+
+    def flows(self, stiff: Stiff, force: Array) -> dict[str, Array]:
+        """Return the flows into the held components: their force, and no heat yet."""
+        held: dict[str, Array] = {}
+        for p, at in zip(stiff.processes, stiff.slices, strict=True):
+            held[p.box] = np.zeros(p.component.width)
+            held[p.box][p.mechanical] = force[at]
+        return held
+
+    def heat(self, stiff: Stiff, force: Array, supply: Supply) -> list[tuple[Held, float]] | None:
+        """Return the work of the held forces by where its heat goes, J; None if it is negative.
+
+        Where a joint reverses, its mean force and its path may differ in sign by little; that
+        little is taken from the heat of the others, so that none is negative and the sum is exact.
+        """
+        works = np.array(
+            [
+                force[at] @ supply.path[p.ports[p.mechanical]]
+                for p, at in zip(stiff.processes, stiff.slices, strict=True)
+            ]
+        )
+        heats = np.maximum(works, 0.0)
+        total, positive = float(works.sum()), float(heats.sum())
+        if total < (1.0 - _REVERSAL) * positive:
+            return None
+        if positive > 0.0:
+            heats *= total / positive
+        return [(p.entropy, float(h)) for p, h in zip(stiff.processes, heats, strict=True)]
+
+    def warmed(self, x: Array, held: Held, heat: float) -> float:
+        """Return the entropy by which heat, J, raises a state of entropy in x, in place, J/K."""
+        equations = self._equations
+        box, _, port = held.end.rpartition(".")
+        storage = equations.layout.components[box]
+        assert isinstance(storage, Storage)  # states belong to storages
+        at = storage.slices[port]
+        equations.states.look_at(x)
+        before = tuple(view.copy() for view in equations.states.reads[box])
+        step = np.zeros(storage.width)
+        # Temperatures rise with entropy: the change is between zero and that at the first one.
+        change, low, high = 0.0, 0.0, np.inf
+        for _ in range(_HEATINGS):
+            halfway, after = (
+                tuple(
+                    b + s * step[storage.slices[name]] if name == port else b
+                    for name, b in zip(storage.interface, before, strict=True)
+                )
+                for s in (0.5, 1.0)
+            )
+            with np.errstate(over="ignore", invalid="ignore"):
+                theta = float(storage.discrete(before, halfway, after, step)[at][0])
+            last, change = change, heat / theta
+            if abs(change - last) <= 1e-16 * abs(change):
+                break
+            if heat > 0.0:
+                low, high = (max(low, last), high) if change > last else (low, min(high, last))
+                high = change if last == 0.0 else high
+                if not low < change < high and last > 0.0:
+                    change = 0.5 * (low + high)
+            step[at] = change
+        x[held.at] += change
+        return change
+
+    def _columns(self, e: Array, a: Array) -> tuple[Array, Array]:
+        """Return the velocities of all processes as rows over stored efforts, and their values."""
+        c, stored = self._equations.constraints, self._equations.layout.stored
+        rows = np.zeros((self._index.size, stored))
+        rows[self._is_stored, self._index[self._is_stored]] = 1.0
+        free = self._index[~self._is_stored] - stored
+        rows[~self._is_stored] = c.T[free] - (c.to_free[free] @ c.solve_rows) @ a
+        return rows, rows @ e
+
+    def _slope(self, p: Process, stored: Array, velocity: Array) -> Array:
+        """Return the force per velocity, the larger of that at rest and that at present, (d,d)."""
+        e, rest = np.zeros(p.component.width), np.zeros(p.component.width)
+        e[p.hot] = rest[p.hot] = stored[p.entropy.tangent.start]
+        e[p.mechanical] = velocity
+        theta_0, at = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
+        states = self._equations.states.reads[p.box]
+        still, moving = (
+            p.component.matrix(states, efforts, theta_0)[at] / theta_0 for efforts in (rest, e)
+        )
+        return still if np.trace(still) >= np.trace(moving) else moving
+
+    def _rate_without(self, processes: list[Process], x: Array) -> Array:
+        equations = self._equations
+        before = equations.processes.held
+        without = {p.box: np.zeros(p.component.width) for p in processes}
+        equations.processes.held = {**before, **without}
+        try:
+            return equations.tangent(x, None)[0]
+        finally:
+            equations.processes.held = before
+
+    def _radau(
+        self, stiff: Stiff, warm: Array, u: Array, dt: float, acceleration: Array
+    ) -> tuple[Array, Array] | None:
+        """Return mean force and final velocity of a step, or None if Newton does not converge."""
+        k = u.size
+        # Sliding joints begin at their deceleration, stopping ones at rest: from there Newton's
+        # method does not overshoot the steep part of dry friction.
+        slowed = u - dt * np.diagonal(stiff.mobility) * self._force(stiff, warm, u)
+        stages = np.tile(np.where(slowed * u > 0.0, slowed, 0.0), (2, 1))
+
+        def residual(stages: Array) -> tuple[Array, Array]:
+            forces = np.array([self._force(stiff, warm, s) for s in stages])
+            rates = acceleration - forces @ stiff.mobility
+            return stages - u - dt * (_A @ rates), forces
+
+        r, forces = residual(stages)
+        for _ in range(_ITERATIONS):
+            slope = np.eye(2 * k)
+            for j in range(2):
+                turned = dt * stiff.mobility @ self._force_slope(stiff, warm, stages[j])
+                for i in range(2):
+                    slope[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * turned
+            try:
+                change = np.linalg.solve(slope, r.ravel()).reshape(2, k)
+            except np.linalg.LinAlgError:
+                return None
+            size, share = float(np.linalg.norm(r)), 1.0
+            while share > 1e-4:
+                r, forces = residual(stages - share * change)
+                if np.linalg.norm(r) <= (1.0 - 1e-3 * share) * size:
+                    break
+                share *= 0.5
+            stages = stages - share * change
+            scale = 1.0 + float(np.abs(stages).max())
+            if float(np.abs(share * change).max()) <= _CONVERGED * scale:
+                return _B @ forces, stages[1]
+        return None
+
+    def _force(self, stiff: Stiff, warm: Array, u: Array) -> Array:
+        out = np.empty(u.size)
+        for p, at in zip(stiff.processes, stiff.slices, strict=True):
+            out[at] = self._flow(p, warm, u[at])
+        return out
+
+    def _force_slope(self, stiff: Stiff, warm: Array, u: Array) -> Array:
+        d = np.zeros((u.size, u.size))
+        for p, at in zip(stiff.processes, stiff.slices, strict=True):
+            for i in range(at.stop - at.start):
+                step = np.zeros(at.stop - at.start)
+                step[i] = 1e-7 * (1e-2 + abs(u[at.start + i]))
+                ahead, behind = (self._flow(p, warm, u[at] + s * step) for s in (1.0, -1.0))
+                d[at, at.start + i] = (ahead - behind) / (2.0 * step[i])
+        return d
+
+    def _flow(self, p: Process, warm: Array, u: Array) -> Array:
+        e = np.empty(p.component.width)
+        e[p.mechanical] = u
+        e[p.hot] = warm[p.entropy.tangent.start]
+        theta_0 = self._equations.theta_0
+        return p.component.flows(self._equations.states.reads[p.box], e, theta_0)[p.mechanical]
+
+
+def _slices(sizes: list[int]) -> list[slice]:
+    return [slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist())]
+
+
+def _trace(mobility: Array, slices: list[slice], slopes: list[Array]) -> float:
+    """Return the sum of the rates at which friction of the given slopes stops motions, 1/s."""
+    return float(sum(np.sum(mobility[at, at] * d.T) for at, d in zip(slices, slopes, strict=True)))

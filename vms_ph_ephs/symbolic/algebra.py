@@ -1,0 +1,210 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What SymPy and CasADi call the same things."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import MissingExtraError
+
+
+class Algebra(ABC):
+    """Matrices of expressions; both libraries have ``+``, ``-``, ``@``, ``.T`` and indices."""
+
+    @abstractmethod
+    def symbol(self, name: str) -> Any:
+        """Return a symbol."""
+
+    @abstractmethod
+    def matrix(self, rows: Any, width: int = 0) -> Any:
+        """Return a matrix of numbers and expressions, of a list of rows; width for no rows."""
+
+    @abstractmethod
+    def function(self, name: str, x: Any) -> Any:
+        """Return sin, cos, exp, tanh, sqrt or abs of an expression."""
+
+    @abstractmethod
+    def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
+        """Return the value of the first pair (bound, value) whose bound is above zero."""
+
+    @abstractmethod
+    def solve(self, a: Any, b: Any) -> Any:
+        """Return the solution of ``a x = b``, a symmetric."""
+
+    @abstractmethod
+    def solve_any(self, a: Any, b: Any) -> Any:
+        """Return the solution of ``a x = b``."""
+
+    @abstractmethod
+    def jacobian(self, y: Any, x: Any) -> Any:
+        """Return the derivative of a column by a column."""
+
+    @abstractmethod
+    def depends(self, y: Any, x: Any) -> bool:
+        """Return whether an expression contains a symbol of a column."""
+
+    @abstractmethod
+    def zero_at(self, y: Any, x: Any) -> Any:
+        """Return an expression with zero for the symbols of a column."""
+
+    @abstractmethod
+    def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
+        """Return a function of arrays that computes an expression."""
+
+    def constant(self, array: Array) -> Any:
+        """Return a matrix of numbers; a vector is a column."""
+        full = np.atleast_2d(array.T).T
+        return self.matrix(full.tolist(), full.shape[1])
+
+    def column(self, entries: Sequence[Any]) -> Any:
+        """Return a column."""
+        return self.matrix([[entry] for entry in entries], 1)
+
+
+class SympyAlgebra(Algebra):
+    """Expressions of SymPy; numbers that are integers stay exact.
+
+    Raises:
+        MissingExtraError: SymPy is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import sympy
+        except ImportError:
+            raise MissingExtraError(
+                "symbolic equations need the package sympy: pip install 'vms-ph[symbolic]'"
+            ) from None
+        self._s = sympy
+
+    def symbol(self, name: str) -> Any:
+        """Return a real symbol."""
+        return self._s.Symbol(name, real=True)
+
+    def matrix(self, rows: Any, width: int = 0) -> Any:
+        """Return a matrix whose entries are exact where they are integers."""
+        found = [[_exact(entry) for entry in row] for row in rows]
+        return self._s.Matrix(
+            len(found), len(found[0]) if found else width, lambda i, j: found[i][j]
+        )
+
+    def function(self, name: str, x: Any) -> Any:
+        """Return the function of an expression."""
+        return (self._s.Abs if name == "abs" else getattr(self._s, name))(x)
+
+    def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
+        """Return a Piecewise."""
+        pairs = [(value, bound > 0) for bound, value in conditions]
+        return self._s.Piecewise(*pairs, (otherwise, True))
+
+    def solve(self, a: Any, b: Any) -> Any:
+        """Return the solution by LU."""
+        return a.LUsolve(b)
+
+    def solve_any(self, a: Any, b: Any) -> Any:
+        """Return the solution by LU."""
+        return a.LUsolve(b)
+
+    def jacobian(self, y: Any, x: Any) -> Any:
+        """Return the derivative."""
+        return y.jacobian(x)
+
+    def depends(self, y: Any, x: Any) -> bool:
+        """Return whether symbols are shared."""
+        return bool(y.free_symbols & x.free_symbols)
+
+    def zero_at(self, y: Any, x: Any) -> Any:
+        """Return the expression with zeros."""
+        return y.subs(dict.fromkeys(list(x), 0))
+
+    def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
+        """Return a function of numpy."""
+        inner = self._s.lambdify([list(each) for each in inputs], output, "numpy", cse=True)
+
+        def call(*values: Array) -> Array:
+            return np.asarray(inner(*values), dtype=np.float64).reshape(output.shape)
+
+        return call
+
+
+class CasadiAlgebra(Algebra):
+    """Expressions of CasADi.
+
+    Raises:
+        MissingExtraError: CasADi is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import casadi
+        except ImportError:
+            raise MissingExtraError(
+                "equations for CasADi need the package casadi: pip install 'vms-ph[casadi]'"
+            ) from None
+        self._c = casadi
+
+    def symbol(self, name: str) -> Any:
+        """Return a symbol."""
+        return self._c.SX.sym(name)
+
+    def matrix(self, rows: Any, width: int = 0) -> Any:
+        """Return a matrix whose zeros are structural."""
+        width = len(rows[0]) if rows else width
+        out = self._c.SX(len(rows), width)
+        for i, row in enumerate(rows):
+            for j, entry in enumerate(row):
+                if not (isinstance(entry, float | int) and entry == 0):
+                    out[i, j] = entry
+        return out
+
+    def function(self, name: str, x: Any) -> Any:
+        """Return the function of an expression."""
+        return getattr(self._c, "fabs" if name == "abs" else name)(x)
+
+    def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
+        """Return nested conditions."""
+        out = otherwise
+        for bound, value in reversed(conditions):
+            out = self._c.if_else(bound > 0, value, out)
+        return out
+
+    def solve(self, a: Any, b: Any) -> Any:
+        """Return the solution by a factorisation that keeps zeros."""
+        d, lt, p = self._c.ldl(a)
+        return self._c.ldl_solve(b, d, lt, p)
+
+    def solve_any(self, a: Any, b: Any) -> Any:
+        """Return the solution."""
+        return self._c.solve(a, b)
+
+    def jacobian(self, y: Any, x: Any) -> Any:
+        """Return the derivative."""
+        return self._c.jacobian(y, x)
+
+    def depends(self, y: Any, x: Any) -> bool:
+        """Return whether it depends on a symbol."""
+        return bool(self._c.depends_on(y, x))
+
+    def zero_at(self, y: Any, x: Any) -> Any:
+        """Return the expression with zeros."""
+        return self._c.substitute(y, x, self._c.SX.zeros(*x.shape))
+
+    def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
+        """Return a function of numpy."""
+        inner = self._c.Function("f", list(inputs), [self._c.densify(output)])
+
+        def call(*values: Array) -> Array:
+            return np.array(inner(*values), dtype=np.float64).reshape(output.shape)
+
+        return call
+
+
+def _exact(entry: Any) -> Any:
+    if isinstance(entry, float) and entry.is_integer() and abs(entry) < 1e9:
+        return int(entry)
+    return entry

@@ -1,0 +1,360 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The equations of a system as expressions, with multipliers or solved for them.
+
+They are those of :class:`~vms_ph_ephs.equations.Equations`: the constant constraints are
+eliminated there by numbers, and every law that depends on the state is an expression here.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError
+
+from ..components import Component, Irreversible, Reversible, Storage
+from ..components.component import description_of
+from ..equations import Equations
+from ..errors import StructureError
+from . import laws
+from .algebra import Algebra, CasadiAlgebra, SympyAlgebra
+
+Library = Literal["sympy", "casadi"]
+
+
+def symbolic(
+    equations: Equations,
+    library: Library = "sympy",
+    parameters: Mapping[str, Any] | None = None,
+) -> "SymbolicEquations":
+    """Return the equations of an assembled system as expressions.
+
+    Args:
+        equations: of the system.
+        library: of the expressions; CasADi for large systems.
+        parameters: expressions in place of numbers, by ``"box.parameter"`` as the component
+            describes itself, as ``{"ke.matrix": 1 / m}``; a number takes the place of a matrix with
+            one entry. Entries of constant constraints stay numbers.
+
+    Raises:
+        StructureError: a part is a function of the user, or sticks; the message names it.
+        ModelError: there is no such library, or no such parameter.
+        MissingExtraError: the library is not installed.
+    """
+    algebras: dict[str, type[Algebra]] = {"sympy": SympyAlgebra, "casadi": CasadiAlgebra}
+    if library not in algebras:
+        raise ModelError(f"the library must be one of {', '.join(algebras)}; given: {library!r}")
+    return SymbolicEquations(equations, algebras[library](), dict(parameters or {}))
+
+
+class SymbolicEquations:
+    """The equations of a system as expressions.
+
+    ``xdot = rates`` with the multipliers as symbols and ``0 = constraint``; left-trivialised where
+    states are in groups. :meth:`explicit` solves for the multipliers.
+
+    Attributes:
+        algebra: of the expressions.
+        equations: of the system.
+        x: (size,1) symbols of the state vector.
+        inputs: symbols of the flows at outer power ports, (d,1), by name.
+        multipliers: (count,1) symbols.
+        unknowns: (k,1) symbols of efforts that a balance of flows determines.
+        efforts: (total,1) of all junctions, stored and free.
+        rates: (stored,1).
+        constraint: (count,1), zero.
+        balance: (k,1), zero.
+
+    Args:
+        equations: of the system; :func:`symbolic` makes this object.
+        algebra: of the expressions.
+        given: expressions in place of numbers, by ``"box.parameter"``.
+
+    Raises:
+        ModelError: there is no such parameter.
+    """
+
+    def __init__(self, equations: Equations, algebra: Algebra, given: dict[str, Any]) -> None:
+        self.equations, self.algebra = equations, algebra
+        layout, a = equations.layout, algebra
+        self._parts = {
+            box: self._part(box, component, given) for box, component in layout.components.items()
+        }
+        if given:
+            raise ModelError(
+                f"there is no parameter '{next(iter(given))}' of a declared part; for the box "
+                f"{next(iter(layout.components))} there are "
+                f"{', '.join(self._parts[next(iter(layout.components))])}"
+            )
+        names = [
+            _name(name, k, held.space.shape)
+            for name, held in layout.states.items()
+            for k in range(held.at.stop - held.at.start)
+        ]
+        self.x = a.column([a.symbol(name) for name in names])
+        self.inputs = {
+            name: a.column(
+                [
+                    a.symbol(_name(f"{name}_f", k, (port.quantity.space.dimension,)))
+                    for k in range(port.quantity.space.dimension)
+                ]
+            )
+            for name, port in equations.system.pattern.outer.items()
+            if port.kind == "power"
+        }
+        self._reads = {
+            box: [self._state(layout.junctions[f"{box}.{port}"]) for port in component.reads]
+            for box, component in layout.components.items()
+        }
+        c = equations.constraints
+        self.multipliers = a.column([a.symbol(f"lambda_{k}") for k in range(c.count)])
+        self.unknowns = a.column([a.symbol(f"w_{k}") for k in range(c.undetermined.shape[1])])
+        e = self._stored_efforts()
+        self._a = self._constraint_rows()
+        free = a.constant(c.T) @ e
+        if c.to_free.shape[1]:
+            free = free - a.constant(c.to_free @ c.solve_rows) @ (self._a @ e)
+        if c.undetermined.shape[1]:
+            free = free + a.constant(c.undetermined) @ self.unknowns
+        self.efforts = a.column([e[i, 0] for i in range(layout.stored)] + [
+            free[i, 0] for i in range(layout.total - layout.stored)
+        ])  # fmt: skip
+        phi = self._flows()
+        n = layout.stored
+        self.balance = a.constant(c.undetermined.T) @ phi[n:, :]
+        back = a.constant(c.T.T) @ phi[n:, :]
+        if c.to_free.shape[1]:
+            back = back - self._a.T @ (a.constant((c.to_free @ c.solve_rows).T) @ phi[n:, :])
+        self._motion = -(phi[:n, :] + back)
+        self._g = self._acting()
+        self.constraint = self._g @ e if c.count else a.column([])
+        self.rates = self._motion - self._g.T @ self.multipliers if c.count else self._motion
+
+    def rate(self, name: str) -> Any:
+        """Return the rates of one state, (d,1), by junction or ``"box.port"``."""
+        return self.rates[self.equations.layout.find(name).tangent, :]
+
+    def explicit(self) -> Any:
+        """Return the rates as expressions of states and inputs alone, (stored,1).
+
+        Raises:
+            StructureError: constraints repeat each other, as in closed loops, or a balance of flows
+                is not linear in the effort that it determines.
+        """
+        a, c = self.algebra, self.equations.constraints
+        rates = self._motion
+        if c.count:
+            self._check_rank()
+            d = a.constant(self.equations.storages.slope_of_linear)
+            gd = self._g @ d
+            b = gd @ rates
+            turning = self._turning(rates)
+            if turning is not None:
+                m = c.left_rows.shape[0]
+                added = a.constant(c.left_rows) @ turning
+                b = a.column([b[i, 0] + (added[i, 0] if i < m else 0) for i in range(c.count)])
+            rates = rates - self._g.T @ a.solve(gd @ self._g.T, b)
+        if c.undetermined.shape[1]:
+            slope = a.jacobian(self.balance, self.unknowns)
+            if a.depends(slope, self.unknowns):
+                raise StructureError(
+                    "an effort is determined by a balance of flows that is not linear in it, so "
+                    "that it has no closed form; give the junction a storage, or use rates and "
+                    "balance"
+                )
+            found = a.solve_any(slope, -a.zero_at(self.balance, self.unknowns))
+            rates = self._substituted(rates, found)
+        return rates
+
+    def function(self) -> Any:
+        """Return a function of numbers: ``f(x, inputs) -> (stored,)``, as the assembled rates."""
+        names = list(self.inputs)
+        columns = [self.x, *(self.inputs[name] for name in names)]
+        inner = self.algebra.numeric(columns, self.explicit())
+        widths = [self.inputs[name].shape[0] for name in names]
+
+        def call(x: Array, inputs: Mapping[str, Array] | None = None) -> Array:
+            given = inputs or {}
+            values = [
+                np.asarray(given.get(name, np.zeros(d)), dtype=np.float64)
+                for name, d in zip(names, widths, strict=True)
+            ]
+            return np.asarray(inner(x, *values)).ravel()
+
+        return call
+
+    def text(self) -> str:
+        """Return the equations as text, one line for each rate and constraint."""
+        lines = []
+        for name, held in self.equations.layout.states.items():
+            for k in range(held.space.dimension):
+                place = "" if held.space.dimension == 1 else f"[{k}]"
+                lines.append(f"d {name}{place} / dt = {self.rates[held.tangent.start + k, 0]}")
+        lines += [f"0 = {self.constraint[k, 0]}" for k in range(self.constraint.shape[0])]
+        lines += [f"0 = {self.balance[k, 0]}" for k in range(self.balance.shape[0])]
+        return "\n".join(lines)
+
+    def _part(self, box: str, component: Component, given: dict[str, Any]) -> dict[str, Any]:
+        found = description_of(component)
+        if found is None:
+            raise StructureError(
+                f"box '{box}' is given by functions, which have no expressions; use a declared "
+                "part, such as those of ephs.library"
+            )
+        part: dict[str, Any] = {"width": component.width}
+        values = dict(found)
+        if isinstance(component, Reversible) and component.constant_skew:
+            values.setdefault("skew", component.skew())
+        for key, value in values.items():
+            mine = given.pop(f"{box}.{key}", None)
+            if isinstance(value, np.ndarray):
+                if mine is not None and value.size == 1 and not hasattr(mine, "shape"):
+                    part[key] = self.algebra.matrix([[mine]])
+                else:
+                    part[key] = self.algebra.constant(value) if mine is None else mine
+            else:
+                part[key] = value if mine is None else mine
+        return part
+
+    def _state(self, junction: str) -> Any:
+        held = self.equations.layout.states[junction]
+        shape = held.space.shape
+        columns = shape[1] if len(shape) > 1 else 1
+        first = held.at.start
+        return self.algebra.matrix(
+            [[self.x[first + i * columns + j, 0] for j in range(columns)] for i in range(shape[0])]
+        )
+
+    def _stored_efforts(self) -> Any:
+        layout, a = self.equations.layout, self.algebra
+        entries: list[Any] = [0] * layout.stored
+        for box, component in layout.components.items():
+            if not isinstance(component, Storage):
+                continue
+            d = laws.differential(a, self._parts[box], self._reads[box])
+            if d is None:
+                raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
+            for port, at in component.slices.items():
+                place = layout.efforts[layout.junctions[f"{box}.{port}"]]
+                for k, i in enumerate(range(place.start, place.stop)):
+                    warm = component.is_entropy[at.start + k] > 0.0
+                    environment = self._parts[box].get("capacity", 1.0) == 0.0
+                    if warm and environment:
+                        continue
+                    entries[i] = d[at.start + k, 0] - (self._theta_0() if warm else 0)
+        return a.column(entries)
+
+    def _theta_0(self) -> Any:
+        """Return the temperature of the environment, an expression if one was given."""
+        for part in self._parts.values():
+            if part["kind"] == "heat" and part["capacity"] == 0.0:
+                return part["theta"]
+        return self.equations.theta_0
+
+    def _constraint_rows(self) -> Any:
+        c, a = self.equations.constraints, self.algebra
+        rows: list[list[Any]] = c.A0.tolist()
+        for block in c.blocks:
+            own = self._joint(block.box)
+            for piece, matrix, columns in block.pieces:
+                product = own[:, piece.start : piece.stop] @ a.constant(matrix)
+                for i in range(block.component.rows):
+                    for k, j in enumerate(columns.tolist()):
+                        rows[block.rows.start + i][j] = (
+                            rows[block.rows.start + i][j] + product[i, k]
+                        )
+        return a.matrix(rows)
+
+    def _joint(self, box: str) -> Any:
+        if self._parts[box]["kind"] != "joint":
+            raise StructureError(f"box '{box}' is of a kind whose constraint has no expression")
+        return laws.constraint(self.algebra, self._parts[box], self._reads[box])
+
+    def _acting(self) -> Any:
+        c, a = self.equations.constraints, self.algebra
+        if not c.left_rows.shape[0]:
+            return a.constant(c.fixed_rows)
+        g = a.constant(c.left_rows) @ self._a
+        if not c.fixed_rows.shape[0]:
+            return g
+        stored = self.equations.layout.stored
+        rows = [[g[i, j] for j in range(stored)] for i in range(c.left_rows.shape[0])]
+        return a.matrix([*rows, *c.fixed_rows.tolist()])
+
+    def _flows(self) -> Any:
+        layout, a = self.equations.layout, self.algebra
+        total: list[Any] = [0] * layout.total
+        for name, flow in self.inputs.items():
+            at = layout.efforts[layout.outer[name]]
+            for k, i in enumerate(range(at.start, at.stop)):
+                total[i] = total[i] - flow[k, 0]
+        for box, component in layout.components.items():
+            if isinstance(component, Storage):
+                continue
+            index = self.equations.processes.indices[box].tolist()
+            e = a.column([self.efforts[i, 0] for i in index])
+            found = self._flow(box, component, e)
+            for k, i in enumerate(index):
+                total[i] = total[i] + found[k, 0]
+        return a.column(total)
+
+    def _flow(self, box: str, component: Component, e: Any) -> Any:
+        part, reads, a = self._parts[box], self._reads[box], self.algebra
+        found = (
+            laws.flows(a, part, reads, e, self._theta_0())
+            if isinstance(component, Irreversible)
+            else laws.bracket(a, part, reads, e)
+        )
+        if found is None:
+            raise StructureError(
+                f"box '{box}' is of the kind '{part['kind']}', whose force is no function of state "
+                "and velocity, so that it has no expression"
+            )
+        return found
+
+    def _turning(self, rates: Any) -> Any | None:
+        c, a, layout = self.equations.constraints, self.algebra, self.equations.layout
+        rows: list[Any] = [0] * self._a.shape[0]
+        if not c.blocks:
+            return None
+        for block in c.blocks:
+            states = [
+                layout.states[layout.junctions[f"{block.box}.{port}"]].tangent
+                for port in block.component.reads
+            ]
+            u = a.column([rates[i, 0] for at in states for i in range(at.start, at.stop)])
+            index = self.equations.processes.indices[block.box].tolist()
+            e = a.column([self.efforts[i, 0] for i in index])
+            found = laws.constraint_rate(a, self._parts[block.box], self._reads[block.box], u, e)
+            for k in range(block.component.rows):
+                rows[block.rows.start + k] = found[k, 0]
+        return a.column(rows)
+
+    def _check_rank(self) -> None:
+        g = self.equations.constraint_matrix(self.equations.states.vector())
+        if np.linalg.matrix_rank(g) < g.shape[0] or self.equations.storages.curved:
+            raise StructureError(
+                "the constraints repeat each other, as in a closed loop, or act on an energy that "
+                "is not quadratic, so that their forces have no closed form; use rates and "
+                "constraint, which have the multipliers as symbols"
+            )
+
+    def _substituted(self, rates: Any, found: Any) -> Any:
+        a = self.algebra
+        if isinstance(a, SympyAlgebra):
+            pairs = {self.unknowns[k, 0]: found[k, 0] for k in range(found.shape[0])}
+            return rates.subs(pairs)
+        import casadi
+
+        return casadi.substitute(rates, self.unknowns, found)
+
+
+def _name(name: str, k: int, shape: tuple[int, ...]) -> str:
+    """Return the name of one entry of a state, as ``body_q_12`` for row 1 and column 2."""
+    word = name.replace(".", "_")
+    if len(shape) > 1:
+        return f"{word}_{k // shape[1] + 1}{k % shape[1] + 1}"
+    return word if shape == (1,) else f"{word}_{k + 1}"

@@ -1,0 +1,117 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems: components, or patterns whose boxes are filled by systems."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
+
+from ..components import Component
+from ..errors import PatternError
+from ..patterns import Interface, Pattern, same_interface, substitute
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, repr=False)
+class System:
+    """A pattern with a system in every box.
+
+    Attributes:
+        pattern: how they are joined.
+        fillings: the system or component of every box.
+
+    Raises:
+        PatternError: a box has no filling, or one with another interface.
+    """
+
+    pattern: Pattern
+    fillings: Mapping[str, "System | Component"]
+
+    def __init__(self, pattern: Pattern, fillings: Mapping[str, "System | Component"]) -> None:
+        for box, interface in pattern.boxes.items():
+            if box not in fillings:
+                raise PatternError(f"box '{box}' is empty; fill it with a system or a component")
+            same_interface(box, interface, fillings[box].interface)
+        for box in fillings:
+            if box not in pattern.boxes:
+                raise PatternError(
+                    f"there is no box '{box}' to fill; the boxes are {', '.join(pattern.boxes)}"
+                )
+        object.__setattr__(self, "pattern", pattern)
+        object.__setattr__(self, "fillings", MappingProxyType(dict(fillings)))
+
+    def __repr__(self) -> str:
+        """Return the names of boxes and outer ports; what fills the boxes may be nested deeply."""
+        boxes, ports = (", ".join(names) for names in (self.pattern.boxes, self.pattern.outer))
+        return f"System(boxes: {boxes}; outer ports: {ports or 'none'})"
+
+    @property
+    def interface(self) -> Interface:
+        """The outer interface of its pattern."""
+        return self.pattern.outer
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all boxes hold components."""
+        return all(isinstance(filling, Component) for filling in self.fillings.values())
+
+
+def compose(
+    boxes: Mapping[str, System | Component],
+    junctions: Mapping[str, Iterable[str]],
+    outer: Interface | Iterable[str] = (),
+) -> System:
+    """Return the composition of systems that are joined at junctions.
+
+    Args:
+        boxes: the system or component of every box.
+        junctions: the ports that meet at each, as ``("a.p", "b.p", "p")``; outer ones by name.
+        outer: names of the outer ports, or their interface.
+
+    Raises:
+        PatternError: a connection is invalid.
+    """
+    pattern = Pattern({name: s.interface for name, s in boxes.items()}, junctions, outer)
+    return System(pattern, boxes)
+
+
+def flatten(system: System) -> System:
+    """Return the same system as one pattern of components; box b in box a is named ``a.b``."""
+    return fold(system, _flattened)
+
+
+def _flattened(system: System, flat: Mapping[str, System]) -> System:
+    inner = {box: filling.pattern for box, filling in flat.items()}
+    fillings: dict[str, System | Component] = {}
+    for box, filling in system.fillings.items():
+        if box in flat:
+            fillings |= {f"{box}.{name}": c for name, c in flat[box].fillings.items()}
+        else:
+            fillings[box] = filling
+    return System(substitute(system.pattern, inner), fillings)
+
+
+def fold(system: System, combine: Callable[[System, Mapping[str, T]], T]) -> T:
+    """Return the value of a system from those of the systems within it, at any depth of nesting.
+
+    Args:
+        system: the outermost.
+        combine: takes a system and the values of its boxes that hold systems.
+    """
+    done: dict[int, T] = {}
+    waiting = [system]
+    while waiting:
+        current = waiting[-1]
+        within = {b: f for b, f in current.fillings.items() if isinstance(f, System)}
+        missing = [f for f in within.values() if id(f) not in done]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        # A system may fill several boxes; its value is computed once.
+        if id(current) not in done:
+            done[id(current)] = combine(current, {b: done[id(f)] for b, f in within.items()})
+    return done[id(system)]

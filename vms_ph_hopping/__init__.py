@@ -1,0 +1,31 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Legs on floors: contact as a power port, and runs with events located in time."""
+
+from .floor import Floor, FloorForce, Phase
+from .hopper import ContactEvent, EventKind, Hopper
+from .leg import Leg, LegState
+from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
+from .prediction import LegMotion, LegPrediction
+from .runs import HoppingRun, hop
+
+__all__ = [
+    "CHANNELS",
+    "ContactEvent",
+    "EventKind",
+    "Floor",
+    "FloorForce",
+    "Hopper",
+    "HoppingRun",
+    "Leg",
+    "LegEfforts",
+    "LegLaw",
+    "LegMotion",
+    "LegOnFloor",
+    "LegPrediction",
+    "LegState",
+    "Phase",
+    "Push",
+    "hop",
+]

@@ -1,0 +1,262 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Integration of a leg through its phases, with every phase change located in time."""
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics.integrators.radau import CollocationStep, RadauStepper
+
+from .floor import Phase
+from .leg_on_floor import CHANNELS, LegOnFloor
+
+# Fractions of a step at which a phase change is looked for.
+_LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)
+# A phase change is located until the foot is within this distance of the surface, m.
+_ON_TIME = 1e-13
+SKIN = 1e-8
+"""Height of the foot above the floor at which it counts as lifted off, m.
+
+The law and the tangential force of the floor differ above and below zero: where both drive the foot
+back to zero, as after a touch-down with a strong regulator, it would change sides infinitely often
+in a finite time.
+"""
+# First steps, s: after touch-down the dashpot stops the light foot within microseconds.
+_AFTER_TOUCH_DOWN, _AFTER_OTHERS = 1e-6, 1e-4
+
+
+class EventKind(enum.IntEnum):
+    """The kinds of phase changes."""
+
+    TOUCH_DOWN = 0
+    LIFT_OFF = 1
+    RELIEF = 2
+    PRESSING = 3
+    SLIP = 4
+    GRIP = 5
+
+
+@dataclass(frozen=True)
+class ContactEvent:
+    """A phase change.
+
+    Attributes:
+        time: s.
+        kind: of the change.
+        state: (2 nv + 1,) of the system, before the floor is released or its anchor set.
+        energies: (channels,) through the channels since the start, J.
+    """
+
+    time: float
+    kind: EventKind
+    state: Array
+    energies: Array
+
+
+class Hopper:
+    """The state of a leg on a floor, its port energies and its events over time.
+
+    The stiff stance is integrated by an L-stable collocation scheme; the phases end exactly at
+    touch-down, at the loss of pressure and at lift-off, so that no step extends over a jump and the
+    energy balance closes to the accuracy of the scheme.
+
+    Attributes:
+        system: leg, law and floor.
+        phase: of the motion.
+        energies: (channels,) through the channels of the system since the start, J.
+        events: all phase changes so far.
+    """
+
+    def __init__(
+        self,
+        system: LegOnFloor,
+        q: Array,
+        v: Array,
+        *,
+        phase: Phase | None = None,
+        tolerance: float = 1e-7,
+        largest_step: float = 2e-2,
+        skin: float = SKIN,
+        balance: bool = True,
+        stages: int = 5,
+    ) -> None:
+        """Start at a state, at time zero.
+
+        Args:
+            system: leg, law and floor.
+            q: (nq,) configuration.
+            v: (nv,).
+            phase: to start in; determined from the height of the foot when None. It must be given
+                at an event, where the foot is at height zero.
+            tolerance: of the error of a step, relative to a state of the order of one.
+            largest_step: s.
+            skin: height at which the foot counts as lifted off, m; see :data:`SKIN`.
+            balance: whether the energies are integrated; otherwise they stay zero.
+            stages: of the scheme, an odd number; fewer cost less where efforts are held for samples
+                that are shorter than the steps of the scheme.
+
+        Raises:
+            StateError: q or v is not a state of the robot.
+        """
+        d = system.leg.model.evaluate(q, v)
+        y, nv = system.state(d.q, d.v), system.nv
+        if phase is None:
+            phase = Phase.FLIGHT if system.foot_height(y)[0] >= 0.0 else Phase.PRESSED
+        if phase is Phase.PRESSED:
+            phase = system.grip(y)
+        self.system, self.phase = system, phase
+        none = np.zeros(len(system.channels))
+        self._stepper = RadauStepper(
+            lambda x: system.rate(self.phase, x),
+            (lambda x: system.powers(self.phase, x)) if balance else (lambda x: none),
+            y,
+            scale=np.concatenate([np.full(nv, 0.1), np.ones(nv), [0.01]]),
+            tolerance=tolerance,
+            first_step=_AFTER_OTHERS if phase is Phase.FLIGHT else _AFTER_TOUCH_DOWN,
+            largest_step=largest_step,
+            stages=stages,
+        )
+        self._skin, self._balance, self.energies = skin, balance, none
+        self.events: list[ContactEvent] = []
+        self._margins = {
+            Phase.FLIGHT: self._above,
+            Phase.PRESSED: self._pressed,
+            Phase.RELIEVED: self._relieved,
+            Phase.SLIDES_FORWARD: self._slides,
+            Phase.SLIDES_BACK: self._slides,
+        }
+
+    @property
+    def time(self) -> float:
+        """Time since the start, s."""
+        return self._stepper.time
+
+    @property
+    def state(self) -> Array:
+        """The state of the system, (2 nv + 1,)."""
+        return self._stepper.state
+
+    def steps_until(self, time: float) -> Iterator[CollocationStep]:
+        """Integrate up to a time; yield each step before its energies are added.
+
+        Raises:
+            StiffStepError: the motion cannot be integrated.
+        """
+        stepper = self._stepper
+        # Rounding may leave a remainder smaller than this.
+        while stepper.time < time - 1e-12:
+            step, happens = self._cut(stepper.propose(time))
+            stepper.accept(step)
+            yield step
+            self.energies = self.energies + step.energies
+            if happens is not None:
+                self._switch(happens)
+
+    def _cut(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
+        """End a step at the first phase change within it."""
+        margins, start = self._margins[self.phase], 0.0
+        for look in _LOOKS:
+            kind = margins(step.state(look))[1]
+            if kind is not None:
+                part = self._root(lambda p: margins(step.state(p))[0], start, look)
+                # Another kind of phase change may occur before the crossing.
+                return self._on_time(step, part, margins(step.state(part))[1] or kind)
+            start = look
+        return step, None
+
+    def _on_time(
+        self, step: CollocationStep, part: float, kind: EventKind
+    ) -> tuple[CollocationStep, EventKind]:
+        """Repeat a step until it ends at the event; the scheme is less accurate within a step."""
+        margins = self._margins[self.phase]
+        h = part * step.length
+        near = min(1.0, part + 1e-3)
+        away = near - 2e-3
+        slope = margins(step.state(near))[0] - margins(step.state(away))[0]
+        slope /= (near - away) * step.length
+        cut = step
+        for _ in range(6):
+            again = self._stepper.attempt(h)
+            if again is None:
+                break
+            cut = again
+            missed = margins(cut.after)[0]
+            if abs(missed) < _ON_TIME or slope >= 0.0:
+                break
+            # Never before the start, which a grazing start would otherwise give.
+            h = max(h - missed / slope, 0.1 * h)
+        return cut, kind
+
+    @staticmethod
+    def _root(margin: Callable[[float], float], low: float, high: float) -> float:
+        """Return where a margin that is not negative at ``low`` has just become negative.
+
+        The Illinois rule is used: the secant method, halving the value of an end that is retained.
+        """
+        above, below = margin(low), margin(high)
+        for _ in range(60):
+            if high - low < 1e-12 or below > -_ON_TIME:
+                break
+            # Kept away from the ends, which a secant through a tiny value would return
+            # indefinitely.
+            part = min(max(above / (above - below), 1e-3), 1.0 - 1e-3)
+            middle = low + part * (high - low)
+            value = margin(middle)
+            if value < 0.0:
+                high, below, above = middle, value, 0.5 * above
+            else:
+                low, above, below = middle, value, 0.5 * below
+        return high
+
+    def _above(self, y: Array) -> tuple[float, EventKind | None]:
+        height = self.system.foot_height(y)[0]
+        return height, EventKind.TOUCH_DOWN if height < 0.0 else None
+
+    def _pressed(self, y: Array) -> tuple[float, EventKind | None]:
+        pressure = self.system.pressure_depth(y)
+        room = pressure if self.system.floor.friction is None else self.system.cone_depth(y, 0.0)
+        if pressure < 0.0:
+            return min(pressure, room), EventKind.RELIEF
+        return min(pressure, room), EventKind.SLIP if room < 0.0 else None
+
+    def _slides(self, y: Array) -> tuple[float, EventKind | None]:
+        sense = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
+        pressure, beyond = self.system.pressure_depth(y), -self.system.cone_depth(y, sense)
+        if pressure < 0.0:
+            return min(pressure, beyond), EventKind.RELIEF
+        return min(pressure, beyond), EventKind.GRIP if beyond < 0.0 else None
+
+    def _relieved(self, y: Array) -> tuple[float, EventKind | None]:
+        height, pressure = self.system.foot_height(y)[0] - self._skin, self.system.pressure_depth(y)
+        if height > 0.0:
+            return -height, EventKind.LIFT_OFF
+        return -max(height, pressure), EventKind.PRESSING if pressure > 0.0 else None
+
+    def _switch(self, kind: EventKind) -> None:
+        stepper, y = self._stepper, self._stepper.state.copy()
+        self.events.append(
+            ContactEvent(stepper.time, kind, frozen(y.copy()), frozen(self.energies.copy()))
+        )
+        if kind is EventKind.LIFT_OFF and self._balance:
+            # The energy still stored tangentially in the floor is lost when its hold is released.
+            lost = self.system.floor_force(self.phase, self.system.seen(y), y).stored
+            self.energies = self.energies.copy()
+            self.energies[CHANNELS.index("floor_dissipated")] += lost
+        if kind in (EventKind.LIFT_OFF, EventKind.TOUCH_DOWN):
+            y[-1] = 0.0
+        if kind is EventKind.LIFT_OFF:
+            self.phase = Phase.FLIGHT
+        elif kind is EventKind.RELIEF:
+            self.phase = Phase.RELIEVED
+        else:
+            self.phase = Phase.PRESSED if kind is EventKind.GRIP else self.system.grip(y)
+            if kind is EventKind.SLIP and self.phase is Phase.PRESSED:
+                # Located too early by a rounding error.
+                self.phase = self.system.leaning(y)
+        landed = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
+        stepper.restart(y, _AFTER_TOUCH_DOWN if landed else _AFTER_OTHERS)

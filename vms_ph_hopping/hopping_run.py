@@ -1,0 +1,136 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A leg at a task, from start to end, judged by its hops."""
+
+import time as clock
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vms_ph_controllers import HoppingController
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_io import robots
+from vms_ph_studies.reproduce.feurstein.experiments import FALLEN
+from vms_ph_studies.reproduce.feurstein.gait import Flight, flights
+
+from . import Floor, HoppingRun, LegOnFloor, Phase, hop, hopping_tasks
+from .task import HOP_ERRORS, HopGoal, HoppingTask
+
+
+def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]:
+    """Return how a task of a leg ends, as :func:`.run_task` does.
+
+    Args:
+        task: a task, the name of a bundled one, or the path of its file.
+        seconds: simulated time, s; the shortest of the task if zero.
+
+    Raises:
+        VmsPhError: a value is not accepted.
+    """
+    found = hopping_tasks.load(task) if isinstance(task, str) else task
+    if seconds < 0.0:
+        raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
+    law, system, q, v = prepared(found)
+    began, failure = clock.process_time(), ""
+    try:
+        run = hop(
+            system,
+            q,
+            v,
+            seconds or found.shortest,
+            tolerance=found.tolerance,
+            stop=lambda leg: bool(leg.centre[1] < FALLEN),
+        )
+    except VmsPhError as error:
+        raise VmsPhError(f"the motion of '{found.robot}' cannot be integrated: {error}") from None
+    took, reached = clock.process_time() - began, float(run.times[-1])
+    if run.stopped:
+        failure = f"the leg has fallen at {reached:.3g} s"
+    ended = flights(run)
+    residual = run.leg(-1).energy - run.leg(0).energy - float(run.energies[-1, :3].sum())
+    goals = {name: judged(goal, ended, law.model) for name, goal in found.goals.items()}
+    goals["efforts"] = _efforts(run, law)
+    goals["unaccounted"] = {
+        "what": "residual of the energy balance (J)",
+        "wanted": found.unaccounted,
+        "obtained": residual,
+        "met": abs(residual) <= found.unaccounted,
+    }
+    energies = {"stored": run.leg(-1).energy - run.leg(0).energy}
+    energies |= {
+        f"from {channel}": float(run.energy(channel)[-1]) for channel in run.system.channels[:3]
+    }
+    energies["lost in floor"] = float(run.energy("floor_dissipated")[-1])
+    return {
+        "task": found.name,
+        "robot": found.robot,
+        "controller": f"{type(law).__name__} {law.kind}",
+        "seconds": reached,
+        "hops": max(len(ended) - 1, 0),
+        "goals": goals,
+        "met": not failure and all(goal["met"] for goal in goals.values()),
+        "failure": failure,
+        "energy": energies,
+        "unaccounted": residual,
+        "real_time_factor": reached / max(took, 1e-9),
+    }
+
+
+def prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any]:
+    """Return law, leg on its floor, and state at the start."""
+    known = robots.get(task.robot)
+    if not known.on_floor:
+        raise OptionError(f"'{task.robot}' is no leg; legs are prismatic_hopper, revolute_hopper")
+    model = known.load()
+    law = HoppingController(model, kind=task.law)
+    missing = [name for name in task.gains if not hasattr(law.gains, name)]
+    if missing:
+        raise OptionError(f"HoppingController has no gains {', '.join(missing)}")
+    law.gains = replace(law.gains, **task.gains)
+    floor = Floor() if task.friction is None else replace(Floor(), friction=task.friction)
+    q = model.configuration(dict(known.home), known.home_base)
+    if task.start:
+        q = law.leg.configuration(np.array(task.start))
+    v = np.array(task.velocity) if task.velocity else np.zeros(model.nv)
+    return law, LegOnFloor(law.leg, law.law, floor), q, v
+
+
+def judged(goal: HopGoal, ended: list[Flight], model: VMSModel) -> dict[str, Any]:
+    """Return what was wanted and obtained of a goal.
+
+    Args:
+        goal: of the hops.
+        ended: the flights, the fall at the beginning first.
+        model: of the robot that has hopped.
+    """
+    gravity = float(np.linalg.norm(model.gravity))
+    values = {
+        "apex": lambda flight: flight.apex_height(gravity),
+        "speed": lambda flight: flight.drift / model.total_mass,
+    }
+    # The fall at the beginning is no hop.
+    worst = [abs(values[goal.of](f) - goal.at) for f in ended[1:] if f.start >= goal.after]
+    return {
+        "what": HOP_ERRORS[goal.of],
+        "wanted": goal.within,
+        "obtained": max(worst) if worst else None,
+        "met": bool(worst) and max(worst) <= goal.within,
+    }
+
+
+def _efforts(run: HoppingRun, law: HoppingController) -> dict[str, Any]:
+    """Return the largest share of the joint's limit, over the samples of a run."""
+    limit, b = law.model.joints.effort, law.model.b
+    share = 0.0
+    for y, phase in zip(run.states, run.phases, strict=True):
+        found = run.system.law.efforts(run.system.seen(y), Phase(int(phase)) is not Phase.FLIGHT)
+        share = max(share, float((np.abs(found.force[b:]) / limit).max()))
+    return {
+        "what": "joint efforts, share of their limits",
+        "wanted": 1.0,
+        "obtained": share,
+        "met": share <= 1.0,
+    }

@@ -1,0 +1,203 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A leg in the plane: the line from the centre of mass to the foot and its motion."""
+
+from dataclasses import dataclass
+from math import atan2, cos, inf, pi, sin
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.model import VMSModel
+
+# Rows of a spatial Jacobian that are motion in the plane.
+_PLANE = [0, 1, 5]
+
+
+@dataclass(frozen=True, slots=True)
+class LegState:
+    """A planar robot at an instant, described as a leg; the second axis points up.
+
+    Attributes:
+        q, v: (nq,), (nv,) configuration and velocity.
+        M: (nv,nv) mass matrix, kg, kg m and kg m^2.
+        bias: (nv,) velocity terms and gravity, N and N m.
+        kinetic, potential: energies, J.
+        foot, foot_rate: (2,) position and velocity of the foot in the inertial frame, m and
+            m/s.
+        foot_axes: (2,2) the axes of the foot's frame in the inertial frame.
+        J_foot: (3,nv) ``(foot_rate, its angular velocity) = J_foot v``.
+        centre, centre_rate: (2,) of the centre of mass, in the inertial frame, m and m/s.
+        line: (2,) from the centre of mass to the foot, inertial axes, m.
+        length, length_rate: its length r_cf, m and m/s.
+        angle, angle_rate: alpha_i,cf from the downward vertical, positive towards x, rad
+            and rad/s.
+        J_length, J_angle: (nv,) the rows of both rates; the first is zero on the base, the second
+            has no linear part: neither moves the centre of mass.
+    """
+
+    q: Array
+    v: Array
+    M: Array
+    bias: Array
+    kinetic: float
+    potential: float
+    foot: Array
+    foot_rate: Array
+    foot_axes: Array
+    J_foot: Array
+    centre: Array
+    centre_rate: Array
+    line: Array
+    length: float
+    length_rate: float
+    angle: float
+    angle_rate: float
+    J_length: Array
+    J_angle: Array
+
+    @property
+    def kinetic_base(self) -> float:
+        """Kinetic energy of the locked motion, 1/2 p^T M_b^-1 p, J; the rest is the shape's."""
+        p = self.M[:3] @ self.v
+        return 0.5 * float(p @ np.linalg.solve(self.M[:3, :3], p))
+
+    @property
+    def energy(self) -> float:
+        """Kinetic and gravity energy, J."""
+        return self.kinetic + self.potential
+
+    @property
+    def momentum(self) -> Array:
+        """Linear momentum in the inertial frame, (2,), N s."""
+        return float(self.M[0, 0]) * self.centre_rate
+
+    @property
+    def angular_momentum(self) -> float:
+        """Angular momentum about the centre of mass, N m s."""
+        base = self.M[:3] @ self.v
+        turn = np.array([[self.q[2], -self.q[3]], [self.q[3], self.q[2]]])
+        arm = turn.T @ (self.centre - self.q[:2])
+        return float(base[2] - arm[0] * base[1] + arm[1] * base[0])
+
+
+class LegDynamics(NamedTuple):
+    """What the equations of motion need of a leg, with the names of :class:`LegState`."""
+
+    M: Array
+    bias: Array
+    foot: Array
+    foot_rate: Array
+    J_foot: Array
+
+
+class Leg:
+    """Describes a robot on a planar base as a leg with a point foot [B (4.20)-(4.24)].
+
+    Coordinates are ``(x, y, theta, joints)``, m and rad: those of the base with the angle instead
+    of its cosine and sine.
+    """
+
+    def __init__(self, model: VMSModel, foot: str | None = None) -> None:
+        """Construct from a robot and the frame of its foot, the end effector when None.
+
+        Args:
+            model: a robot on a planar base, with y up.
+            foot: name of a frame; the end effector when None.
+
+        Raises:
+            ModelError: the base is not planar, gravity is not along -y, joints mimic others or are
+                continuous, the robot is in a fluid, or there is no such frame.
+        """
+        if model.base != "planar" or not model.is_plain or model.nq != 4 + model.n:
+            raise ModelError(
+                f"a leg is a robot on a planar base in vacuum, with joints that have limits and "
+                f"mimic no others; '{model.name}' has a {model.base} base"
+            )
+        gravity = model.base_gravity
+        if gravity[0] != 0.0 or gravity[1] > 0.0 or gravity[2] != 0.0:
+            raise ModelError(
+                "a leg moves in a vertical plane, y up: gravity in the axes of its base must be "
+                f"(0, -g, 0); given: {tuple(float(g) for g in gravity)}"
+            )
+        self.model = model
+        self.foot = model.end_effector if foot is None else foot
+        self._tree = model.tree
+        # Separate data: a leg is evaluated between the terms of an evaluation.
+        self._pin = model.tree.pinocchio
+        self._data = self._pin.createData()
+        self._id = model.frame_id(self.foot)
+
+    def configuration(self, coordinates: Array) -> Array:
+        """Return q, (nq,), from ``(x, y, theta, joints)``, (3+n,)."""
+        x, y, theta, *joints = coordinates.tolist()
+        return np.array([x, y, cos(theta), sin(theta), *joints])
+
+    def coordinates(self, q: Array) -> Array:
+        """Return ``(x, y, theta, joints)`` with theta in (-pi, pi], (3+n,)."""
+        return np.concatenate([q[:2], [atan2(q[3], q[2])], q[4:]])
+
+    def coordinate_rates(self, coordinates: Array, v: Array) -> Array:
+        """Return the derivative of the coordinates under a velocity (nv,)."""
+        theta = float(coordinates[2])
+        c, s = cos(theta), sin(theta)
+        along, up, *others = v.tolist()
+        return np.array([c * along - s * up, s * along + c * up, *others])
+
+    def foot_motion(self, q: Array, v: Array) -> tuple[float, float, float]:
+        """Return the height of the foot, m, its rate and its speed along x, m/s; unchecked."""
+        m, data = self._pin, self._data
+        pin.forwardKinematics(m, data, q, v)
+        height = pin.updateFramePlacement(m, data, self._id).translation[1]
+        velocity = pin.getFrameVelocity(m, data, self._id, pin.LOCAL_WORLD_ALIGNED).linear
+        along, rate, _ = velocity.tolist()
+        return float(height), rate, along
+
+    def dynamics(self, q: Array, v: Array) -> LegDynamics:
+        """Return what the equations of motion need of a state; unchecked."""
+        m, data = self._pin, self._data
+        pin.computeAllTerms(m, data, q, v)
+        place = pin.updateFramePlacement(m, data, self._id).translation
+        j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
+        # Whether the lower triangle is filled depends on the version of Pinocchio.
+        M = self._tree.symmetric(data.M)
+        return LegDynamics(M, data.nle.copy(), place[:2].copy(), j_foot[:2].dot(v), j_foot)
+
+    def at(self, q: Array, v: Array) -> LegState:
+        """Return the leg at a state; unchecked, for integrators and controllers."""
+        M, bias, foot, foot_rate, j_foot = self.dynamics(q, v)
+        data = self._data
+        px, py = foot.tolist()
+        cx, cy, _ = data.com[0].tolist()
+        ox, oy = px - cx, py - cy
+        r = (ox * ox + oy * oy) ** 0.5
+        over = 1.0 / r if r > 0.0 else inf  # a foot at the centre of mass has no rates
+        along, across = ox * over, oy * over
+        polar = np.array([[along, across], [-across * over, along * over]])
+        j_polar = polar.dot(j_foot[:2] - data.Jcom[:2])
+        length_rate, angle_rate = j_polar.dot(v).tolist()
+        return LegState(
+            q=q,
+            v=v,
+            M=M,
+            bias=bias,
+            kinetic=data.kinetic_energy,
+            potential=data.potential_energy,
+            foot=foot,
+            foot_rate=foot_rate,
+            foot_axes=data.oMf[self._id].rotation[:2, :2].copy(),
+            J_foot=j_foot,
+            centre=np.array([cx, cy]),
+            centre_rate=data.vcom[0][:2].copy(),
+            line=np.array([ox, oy]),
+            length=r,
+            length_rate=length_rate,
+            angle=atan2(ox, -oy) if oy < 0 or ox else pi,
+            angle_rate=angle_rate,
+            J_length=j_polar[0],
+            J_angle=j_polar[1],
+        )

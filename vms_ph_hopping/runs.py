@@ -1,0 +1,143 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs of legs on a floor, sampled at equal intervals."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, frozen
+
+from .floor import Phase
+from .hopper import SKIN, ContactEvent, EventKind, Hopper
+from .leg import LegState
+from .leg_on_floor import LegOnFloor
+
+
+@dataclass(frozen=True)
+class HoppingRun:
+    """A run, sampled at equal intervals, with its events.
+
+    Attributes:
+        system: leg, law and floor.
+        times: (T,), s.
+        states: (T,2 nv + 1).
+        phases: (T,) of :class:`Phase`.
+        energies: (T,channels) through every channel of the system since the start, J.
+        events: all phase changes.
+        stopped: whether it ended by its condition ``stop``.
+        steps: accepted steps of the integrator.
+    """
+
+    system: LegOnFloor
+    times: Array
+    states: Array
+    phases: Array
+    energies: Array
+    events: tuple[ContactEvent, ...]
+    stopped: bool
+    steps: int
+
+    def energy(self, channel: str) -> Array:
+        """Return the energy through a channel since the start, (T,), J."""
+        return self.energies[:, self.system.channels.index(channel)]
+
+    def leg(self, i: int) -> LegState:
+        """Return the leg at a sample."""
+        return self.system.seen(self.states[i])
+
+    def of(self, quantity: Callable[[LegState], float]) -> Array:
+        """Return a quantity of the leg at all samples, (T,)."""
+        return np.array([quantity(self.system.seen(y)) for y in self.states])
+
+    def touch_downs(self, apart: float = 0.05) -> list[ContactEvent]:
+        """Return the touch-downs that follow the previous one by more than ``apart``, s."""
+        found: list[ContactEvent] = []
+        last = -np.inf
+        for event in self.events:
+            if event.kind is EventKind.TOUCH_DOWN:
+                if event.time - last > apart:
+                    found.append(event)
+                last = event.time
+        return found
+
+    def floor_stored(self, i: int) -> float:
+        """Return the energy in the floor's springs at a sample, J."""
+        leg = self.leg(i)
+        return self.system.floor_force(Phase(int(self.phases[i])), leg, self.states[i]).stored
+
+
+def hop(
+    system: LegOnFloor,
+    q: Array,
+    v: Array,
+    duration: float,
+    *,
+    sample: float = 2e-3,
+    tolerance: float = 1e-7,
+    largest_step: float = 2e-2,
+    stop: Callable[[LegState], bool] | None = None,
+    phase: Phase | None = None,
+    skin: float = SKIN,
+    balance: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> HoppingRun:
+    """Integrate the motion of a leg from a state and return the run; see :class:`Hopper`.
+
+    Args:
+        system: leg, law and floor.
+        q: (nq,) configuration.
+        v: (nv,).
+        duration: s.
+        sample: sampling interval, s.
+        tolerance: of the error of a step, relative to a state of the order of one.
+        largest_step: s.
+        stop: ends the run at the first accepted step where it holds.
+        phase: to start in; see :class:`Hopper`.
+        skin: height at which the foot counts as lifted off, m.
+        balance: whether the energies are integrated; otherwise they stay zero.
+        progress: receives the time reached after each accepted step, s.
+
+    Raises:
+        StateError: q or v is not a state of the robot.
+        StiffStepError: the motion cannot be integrated.
+    """
+    hopper = Hopper(
+        system,
+        q,
+        v,
+        phase=phase,
+        tolerance=tolerance,
+        largest_step=largest_step,
+        skin=skin,
+        balance=balance,
+    )
+    times, states = [0.0], [hopper.state]
+    phases, energies = [int(hopper.phase)], [hopper.energies]
+    count, stopped = 0, False
+    for step in hopper.steps_until(duration):
+        count += 1
+        while len(times) * sample <= step.end + 1e-12:
+            time = len(times) * sample
+            part = min(1.0, (time - step.start) / step.length)
+            times.append(time)
+            states.append(step.state(part))
+            energies.append(hopper.energies + step.energies_until(part))
+            phases.append(int(hopper.phase))
+        stopped = stop is not None and stop(system.seen(hopper.state))
+        if stopped:
+            break
+        if progress is not None:
+            progress(step.end)
+    return HoppingRun(
+        system,
+        frozen(np.array(times)),
+        frozen(np.array(states)),
+        frozen(np.array(phases)),
+        frozen(np.array(energies)),
+        tuple(hopper.events),
+        stopped,
+        count,
+    )

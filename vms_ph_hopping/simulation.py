@@ -1,0 +1,168 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A simulated leg on a floor with a controller in the loop."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import isfinite
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.forms import PORTS
+from vms_ph_dynamics.model import VMSModel
+from vms_ph_dynamics.simulation import Actuation, Control, External, Sample
+
+from .floor import Floor, Phase
+from .hopper import Hopper
+from .leg import Leg, LegState
+from .leg_on_floor import LegEfforts, LegLaw, LegOnFloor, Push
+
+_PLANE = [0, 1, 5]
+
+
+class HoppingSimulation:
+    """Integrates a leg through its hops, with the interface of ``Simulation``.
+
+    A law in continuous time is evaluated within the steps of the integrator; the efforts of any
+    other law are held over each control step. The floor is part of the port at the end effector.
+
+    Attributes:
+        dt: control step, s.
+        resets: number of resets to the start.
+        failures: always 0; the integrator adapts the length of its own steps.
+        failure: why the simulation cannot go on from its last state; empty while it can.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        q: Array,
+        dt: float,
+        control: Control | None,
+        law: Callable[[], LegLaw | None] | None = None,
+        floor: Floor | None = None,
+        start_velocity: Array | None = None,
+        tolerance: float = 1e-7,
+    ) -> None:
+        """Start at rest, or with a velocity.
+
+        Args:
+            model: of the leg.
+            q: (nq,) where to start, also after a reset.
+            dt: control step, s.
+            control: called with the state at the end of every control step; None for none.
+            law: returns the law in continuous time, or None if there is none.
+            floor: that of [B] when None.
+            start_velocity: (nv,) at the start and after a reset; zero when None.
+            tolerance: of the error of a step, see :class:`.Hopper`.
+
+        Raises:
+            ModelError: the robot is not a leg.
+        """
+        self._leg, self._home, self.dt = Leg(model), q, dt
+        self._velocity = np.zeros(model.nv) if start_velocity is None else start_velocity
+        self._control, self._law, self._tolerance = control, law, tolerance
+        self._floor = Floor() if floor is None else floor
+        self.resets, self.failures = -1, 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the start, with all port energies at zero."""
+        self._external = External()
+        self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
+        self._hopper = Hopper(self._system, self._home, self._velocity, tolerance=self._tolerance)
+        self._steps, self.failure = 0, ""
+        self._held: Actuation | None = None
+        self.resets += 1
+        self._renew(self.dt)
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the last reset, s."""
+        return self._steps * self.dt
+
+    @property
+    def steps(self) -> int:
+        """Steps since the last reset."""
+        return self._steps
+
+    def advance(self, steps: int, external: External) -> None:
+        """Integrate a number of steps; ``external`` acts from their end on.
+
+        A step that fails leaves the simulation at its last state, with the reason in ``failure``;
+        it goes on after a :meth:`reset`.
+        """
+        if self.failure:
+            return
+        continuous = self._continuous is not None
+        # Held efforts are computed again at every control step.
+        for count in [steps] if continuous or self._control is None else [1] * steps:
+            self._steps += count
+            try:
+                # The integrator checks that the motion is finite.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    for _ in self._hopper.steps_until(self.time):
+                        pass
+            except VmsPhError as error:
+                self._steps -= count
+                self.failure = str(error)
+                return
+            self._renew(count * self.dt)
+        self._external = external
+        wrench = external.wrench_end_effector
+        self._system.push = (
+            None
+            if wrench is None or not wrench[_PLANE].any()
+            else Push(wrench[_PLANE], external.in_tool_axes)
+        )
+
+    def sample(self) -> Sample:
+        """Return the present motion, efforts and port energies."""
+        leg, y = self._system.seen(self._hopper.state), self._hopper.state
+        force = self._efforts(leg, self._hopper.phase is not Phase.FLIGHT).force
+        floor = self._system.floor_force(self._hopper.phase, leg, y)
+        acting = np.array([floor.tangential, floor.normal, 0.0])
+        if self._system.push is not None:
+            acting = acting + self._system.push.at(leg)
+        wrench = np.zeros(6)
+        wrench[:2], wrench[5] = leg.foot_axes.T @ acting[:2], acting[2]
+        energies = dict(zip(self._system.channels, self._hopper.energies, strict=True))
+        through = (energies["joint"], energies["external"], energies["floor"] + energies["push"])
+        supplied = {name: float(value) for name, value in zip(PORTS, through, strict=True)}
+        b = self._leg.model.b
+        return Sample(self.time, leg.q, leg.v, force[b:], force[:b], wrench, supplied, 0.0)
+
+    def is_finite(self) -> bool:
+        """Return whether the state is finite and the integrator has not failed."""
+        return not self.failure and isfinite(float(self._hopper.state.sum()))
+
+    def _renew(self, passed: float) -> None:
+        """Call the controller, also for a law in continuous time, to update its records.
+
+        Args:
+            passed: time since the last call, s; a law in continuous time is called at samples only.
+        """
+        self._continuous = None if self._law is None else self._law()
+        if self._control is not None:
+            leg = self._system.seen(self._hopper.state)
+            self._held = self._control(leg.q, leg.v, passed)
+
+    def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:
+        if self._continuous is None:
+            efforts = LegEfforts(self._generalised(self._held), (), 0.0)
+        else:
+            efforts = self._continuous.efforts(leg, stance)
+        force = efforts.force + self._generalised(self._external)
+        return replace(efforts, force=force, powers=())
+
+    def _generalised(self, efforts: Actuation | External | None) -> Array:
+        """Return base wrench and joint torques as one generalised force, (nv,)."""
+        force, b = np.zeros(self._leg.model.nv), self._leg.model.b
+        if efforts is not None and efforts.wrench_base is not None:
+            force[:b] = efforts.wrench_base
+        if efforts is not None and efforts.torque is not None:
+            force[b:] = efforts.torque
+        return force

@@ -1,0 +1,67 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a robot description leaves open, and what would make the model better."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.robot.links import LinkTree
+
+from ..command import command
+
+# A root link with this share of the moving mass is no foundation.
+_HEAVY = 0.3
+
+
+def base_reason(model: VMSModel, given: str) -> str:
+    """Return in words why a robot has its base; empty where a user has chosen it."""
+    if given not in ("", "auto"):
+        return ""
+    if model.base == "fixed":
+        return "guessed: the first joint is neither floating nor planar"
+    return f"guessed: the first joint is {model.base}"
+
+
+def advice(model: VMSModel) -> Iterator[str]:
+    """Yield what a user should look at, one sentence each."""
+    root_mass = float(model.tree.pinocchio.inertias[0].mass)
+    if model.base == "fixed" and root_mass > _HEAVY * model.total_mass:
+        root = LinkTree(model.tree).root
+        yield (
+            f"the root link '{root}' has {root_mass:.3g} kg beside {model.total_mass:.3g} kg that "
+            "move: if it flies, floats or rolls, choose --base floating or --base planar"
+        )
+    table = model.joints
+    for values, what, why in (
+        (table.effort, "effort limit", "the controllers cannot bound their torques"),
+        (table.velocity, "velocity limit", "implausible speeds are judged by general bounds"),
+    ):
+        missing = [n for n, x in zip(model.joint_names, values, strict=True) if not np.isfinite(x)]
+        if missing:
+            yield f"no {what} for {_listed(missing)}: {why}"
+    if model.n and not (table.damping.any() or table.friction.any()):
+        yield (
+            "no joint has friction (<dynamics damping=... friction=...>): on a real robot it will "
+            "appear as unaccounted energy"
+        )
+
+
+def next_lines(model: VMSModel, file: str, base: str, end_effector: str, inertia: str) -> list[str]:
+    """Return the commands that a user would type next."""
+    vms = command()
+    if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and "/" not in file:
+        return [f"{vms} launch {file} web:=true push_period:=5", f"{vms} demo --robot {file}"]
+    given = {"base": base, "end_effector": end_effector, "inertia": inertia}
+    chosen = {name: value for name, value in given.items() if value not in ("", "auto")}
+    options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in chosen.items())
+    name = "my_" + "".join(c if c.isalnum() else "_" for c in Path(file).name.split(".")[0].lower())
+    return [f"{vms} demo --robot {file}{options}", f"{vms} new {name} --robot {file}{options}"]
+
+
+def _listed(names: "list[str] | tuple[str, ...]") -> str:
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"

@@ -1,0 +1,105 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How the kinetic energy of a robot is divided: into task and null space, or into base and shape.
+
+A law fills the pair of fields that belongs to its closed loop; what is shown of a run follows it,
+so that the parts add up to the whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+ODOM = "odom"
+"""The inertial frame of a robot on a moving base (REP-105)."""
+
+# Rounding of an energy, relative to the energies that it is made of.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class EnergySplit:
+    """Two parts of a kinetic energy: their names, and their fields in records and messages."""
+
+    names: tuple[str, str]
+    fields: tuple[str, str]
+
+    def parts(self, value_of: Callable[[str], Any]) -> dict[str, Any]:
+        """Return both parts by name; ``value_of`` gives the value of a field."""
+        return {
+            f"kinetic, {name}": value_of(field)
+            for name, field in zip(self.names, self.fields, strict=True)
+        }
+
+
+TASK = EnergySplit(("task", "null space"), ("kinetic_task", "kinetic_null"))
+BASE = EnergySplit(("base", "shape"), ("kinetic_base", "kinetic_shape"))
+
+
+def moves(inertial_frame: str) -> bool:
+    """Return whether a robot is on a moving base, by its inertial frame with any prefix."""
+    return inertial_frame.endswith(ODOM)
+
+
+def split_of_law(value_of: Callable[[str], Any], moving: bool) -> EnergySplit | None:
+    """Return the split in which a law gives the kinetic energy of its closed loop.
+
+    Args:
+        value_of: gives the value of a field of the control energy record: a number or a series.
+        moving: whether the base moves, which decides where nothing has moved yet.
+
+    Returns:
+        The split whose parts add up to the kinetic energy; None if neither does.
+    """
+    return next(filter(partial(_adds_up, value_of), (BASE, TASK) if moving else (TASK, BASE)), None)
+
+
+def _adds_up(value_of: Callable[[str], Any], split: EnergySplit) -> bool:
+    closed, potential = value_of("closed_loop_energy"), value_of("shaped_potential")
+    a, b = (value_of(field) for field in split.fields)
+    scale = np.abs(closed) + np.abs(potential) + np.abs(a) + np.abs(b)
+    return bool(np.all(np.abs(closed - potential - a - b) <= _ROUNDING * scale))
+
+
+class LawSplit:
+    """The split of a running law, from its records one by one."""
+
+    def __init__(self) -> None:
+        self.moving = False
+        self._seen: EnergySplit | None = None
+
+    @property
+    def split(self) -> EnergySplit:
+        """The split of the last record; before the first, that of the base."""
+        return self._seen or (BASE if self.moving else TASK)
+
+    def see(self, value_of: Callable[[str], Any]) -> None:
+        """Take a record into account; at rest all splits fit, and the last one stays."""
+        found = split_of_law(value_of, self.moving if self._seen is None else self._seen is BASE)
+        if found is not None:
+            self._seen = found
+
+
+def parts_of_law(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:
+    """Return the potential and the kinetic parts of a closed loop, which add up to its energy."""
+    potential = value_of("shaped_potential")
+    if split is None or not _adds_up(value_of, split):
+        return {
+            "shaped potential": potential,
+            "kinetic": value_of("closed_loop_energy") - potential,
+        }
+    return {"shaped potential": potential, **split.parts(value_of)}
+
+
+def parts_of_robot(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:
+    """Return the potential and the kinetic parts of a robot's energy, which add up to its total.
+
+    At a singular configuration there is no task energy; the parts are then base and shape.
+    """
+    if split is None or any(np.any(np.isnan(value_of(field))) for field in split.fields):
+        split = BASE
+    return {"potential": value_of("potential"), **split.parts(value_of)}

@@ -1,0 +1,174 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A recorded run as time series."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.forms import PORTS
+
+from ..bag import BagReader, PresentNames, present_topic
+from .energy_split import (
+    BASE,
+    TASK,
+    EnergySplit,
+    moves,
+    parts_of_law,
+    parts_of_robot,
+    split_of_law,
+)
+
+Series = Mapping[str, Array]
+"""Columns by field name; ``time`` in s since the first energy message."""
+
+_TOPICS = {"vms_ph/energy": "energy", "vms_ph/power": "power", "controller/state": "control"}
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Energy, power and control of a recorded run, as tables of columns of equal length.
+
+    Attributes:
+        name: name of the bag.
+        energy: fields of vms_ph/msg/Energy.
+        power: fields of vms_ph/msg/Power; for a tool port, ``<name>`` and ``<name>_energy``.
+        control: fields of vms_ph/msg/ControllerState; empty if none was recorded.
+        frame: the inertial frame.
+    """
+
+    name: str
+    energy: Series
+    power: Series
+    control: Series
+    frame: str = ""
+
+    @property
+    def unaccounted_energy(self) -> float:
+        """Unaccounted energy at the end of the run, J."""
+        return float(self.power["unaccounted_energy"][-1])
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """Names of the ports: the default ports, then the tool ports."""
+        tools = [name.removesuffix("_energy") for name in self.power if name.endswith("_energy")]
+        known = (*PORTS, "dissipated", "unaccounted")
+        return (*PORTS, *(name for name in tools if name not in known))
+
+    @property
+    def moves(self) -> bool:
+        """Whether the robot is on a moving base."""
+        return moves(self.frame)
+
+    @property
+    def shown_ports(self) -> tuple[str, ...]:
+        """The ports with power, and the base port of a moving base even without."""
+        return tuple(
+            port
+            for port in self.ports
+            if self.port_powers[port].any()
+            or self.port_energies[port].any()
+            or (port == "wrench_base" and self.moves)
+        )
+
+    @property
+    def split(self) -> EnergySplit | None:
+        """The split of kinetic energies that the law has; without one, that of the robot."""
+        if not self.control:
+            return BASE if self.moves else TASK
+        return split_of_law(self.control.__getitem__, self.moves)
+
+    @property
+    def law_energies(self) -> Series:
+        """The energy of the closed loop in parts, J; empty without a controller."""
+        return parts_of_law(self.control.__getitem__, self.split) if self.control else {}
+
+    @property
+    def robot_energies(self) -> Series:
+        """The energy of the robot in parts, J, split as that of the law."""
+        return parts_of_robot(self.energy.__getitem__, self.split)
+
+    @property
+    def port_energies(self) -> Series:
+        """Energy that has crossed each port since the audit began, J; positive into the robot."""
+        return {port: self.power[f"{port}_energy"] for port in self.ports}
+
+    @property
+    def port_powers(self) -> Series:
+        """Power at each port, W; positive into the robot."""
+        return {port: self.power[port] for port in self.ports}
+
+    @property
+    def largest_residual(self) -> float:
+        """Largest size of the power-balance residual, W."""
+        return float(np.abs(self.power["residual"]).max())
+
+    @property
+    def seconds(self) -> float:
+        """Time from the first to the last energy message, s."""
+        return float(self.energy["time"][-1])
+
+
+def read_run(bag: Path, namespace: str = "") -> RunRecord:
+    """Read a recorded run from a bag, also with earlier names.
+
+    Args:
+        bag: path of the bag, which may be truncated.
+        namespace: namespace of the robot's topics.
+
+    Raises:
+        VmsPhError: no bag, or a bag without energy and power.
+    """
+    prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
+    names = {prefix + topic: table for topic, table in _TOPICS.items()}
+    rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
+    present, frame = PresentNames(), ""
+    for message in BagReader(bag).messages():
+        table = names.get(present_topic(message.topic))
+        if table is not None:
+            content: Any = present.translated(message).decode()
+            rows[table].append(_scalars(content))
+            if table == "energy" and not frame:
+                frame = content.header.frame_id
+    if not rows["energy"] or not rows["power"]:
+        raise VmsPhError(
+            f"{bag} contains no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with "
+            "the energy_monitor node running"
+        )
+    start = rows["energy"][0]["time"]
+    tables = {name: _table(table, start) for name, table in rows.items()}
+    return RunRecord(bag.name, tables["energy"], tables["power"], tables["control"], frame)
+
+
+def _scalars(message: Any) -> dict[str, float]:
+    stamp = message.header.stamp
+    # In integer nanoseconds: a float of seconds since 1970 resolves only a quarter microsecond.
+    values: dict[str, float] = {"time": stamp.sec * 10**9 + stamp.nanosec}
+    for name in message.__dataclass_fields__:
+        value = getattr(message, name)
+        if isinstance(value, (int, float)) and not name.isupper():
+            values[name] = value
+    for name, power, energy in zip(
+        getattr(message, "tool_names", ()),
+        getattr(message, "tool_power", ()),
+        getattr(message, "tool_energy", ()),
+        strict=False,
+    ):
+        values[name], values[f"{name}_energy"] = power, energy
+    return values
+
+
+def _table(rows: list[dict[str, float]], start: float) -> Series:
+    if not rows:
+        return {}
+    # A tool port may appear later; its power and energy were zero before.
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: np.array([row.get(name, 0.0) for row in rows], dtype=float) for name in names}
+    columns["time"] = np.array([(row["time"] - start) * 1e-9 for row in rows])
+    return columns

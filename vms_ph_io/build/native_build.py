@@ -1,0 +1,163 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Builds the C++ core of the checkout with the compiler and the Pinocchio of this environment."""
+
+import fcntl
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from vms_ph_dynamics.errors import VmsPhError
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+SOURCE = CHECKOUT / "native"
+FOLDER = CHECKOUT / "build" / "native"
+
+Listener = Callable[[str], object]
+
+
+def build(
+    folder: Path = FOLDER,
+    *,
+    bindings: bool = True,
+    tests: bool = False,
+    sanitize: bool = False,
+    build_type: str = "Release",
+    targets: Sequence[str] = ("all",),
+    listener: Listener | None = None,
+) -> Path:
+    """Configure and compile native/ incrementally; one process builds in a folder at a time.
+
+    Args:
+        folder: build folder.
+        bindings: build the Python module.
+        tests: build the C++ tests and benchmarks.
+        sanitize: with the address and undefined-behaviour sanitizers.
+        build_type: build type of CMake.
+        targets: what to build of it.
+        listener: receives every line that CMake and the compiler print.
+
+    Returns:
+        The folder.
+
+    Raises:
+        VmsPhError: no compiler, no Pinocchio headers, or code that does not compile.
+    """
+    if not (SOURCE / "CMakeLists.txt").is_file():
+        raise VmsPhError("the C++ sources are missing: only a checkout has them, not a wheel")
+    require_packages()
+    require_compiler()
+    import pybind11
+
+    switches = {
+        "CMAKE_BUILD_TYPE": build_type,
+        "CMAKE_PREFIX_PATH": _pinocchio(),
+        "pybind11_DIR": pybind11.get_cmake_dir(),
+        "Python_EXECUTABLE": sys.executable,
+        "VMS_PH_BINDINGS": "ON" if bindings else "OFF",
+        "VMS_PH_TESTS": "ON" if tests else "OFF",
+        "VMS_PH_PYTHON_HOST": "ON" if tests else "OFF",
+        "VMS_PH_URDF": "ON" if tests else "OFF",  # Python reads descriptions by itself
+        "VMS_PH_SANITIZE": "ON" if sanitize else "OFF",
+    }
+    configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
+    with _alone(folder):
+        options = (f"-D{name}={value}" for name, value in switches.items())
+        cmake(*configure, *options, listener=listener)
+        cmake("--build", folder, "--target", *targets, listener=listener)
+    return folder
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process builds in this folder."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def install(folder: Path) -> Path:
+    """Install the built module among the packages of this Python; return the folder.
+
+    A process that has the earlier one loaded keeps it until its end.
+    """
+    place = Path(sysconfig.get_path("platlib"))
+    with tempfile.TemporaryDirectory(dir=place, prefix=".vms_ph_native-") as staged:
+        cmake("--install", folder, "--prefix", staged, "--component", "python")
+        # Replaced, not written over: a loaded library must not change.
+        for file in Path(staged).iterdir():
+            file.replace(place / file.name)
+    return place
+
+
+def cmake(*arguments: object, listener: Listener | None = None) -> str:
+    """Run the CMake of this environment and return its output.
+
+    Raises:
+        VmsPhError: CMake failed; the message contains the end of its output.
+    """
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    lines = []
+    with subprocess.Popen(
+        [sys.executable, "-m", "cmake", *map(str, arguments)],
+        env={**os.environ, "PATH": tools},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if listener is not None:
+                listener(line)
+    if process.returncode:
+        end = "".join(lines[-40:]).rstrip("\n")
+        raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{end}")
+    return "".join(lines)
+
+
+def require_packages() -> None:
+    """Check that the packages are there that the build needs.
+
+    Raises:
+        VmsPhError: some are missing.
+    """
+    modules = ("pybind11", "cmake", "ninja")
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        raise VmsPhError(
+            f"building the C++ core requires {', '.join(missing)}; "
+            "python -m pip install 'vms-ph[native]' installs all but the compiler"
+        )
+    _pinocchio()
+
+
+def require_compiler() -> None:
+    """Check that there is a compiler.
+
+    Raises:
+        VmsPhError: there is none.
+    """
+    if shutil.which(os.environ.get("CXX", "c++")) is None:
+        raise VmsPhError("no C++ compiler; on Debian and Ubuntu: apt install g++")
+
+
+def _pinocchio() -> Path:
+    """Return the prefix of Pinocchio's wheel with its headers."""
+    prefix = Path(sysconfig.get_path("platlib")) / "cmeel.prefix"
+    if not (prefix / "include" / "urdfdom_headers").is_dir():
+        raise VmsPhError(
+            "Pinocchio's C++ headers are not in this environment; "
+            "python -m pip install 'vms-ph[native]' installs them"
+        )
+    return prefix

@@ -1,0 +1,122 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A small package of a user's own: description, parameters, launch file, RViz file, law, test."""
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from xml.sax.saxutils import escape
+
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.robot.links import LinkTree
+
+from ..settings.robot_settings import RobotSettings
+from ..share import share_directory
+
+# Where each template goes; ${name} is the name of the package.
+_FILES = {
+    "package/__init__.py.in": "${name}/__init__.py",
+    "package/law.py.in": "${name}/law.py",
+    "test/test_law.py.in": "test/test_law.py",
+    "launch/launch.xml.in": "launch/${name}.launch.xml",
+    "config/config.yaml.in": "config/${name}.yaml",
+    "package.xml.in": "package.xml",
+    "setup.py.in": "setup.py",
+    "setup.cfg.in": "setup.cfg",
+    "README.md.in": "README.md",
+}
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TAKEN = ("launch", "urdf", "config", "rviz", "test", "resource")
+
+
+@dataclass(frozen=True)
+class NewPackage:
+    """What a new package is made of.
+
+    Attributes:
+        name: of the package, lower case.
+        settings: the robot, with its base, end effector and treatment of inertias.
+        law: class name of a law of vms_ph or ``package.module:Class``; empty for one of its own.
+        maintainer, email, license: for its package.xml.
+    """
+
+    name: str
+    settings: RobotSettings
+    law: str = ""
+    maintainer: str = "maintainer"
+    email: str = "maintainer@example.com"
+    license: str = "Apache-2.0"
+
+    def write(self, parent: Path) -> Path:
+        """Write the package into a folder of its name and return that folder.
+
+        Raises:
+            OptionError: the name is not that of a package.
+            VmsPhError: the robot cannot be loaded, or the folder exists or cannot be written.
+        """
+        self._check_name()
+        folder = parent / self.name
+        if folder.exists():
+            raise VmsPhError(f"{folder} exists already; choose another name or folder")
+        description = self.settings.description()
+        values = self._values(description)
+        try:
+            self._write(folder, description, values)
+        except OSError as error:
+            raise VmsPhError(f"{folder} cannot be written: {error.strerror}") from None
+        return folder
+
+    def _check_name(self) -> None:
+        if not _NAME.fullmatch(self.name) or self.name.startswith("vms_ph"):
+            raise OptionError(
+                "the name of a package has lower-case letters, digits and underscores, begins with "
+                f"a letter, and not with vms_ph; given: '{self.name}'"
+            )
+        if self.name in _TAKEN:
+            raise OptionError(
+                f"'{self.name}' is the name of a folder in the package; choose another"
+            )
+
+    def _values(self, description: str) -> dict[str, str]:
+        model = self.settings.model(description)
+        own = f"$(dirname)/../{self.name}/law.py:Law"
+        options = {"base": model.base, "end_effector": model.end_effector}
+        inertia = self.settings.inertia or "auto"
+        if inertia != "auto":
+            options["inertia"] = inertia
+        return {
+            "name": self.name,
+            "title": f"{model.name} on a {model.base} base, with a law of its own.",
+            "base": model.base,
+            "end_effector": model.end_effector,
+            "inertia": inertia,
+            "options": ", ".join(f'{key}="{value}"' for key, value in options.items()),
+            "controller": self.law or own,
+            "controller_name": self.law or f"{self.name}.law:Law",
+            "fixed_frame": "odom" if model.b else LinkTree(model.tree).root,
+            "push": str(round(max(0.1, 2.0 * model.total_mass), 1)),  # a fifth of the weight, N
+            "maintainer": self.maintainer,
+            "email": self.email,
+            "license": self.license,
+            "moving": "moving" if model.b else "fixed",
+        }
+
+    def _write(self, folder: Path, description: str, values: dict[str, str]) -> None:
+        templates = share_directory() / "config/new_package"
+        for source, target in _FILES.items():
+            text = (templates / source).read_text(encoding="utf-8")
+            is_xml = ".xml" in source
+            known = {key: escape(value) for key, value in values.items()} if is_xml else values
+            file = folder / Template(target).substitute(name=self.name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(Template(text).substitute(known), encoding="utf-8")
+        for place in ("urdf", "rviz", "resource"):
+            (folder / place).mkdir()
+        (folder / "urdf" / f"{self.name}.urdf").write_text(description, encoding="utf-8")
+        (folder / "resource" / self.name).touch()
+        rviz = share_directory() / f"rviz/{values['moving']}.rviz"
+        shutil.copyfile(rviz, folder / "rviz" / f"{self.name}.rviz")

@@ -1,0 +1,125 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bounds on MJCF files, checked before MuJoCo reads them.
+
+An MJCF multiplies: ``<replicate>`` repeats what it contains, ``<include>`` and ``<model>`` read
+further files, and numbers give the sizes of what is generated.
+"""
+
+import math
+import os
+from pathlib import Path
+from xml.parsers import expat
+
+from vms_ph_dynamics.errors import ModelError
+
+from ...text_files import LARGEST_TEXT, read_bytes
+
+DEEPEST = 512
+"""Largest nesting depth of elements; bodies of a chain are nested."""
+
+MOST_ELEMENTS = 200_000
+"""Largest number of elements after includes and repetitions; published robots have 5000."""
+
+MOST_FILES = 200
+"""Largest number of files that include each other."""
+
+LARGEST_GENERATED = 100.0
+"""Largest parameter of a generated mesh."""
+
+_DEFORMABLE = ("flexcomp", "composite", "flex", "skin")
+_GENERATED = ("mesh", "hfield", "texture")
+
+
+def check_bounds(path: Path) -> None:
+    """Check an MJCF file and those that it includes against the bounds.
+
+    Raises:
+        OSError: a file cannot be read.
+        ModelError: a file exceeds a bound, is not well-formed, or has deformable bodies.
+    """
+    _Scan(path.parent).file(path, (), 1.0)
+
+
+class _Scan:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = self._bytes = 0
+        self._elements = 0.0
+
+    def file(self, path: Path, above: tuple[Path, ...], repeated: float) -> None:
+        own = Path(os.path.realpath(path))
+        if own in above:
+            raise ModelError(f"{path.name} includes itself")
+        self._files += 1
+        if self._files > MOST_FILES:
+            raise ModelError(f"it includes more than {MOST_FILES} files")
+        content = read_bytes(path)
+        self._bytes += len(content)
+        if self._bytes > LARGEST_TEXT:
+            raise ModelError(f"its files have more than {LARGEST_TEXT} bytes")
+        further: list[tuple[str, float]] = []
+        counts = [repeated]
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            if len(counts) > DEEPEST:
+                raise ModelError(f"its elements are nested more than {DEEPEST} deep")
+            _check_element(tag, attributes)
+            count = _number(attributes.get("count", "1")) if tag == "replicate" else 1.0
+            counts.append(counts[-1] * max(count, 1.0))
+            self._elements += counts[-1]
+            if not self._elements <= MOST_ELEMENTS:
+                raise ModelError(
+                    f"it has more than {MOST_ELEMENTS} elements with all files and repetitions"
+                )
+            if tag in ("include", "model") and "file" in attributes:
+                further.append((attributes["file"], counts[-1]))
+
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = start
+        parser.EndElementHandler = lambda _tag: counts.pop() and None
+        try:
+            parser.Parse(content, True)
+        except ModelError:  # is a ValueError, too
+            raise
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            raise ModelError(f"{path.name} is not well-formed XML: {error}") from None
+        for name, count in further:
+            # MuJoCo takes the folder of the main file, newer ones that of the including file too.
+            for folder in (path.parent, self._folder):
+                if os.path.exists(folder / name):
+                    require_file(folder / name)
+                    self.file(folder / name, (*above, own), count)
+                    break
+
+
+def require_file(path: Path) -> None:
+    """Check that a path is that of a file, not of a device or pipe, which may have no end.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if not os.path.isfile(path):
+        raise ModelError(f"{path} is not a file")
+
+
+def _check_element(tag: str, attributes: dict[str, str]) -> None:
+    if tag in _DEFORMABLE[:3]:
+        raise ModelError(
+            f"<{tag}> '{attributes.get('name', attributes.get('prefix', ''))}' is deformable; "
+            "accepted are rigid bodies: remove it"
+        )
+    if tag in _GENERATED:
+        for key in ("params", "nrow", "ncol", "width", "height"):
+            for word in attributes.get(key, "").split():
+                largest = LARGEST_GENERATED if key == "params" else 1e5
+                if not abs(_number(word)) <= largest:
+                    raise ModelError(f"{key} of <{tag}> must be at most {largest:g}; given: {word}")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan if not text.strip() else 1.0  # MuJoCo says what is wrong with it

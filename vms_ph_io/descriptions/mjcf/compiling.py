@@ -1,0 +1,176 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From an MJCF file to MuJoCo's compiled model, without what only draws or collides.
+
+MuJoCo reads the file itself: defaults, includes, frames, replicates, attached models, angles in
+degrees, Euler sequences and inertia from geometry follow its own rules. A mesh is read only where
+it gives a body its inertia; a mesh that is merely drawn may be missing.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vms_ph_dynamics.errors import ModelError, VmsPhError
+
+from .bounds import check_bounds, require_file
+
+_MARK = "geom "
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How a geom is drawn.
+
+    Attributes:
+        rgba: (4,) its colour.
+        mesh: path of its mesh; empty for primitive shapes.
+        scale: (3,) of the mesh.
+        centred: whether MuJoCo has moved the vertices of the mesh to their centre.
+    """
+
+    rgba: tuple[float, ...]
+    mesh: str = ""
+    scale: tuple[float, ...] = (1.0, 1.0, 1.0)
+    centred: bool = False
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """MuJoCo's model of a file.
+
+    Attributes:
+        model: a ``mujoco.MjModel``.
+        drawn: how its geoms are drawn, by name.
+        name: of the model in the file.
+    """
+
+    model: Any
+    drawn: dict[str, Drawn]
+    name: str
+
+
+def import_mujoco() -> Any:
+    """Return the module ``mujoco``.
+
+    Raises:
+        VmsPhError: it is not installed.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise VmsPhError(
+            f"MJCF files are read by MuJoCo, which cannot be imported ({error}); install it with "
+            "pip install 'vms-ph[mjcf]'"
+        ) from None
+    if not hasattr(mujoco, "MjSpec") or not hasattr(mujoco.MjSpec, "delete"):
+        raise VmsPhError(
+            f"MJCF files require MuJoCo 3.3 or later; installed is {mujoco.__version__}; "
+            "pip install 'vms-ph[mjcf]' installs it"
+        )
+    return mujoco
+
+
+def compile_mjcf(path: Path) -> Compiled:
+    """Return MuJoCo's model of an MJCF file.
+
+    Raises:
+        OSError: a file cannot be read.
+        VmsPhError: MuJoCo is not installed.
+        ModelError: the file exceeds a bound, or MuJoCo refuses it.
+    """
+    try:
+        check_bounds(path)
+    except ModelError as error:
+        named = str(error).startswith(path.name)
+        raise ModelError(str(error) if named else f"{path.name}: {error}") from None
+    mujoco = import_mujoco()
+    # Everything that MuJoCo raises about a file, whose texts have several lines.
+    try:
+        spec = mujoco.MjSpec.from_file(os.path.abspath(path))
+        drawn = _trim(mujoco, spec)
+        model = spec.compile()
+    except ModelError:  # is a ValueError, too
+        raise
+    except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+        reason = " ".join(str(error).split()) or repr(error)
+        raise ModelError(f"{path.name} cannot be compiled by MuJoCo: {reason}") from None
+    given = spec.modelname not in ("", "MuJoCo Model")
+    return Compiled(model, drawn, spec.modelname if given else path.stem)
+
+
+def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:
+    """Remove from a ``mujoco.MjSpec`` what has no influence on the dynamics."""
+    spec.compiler.discardvisual = False  # its meshes are drawn
+    for name in ("nkey", "nuserdata"):
+        setattr(spec, name, 0)
+    for kind in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor"):
+        setattr(spec, f"nuser_{kind}", -1)
+    colours = {m.name: tuple(m.rgba.tolist()) for m in spec.materials}
+    meshes = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
+    shapes = mujoco.mjtGeom
+    drawn, used = {}, set()
+    for i, geom in enumerate(list(spec.geoms)):
+        # Names are needed afterwards; those of geoms that pairs refer to are kept.
+        if not geom.name:
+            geom.name = f"{_MARK}{i}"
+        rgba = tuple(geom.rgba.tolist())
+        if geom.material and rgba == (0.5, 0.5, 0.5, 1.0):
+            rgba = colours.get(geom.material, rgba)
+        geom.material = ""
+        drawn[geom.name] = Drawn(rgba)
+        mesh = meshes.get(geom.meshname)
+        if geom.type == shapes.mjGEOM_HFIELD:
+            geom.type, geom.hfieldname, geom.size = shapes.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
+        if mesh is None:
+            continue
+        needed = _gives_inertia(mujoco, spec, geom)
+        file = _file_of(spec, mesh)
+        drawn[geom.name] = Drawn(rgba, file, tuple(mesh.scale.tolist()), needed)
+        if needed:
+            used.add(geom.meshname)
+            if file and os.path.exists(file):
+                require_file(Path(file))
+            continue
+        geom.type, geom.meshname, geom.size = shapes.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
+        geom.mass = 0.0
+    for thing in (*spec.sites, *spec.tendons):
+        thing.material = ""
+    for unused in _unused(spec):
+        spec.delete(unused)
+    for name, mesh in meshes.items():
+        mesh.material = ""
+        if name not in used:
+            spec.delete(mesh)
+    for material in list(spec.materials):
+        spec.delete(material)
+    return drawn
+
+
+def _unused(spec: Any) -> Iterator[Any]:
+    for kind in (spec.skins, spec.sensors, spec.hfields, spec.textures):
+        yield from list(kind)
+
+
+def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
+    """Return whether a geom contributes to the inertia of its body."""
+    body, compiler = geom.parent, spec.compiler
+    if body.name == "world" or geom.mass == 0.0 or (geom.mass != geom.mass and geom.density == 0.0):
+        return False
+    first, last = compiler.inertiagrouprange
+    if not first <= geom.group <= last:
+        return False
+    rule = mujoco.mjtInertiaFromGeom
+    if compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_AUTO:
+        return not body.explicitinertial
+    return bool(compiler.inertiafromgeom == rule.mjINERTIAFROMGEOM_TRUE)
+
+
+def _file_of(spec: Any, mesh: Any) -> str:
+    if not mesh.file:
+        return ""
+    folder = Path(spec.modelfiledir, spec.compiler.meshdir or "")
+    return os.path.abspath(folder / mesh.file)

@@ -1,0 +1,125 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which bodies of a compiled MuJoCo model are the robot, and their names in a URDF."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vms_ph_dynamics.errors import ModelError
+
+FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mjtJoint
+WORLD = 0
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The robot among the bodies of a model.
+
+    Attributes:
+        free: the body with a free joint that is the base; None for a fixed base.
+        bodies: all bodies of the robot without the world, parents first.
+        joints: names of its hinges and slides, by index.
+        objects: names of free bodies without joints that are not part of the robot.
+        scenery: names of bodies without joints that are fixed to the world beside a free robot.
+    """
+
+    free: int | None
+    bodies: tuple[int, ...]
+    joints: Mapping[int, str]
+    objects: tuple[str, ...]
+    scenery: tuple[str, ...]
+
+
+def robot_tree(m: Any) -> Tree:
+    """Return the robot among the bodies of a ``mujoco.MjModel``.
+
+    Raises:
+        ModelError: there is no robot, there are several, or a joint is a ball.
+    """
+    tops = [i for i in range(1, m.nbody) if m.body_parentid[i] == WORLD]
+    below = {top: [i for i in range(top, m.nbody) if _top(m, i) == top] for top in tops}
+    moving = {top: sum(int(m.body_jntnum[i]) for i in below[top]) for top in tops}
+    free = [top for top in tops if is_free(m, top)]
+    fixed = [top for top in tops if top not in free]
+    arms = [top for top in fixed if moving[top]]
+    robots = [top for top in free if moving[top] > 1] or ([] if arms else free)
+    if len(robots) > 1 or (robots and arms):
+        names = ", ".join(f"'{body_name(m, i)}'" for i in (*robots, *arms))
+        raise ModelError(
+            f"it has several robots: {names}; give a file with one of them (a body with a free "
+            "joint, or bodies fixed to the world)"
+        )
+    if not robots and not arms:
+        raise ModelError("it has no joint that moves a body")
+    base = robots[0] if robots else None
+    chosen = [base] if base is not None else fixed
+    bodies = tuple(i for top in sorted(chosen) for i in below[top])
+    _refuse_balls(m, bodies)
+    return Tree(
+        base,
+        bodies,
+        _joint_names(m, bodies, base is not None),
+        tuple(body_name(m, i) for i in free if i != base),
+        tuple(body_name(m, i) for i in fixed) if base is not None else (),
+    )
+
+
+def is_free(m: Any, body: int) -> bool:
+    """Return whether a body has a free joint."""
+    return bool(m.body_jntnum[body]) and m.jnt_type[m.body_jntadr[body]] == FREE
+
+
+def joints_of(m: Any, body: int) -> range:
+    """Return the indices of the joints of a body."""
+    first = int(m.body_jntadr[body])
+    return range(first, first + int(m.body_jntnum[body]))
+
+
+def body_name(m: Any, body: int) -> str:
+    """Return the name of a body."""
+    return m.body(body).name or f"body{body}"
+
+
+def joint_name(m: Any, joint: int) -> str:
+    """Return the name of a joint."""
+    return m.joint(joint).name or f"joint{joint}"
+
+
+class Names:
+    """Names that are each given once."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def take(self, wanted: str) -> str:
+        """Return the name, or the name with the first number that makes it a new one."""
+        name, k = wanted, 2
+        while name in self._given:
+            name, k = f"{wanted}_{k}", k + 1
+        self._given.add(name)
+        return name
+
+
+def _top(m: Any, body: int) -> int:
+    while m.body_parentid[body] != WORLD:
+        body = m.body_parentid[body]
+    return int(body)
+
+
+def _joint_names(m: Any, bodies: tuple[int, ...], is_free: bool) -> dict[int, str]:
+    names = Names()
+    if is_free:
+        names.take("root_joint")  # Pinocchio's name of a floating base
+    own = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
+    return {j: names.take(joint_name(m, j)) for j in own}
+
+
+def _refuse_balls(m: Any, bodies: tuple[int, ...]) -> None:
+    balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
+    if balls:
+        raise ModelError(
+            f"joint{'s' * (len(balls) > 1)} {', '.join(repr(name) for name in balls)}: ball joints "
+            "are not covered; write three hinges in a row instead, or remove the joint"
+        )

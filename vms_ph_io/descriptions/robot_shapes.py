@@ -1,0 +1,81 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The collision shapes of a robot, from Pinocchio's geometry of its description."""
+
+import os
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.simulation.contact.mujoco_robot import RobotShape
+from vms_ph_dynamics.simulation.contact.scene import Shape
+
+_ROBOT = (0.85, 0.85, 0.88, 1.0)
+
+
+def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
+    """Return the collision shapes of the links that move; of meshes the convex hulls touch.
+
+    A mesh whose file does not exist is left out, as are links that stand still: these may touch
+    what the robot is mounted on.
+
+    Args:
+        robot: the robot.
+        description: its URDF text, meshes with file addresses.
+
+    Raises:
+        ModelError: a mesh cannot be read.
+    """
+    text = _without_missing_meshes(description)
+    whole, geometry = pin.buildModelFromXML(text), pin.GeometryModel()
+    try:
+        pin.buildGeomFromUrdfString(whole, text, pin.GeometryType.COLLISION, geometry, [])
+    except ValueError as error:
+        raise ModelError(
+            f"the collision geometry of '{robot.name}' cannot be read: {error}"
+        ) from None
+    tree, found = robot.tree, []
+    for item in geometry.geometryObjects:
+        link = whole.frames[item.parentFrame]
+        if not tree.has_frame(link.name):
+            continue
+        at = tree.pinocchio.frames[tree.frame_id(link.name)]
+        if at.parentJoint == 0:
+            continue
+        in_link = link.placement.homogeneous
+        pose = at.placement.homogeneous @ np.linalg.solve(in_link, item.placement.homogeneous)
+        shape = _shape(item.geometry, pose)
+        if shape is not None:
+            found.append(RobotShape(at.parentJoint, shape))
+    return found
+
+
+def _shape(geometry: Any, pose: Array) -> Shape | None:
+    kind = type(geometry).__name__
+    if kind == "Box":
+        return Shape("box", tuple(2.0 * np.asarray(geometry.halfSide)), pose, _ROBOT)
+    if kind == "Sphere":
+        return Shape("sphere", (geometry.radius,), pose, _ROBOT)
+    if kind in ("Cylinder", "Capsule"):
+        size = (geometry.radius, 2.0 * geometry.halfLength)
+        return Shape(kind.lower(), size, pose, _ROBOT)
+    if hasattr(geometry, "vertices"):
+        return Shape("mesh", (), pose, _ROBOT, np.array(geometry.vertices()))
+    return None
+
+
+def _without_missing_meshes(description: str) -> str:
+    root = ET.fromstring(description)
+    for link in root.findall("link"):
+        for collision in link.findall("collision"):
+            mesh = collision.find("geometry/mesh")
+            name = "" if mesh is None else str(mesh.get("filename"))
+            if mesh is not None and not os.path.isfile(name.removeprefix("file://")):
+                link.remove(collision)
+    return ET.tostring(root, encoding="unicode")

@@ -1,0 +1,191 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checks of a URDF before a model is built from it, stricter than the parser."""
+
+import contextlib
+import io
+import os
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from urdf_parser_py import urdf as urdf_parser
+
+from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
+from vms_ph_dynamics.robot.building import check_base
+from vms_ph_dynamics.robot.description import (
+    completions,
+    dynamics_text,
+    number_errors,
+    parse_description,
+)
+from vms_ph_dynamics.robot.description_tree import tree_errors
+from vms_ph_dynamics.robot.inertia_modes import check_mode, refused_defects, repaired_defects
+from vms_ph_dynamics.robot.inertials import inertial_errors, read_inertials
+
+from ..packages import resolve
+
+
+class UrdfWarning(UserWarning):
+    """A warning about a URDF that does not affect the dynamics."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Findings about a URDF.
+
+    Attributes:
+        errors: what prevents a model, refused defects of inertias among them.
+        warnings: what does not, repaired defects among them.
+        defects: all defects of inertias; empty where other errors prevent a model.
+    """
+
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    defects: tuple[InertiaDefect, ...] = ()
+
+
+def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> Findings:
+    """Return all errors and warnings about the text of a URDF.
+
+    Args:
+        xml: the text.
+        base: as for :meth:`VMSModel.from_urdf`.
+        inertia: likewise.
+
+    Raises:
+        ModelError: a base or mode that does not exist.
+    """
+    check_base(base)
+    check_mode(inertia)
+    structure = _check_structure(xml)
+    if structure.errors:
+        return Findings((*structure.errors, *_ungraded_defects(xml)), structure.warnings)
+    try:
+        defects = inertia_defects(xml, base)
+    except ModelError as error:
+        return Findings((str(error),), structure.warnings)
+    refused = refused_defects(defects, inertia)
+    repaired = repaired_defects(defects, inertia)
+    warnings = (*structure.warnings, *(f"repaired: {defect}" for defect in repaired))
+    return Findings(tuple(map(str, refused)), warnings, defects)
+
+
+def _ungraded_defects(xml: str) -> Iterator[str]:
+    """Yield the defects of inertias of a URDF from which no robot can be built to grade them."""
+    try:
+        inertials = read_inertials(parse_description(xml))
+    except ModelError:
+        return  # reported by the check of the structure
+    for name, inertial in inertials.items():
+        if not (np.isfinite(inertial.mass) and np.isfinite(inertial.rotational).all()):
+            continue
+        try:
+            check_inertia(name, inertial.mass, inertial.rotational)
+        except ModelError as error:
+            yield str(error)
+
+
+def _check_structure(xml: str) -> Findings:
+    try:
+        root = parse_description(xml)
+    except ModelError as error:
+        return Findings((str(error),), ())
+    warnings = (*_left_out(root), *completions(root), *_mesh_warnings(root))
+    errors = (*tree_errors(root), *number_errors(root), *inertial_errors(root))
+    if errors:
+        return Findings(errors, warnings)
+    try:
+        robot = _parse(root)
+    except (_ParserError, ValueError, TypeError, AttributeError, KeyError) as error:
+        return Findings((f"the parser of URDF fails: {' '.join(str(error).split())}",), warnings)
+    errors = (
+        *_mass_errors(robot),
+        *_friction_errors(robot),
+        *_limit_errors(robot),
+        *_axis_errors(robot),
+    )
+    return Findings(errors, warnings)
+
+
+def require_sound(xml: str, name: str) -> tuple[str, ...]:
+    """Raise an error if a URDF has errors; return its warnings.
+
+    Args:
+        xml: text of the URDF.
+        name: name in the error message, for instance a file name.
+
+    Raises:
+        ModelError: the URDF has errors; the message lists all of them.
+    """
+    findings = _check_structure(xml)
+    if findings.errors:
+        raise ModelError(f"{name}: " + "; ".join(findings.errors))
+    return findings.warnings
+
+
+class _ParserError(VmsPhError):
+    """An exception of the parser."""
+
+
+def _parse(root: ET.Element) -> Any:
+    chatter = io.StringIO()
+    with contextlib.redirect_stderr(chatter), contextlib.redirect_stdout(chatter):
+        try:
+            return urdf_parser.URDF.from_xml_string(dynamics_text(root).encode())
+        except (ValueError, TypeError, AttributeError, KeyError):
+            raise
+        except Exception as error:  # the parser raises Exception itself
+            raise _ParserError(str(error)) from None
+
+
+def _mass_errors(robot: Any) -> Iterator[str]:
+    if not any(link.inertial is not None and link.inertial.mass for link in robot.links):
+        yield "no link has an <inertial> with a mass, so there is no dynamics"
+
+
+def _friction_errors(robot: Any) -> Iterator[str]:
+    for joint in robot.joints:
+        for name in ("damping", "friction"):
+            value = getattr(joint.dynamics, name, None)
+            if value is not None and not float(value) >= 0:
+                yield f"the {name} of joint '{joint.name}' must not be negative; given: {value}"
+
+
+def _limit_errors(robot: Any) -> Iterator[str]:
+    for joint in robot.joints:
+        if joint.type not in ("revolute", "prismatic"):
+            continue
+        if joint.limit is None:
+            without = " or make it continuous" if joint.type == "revolute" else ""
+            yield f"joint '{joint.name}' is {joint.type} and has no <limit>; give it one{without}"
+        elif not joint.limit.lower <= joint.limit.upper:
+            yield (
+                f"the lower limit of joint '{joint.name}' must be at most the upper one; given: "
+                f"{joint.limit.lower}, {joint.limit.upper}"
+            )
+
+
+def _axis_errors(robot: Any) -> Iterator[str]:
+    for joint in robot.joints:
+        if joint.type in ("fixed", "floating") or joint.axis is None:
+            continue
+        if not 0.0 < np.linalg.norm(joint.axis) < np.inf:
+            yield f"the axis of joint '{joint.name}' must be nonzero; given: {joint.axis}"
+
+
+def _left_out(root: ET.Element) -> Iterator[str]:
+    """Yield what the MJCF has from which a URDF was made, and the model has not."""
+    for text in root.findall("mjcf/left_out"):
+        yield f"the model leaves out {text.text}"
+
+
+def _mesh_warnings(root: ET.Element) -> Iterator[str]:
+    for uri in sorted({mesh.get("filename", "") for mesh in root.iter("mesh")}):
+        path = resolve(uri)
+        if path is None or not os.path.isfile(path):  # False, too, for a path that no file can have
+            yield f"the mesh '{uri}' cannot be read; the robot will be drawn without it"

@@ -1,0 +1,108 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A URDF with the friction, the payload and the inertias that were identified."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.regressor import EnergyRegressor
+from vms_ph_dynamics.identification import Identification
+
+PAYLOAD = "identified_payload"
+"""Name of the link of a payload."""
+
+
+def identified_urdf(description: str, model: VMSModel, found: Identification) -> str:
+    """Return the text of a URDF with what was identified.
+
+    Friction becomes the ``<dynamics>`` of the joints. A payload becomes a link fixed at its frame.
+    Where mass is missing, or inertias were identified, the whole body that a joint moves becomes
+    the inertia of the link at that joint, and the links fixed to it have none.
+
+    Args:
+        description: text of the URDF.
+        model: its model.
+        found: what was identified.
+    """
+    root = ET.fromstring(description)
+    joints = {str(joint.get("name")): joint for joint in root.findall("joint")}
+    for p in found.claimed:
+        parts = p.name.rsplit(".", 1)
+        if p.kind != "friction" or parts[1] not in ("viscous", "coulomb"):
+            continue
+        joint = joints.get(parts[0].removeprefix("friction."))
+        if joint is None or p.value is None:
+            continue
+        dynamics = joint.find("dynamics")
+        if dynamics is None:
+            dynamics = ET.SubElement(joint, "dynamics")
+        dynamics.set("damping" if parts[1] == "viscous" else "friction", f"{p.value:.9g}")
+    regressor = EnergyRegressor(model)
+    values = dict(zip((u.name for u in found.unknowns), found.consistent, strict=True))
+    body, transform = regressor.of_frame(found.frame)
+    mass = next((p.value for p in found.claimed if p.name == "payload_mass"), None)
+    payload = np.array([v for name, v in values.items() if name.startswith("payload.")])
+    changed: dict[int, Array] = {}
+    if any(p.kind == "inertia" for p in found.claimed):
+        for k, name in enumerate(regressor.bodies):
+            more = [v for key, v in values.items() if key.startswith(f"inertia.{name}.")]
+            changed[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(more)
+    if mass is not None and mass > 0.0:
+        _add_payload(root, found.frame, payload)
+    elif mass is not None:
+        own = changed.get(body, regressor.parameters[10 * body : 10 * body + 10])
+        changed[body] = own + transform @ payload
+    for k, parameters in changed.items():
+        _set_body(root, model, k + 1, parameters)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_payload(root: ET.Element, frame: str, parameters: Array) -> None:
+    link = ET.SubElement(root, "link", name=PAYLOAD)
+    link.append(_inertial(parameters))
+    joint = ET.SubElement(root, "joint", name=f"{PAYLOAD}_joint", type="fixed")
+    ET.SubElement(joint, "parent", link=_link_of(root, frame))
+    ET.SubElement(joint, "child", link=PAYLOAD)
+
+
+def _link_of(root: ET.Element, frame: str) -> str:
+    for joint in root.findall("joint"):
+        child = joint.find("child")
+        if joint.get("name") == frame and child is not None:
+            return str(child.get("link"))
+    return frame
+
+
+def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) -> None:
+    """Give the link at a joint the inertia of the body, and those that are fixed to it none."""
+    tree = model.tree.pinocchio
+    name = tree.names[joint]
+    links = {str(link.get("name")): link for link in root.findall("link")}
+    children = {str(j.find("child").get("link")) for j in root.findall("joint")}  # type: ignore[union-attr]
+    bodies = [f.name for f in tree.frames if f.parentJoint == joint and f.name in links]
+    own = _link_of(root, name)
+    if own not in links:  # a base that moves without a joint of the description
+        own = next(link for link in links if link not in children)
+    for link in bodies:
+        for old in links[link].findall("inertial"):
+            links[link].remove(old)
+    links[own].append(_inertial(parameters))
+
+
+def _inertial(p: Array) -> ET.Element:
+    """Return the tag of ten parameters at the origin of a link."""
+    mass, centre = float(p[0]), p[1:4] / p[0]
+    about_origin = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+    inertia = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    tag = ET.Element("inertial")
+    ET.SubElement(tag, "mass", value=f"{mass:.9g}")
+    ET.SubElement(tag, "origin", xyz=" ".join(f"{c:.9g}" for c in centre), rpy="0 0 0")
+    entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2)}
+    entries["izz"] = (2, 2)
+    ET.SubElement(tag, "inertia", {k: f"{inertia[at]:.9g}" for k, at in entries.items()})
+    return tag

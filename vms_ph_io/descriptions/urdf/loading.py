@@ -1,0 +1,124 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Loading of models from URDF, xacro and MJCF files."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics.robot import InertiaMode
+
+from ...text_files import read_text
+from ..mjcf import mjcf_to_urdf
+from ..packages import resolve
+from .checks import UrdfWarning, require_sound
+from .kinds import Kind, kind_of
+from .srdf import with_srdf
+from .xacro_text import process_xacro
+
+
+def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:
+    """Return the URDF text of a file; xacro is processed, and MJCF converted.
+
+    The content determines the kind of file: the root element ``<mujoco>`` is that of MJCF, and
+    elements of xacro are processed under any name. The suffix .xacro is that of xacro in any case.
+
+    Args:
+        path: path of a URDF, xacro or MJCF file.
+        xacro_arguments: values of ``<xacro:arg>``.
+
+    Raises:
+        VmsPhError: no such file, an unreadable file, a xacro error, or an unknown argument.
+    """
+    file = existing_file(path)
+    try:
+        text = read_text(file)
+        kind = kind_of(text, file)
+        if kind is Kind.XACRO:
+            return process_xacro(file, xacro_arguments or {})
+        if kind is Kind.MJCF:
+            text = mjcf_to_urdf(file)
+    except OSError as error:
+        raise VmsPhError(f"{file} cannot be read: {error}") from None
+    if xacro_arguments:
+        raise ModelError(f"{file.name} has no argument '{min(xacro_arguments)}'; it has none")
+    return text
+
+
+def existing_file(path: str | Path) -> Path:
+    """Return the path of a robot description, which is that of a file or begins with package://.
+
+    Raises:
+        VmsPhError: no such file or package, or a path that no file can have.
+    """
+    if str(path).startswith("package://"):
+        found, (package, _, inside) = resolve(str(path)), str(path)[10:].partition("/")
+        if found is None or not found.is_file():
+            what = (
+                f"there is no package '{package}'" if found is None else f"'{inside}' is not in it"
+            )
+            raise VmsPhError(
+                f"{path} is needed, but {what}; install it, for instance by pip install {package}, "
+                "or give the path of a description"
+            )
+        path = found
+    file = Path(path)
+    try:
+        is_there = file.is_file()
+    except (OSError, ValueError) as error:  # a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {reason}") from None
+    if not is_there:
+        raise VmsPhError(f"there is no file {file}; give the path of a URDF, xacro or MJCF file")
+    return file
+
+
+def load_urdf(
+    path: str | Path,
+    base: Literal["auto", "fixed", "planar", "floating"] = "auto",
+    end_effector: str | None = None,
+    gravity: Sequence[float] | None = None,
+    locked_joints: Iterable[str] | Mapping[str, float] = (),
+    xacro_arguments: Mapping[str, str] | None = None,
+    inertia: InertiaMode = "auto",
+    tools: Iterable[str] = (),
+    srdf: str | Path | None = None,
+) -> VMSModel:
+    """Return the model of the robot in a URDF, xacro or MJCF file.
+
+    Unreadable meshes cause warnings, and so does what an MJCF has and the model has not. With an
+    SRDF, its first end effector is the one of the model, unless another is given, and the others
+    are tools.
+
+    Args:
+        path: path of a URDF, xacro or MJCF file.
+        base: kind of base; this and the other keywords are those of :meth:`VMSModel.from_urdf`.
+        end_effector: a link or joint name.
+        gravity: (3,) in the inertial frame, m/s^2.
+        locked_joints: names of joints to fix, or names with positions, rad or m.
+        xacro_arguments: values of ``<xacro:arg>``.
+        inertia: what is done about inertias that no rigid body has.
+        tools: links or joints of further wrench ports.
+        srdf: path of an SRDF file of the robot.
+
+    Raises:
+        VmsPhError: no such file.
+        ModelError: the URDF has errors; the message lists all of them.
+
+    Warns:
+        UrdfWarning: meshes that cannot be read.
+        InertiaWarning: inertias that were repaired.
+    """
+    xml = read_urdf(path, xacro_arguments)
+    for warning in require_sound(xml, Path(path).name):
+        warnings.warn(f"{path}: {warning}", UrdfWarning, stacklevel=2)
+    if srdf is not None:
+        end_effector, tools = with_srdf(srdf, end_effector, tools)
+    try:
+        return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints, inertia, tools)
+    except ModelError as error:
+        raise ModelError(f"{Path(path).name}: {error}") from None

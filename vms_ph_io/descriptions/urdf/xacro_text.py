@@ -1,0 +1,129 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Processing of xacro files within bounds on what their macros and properties expand to.
+
+A xacro file contains Python expressions, so it is a program and as trusted as one; the bounds
+protect from macros that expand without end by mistake, not from an attacker.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import xacro
+from xacro import substitution_args
+
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.robot.description import LARGEST_TEXT
+
+from ..bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators
+from ..packages import package_directory
+
+MOST_ELEMENTS = 50_000
+"""Largest number of elements that macros may expand to; a URDF of a humanoid has 5000."""
+
+
+class _Arguments(dict[str, str]):
+    """Arguments for xacro that record which of them xacro uses."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+
+def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
+    """Return the URDF text that a xacro file expands to.
+
+    Args:
+        file: path of the file.
+        arguments: values of ``<xacro:arg>``.
+
+    Raises:
+        OSError: an unreadable file.
+        ModelError: xacro fails, expands beyond a bound, or does not use an argument.
+    """
+    given = _Arguments(arguments)
+    problem = f"{file} is not a xacro file that can be processed: "
+    try:
+        with _bounded():
+            text = str(xacro.process_file(str(file), mappings=given).toxml())
+    except RecursionError:
+        raise ModelError(
+            f"{problem}a macro, a file or an element contains itself, or they are nested too deeply"
+        ) from None
+    except OSError:
+        raise
+    except Exception as error:  # its Python expressions raise anything
+        raise ModelError(problem + (" ".join(str(error).split()) or repr(error))) from None
+    unknown = sorted(given.keys() - given.asked)
+    if unknown:
+        known = (
+            f"its arguments are {', '.join(sorted(given.asked))}" if given.asked else "it has none"
+        )
+        raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {known}")
+    return text
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Count what xacro evaluates; it has no bound of its own, and its state is global anyway."""
+    originals = xacro.eval_all, xacro.eval_text, xacro.safe_eval
+    find_in_ros = substitution_args._eval_find
+    evaluate_element, evaluate_text, evaluate_expression = originals
+    elements = characters = 0
+
+    def eval_all(*args: Any) -> Any:
+        nonlocal elements
+        elements += 1
+        if elements > MOST_ELEMENTS:
+            raise xacro.XacroException(f"it expands to more than {MOST_ELEMENTS} elements")
+        return evaluate_element(*args)
+
+    def eval_text(*args: Any) -> Any:
+        nonlocal characters
+        value = evaluate_text(*args)
+        characters += len(value) if isinstance(value, str) else 0
+        if characters > LARGEST_TEXT:
+            raise xacro.XacroException(f"its texts have more than {LARGEST_TEXT} characters")
+        return value
+
+    def safe_eval(expression: str, names: Any, *local: Any) -> Any:
+        names.update(BOUNDED_OPERATORS)
+        return evaluate_expression(_with_bounded_operators(expression), names, *local)
+
+    xacro.eval_all, xacro.eval_text, xacro.safe_eval = eval_all, eval_text, safe_eval
+    substitution_args._eval_find = _folder
+    try:
+        yield
+    finally:
+        xacro.eval_all, xacro.eval_text, xacro.safe_eval = originals
+        substitution_args._eval_find = find_in_ros
+
+
+def _folder(package: str) -> str:
+    """Return what ``$(find package)`` stands for, also where the package is one of Python's."""
+    found = package_directory(package)
+    if found is None:
+        raise xacro.XacroException(
+            f"there is no package '{package}'; install it, for instance by pip install {package}"
+        )
+    return str(found)
+
+
+def _with_bounded_operators(expression: str) -> str:
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        return expression  # xacro says what is wrong with it
+    return ast.unparse(BoundedOperators().visit(tree))

@@ -1,0 +1,202 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actuators of robots: rotors, thrusters, wheels, casters and reaction wheels, from YAML files."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics.errors import ModelError, StateError
+
+from .yaml_items import check_keys, items, moderate, number, read_mapping
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics.actuation.actuator_kinds import Actuator, Motor, Tilt
+    from vms_ph_dynamics.actuation.actuators import Actuators
+
+_ROTOR = ("thrust_constant", "loss_ratio", "time_constant", "dead_zone", "inertia")
+SECTIONS = ("rotors", "thrusters", "wheels", "casters", "reaction_wheels")
+"""Kinds of actuators, each a list of entries."""
+
+_TOP = ("base", "weights", "thrust", "drag_ratio", "defaults", *SECTIONS)
+
+
+def load_actuators(path: str | Path) -> "Actuators":
+    """Return the actuators in a file; docs/actuators.md describes its entries.
+
+    Raises:
+        VmsPhError: no such file.
+        ModelError: the file is not valid; the message names the entry and states what is accepted.
+    """
+    return actuators_in(read_mapping(path), f"{path} is not a valid file of actuators", "the file")
+
+
+def actuators_in(content: Mapping[str, Any], wrong: str, place: str) -> "Actuators":
+    """Return the actuators of the entries of a file, or of an element with the same ones.
+
+    Args:
+        content: the entries.
+        wrong: how the message begins where they are not valid.
+        place: what has the entries, in messages.
+
+    Raises:
+        ModelError: they are not valid; the message names the entry and states what is accepted.
+    """
+    from vms_ph_dynamics.actuation.actuators import Actuators
+
+    try:
+        check_keys(content, place, (), _TOP)
+        found = [
+            one for section in SECTIONS if section in content for one in _section(section, content)
+        ]
+        if not found:
+            raise ModelError(f"{place} has none of {', '.join(SECTIONS)}")
+        base, weights = str(content.get("base", "floating")), content.get("weights")
+        size = {"floating": 6, "planar": 3}.get(base, 6)
+        return Actuators(
+            found, base, None if weights is None else _vector(weights, size, "weights")
+        )
+    except (ModelError, StateError) as error:
+        raise ModelError(f"{wrong}: {error}") from None
+
+
+def _section(section: str, content: Mapping[str, Any]) -> list["Actuator"]:
+    defaults = content.get("defaults") or {}
+    check_keys(defaults, "defaults", (), SECTIONS)
+    common = defaults.get(section) or {}
+    if not isinstance(common, Mapping):
+        raise ModelError(f"defaults: {section} must be a mapping; given: {common!r}")
+    if section == "rotors":
+        top = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
+        common = {**top, **common}
+    one, kind = section[:-1].replace("_", " "), _KINDS[section]
+    found = []
+    for i, item in enumerate(items(content[section], section)):
+        if not isinstance(item, Mapping):
+            raise ModelError(f"{one} {i} must be a mapping; given: {item!r}")
+        found.append(kind({**common, **item}, f"{one} {i}"))
+    return found
+
+
+def _rotor(item: Mapping[str, Any], what: str) -> "Actuator":
+    from vms_ph_dynamics.actuation.actuator_kinds import Rotor
+
+    check_keys(item, what, ("position", "thrust"), (*_PLACED, "drag_ratio", "torque_sign", *_ROTOR))
+    lower, upper = _vector(item["thrust"], 2, f"thrust of {what}")
+    ratio = _optional(item, "drag_ratio", what) or 0.0
+    if "torque_sign" in item:
+        sign = number(item["torque_sign"], f"torque_sign of {what}")
+        if sign not in (-1.0, 1.0):
+            raise ModelError(f"torque_sign of {what} must be 1 or -1; given: {sign:g}")
+        ratio *= sign
+    return Rotor(
+        _vector(item["position"], 3, f"position of {what}"),
+        _axis(item, what),
+        ratio,
+        float(lower),
+        float(upper),
+        tilt=_tilt(item.get("tilt"), what),
+        motor=_motor(item, what),
+        **_given(item, _ROTOR, what),
+    )
+
+
+def _wheel(item: Mapping[str, Any], what: str) -> "Actuator":
+    from vms_ph_dynamics.actuation.actuator_kinds import Wheel
+
+    plain = ("roller_angle", "largest_torque", "largest_rate", "friction")
+    check_keys(item, what, ("position", "heading", "radius"), (*plain, "motor"))
+    return Wheel(
+        _vector(item["position"], 2, f"position of {what}"),
+        motor=_motor(item, what),
+        **_given(item, ("heading", "radius", *plain), what),
+    )
+
+
+def _caster(item: Mapping[str, Any], what: str) -> "Actuator":
+    from vms_ph_dynamics.actuation.actuator_kinds import Caster
+
+    plain = ("angle", "largest_torque", "largest_steering_torque", "friction")
+    check_keys(item, what, ("position", "radius", "trail"), (*plain, "motor"))
+    return Caster(
+        _vector(item["position"], 2, f"position of {what}"),
+        motor=_motor(item, what),
+        **_given(item, ("radius", "trail", *plain), what),
+    )
+
+
+def _reaction_wheel(item: Mapping[str, Any], what: str) -> "Actuator":
+    from vms_ph_dynamics.actuation.actuator_kinds import ReactionWheel
+
+    plain = ("largest_torque", "largest_rate", "rate", "friction")
+    check_keys(item, what, ("axis", "inertia"), (*plain, "motor"))
+    return ReactionWheel(
+        _vector(item["axis"], 3, f"axis of {what}"),
+        motor=_motor(item, what),
+        **_given(item, ("inertia", *plain), what),
+    )
+
+
+_PLACED = ("axis", "orientation", "tilt", "motor")
+_KINDS: dict[str, Callable[[Mapping[str, Any], str], "Actuator"]] = {
+    "rotors": _rotor,
+    "thrusters": _rotor,
+    "wheels": _wheel,
+    "casters": _caster,
+    "reaction_wheels": _reaction_wheel,
+}
+
+
+def _axis(item: Mapping[str, Any], what: str) -> Array:
+    """Return the direction of a thrust: the axis, or z of the orientation."""
+    if ("axis" in item) == ("orientation" in item):
+        raise ModelError(f"{what} must have either 'axis' or 'orientation'")
+    if "axis" in item:
+        return _vector(item["axis"], 3, f"axis of {what}")
+    import pinocchio as pin
+
+    from vms_ph_dynamics.robot.joints import NORM_TOLERANCE
+
+    orientation = _vector(item["orientation"], 4, f"orientation of {what}")
+    length = float(orientation @ orientation) ** 0.5
+    if abs(length - 1.0) > NORM_TOLERANCE:
+        raise ModelError(
+            f"the orientation of {what} must be a quaternion [x y z w] of length 1; its length is "
+            f"{length:.9g}"
+        )
+    return np.asarray(pin.Quaternion(orientation).toRotationMatrix()[:, 2])
+
+
+def _tilt(value: Any, what: str) -> "Tilt | None":
+    from vms_ph_dynamics.actuation.actuator_kinds import Tilt
+
+    if value is None:
+        return None
+    check_keys(value, f"tilt of {what}", ("axis", "limits"), ("rate",))
+    lower, upper = _vector(value["limits"], 2, f"limits of the tilt of {what}")
+    axis = _vector(value["axis"], 3, f"axis of the tilt of {what}")
+    return Tilt(axis, float(lower), float(upper), **_given(value, ("rate",), f"the tilt of {what}"))
+
+
+def _motor(item: Mapping[str, Any], what: str) -> "Motor":
+    from vms_ph_dynamics.actuation.actuator_kinds import Motor
+
+    value = item.get("motor") or {}
+    check_keys(value, f"motor of {what}", (), ("torque_constant", "resistance"))
+    return Motor(**_given(value, ("torque_constant", "resistance"), f"the motor of {what}"))
+
+
+def _given(item: Mapping[str, Any], names: tuple[str, ...], what: str) -> dict[str, Any]:
+    return {name: number(item[name], f"{name} of {what}") for name in names if name in item}
+
+
+def _vector(value: Any, size: int, what: str) -> Array:
+    return moderate(vector(value, size, what), what)
+
+
+def _optional(item: Mapping[str, Any], name: str, what: str) -> float | None:
+    return number(item[name], f"{name} of {what}") if name in item else None

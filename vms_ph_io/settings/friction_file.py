@@ -1,0 +1,106 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Friction of joints in a YAML file."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.joint_friction import JointFriction
+from vms_ph_dynamics.errors import VmsPhError
+
+from .yaml_text import read_yaml
+
+_MOVING = ("revolute", "continuous", "prismatic")
+
+FIELDS = ("viscous", "coulomb", "slip", "shift", "offset")
+"""Numbers of a joint, see :class:`.JointFriction`; those left out are zero, ``slip`` 0.01."""
+
+
+DYNAMICS = {"viscous": "damping", "coulomb": "friction"}
+"""Attributes of ``<dynamics>`` of a URDF with the same numbers; there are none for the others."""
+
+
+def read_friction(path: Path, model: VMSModel) -> JointFriction:
+    """Return the friction in a file of the form ``friction: {joint: {viscous: 1.0, ...}}``.
+
+    Joints that are left out have no friction.
+
+    Raises:
+        VmsPhError: the file cannot be read, or names a joint or a number that does not exist.
+    """
+    values = {name: np.zeros(model.n) for name in FIELDS}
+    values["slip"][:] = 0.01
+    for joint, numbers in _joints(path, model.joint_names, model.name).items():
+        for name, value in numbers.items():
+            values[name][model.joint_index(joint)] = value
+    return JointFriction(**values)
+
+
+def with_friction(description: str, path: Path, warn: Callable[[str], None] | None = None) -> str:
+    """Return a URDF whose joints have the friction in a file, as nodes simulate and account for it.
+
+    Joints that are left out have no friction.
+
+    Args:
+        description: the URDF text.
+        path: the file, see :func:`read_friction`.
+        warn: called with a sentence about numbers that a URDF cannot have, or None.
+
+    Raises:
+        VmsPhError: the file cannot be read, names a joint or a number that does not exist, or has
+            friction that drives the robot.
+    """
+    root = ET.fromstring(description)
+    joints = {
+        str(joint.get("name")): joint
+        for joint in root.findall("joint")
+        if joint.get("type") in _MOVING
+    }
+    given = _joints(path, tuple(joints), str(root.get("name")))
+    left_out: dict[str, list[str]] = {}
+    for name, joint in joints.items():
+        numbers = given.get(name, {})
+        dynamics = joint.find("dynamics")
+        if dynamics is None:
+            dynamics = ET.SubElement(joint, "dynamics")
+        for term, attribute in DYNAMICS.items():
+            value = numbers.get(term, 0.0)
+            if not 0.0 <= value < np.inf:
+                raise VmsPhError(
+                    f"{path}: {term} friction must not be negative; given: {value:g} at '{name}'"
+                )
+            dynamics.set(attribute, repr(float(value)))
+        for term in numbers:
+            if term not in DYNAMICS and numbers[term] != 0.0:
+                left_out.setdefault(term, []).append(name)
+    if left_out and warn is not None:
+        terms = "; ".join(f"{term} of {', '.join(names)}" for term, names in left_out.items())
+        warn(f"{path.name}: nodes have viscous and Coulomb friction; left out: {terms}")
+    return ET.tostring(root, encoding="unicode")
+
+
+def _joints(path: Path, known: tuple[str, ...], robot: str) -> dict[str, dict[str, float]]:
+    """Return the numbers in a file by joint."""
+    content = read_yaml(path)
+    joints = content.get("friction", content) if isinstance(content, dict) else None
+    if not isinstance(joints, dict) or not all(isinstance(v, dict) for v in joints.values()):
+        raise VmsPhError(
+            f"{path} must have the form friction: {{joint: {{viscous: 1.0, coulomb: 0.5}}}}"
+        )
+    for joint, numbers in joints.items():
+        if joint not in known:
+            raise VmsPhError(
+                f"{path}: '{joint}' is no joint of '{robot}'; its joints are {', '.join(known)}"
+            )
+        for name, value in numbers.items():
+            if name not in FIELDS or isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise VmsPhError(
+                    f"{path}: '{joint}' must have numbers of {', '.join(FIELDS)}; given: "
+                    f"{name}: {value!r}"
+                )
+    return {str(joint): dict(numbers) for joint, numbers in joints.items()}

@@ -1,0 +1,112 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actuators and fluids in the robot description, as the plugins of ros2_control read them.
+
+The elements have numbers only, the same for every kind of actuator and of body, so that files of
+actuators and fluids are read, and checked, in one place: here.
+"""
+
+import xml.etree.ElementTree as ET
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from vms_ph_dynamics.actuation.actuators import Actuators
+    from vms_ph_dynamics.actuation.fluid import Fluid
+
+ALLOCATION_TAG = "vms_ph_allocation"
+FLUID_TAG = "vms_ph_fluid"
+REACTION_WHEEL = "reaction_wheel"
+
+# Of an input, where they are known.
+_CONSTANTS = (
+    "thrust_constant",
+    "time_constant",
+    "dead_zone",
+    "loss_ratio",
+    "friction",
+    "largest_rate",
+    "torque_constant",
+    "resistance",
+)
+
+
+def allocation_tag(actuators: "Actuators") -> ET.Element:
+    """Return actuators as an element with an input for each of theirs.
+
+    An input has its column of B, limits, lag and losses, what spins its momentum, and a column that
+    turns the parts of ``column_fixed + cos(angle) column_cos + sin(angle) column_sin``; ``column``
+    is that at the start, without tilt.
+    """
+    found = actuators.allocation
+    element = ET.Element(
+        ALLOCATION_TAG, base=actuators.base, weights=_numbers(actuators.weights.tolist())
+    )
+    for i, name in enumerate(actuators.names):
+        item = ET.SubElement(element, "input", name=name, column=_numbers(found.matrix[:, i]))
+        item.set("lower", _numbers([found.lower[i]]))
+        item.set("upper", _numbers([found.upper[i]]))
+        if i in actuators.reaction:
+            item.set("kind", REACTION_WHEEL)
+        for key in _CONSTANTS:
+            value = getattr(actuators, key)[i]
+            if 0.0 < value < inf:
+                item.set(key, _numbers([value]))
+        _add_spin(actuators, i, item)
+        _add_turn(actuators, i, item)
+    return element
+
+
+def _add_spin(actuators: "Actuators", i: int, item: ET.Element) -> None:
+    """Add the momentum of what spins, and the rate at the start, to an input."""
+    if actuators.start_rates[i]:
+        item.set("rate", _numbers([actuators.start_rates[i]]))
+    if not actuators.inertia[i]:
+        return
+    item.set("inertia", _numbers([actuators.inertia[i]]))
+    item.set("spin_axis", _numbers(actuators.spin_axes[:, i]))
+    if i in actuators.tilting:
+        item.set("spin_axis_sin", _numbers(actuators.spin_quarters[:, i]))
+
+
+def _add_turn(actuators: "Actuators", i: int, item: ET.Element) -> None:
+    """Add what turns the column of an input, and its parts."""
+    columns = actuators.columns
+    by = int(columns.by[i])
+    if by < 0:
+        return
+    parts = (("column_cos", columns.cosine), ("column_sin", columns.sine))
+    for key, part in (("column_fixed", columns.fixed), *parts):
+        if part[:, i].any():
+            item.set(key, _numbers(part[:, i]))
+    if i in actuators.tilting:
+        for key in ("tilt_lower", "tilt_upper", "tilt_rate"):
+            item.set(key, _numbers([getattr(actuators, key)[i]]))
+        return
+    item.set("steering", actuators.names[by])
+    if by == i:  # the angle is at the wheel, which comes before its steering
+        item.set("angle", _numbers([actuators.start_angles[i - 1]]))
+
+
+def fluid_tag(fluid: "Fluid") -> ET.Element:
+    """Return a fluid as an element with the coefficients of each body; matrices row by row."""
+    element = ET.Element(FLUID_TAG, density=_numbers([fluid.density]))
+    for body in fluid.bodies:
+        ET.SubElement(
+            element,
+            "body",
+            link=body.link,
+            volume=_numbers([body.volume]),
+            centre_of_buoyancy=_numbers(body.centre_of_buoyancy),
+            added_mass=_numbers(body.added_mass.ravel()),
+            linear_drag=_numbers(body.linear_drag),
+            quadratic_drag=_numbers(body.quadratic_drag),
+        )
+    return element
+
+
+def _numbers(values: "Iterable[float]") -> str:
+    return " ".join(repr(float(value)) for value in values)

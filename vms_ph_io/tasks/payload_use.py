@@ -1,0 +1,208 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The payload of a task: how a robot takes it and sets it down, and what that costs."""
+
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.forms.momenta import momenta
+from vms_ph_dynamics.free_floating.capture import Body, capture, carrying
+from vms_ph_dynamics.simulation import ActuatedSimulation, Payload, Simulation
+from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
+
+from .payload_judge import PayloadJudge
+
+
+class PayloadUse:
+    """A body that is free, then carried, then possibly set down.
+
+    Attributes:
+        taken: how far the end effector was from the handle when it took the body, m; None before.
+        carried: in the axes of the end effector; None while it is not carried.
+        brought: energy that the body had when it was taken, J.
+        left: energy that it has after it was set down, J.
+        lost: kinetic energy lost by taking it and setting it down, J.
+    """
+
+    def __init__(self, payload: Payload, model: VMSModel, home: Array) -> None:
+        """Put it where it will be taken.
+
+        Args:
+            payload: the body.
+            model: the robot without it.
+            home: (nq,) its configuration at the start.
+
+        Raises:
+            OptionError: it would fall before it is taken, or the robot is not in air or space.
+            ModelError: the end effector does not move.
+        """
+        falls = bool(np.any(model.gravity)) and payload.moves
+        if falls:
+            raise OptionError(
+                "a payload that moves before it is taken is for tasks without gravity; give "
+                "gravity: [0, 0, 0], or neither velocity nor spin"
+            )
+        if model.fluid is not None:
+            raise OptionError(
+                f"a payload is for robots in air or space; '{model.name}' is in water"
+            )
+        carrying(model, Body(payload.mass, np.zeros(3), np.diag(payload.moments)))
+        self.payload, self._model = payload, model
+        self._home = home
+        self.forget()
+
+    def forget(self) -> None:
+        """Put it where it was at the start; the robot that carried it begins anew without it."""
+        self._judge = PayloadJudge(self.payload, self._model, self._home)
+        self._handle = self._judge.handle
+        self.taken: float | None = None
+        self.carried: Body | None = None
+        self._grip: Array = np.zeros(3)
+        self._taken_in: Array = np.eye(3)
+        self._laid: Array = np.eye(3)
+        self._set_down: Array | None = None
+        self.brought = self.left = 0.0
+        self.lost = {"capture": 0.0, "setting_down": 0.0}
+
+    @property
+    def changes(self) -> tuple[float, ...]:
+        """The times at which it is taken and set down, s."""
+        at, release = self.payload.at, self.payload.release
+        return tuple(time for time in (at, release) if time is not None and np.isfinite(time))
+
+    @property
+    def is_set_down(self) -> bool:
+        """Whether it has been set down."""
+        return self._set_down is not None
+
+    def known(self, model: VMSModel) -> VMSModel:
+        """Return what the law knows of the robot now, from the robot without the body."""
+        told = self.carried is not None and self.payload.told
+        return carrying(model, self.carried) if told and self.carried else model
+
+    def change(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
+        """Take the body, or set it down; return the robot as it goes on.
+
+        Args:
+            simulation: at the time of a change.
+            plant: the robot without the body.
+        """
+        if self.carried is not None:
+            return self.set_down(simulation, plant)
+        return plant if self.taken is not None else self.take(simulation, plant)
+
+    def set_down(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
+        """Set down the body that is carried; return the robot without it."""
+        assert self.carried is not None
+        now = simulation.sample()
+        energies = motion_energy(plant, self.carried, now.q, now.v)
+        self.lost["setting_down"], self.left = energies[0], energies[1]
+        pose = self.pose(now.q, now.time)
+        self._set_down, self._laid, self.carried = pose[:3, 3], pose[:3, :3], None
+        simulation.go_on_with(StandardForm(plant), now.v)
+        return plant
+
+    def take(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
+        """Take the body where it is within reach; return the robot as it goes on."""
+        now = simulation.sample()
+        d = plant.evaluate(now.q, now.v)
+        pose = d.placement(plant.end_effector)
+        self.taken = float(np.linalg.norm(pose[:3, 3] - self._handle))
+        if self.taken > self.payload.reach:
+            return plant
+        body, twist = self.payload.in_grasp(d, self._handle)
+        found = capture(plant, now.q, now.v, body, twist)
+        self._grip = (self._handle - pose[:3, 3]) @ pose[:3, :3]
+        self._taken_in = pose[:3, :3].copy()
+        potential = motion_energy(plant, body, now.q, now.v)[1]
+        self.brought = self.payload.kinetic_energy + potential
+        self.lost["capture"] = plastic_loss(d, body, twist)
+        self.carried = body
+        simulation.go_on_with(StandardForm(found.model), found.v)
+        return found.model
+
+    def see(self, q: Array) -> None:
+        """Take a configuration (nq,): the body may not go through what it rested on."""
+        if self.carried is not None:
+            self._judge.see(self.place(q))
+
+    @property
+    def residual(self) -> float:
+        """What is to be added to the residual of the robot's energy balance, J."""
+        return sum(self.lost.values()) + self.left - self.brought
+
+    def place(self, q: Array) -> Array:
+        """Return where the handle is, (3,) m; before it is taken where it will be then."""
+        if self._set_down is not None:
+            return self._set_down
+        if self.carried is None:
+            return self._handle
+        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        pose = d.placement(self._model.end_effector)
+        return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._grip)
+
+    def pose(self, q: Array, time: float) -> Array:
+        """Return the pose of the handle, (4,4), with the inertial axes of when it is taken.
+
+        Args:
+            q: (nq,) configuration.
+            time: s.
+        """
+        if self.carried is None and self._set_down is None:
+            return self.payload.free_pose(time, self._handle)
+        pose = np.eye(4)
+        pose[:3, 3] = self.place(q)
+        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        turned = d.placement(self._model.end_effector)[:3, :3] @ self._taken_in.T
+        pose[:3, :3] = turned if self._set_down is None else self._laid
+        return pose
+
+    def given(self, q: Array, v: Array) -> float:
+        """Return the energy that the end effector has received from it since the start, J.
+
+        Args:
+            q: (nq,) configuration.
+            v: (nv,) velocity.
+        """
+        given = self.brought - sum(self.lost.values()) - self.left
+        if self.carried is None:
+            return given
+        return given - sum(motion_energy(self._model, self.carried, q, v))
+
+    def wrench(self, simulation: Simulation) -> Array:
+        """Return its wrench on the end effector, (6,) in the axes of that."""
+        if self.carried is None:
+            return np.zeros(6)
+        now = simulation.sample()
+        d = self._model.evaluate(now.q, now.v)
+        return carried_wrench(d, self.carried, simulation.acceleration())
+
+    def momentum(self, simulation: Simulation, plant: VMSModel) -> Array | None:
+        """Return the momentum of robot and body about the origin, (6,); None where it changes."""
+        if not isinstance(simulation, ActuatedSimulation) or np.any(plant.gravity):
+            return None
+        actuation = simulation.actuation
+        if np.abs(actuation.actuators.allocation.matrix[:3]).max() > 0.0:
+            return None
+        now = simulation.sample()
+        d = plant.evaluate(now.q, now.v)
+        total = np.array(momenta(d).spatial)
+        total[3:] += plant.base_pose(now.q)[:3, :3] @ actuation.momentum
+        if self.carried is None:
+            total += self.payload.momentum(self._handle)
+        return total
+
+    def goals(self, q: Array, kept: tuple[Array, Array] | None) -> dict[str, dict[str, Any]]:
+        """Return what was to be reached with it; see :meth:`.PayloadJudge.goals`.
+
+        Args:
+            q: (nq,) configuration at the end.
+            kept: momentum at the start and at the end, where nothing changes it.
+        """
+        return self._judge.goals(self.taken, self.place(q), self.is_set_down, kept)

@@ -1,0 +1,175 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks of robots with their own actuators, read from files in config/tasks."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.simulation import Mechanism, Payload
+from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
+
+from ..settings.bundled_yaml import bundled_names, load_named
+from ..settings.robot_settings import RobotSettings
+from ..settings.yaml_items import check_keys, items, moderate, number
+
+_FOLDER = "config/tasks"
+_TEXTS = ("base", "actuators", "controller", "end_effector", "inertia")
+_POSITIVE = ("step", "unaccounted", "shortest")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the bundled tasks."""
+    return bundled_names(_FOLDER)
+
+
+def load(name: str, hint: str = "") -> RobotTask:
+    """Return a task by its name, or by the path of its file.
+
+    Args:
+        name: one of :func:`names`, or a path.
+        hint: added to the message about an unknown name.
+
+    Raises:
+        OptionError: there is no such task.
+        ModelError: the file does not have the format of those in config/tasks.
+    """
+    return load_named(name, _FOLDER, "task", _task, hint)
+
+
+def settings_of(task: RobotTask) -> RobotSettings:
+    """Return the settings of the robot of a task, with what surrounds and carries it."""
+    return RobotSettings(
+        task.robot,
+        task.base,
+        task.end_effector,
+        inertia=task.inertia,
+        gravity=_three_words(task.gravity),
+        locked_joints=_named(task.locked_joints),
+        initial_positions=_named(task.initial_positions),
+        actuators=task.actuators,
+        current=_three_words(task.current if task.current.any() else None),
+        wheels=_named(task.wheels),
+    )
+
+
+def _task(name: str, content: Any) -> RobotTask:
+    possible = [f.name for f in fields(RobotTask) if f.name not in ("name", "title", "robot")]
+    check_keys(content, "the task", ("title", "robot", "goals"), possible)
+    given: dict[str, Any] = {key: str(content[key]) for key in _TEXTS if key in content}
+    given |= {key: _positive(content[key], key) for key in _POSITIVE if key in content}
+    for key in ("gains", "initial_positions", "locked_joints", "wheels"):
+        if key in content:
+            given[key] = _numbers(content[key], key)
+    if "joint_friction" in content:
+        given["joint_friction"] = content["joint_friction"] is not False
+    for key in ("current", "gravity"):
+        if key in content:
+            given[key] = _three(content[key], key)
+    if content.get("wind") is not None:
+        given["wind"] = _wind(content["wind"])
+    if content.get("mechanism") is not None:
+        given["mechanism"] = _mechanism(content["mechanism"])
+    if content.get("payload") is not None:
+        given["payload"] = _payload(content["payload"])
+    if "targets" in content:
+        given["targets"] = _targets(content["targets"])
+    goals = content["goals"]
+    if not isinstance(goals, Mapping) or not goals:
+        raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
+    given["goals"] = {str(key): _goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
+    return RobotTask(name, str(content["title"]), str(content["robot"]), **given)
+
+
+def _targets(value: Any) -> tuple[Target, ...]:
+    found = tuple(_target(item, f"target {i}") for i, item in enumerate(items(value, "targets")))
+    times = [target.at for target in found]
+    if any(b < a for a, b in pairwise(times)) or times[0] < 0.0:
+        raise ModelError(f"targets must follow each other in time, from 0 on; given at: {times}")
+    return found
+
+
+def _target(item: Any, what: str) -> Target:
+    places = ("base", "turn", "end_effector")
+    check_keys(item, what, ("at",), (*places, "joints", "mechanism", "over"))
+    if len(item.keys() - {"at", "over"}) < 1:
+        raise ModelError(f"{what} needs one of {', '.join(places)}, joints, mechanism")
+    given: dict[str, Any] = {k: _three(item[k], f"{k} of {what}") for k in places if k in item}
+    if "joints" in item:
+        given["joints"] = _numbers(item["joints"], f"joints of {what}")
+    if "mechanism" in item:
+        given["mechanism"] = number(item["mechanism"], f"mechanism of {what}")
+    if "over" in item:
+        given["over"] = _positive(item["over"], f"over of {what}")
+    return Target(number(item["at"], f"at of {what}"), **given)
+
+
+def _wind(item: Any) -> Wind:
+    check_keys(item, "wind", ("velocity",), ("gust", "period", "drag_area", "density"))
+    given = {key: number(item[key], f"{key} of the wind") for key in item if key != "velocity"}
+    for key in given.keys() - {"gust"}:
+        _positive(item[key], f"{key} of the wind")
+    return Wind(_three(item["velocity"], "velocity of the wind"), **given)
+
+
+def _mechanism(item: Any) -> Mechanism:
+    needed, numbers = ("hinge", "axis", "inertia"), [f.name for f in fields(Mechanism)[3:]]
+    check_keys(item, "mechanism", needed, numbers)
+    given: dict[str, Any] = {key: _three(item[key], f"{key} of a mechanism") for key in needed[:2]}
+    given |= {
+        key: number(item[key], f"{key} of a mechanism") for key in item if key not in needed[:2]
+    }
+    return Mechanism(**given)
+
+
+def _payload(item: Any) -> Payload:
+    needed, vectors = ("mass", "moments", "at"), ("moments", "place", "centre", "velocity", "spin")
+    check_keys(item, "payload", needed, [f.name for f in fields(Payload)[2:] if f.name != "at"])
+    given: dict[str, Any] = {
+        key: _three(value, f"{key} of a payload")
+        if key in (*vectors, "to")
+        else number(value, f"{key} of a payload")
+        for key, value in item.items()
+        if key != "told"
+    }
+    return Payload(**given, told=item.get("told") is not False)
+
+
+def _goal(item: Any, what: str) -> ErrorGoal:
+    check_keys(item, what, ("of", "within"), ("after",))
+    of = str(item["of"])
+    if of not in ERRORS:
+        raise ModelError(f"'of' of {what} must be one of {', '.join(ERRORS)}; given: '{of}'")
+    after = number(item.get("after", 0.0), f"after of {what}")
+    if after < 0.0:
+        raise ModelError(f"after of {what} must not be negative; given: {after:g} s")
+    return ErrorGoal(of, _positive(item["within"], f"within of {what}"), after)
+
+
+def _numbers(value: Any, what: str) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{what} must be a mapping from names to numbers; given: {value!r}")
+    return {str(key): number(each, f"{what}: {key}") for key, each in value.items()}
+
+
+def _three(value: Any, what: str) -> Array:
+    return moderate(vector(value, 3, what), what)
+
+
+def _positive(value: Any, what: str) -> float:
+    found = number(value, what)
+    if found <= 0.0:
+        raise ModelError(f"{what} must be above zero; given: {found:g}")
+    return found
+
+
+def _named(positions: Mapping[str, float]) -> str:
+    return " ".join(f"{name}={value!r}" for name, value in positions.items())
+
+
+def _three_words(values: Array | None) -> str:
+    return "" if values is None else " ".join(map(repr, values.tolist()))

@@ -1,0 +1,166 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The references of a task over time, and how far a robot is from them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_controllers import Reference
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.groups import SO3
+from vms_ph_dynamics.simulation.robot_task import RobotTask, Target
+
+_SO3 = SO3()
+
+
+@dataclass(frozen=True)
+class Arc:
+    """The angle of a mechanism over time, from rest to rest.
+
+    Attributes:
+        since: start of its motion, s.
+        over: duration, s.
+        start: angle at the start, rad.
+        to: angle at the end, rad.
+    """
+
+    since: float = 0.0
+    over: float = 1.0
+    start: float = 0.0
+    to: float = 0.0
+
+    def at(self, time: float) -> float:
+        """Return the angle at a time (s), rad: a polynomial of degree five."""
+        s = min(max((time - self.since) / self.over, 0.0), 1.0)
+        return self.start + (self.to - self.start) * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+
+    def moves(self, time: float) -> bool:
+        """Return whether it has not ended at a time, s."""
+        return time < self.since + self.over and self.start != self.to
+
+
+class TaskReference:
+    """The targets of a task as references of a law, relative to a home configuration."""
+
+    def __init__(
+        self, task: RobotTask, model: VMSModel, home: Array, leads_both: bool = False
+    ) -> None:
+        """Begin at home.
+
+        Args:
+            task: whose targets they are.
+            model: the robot.
+            home: (nq,) configuration that displacements are relative to.
+            leads_both: whether the law leads base and end effector, see :class:`.Controller`;
+                another one that leads the end effector would take a pose of the base for its own.
+
+        Raises:
+            OptionError: a joint is unknown or led beyond its limits, or the robot has no base that
+                moves.
+        """
+        self._task, self._model = task, model
+        tool = any(t.concerns("end_effector") for t in task.targets)
+        self._leads_base = leads_both or not (tool or self._judges("end_effector"))
+        self._home_base = self._base = model.base_pose(home)
+        d = model.evaluate(home, np.zeros(model.nv))
+        self._home_tool = self._tool = d.placement(model.end_effector)[:3, 3].copy()
+        self._home_joints = self._joints = model.joint_positions(home)
+        # Wheels turn as the base drives, whatever their references.
+        self._arc = Arc()
+        self._led = np.array([name not in task.wheels for name in model.joint_names])
+        for target in task.targets:
+            for name in target.joints or ():
+                if name not in model.joint_names:
+                    raise OptionError(
+                        f"'{name}' is no joint of '{model.name}'; its joints are "
+                        f"{', '.join(model.joint_names)}"
+                    )
+            self._check_limits(target)
+            if model.b == 0 and (target.base is not None or target.turn is not None):
+                raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
+
+    def since(self, before: float, until: float, lead: float = 0.0) -> Reference:
+        """Return the reference that becomes due in [before, until), s.
+
+        Args:
+            before: start of the interval, s.
+            until: its end, s.
+            lead: time after its end at which a reference that moves is given, s; half the time for
+                which it is held makes it right in the mean.
+        """
+        pose = position = joints = None
+        for target in self._task.due(before, until):
+            self._go_to(target)
+            if target.mechanism is not None:
+                self._arc = Arc(target.at, target.over, self._arc.at(target.at), target.mechanism)
+            if target.base is not None or target.turn is not None:
+                pose = self._base
+            if target.end_effector is not None:
+                position = self._tool
+            if target.joints is not None:
+                joints = self._joints
+        if self._task.mechanism is not None and self._arc.moves(before):
+            angle = self._arc.at(until + lead)
+            self._tool = self._home_tool + self._task.mechanism.displacement(angle)
+            position = self._tool
+        if before < 0.0:
+            # The law starts where the robot is, which need not be at home.
+            pose = self._base if self._judges("base", "attitude") else pose
+            position = self._tool if self._judges("end_effector") else position
+            joints = self._joints if self._judges("joints") else joints
+        pose = pose if self._leads_base else None
+        return Reference(position=position, pose=pose, joints=joints)
+
+    def errors(self, q: Array, v: Array, time: float) -> dict[str, float]:
+        """Return the errors of a motion by the names of :data:`.robot_task.ERRORS`."""
+        model = self._model
+        pose = model.base_pose(q)
+        turned = _SO3.log(self._base[:3, :3].T @ pose[:3, :3])
+        place = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
+        joints = (model.joint_positions(q) - self._joints)[self._led]
+        return {
+            "base": float(np.linalg.norm(pose[:3, 3] - self._base[:3, 3])),
+            "attitude": float(np.linalg.norm(turned)),
+            "end_effector": float(np.linalg.norm(place - self._tool)),
+            "joints": float(np.abs(joints).max(initial=0.0)),
+        }
+
+    @property
+    def angle(self) -> float:
+        """Angle that the mechanism is to reach, rad."""
+        return self._arc.to
+
+    def _check_limits(self, target: Target) -> None:
+        joints = self._model.joints
+        wanted = self._home_joints + self._changes(target)
+        for name, at, low, high in zip(
+            self._model.joint_names, wanted, joints.lower, joints.upper, strict=True
+        ):
+            if name in (target.joints or {}) and not low <= at <= high:
+                raise OptionError(
+                    f"the target at {target.at:g} s leads '{name}' to {at:g}, outside its limits "
+                    f"from {low:g} to {high:g}"
+                )
+
+    def _changes(self, target: Target) -> Array:
+        joints = target.joints or {}
+        return np.array([joints.get(name, 0.0) for name in self._model.joint_names])
+
+    def _judges(self, *errors: str) -> bool:
+        return any(goal.of in errors for goal in self._task.goals.values())
+
+    def _go_to(self, target: Target) -> None:
+        if target.base is not None:
+            self._base = self._base.copy()
+            self._base[:3, 3] = self._home_base[:3, 3] + target.base
+        if target.turn is not None:
+            self._base = self._base.copy()
+            self._base[:3, :3] = self._home_base[:3, :3] @ _SO3.exp(target.turn)
+        if target.end_effector is not None:
+            self._tool = self._home_tool + target.end_effector
+        if target.joints is not None:
+            self._joints = self._home_joints + self._changes(target)

@@ -1,0 +1,305 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot at a task, from start to end, judged by the goals of the task."""
+
+import time as clock
+import warnings
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from vms_ph_controllers import Controller, RobotState
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_dynamics import Allocation, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import InertiaWarning, OptionError
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
+from vms_ph_dynamics.simulation import (
+    ActuatedSimulation,
+    External,
+    HeldMechanism,
+    Simulation,
+    ToolWrench,
+    WaterCurrent,
+)
+from vms_ph_dynamics.simulation.robot_task import RobotTask
+
+from ..settings.robot_settings import RobotSettings
+from . import robot_tasks
+from .actuator_use import ActuatorUse
+from .judge import Judge
+from .payload_use import PayloadUse
+from .task_energy import TaskEnergy
+from .task_reference import TaskReference
+from .uncertainty import Uncertainty
+from .wheels import WheelUse
+
+# Steps between two samples of the errors.
+_SAMPLE = 5
+
+
+class MakeLaw(Protocol):
+    """Makes a law."""
+
+    def __call__(
+        self,
+        kind: str,
+        model: VMSModel,
+        allocation: Allocation | None = None,
+        *,
+        form: NonholonomicForm | None = None,
+    ) -> Controller:
+        """Return a law by its name; see :func:`.make_controller`."""
+
+
+_CERTAIN = Uncertainty()
+
+
+def run_task(
+    task: str | RobotTask,
+    *,
+    seconds: float = 0.0,
+    controller: str = "",
+    unknown: Uncertainty = _CERTAIN,
+    make_law: MakeLaw = make_controller,
+    native: bool | None = None,
+) -> dict[str, Any]:
+    """Return how a task ends.
+
+    Args:
+        task: a task, the name of a bundled one, or the path of its file.
+        seconds: simulated time, s; the shortest of the task if zero.
+        controller: instead of the law of the task, with those gains of the task that it has.
+        unknown: what the law does not know of robot and start, and how it measures.
+        make_law: makes the law.
+        native: whether law and integrator run in C++; where they can, if None.
+
+    Returns:
+        The goals with what was wanted and obtained, the energies, the residual of their balance
+        (J), why the motion could not be continued (else empty), and the ratio of simulated to
+        computing time.
+
+    Raises:
+        VmsPhError: a value is not accepted.
+    """
+    found = robot_tasks.load(task) if isinstance(task, str) else task
+    if controller:
+        found = replace(found, controller=controller)
+    if seconds < 0.0:
+        raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
+    return TaskRun(found, unknown, make_law, native).to(seconds or found.shortest)
+
+
+class TaskRun:
+    """One run of a task.
+
+    A current of water carries the frame in which the motion is integrated: the equations of a
+    body in a steady uniform current are those in water at rest, seen from the water. The law is
+    told the motion in the inertial frame; the energies are those seen from the water, and the power
+    of a thruster is that of the water that flows through it.
+
+    Attributes:
+        simulation: of the robot.
+        model: that the law knows.
+    """
+
+    def __init__(
+        self,
+        task: RobotTask,
+        unknown: Uncertainty = _CERTAIN,
+        make_law: MakeLaw = make_controller,
+        native: bool | None = None,
+    ) -> None:
+        """Put the robot where its task begins.
+
+        Args:
+            task: robot, law, disturbances and targets.
+            unknown: what the law does not know of the robot and of its state.
+            make_law: makes the law from its name, the model and the allocation.
+            native: whether the guarded law is that of the C++ core; where there is one when None.
+
+        Raises:
+            VmsPhError: the law has no such gain, a current acts on a robot that is not in water,
+                or a wind on one that does not float.
+        """
+        self._task, self._time, self._given = task, 0.0, -1.0
+        settings = robot_tasks.settings_of(task)
+        description = settings.description()
+        self.model = model = _model(settings, description)
+        home = settings.initial_configuration(model, description)
+        allocation, actuators = settings.allocation(), settings.chosen_actuators()
+        self._current = WaterCurrent(task.current) if task.current.any() else None
+        if self._current is not None:
+            self._current.check(model)
+        wheels = on_wheels(model, task.wheels)
+        self._make_law, self._allocation, self._native = make_law, allocation, native
+        self._wheels = None if wheels is None else WheelUse(wheels, task.wheels)
+        self._payload: PayloadUse | None = None
+        if task.payload is not None:
+            if wheels is not None:
+                raise OptionError("a payload is for robots without 'wheels' that do not slip")
+            self._payload = PayloadUse(task.payload, model, home)
+        self._use_law(model, wheels)
+        self._reference = TaskReference(task, model, home, self.law.LEADS_BOTH)
+        start = unknown.start(model, home)
+        self._guard.reset(RobotState(start, np.zeros(model.nv)))
+        self._sensor = unknown.sensor(model, task.step)
+        plant = unknown.plant(model)
+        if task.wind is not None:
+            if model.base != "floating":
+                raise OptionError(
+                    f"a wind acts on floating bases; that of '{task.robot}' is {model.base}"
+                )
+            self._blown = model.link_names[0]
+            plant = plant.with_tools((*plant.tools, self._blown))
+        self._plant = self._empty = plant
+        current = self._current
+        velocity = np.zeros(model.nv) if current is None else current.start(model, start)
+        form = on_wheels(plant, task.wheels) or StandardForm(plant)
+        options: dict[str, Any] = {"native": native, "start_velocity": velocity}
+        self.simulation: Simulation
+        self._use = ActuatorUse(model, actuators)
+        if actuators is None or not isinstance(form, StandardForm):
+            self.simulation = Simulation(
+                form, start, task.step, self._control, task.joint_friction, **options
+            )
+        else:
+            self.simulation = ActuatedSimulation(
+                form, start, task.step, self._control, actuators, task.joint_friction, **options
+            )
+        self._held: HeldMechanism | None = None
+        if task.mechanism is not None:
+            self._held = HeldMechanism(task.mechanism, form, -task.current)
+            self.simulation.hold_mechanism(self._held)
+        self._changes = list(self._payload.changes) if self._payload else []
+        ground = current is not None and self._held is not None
+        self._books = TaskEnergy(self.simulation, plant, self._held, self._payload, ground)
+        self._momentum = self._total_momentum()
+        self._judge = Judge(task, self._reference, self._held_by)
+
+    def _use_law(self, model: VMSModel, wheels: NonholonomicForm | None = None) -> None:
+        """Make the law of the task for a model, and its guard."""
+        task = self._task
+        law = self._make_law(task.controller, model, self._allocation, form=wheels)
+        known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
+        if task.controller == type(law).__name__ and len(known) < len(task.gains):
+            missing = ", ".join(sorted(set(task.gains) - set(known)))
+            raise OptionError(f"{task.controller} has no gains {missing}")
+        law.gains = replace(law.gains, **known)
+        self.law = law
+        self._guard = make_guard(law, self._allocation, wheels is None, native=self._native)
+
+    def _tell(self, model: VMSModel) -> None:
+        """Go on with the law for a model with other inertias; it starts where the robot is."""
+        if model is not self.law.model:
+            self._use_law(model)
+            self._guard.reset(RobotState(*self.state()))
+            self._given = -1.0
+
+    def to(self, seconds: float) -> dict[str, Any]:
+        """Simulate, and return what is found at the end."""
+        began, simulation = clock.process_time(), self.simulation
+        total = round(seconds / simulation.dt)
+        for left in range(total, 0, -_SAMPLE):
+            self._advance(min(_SAMPLE, left))
+            if not simulation.is_finite():
+                break
+            if self._payload is not None:
+                self._payload.see(simulation.sample().q)
+            self._judge.see(simulation.time, self.state)
+        took = clock.process_time() - began
+        failure = "" if simulation.is_finite() else simulation.failure or "not finite"
+        goals = {**self._judge.goals(), **self._use.goals()}
+        goals |= {} if self._wheels is None else self._wheels.goals()
+        if self._payload is not None:
+            after = self._total_momentum()
+            kept = None if self._momentum is None or after is None else (self._momentum, after)
+            goals |= self._payload.goals(simulation.sample().q, kept)
+        goals["unaccounted"] = self._books.goal(self._plant, self._task.unaccounted)
+        return {
+            "task": self._task.name,
+            "robot": self._task.robot,
+            "controller": type(self.law).__name__,
+            "seconds": simulation.time,
+            "goals": goals,
+            "met": not failure and all(goal["met"] for goal in goals.values()),
+            "failure": failure,
+            "energy": self._books.energies(self._plant),
+            "unaccounted": goals["unaccounted"]["obtained"],
+            "real_time_factor": simulation.time / max(took, 1e-9),
+        }
+
+    def state(self) -> tuple[Array, Array]:
+        """Return the motion in the inertial frame now, q (nq,) and v (nv,)."""
+        now = self.simulation.sample()
+        return self._in_ground(now.q, now.v, self.simulation.time)
+
+    def _advance(self, steps: int) -> None:
+        """Simulate steps, and what happens to the payload between them."""
+        while self._changes:
+            left = round((self._changes[0] - self.simulation.time) / self._task.step)
+            if left > steps:
+                break
+            self._push_on(left)
+            steps -= left
+            self._changes.pop(0)
+            if self.simulation.is_finite():
+                assert self._payload is not None
+                self._plant = self._payload.change(self.simulation, self._empty)
+                self._tell(self._payload.known(self.model))
+        self._push_on(steps)
+
+    def _push_on(self, steps: int) -> None:
+        if self._task.wind is None:
+            self.simulation.advance(steps, External())
+            return
+        for _ in range(steps):
+            self.simulation.advance(1, self._blowing(self.simulation.time + self._task.step))
+
+    def _blowing(self, time: float) -> External:
+        """Return the force of the wind on the base, in its axes."""
+        assert self._task.wind is not None
+        now = self.simulation.sample()
+        rotation = self.model.base_pose(now.q)[:3, :3]
+        force = rotation.T @ self._task.wind.force(time, rotation @ now.v[:3])
+        wrench = ToolWrench(np.concatenate([force, np.zeros(3)]))
+        return External(wrench_tools={self._blown: wrench})
+
+    def _control(self, q: Array, v: Array, dt: float) -> Any:
+        """Return the command of the law; the first call comes before the first step."""
+        time, self._time = self._time, self._time + dt
+        self._use.see(getattr(self, "simulation", None))
+        if self._wheels is not None:
+            self._wheels.see(q, v)
+        measured = self._sensor.measured(*self._in_ground(q, v, time))
+        reference = self._reference.since(self._given, time + 0.5 * dt)
+        self._given = time + 0.5 * dt
+        command = self._guard.update(RobotState(*measured), reference, dt)
+        self._use.command(command.torque)
+        return command
+
+    def _in_ground(self, q: Array, v: Array, time: float) -> tuple[Array, Array]:
+        current = self._current
+        return (q, v) if current is None else current.over_ground(self.model, q, v, time)
+
+    def _total_momentum(self) -> Array | None:
+        if self._payload is None:
+            return None
+        return self._payload.momentum(self.simulation, self._plant)
+
+    def _held_by(self) -> dict[str, float]:
+        held = self._held
+        if held is None:
+            return {}
+        return {"mechanism": abs(held.angle - self._reference.angle), "grip": held.stretch}
+
+
+def _model(settings: RobotSettings, description: str) -> VMSModel:
+    with warnings.catch_warnings():
+        if settings.inertia == "repair":
+            warnings.simplefilter("ignore", InertiaWarning)
+        return settings.model(description)

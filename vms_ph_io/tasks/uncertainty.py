@@ -1,0 +1,122 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a law does not know: errors of mass and inertia, another start, noise and delay."""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Errors of a simulated robot and of its measurements, drawn from a seed.
+
+    Attributes:
+        mass: largest relative error of the mass of every body.
+        inertia: largest relative error of the inertia of every body about its centre of mass,
+            beyond that by its mass.
+        spread: largest change of the start: of every joint, rad or m; the base starts within it of
+            its place, m, and within half of it of its attitude about the vertical, rad; in space,
+            where reaction wheels turn it slowly, within a twentieth.
+        noise: scale of the noise of a measurement; 1 is a deviation of 1 mm and 1 mrad for the pose
+            of the base, 5 mm/s and 5 mrad/s for its twist, 0.1 mrad or mm for joints and 2 mrad/s
+            or mm/s for their rates.
+        delay: from measurement to effort, s; rounded to steps.
+        seed: of the draws.
+    """
+
+    mass: float = 0.0
+    inertia: float = 0.0
+    spread: float = 0.0
+    noise: float = 0.0
+    delay: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            OptionError: one is negative, or an error of mass or inertia is 1 or more.
+        """
+        for name in ("mass", "inertia", "spread", "noise", "delay"):
+            value = getattr(self, name)
+            most = 1.0 if name in ("mass", "inertia") else np.inf
+            if not 0.0 <= value < most:
+                raise OptionError(
+                    f"{name}={value:g}: a number of at least zero"
+                    + (" and below 1 is accepted" if most == 1.0 else " is accepted")
+                )
+
+    def plant(self, model: VMSModel) -> VMSModel:
+        """Return the robot that is simulated.
+
+        Raises:
+            OptionError: the robot has joints that mimic others, and cannot be changed so.
+        """
+        if self.mass == 0.0 and self.inertia == 0.0:
+            return model
+        if model.tree.projection is not None:
+            raise OptionError(
+                f"'{model.name}' has joints that mimic others; errors of mass and inertia are for "
+                "robots without"
+            )
+        rng = np.random.default_rng([self.seed, 0])
+        m = model.pinocchio
+        for k in range(1, m.njoints):
+            body, (heavier, wider) = m.inertias[k], rng.uniform(-1.0, 1.0, 2)
+            mass = 1.0 + self.mass * heavier
+            scale = mass * (1.0 + self.inertia * wider)
+            m.inertias[k] = pin.Inertia(mass * body.mass, body.lever, scale * body.inertia)
+        changed = VMSModel.from_pinocchio(
+            m, model.end_effector, inertia="as_given", tools=model.tools
+        )
+        return changed if model.fluid is None else changed.in_fluid(model.fluid)
+
+    def start(self, model: VMSModel, home: Array) -> Array:
+        """Return the configuration in which a run begins, (nq,)."""
+        if self.spread == 0.0:
+            return home
+        rng = np.random.default_rng([self.seed, 1])
+        away = self.spread * rng.uniform(-1.0, 1.0, model.nv)
+        if model.base == "floating":
+            away[3:5] = 0.0
+            away[5] *= 0.5 if np.any(model.gravity) else 0.05
+        elif model.base == "planar":
+            away[2] *= 0.5
+        joints, positions = model.joints, model.joint_positions(home)
+        low = np.minimum(joints.lower, positions) - positions
+        high = np.maximum(joints.upper, positions) - positions
+        away[model.b :] = np.clip(away[model.b :], 0.9 * low, 0.9 * high)
+        return model.integrate(home, away)
+
+    def sensor(self, model: VMSModel, step: float) -> "Sensor":
+        """Return the sensor of a run with samples every ``step`` s."""
+        return Sensor(self, model, step)
+
+
+class Sensor:
+    """Measurements with noise, given some samples late."""
+
+    def __init__(self, unknown: Uncertainty, model: VMSModel, step: float) -> None:
+        self._model, self._rng = model, np.random.default_rng([unknown.seed, 2])
+        late = round(unknown.delay / step)
+        self._waiting: deque[tuple[Array, Array]] = deque(maxlen=late + 1)
+        b, n = model.b, model.n
+        self._place = unknown.noise * np.repeat([1e-3, 1e-4], [b, n])
+        self._rate = unknown.noise * np.repeat([5e-3, 2e-3], [b, n])
+        self._noisy = unknown.noise > 0.0
+
+    def measured(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return what is known when the motion is (q, v)."""
+        if self._noisy:
+            q = self._model.integrate(q, self._place * self._rng.standard_normal(len(v)))
+            v = v + self._rate * self._rng.standard_normal(len(v))
+        self._waiting.append((q, v))
+        return self._waiting[0]
