@@ -146,13 +146,13 @@ def find_program(name: str) -> str:
     """Return the module of a program.
 
     Raises:
-        WingError: it is of a wing that is not installed.
+        WingError: it is of a wing that is not installed or broken.
         OptionError: there is no such program; the message lists those there are.
     """
-    known = programs()
-    if name in known:
-        return known[name]
     for wing in WINGS.values():
         if name in wing.programs:
             hook(wing.name, user=f"the node '{name}'")
-    raise OptionError(f"there is no node '{name}'; there are {', '.join(sorted(known))}")
+    known = programs()
+    if name not in known:
+        raise OptionError(f"there is no node '{name}'; there are {', '.join(sorted(known))}")
+    return known[name]

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable
 
 import pytest
-from nodes.conftest import Program
+from nodes.conftest import Program, echo_of
 
 pytestmark = pytest.mark.wire
 
 
 def test_falling_arms_warm_their_joints(start: Callable[..., Program]) -> None:
     running = start("launch", "joint_heat")
-    echo = start("topic", "echo", "/vms_ph/temperature/left_s1", "--once")
+    echo = echo_of(start, "/vms_ph/temperature/left_s1")
     echo.await_output(r"temperature: ")
     temperature = re.search(r"temperature: ([0-9.]+)", echo.output)
     assert temperature is not None
