@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-# Folders whose tests start processes, talk DDS or watch the clock.
+# Folders whose tests start processes, talk DDS or watch the clock; those of nodes in a wing do too.
 PROCESSES = ("embedded", "faults", "io", "launch", "nodes")
 
 # Tests that run programs of the C++ core, which watch the clock too.
@@ -19,7 +19,7 @@ def folder_of(nodeid: str) -> str:
     """The folder below test/ that a test is in; one name for all that start processes."""
     _, *below = PurePath(nodeid.partition("::")[0]).parts
     folder = below[0] if below else ""
-    return "processes" if folder in PROCESSES else folder
+    return "processes" if folder in PROCESSES or "nodes" in below else folder
 
 
 def place(item: pytest.Item) -> tuple[int, bool]:

@@ -17,8 +17,7 @@ import yaml
 
 import vms_ph_dynamics
 from vms_ph_embedded.interfaces.names import STANDARD_PACKAGES
-from vms_ph_embedded.launch.packages import node_modules
-from vms_ph_nodes.cli.run import EXECUTABLES
+from vms_ph_io.wings import WINGS, programs
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ET.parse(ROOT / "package.xml").getroot()
@@ -28,7 +27,7 @@ TEXT = (".py", ".txt", ".cmake", ".xml", ".yaml", ".cpp", ".hpp", ".rviz")
 INTERFACES = sorted([*ROOT.glob("msg/*.msg"), *ROOT.glob("srv/*.srv")])
 PYTHON = sorted(
     path
-    for folder in ("dynamics", "controllers", "io", "studies", "nodes", "embedded")
+    for folder in ("dynamics", "controllers", "io", "nodes", *WINGS)
     for path in ROOT.glob(f"vms_ph_{folder}/**/*.py")
 )
 
@@ -66,7 +65,8 @@ def _ros_packages(imported: set[str]) -> set[str]:
 
 
 def test_every_ros_package_that_a_node_imports_is_a_dependency() -> None:
-    imported = _imported(ROOT.glob("vms_ph_nodes/**/*.py"))
+    files = [*ROOT.glob("vms_ph_nodes/**/*.py"), *ROOT.glob("vms_ph_*/nodes/*.py")]
+    imported = _imported(files)
     assert _ros_packages(imported) <= _depends("depend", "exec_depend")
 
 
@@ -160,15 +160,20 @@ def test_every_package_that_an_interface_uses_is_found_and_depended_on() -> None
 def test_an_executable_is_a_module_with_a_main() -> None:
     # The rule of CMakeLists.txt.
     rule = re.compile(r"^def main\(", re.M)
-    by_cmake = {p.stem for p in ROOT.glob("vms_ph_nodes/*.py") if rule.search(p.read_text())}
-    assert by_cmake == set(node_modules("vms_ph")) == set(EXECUTABLES)
+    files = [*ROOT.glob("vms_ph_nodes/*.py"), *ROOT.glob("vms_ph_*/nodes/*.py")]
+    by_cmake = {
+        path.stem: ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in files
+        if rule.search(path.read_text())
+    }
+    assert by_cmake == programs()
 
 
 def test_launch_files_start_only_executables_there_are() -> None:
     for path in ROOT.glob("launch/*.launch.xml"):
         for node in ET.parse(path).getroot().iter("node"):
             if node.get("pkg") == "vms_ph":
-                assert node.get("exec") in EXECUTABLES
+                assert node.get("exec") in programs()
 
 
 def test_every_ros_package_that_a_launch_file_starts_is_a_dependency() -> None:
@@ -330,7 +335,7 @@ def _newer_than_3_10(path: Path) -> list[str]:
 
 def test_the_code_is_valid_for_python_3_10() -> None:
     packages = {path.relative_to(ROOT).parts[0] for path in PYTHON}
-    assert len(packages) == 6
+    assert len(packages) == 8
     assert [found for path in PYTHON for found in _newer_than_3_10(path)] == []
 
 

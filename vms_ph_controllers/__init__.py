@@ -8,8 +8,6 @@ To write a law, derive from :class:`Controller` and implement ``reset(state)`` a
 dataclass ``Gains`` by :func:`gain` and :func:`switch`, and keep the values in ``self.gains``.
 """
 
-from vms_ph_hopping.laws.hopping import HoppingController
-
 from .controller import (
     Command,
     ControlEnergy,
@@ -40,7 +38,6 @@ __all__ = [
     "DecoupledVMSController",
     "EndEffectorImpedance",
     "EnergyTank",
-    "HoppingController",
     "LinearImpedance",
     "MobileManipulation",
     "PoseIDAPBC",

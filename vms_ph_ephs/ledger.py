@@ -15,9 +15,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import External
 from vms_ph_io import share_directory
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.progress import Progress, no_progress
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.yaml_text import read_yaml
-from vms_ph_studies.progress import Progress, no_progress
 
 from .files import drives_file
 from .robot import EphsSimulation, ExergyMap

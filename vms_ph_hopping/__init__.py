@@ -1,10 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Legs on floors: contact as a power port, and runs with events located in time."""
+"""Hopping legs: contact as a power port, runs with events located in time, and their law."""
 
 from .floor import Floor, FloorForce, Phase
 from .hopper import ContactEvent, EventKind, Hopper
+from .laws.hopping import HoppingController
 from .leg import Leg, LegState
 from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
 from .prediction import LegMotion, LegPrediction
@@ -17,6 +18,7 @@ __all__ = [
     "Floor",
     "FloorForce",
     "Hopper",
+    "HoppingController",
     "HoppingRun",
     "Leg",
     "LegEfforts",

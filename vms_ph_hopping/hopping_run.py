@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_controllers import HoppingController
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_io import robots
-from vms_ph_studies.reproduce.feurstein.experiments import FALLEN
-from vms_ph_studies.reproduce.feurstein.gait import Flight, flights
 
-from . import Floor, HoppingRun, LegOnFloor, Phase, hop, hopping_tasks
+from . import Floor, HoppingController, HoppingRun, LegOnFloor, Phase, hop, hopping_tasks
+from .flights import FALLEN, Flight, flights
 from .task import HOP_ERRORS, HopGoal, HoppingTask
 
 

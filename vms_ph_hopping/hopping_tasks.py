@@ -5,15 +5,12 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics.arrays import vector
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_io import robots
 from vms_ph_io.settings.bundled_yaml import bundled_names, load_named
 from vms_ph_io.settings.yaml_items import check_keys, moderate, number
-from vms_ph_io.settings.yaml_text import YamlError, read_yaml
 
 from .task import HOP_ERRORS, HopGoal, HoppingTask
 
@@ -34,19 +31,6 @@ def load(name: str) -> HoppingTask:
         ModelError: the file does not have the format of those in config/hops.
     """
     return load_named(name, _FOLDER, "task of a leg", _task)
-
-
-def is_one(name: str) -> bool:
-    """Return whether a name is that of a bundled task of a leg, or a file is about a leg."""
-    path = Path(name).expanduser()
-    if path.suffix not in (".yaml", ".yml") or not path.is_file():
-        return name in names()
-    try:
-        content = read_yaml(path)
-    except YamlError:
-        return False
-    robot = content.get("robot") if isinstance(content, Mapping) else None
-    return robot in robots.names() and robots.get(str(robot)).on_floor
 
 
 def _task(name: str, content: Any) -> HoppingTask:

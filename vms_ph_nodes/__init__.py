@@ -18,7 +18,6 @@ Importing this package selects the runtime: an installed ROS 2 if it can be impo
 embedded runtime. (A colcon build does not install the embedded runtime.)
 """
 
-import importlib.util
 import signal
 import sys
 
@@ -27,8 +26,8 @@ if sys.argv[:1] == ["-m"]:
     # traceback. The running node installs its own signal handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-if importlib.util.find_spec("vms_ph_embedded") is not None:
-    from vms_ph_embedded.activation import activate
-    from vms_ph_io.share import share_directory
+from vms_ph_io.share import share_directory
+from vms_ph_io.wings import WINGS, hook
 
-    activate(share_directory())
+if WINGS["embedded"].is_installed:
+    hook("embedded", "activation").activate(share_directory())

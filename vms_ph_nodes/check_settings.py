@@ -14,9 +14,10 @@ from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
+from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings import scenes
-from vms_ph_io.settings.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings.yaml_text import read_yaml
+from vms_ph_io.wings import hook
 
 
 def check(arguments: dict[str, str]) -> list[str]:
@@ -27,6 +28,8 @@ def check(arguments: dict[str, str]) -> list[str]:
     """
     if scene := arguments.get("scene", ""):
         scenes.load(scene)
+    if arguments.get("engine") == "ephs":
+        hook("ephs", "robot", user="engine:=ephs")
     settings = RobotSettings().updated(arguments)
     kind, config = arguments.get("controller", ""), arguments.get("config", "")
     if settings.is_bundled and settings.are_defaults and not kind:

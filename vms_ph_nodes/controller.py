@@ -20,7 +20,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from vms_ph.msg import ControllerState, Payload
 
-from vms_ph_controllers import Command, Controller, HoppingController, Reference, RobotState, Status
+from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
@@ -31,7 +31,6 @@ from vms_ph_dynamics.errors import StateError, VmsPhError
 from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
-from vms_ph_hopping import LegLaw
 
 from .messages.controller_state import to_controller_state
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
@@ -135,10 +134,6 @@ class ControllerNode(ManagedNode):
 
     def _no_effort(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n))
-
-    def law(self) -> LegLaw | None:
-        """Return the controller's continuous-time law with its current gains, or None."""
-        return self.controller.law if isinstance(self.controller, HoppingController) else None
 
     def carries(self, body: Body | None, now: Sample | None = None) -> None:
         """Go on with a law for the robot with a body at its end effector, or without one.

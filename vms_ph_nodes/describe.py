@@ -17,9 +17,9 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import read_urdf, robots, share_directory
 from vms_ph_io.descriptions.packages import with_file_addresses
 from vms_ph_io.robots import make_fixed
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.actuator_tags import actuators_of_urdf
 from vms_ph_io.settings.plugin_tags import allocation_tag, fluid_tag
-from vms_ph_io.settings.robot_settings import RobotSettings
 from vms_ph_io.settings.vehicle import load_fluid
 
 from .messages.frames import BASE_LINK

@@ -14,8 +14,8 @@ from tempfile import mkdtemp
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.descriptions.robot_shapes import robot_shapes
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings import scenes
-from vms_ph_io.settings.robot_settings import RobotSettings
 
 
 def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:

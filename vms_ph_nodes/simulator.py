@@ -3,7 +3,7 @@
 
 """Simulates the robot: integrates its port-Hamiltonian form and publishes the topics of a robot."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from builtin_interfaces.msg import Time
 from rcl_interfaces.msg import SetParametersResult
@@ -15,12 +15,12 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
+from vms_ph_controllers import Controller
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.free_floating import Body
-from vms_ph_dynamics.simulation import Control, Sample, Simulation
-from vms_ph_hopping import LegLaw
-from vms_ph_hopping.simulation import HoppingSimulation
+from vms_ph_dynamics.simulation import Control, Sample
+from vms_ph_io.wings import hook
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
@@ -34,14 +34,19 @@ from .robot.engine import Engine
 from .robot.exergy_publisher import ExergyPublisher
 from .robot.external_efforts import ExternalEfforts
 from .robot.held_publishers import HeldPublishers
-from .robot.hop_parameters import HopParameters
 from .robot.robot_parameters import RobotParameters
 from .robot.robot_publishers import RobotPublishers
 from .robot.scene_publishers import ScenePublishers
 
 
 class Loop(Protocol):
-    """A controller in the process of the simulator, called at every step."""
+    """A controller in the process of the simulator, called at every step.
+
+    Attributes:
+        controller: the law.
+    """
+
+    controller: Controller
 
     def control(self, q: Array, v: Array, dt: float) -> Array:
         """Return base wrench and joint torques (nv,) for one step."""
@@ -51,9 +56,6 @@ class Loop(Protocol):
 
     def restarted(self) -> None:
         """Called before the simulation is reset: its next state is that of the start."""
-
-    def law(self) -> LegLaw | None:
-        """Return the continuous-time law, or None."""
 
     def carries(self, body: Body | None, now: Sample | None) -> None:
         """Called when the end effector has taken a body in a motion, or carries none any more."""
@@ -88,10 +90,14 @@ class Simulator(ManagedNode):
         self._home = self._engine.initial_configuration(self.model, description)
         self._floor: bool = declare(self, "floor", robot.on_floor())
         self._engine.check_floor(self._floor)
-        self._hop = HopParameters(self)
-        self._hop.check(self._floor)
+        # The legs are those of a wing.
+        self._leg: Any = None
+        if self._floor or robot.on_floor():
+            self._leg = hook("hopping", "nodes.leg_simulation", user="floor:=true").LegParameters(
+                self, self._floor
+            )
         if self._floor:
-            self._home = self._hop.home(self.model, self._home)
+            self._home = self._leg.initial_configuration(self.model, self._home)
         self._steps_per_tick = max(1, round(1.0 / (max(self.rate, 100.0) * self.step)))
         self._ticks_per_sample = max(1, round(1.0 / (self.rate * self._steps_per_tick * self.step)))
         self._loop: Loop | None = None
@@ -162,11 +168,9 @@ class Simulator(ManagedNode):
         if self._loop is not None:
             self._loop.carries(body, now)
 
-    def _make(self, control: Control | None) -> Simulation | HoppingSimulation:
+    def _make(self, control: Control | None) -> Any:
         if self._floor:
-            loop = self._loop
-            law = None if loop is None else loop.law
-            return self._hop.simulation(self.model, self._home, self.step, control, law)
+            return self._leg.simulation(self.model, self._home, self.step, control, self._loop)
         return self._engine.simulation(self._home, self.step, control)
 
     def _anchor(self) -> None:

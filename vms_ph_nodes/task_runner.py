@@ -16,6 +16,7 @@ from vms_ph.msg import TaskProgress
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation.robot_task import Target
+from vms_ph_io.tasks.robot_tasks import is_of_leg
 from vms_ph_io.tasks.task_reference import TaskReference
 
 from .cli.goals import goal_lines
@@ -25,12 +26,11 @@ from .messages.task_progress import to_task_progress
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
-from .robot.hop_score import HopScore
 from .robot.reference_publishers import ReferencePublishers
 from .robot.robot_motion import MotionListener, RobotMotion
 from .robot.robot_parameters import RobotParameters
 from .robot.task_score import TaskScore
-from .task_settings import hops_of, load_for_nodes, node_settings
+from .task_settings import leg_tasks, load_for_nodes, node_settings
 
 # Time without states after which a task that runs once is given up, s.
 _PATIENCE = 60.0
@@ -59,7 +59,8 @@ class TaskRunner(Node):
         """
         super().__init__("task_runner")
         self.failed = False
-        self._task = task = load_for_nodes(declare(self, "task"))
+        name: str = declare(self, "task")
+        self._task = task = load_for_nodes(name)
         self._end: float = declare(self, "seconds") or task.shortest
         self._once: bool = declare(self, "once")
         self._period: float = declare(self, "period")
@@ -76,11 +77,10 @@ class TaskRunner(Node):
         self._both = make_controller(kind, model, settings.allocation(), form=form).LEADS_BOTH
         self._model, self._simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model, settings.description())
-        hops = hops_of(self.get_parameter("task").value)
-        self._score: TaskScore | HopScore = (
-            TaskScore(self, task, settings, model, self._simulated)
-            if hops is None
-            else HopScore(self, hops, model, self._simulated)
+        self._score: Any = (
+            leg_tasks(name).LegScore(self, name, model, self._simulated)
+            if is_of_leg(name)
+            else TaskScore(self, task, settings, model, self._simulated)
         )
         frame = with_prefix(prefix, inertial_frame(model, LinkTree(model.tree).root))
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}

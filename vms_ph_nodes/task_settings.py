@@ -10,8 +10,10 @@ between, the values of the launch arguments in :data:`ARGUMENTS`.
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -23,18 +25,16 @@ from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
 from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_hopping import hopping_tasks
-from vms_ph_hopping.task import HoppingTask
 from vms_ph_io import share_directory
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.payload_use import PayloadUse
 from vms_ph_io.tasks.task_reference import TaskReference
+from vms_ph_io.wings import hook
 
 from .node.parameters import gain_parameter, parameters_of
 from .node.user_files import write_user_file
 from .robot.held_parameters import mechanism_parameters, payload_parameters
-from .robot.hop_parameters import hop_parameters
 
 ARGUMENTS = (
     "robot",
@@ -55,9 +55,6 @@ ARGUMENTS = (
 )
 """Launch arguments that a task determines, in the order in which they are printed."""
 
-# The law of tasks of legs under nodes, and its control step, s: the integrator has its own.
-_LAW_OF_LEGS, _STEP_OF_LEGS = "II", 1e-3
-
 # What nodes know of a task; other entries are refused where a task has them.
 _KNOWN = {
     *("name", "title", "robot", "base", "actuators", "controller", "gains", "initial_positions"),
@@ -67,24 +64,15 @@ _KNOWN = {
 
 
 def load_for_nodes(name: str) -> RobotTask:
-    """Return a task that nodes can run; one of a leg without its goals, see :func:`hops_of`.
+    """Return a task that nodes can run; one of a leg without its goals, see :func:`leg_tasks`.
 
     Raises:
         OptionError: there is no such task, or nodes do not simulate all that it has.
         ModelError: its file is not valid.
     """
-    hops = hops_of(name)
-    if hops is not None:
-        return RobotTask(
-            hops.name,
-            hops.title,
-            hops.robot,
-            controller="HoppingController",
-            gains=hops.gains,
-            step=_STEP_OF_LEGS,
-            unaccounted=hops.unaccounted,
-            shortest=hops.shortest,
-        )
+    if robot_tasks.is_of_leg(name):
+        task: RobotTask = leg_tasks(name).robot_task(name)
+        return task
     task = robot_tasks.load(name)
     for item in fields(task):
         if item.name not in _KNOWN and _is_set(task, item):
@@ -95,22 +83,13 @@ def load_for_nodes(name: str) -> RobotTask:
     return task
 
 
-def hops_of(name: str) -> HoppingTask | None:
-    """Return a task of a leg by its name or file, None for one of another robot.
+def leg_tasks(name: str) -> ModuleType:
+    """Return the module of the wing ``hopping`` with what nodes need of a task of a leg.
 
     Raises:
-        OptionError: its law is not that of nodes, or its robot is no leg.
-        ModelError: its file is not valid.
+        WingError: the wing is not installed or broken.
     """
-    if not hopping_tasks.is_one(name):
-        return None
-    task = hopping_tasks.load(name)
-    if task.law != _LAW_OF_LEGS:
-        raise OptionError(
-            f"the task '{name}' has the law {task.law}; that of nodes is {_LAW_OF_LEGS}, and "
-            f"'vms-ph demo {name}' runs it"
-        )
-    return task
+    return hook("hopping", "nodes.leg_tasks", user=f"the task '{name}'")
 
 
 def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
@@ -134,8 +113,15 @@ def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
     return settings.updated({"tools": root}), model.with_tools([root])
 
 
-def parameters(task: RobotTask, law: Controller, hops: HoppingTask | None = None) -> dict[str, Any]:
-    """Return the content of a parameter file for the nodes of a task, ``hops`` for one of a leg.
+def parameters(
+    task: RobotTask, law: Controller, of_leg: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the content of a parameter file for the nodes of a task.
+
+    Args:
+        task: the task.
+        law: that controls its robot.
+        of_leg: parameters of the simulator for the task of a leg.
 
     Raises:
         OptionError: the law has not all gains of the task.
@@ -157,8 +143,7 @@ def parameters(task: RobotTask, law: Controller, hops: HoppingTask | None = None
         simulator |= mechanism_parameters(task.mechanism)
     if task.payload is not None:
         simulator |= payload_parameters(task.payload)
-    if hops is not None:
-        simulator |= hop_parameters(hops)
+    simulator |= of_leg or {}
     monitor = {
         "joint_friction": task.joint_friction,
         "unaccounted_tolerance": float(task.unaccounted),
@@ -185,7 +170,7 @@ def arguments(name: str) -> dict[str, str]:
     Raises:
         VmsPhError: nodes cannot run the task.
     """
-    task, hops = load_for_nodes(name), hops_of(name)
+    task = load_for_nodes(name)
     settings, model = node_settings(task)
     settings.water_current(model)
     form = settings.wheel_form(model)
@@ -201,11 +186,13 @@ def arguments(name: str) -> dict[str, str]:
             raise OptionError(
                 "with nodes a payload is for robots without 'mechanism' and without 'wheels'"
             )
-    content = parameters(task, law, hops)
+    is_of_leg = robot_tasks.is_of_leg(name)
+    of_leg = leg_tasks(name).simulator_parameters(name) if is_of_leg else None
+    content = parameters(task, law, of_leg)
     label = Path(task.name).stem
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"
     file = write_user_file(f"task_{label}.yaml", heading + yaml.safe_dump(content))
-    view = "hopper" if hops is not None else "moving" if model.b else "fixed"
+    view = "hopper" if is_of_leg else "moving" if model.b else "fixed"
     found = {item: getattr(settings, item, "") for item in ARGUMENTS}
     return found | {
         "config": str(file),

@@ -3,8 +3,9 @@
 
 """Studies, which reproduce results of the sources, and benchmarks; without ROS."""
 
+from vms_ph_io.progress import Progress
+
 from .check import Check, Origin, Verdict
-from .progress import Progress
 from .registry import get, studies
 from .study import Outcome, Parameter, Settings, Study
 

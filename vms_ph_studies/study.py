@@ -12,9 +12,9 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.progress import Progress, no_progress
 
 from .check import Check
-from .progress import Progress, no_progress
 
 Value = float | int | str
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ephs.driven_arm import URDF, arm
 
+from ephs.driven_arm import URDF, arm
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import ModelError, OptionError
 from vms_ph_ephs.files import drives_file

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import yaml
 
-from vms_ph_controllers import Command, HoppingController, Reference, RobotState, Status
+from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_dynamics.simulation import External, Sample
-from vms_ph_hopping import Leg
+from vms_ph_hopping import HoppingController, Leg
 from vms_ph_hopping.simulation import HoppingSimulation
 from vms_ph_io import robots, share_directory
 
@@ -25,7 +25,7 @@ def simulation(name: str, continuous: bool = True, step: float = 1e-3) -> Hoppin
     model = known.load()
     text = (share_directory() / f"config/{name}.yaml").read_text()
     asked = yaml.safe_load(text)["/**/controller"]["ros__parameters"]
-    assert asked.pop("controller") == "vms_ph_controllers.HoppingController"
+    assert asked.pop("controller") == "vms_ph_hopping:HoppingController"
     controller = HoppingController(model)
     controller.gains = replace(controller.gains, **asked)
 
@@ -143,3 +143,39 @@ def test_a_reset_returns_to_the_start_with_all_port_energies_at_zero() -> None:
     assert not any(again.port_energy.values())
     assert hopping.resets == 1
     assert hopping.steps == 0
+
+
+def _push(force: float) -> External:
+    return External(
+        wrench_end_effector=np.array([force, 0.0, 0.0, 0.0, 0.0, 0.0]), in_tool_axes=False
+    )
+
+
+def _without_law() -> HoppingSimulation:
+    known = robots.get("prismatic_hopper")
+    model = known.load()
+    return HoppingSimulation(model, model.configuration(known.home, known.home_base), 1e-3, None)
+
+
+def test_a_simulation_that_cannot_go_on_stands_until_it_is_reset() -> None:
+    simulation = _without_law()
+    simulation.advance(10, _push(1e200))
+    simulation.advance(10, NOTHING)
+    assert simulation.failure
+    stands = simulation.sample()
+    assert np.isfinite([*stands.q, *stands.v]).all()
+    simulation.advance(10, NOTHING)
+    assert simulation.time == stands.time
+    simulation.reset()
+    simulation.advance(10, NOTHING)
+    assert simulation.is_finite()
+    assert simulation.time == pytest.approx(0.01)
+
+
+def test_a_reset_forgets_external_efforts() -> None:
+    simulation, free = _without_law(), _without_law()
+    simulation.advance(1, _push(50.0))
+    simulation.reset()
+    for each in (simulation, free):
+        each.advance(5, NOTHING)
+    np.testing.assert_array_equal(simulation.sample().v, free.sample().v)

@@ -14,9 +14,9 @@ import yaml
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_io import read_urdf, share_directory
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.actuator_tags import actuator_tags, actuators_of_urdf
 from vms_ph_io.settings.actuators_file import load_actuators
-from vms_ph_io.settings.robot_settings import RobotSettings
 
 FILES = sorted((share_directory() / "config/actuators").glob("*.yaml"))
 

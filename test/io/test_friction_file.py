@@ -16,8 +16,8 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.identification import Identification, Settings, identify
 from vms_ph_io import robots
 from vms_ph_io.audit.identified import friction_rows
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.friction_file import read_friction
-from vms_ph_io.settings.robot_settings import RobotSettings
 
 JOINTS = 7
 

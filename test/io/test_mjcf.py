@@ -16,8 +16,7 @@ import vms_ph_io
 from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
 from vms_ph_io.descriptions.mjcf import MjcfNotes, Worker, notes_of
 from vms_ph_io.descriptions.urdf import UrdfWarning
-from vms_ph_io.settings.robot_settings import RobotSettings
-from vms_ph_nodes.cli.check import check
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 BODY = '<body name="link"><joint name="j"/><geom size="0.1"/></body>'
 
@@ -253,21 +252,6 @@ def test_nodes_begin_in_the_home_posture_of_the_file(tmp_path: Path) -> None:
     q = held.initial_configuration(model, text)
     np.testing.assert_allclose(model.joint_positions(q), [0.1])
     assert (model.end_effector, model.gravity[2]) == ("front", -9.81)
-
-
-def test_check_says_what_an_mjcf_is_and_what_the_model_leaves_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "hand.xml"
-    path.write_text(HAND)
-    check(str(path), "auto", "")
-    said = capsys.readouterr()
-    assert "hand.xml is valid" in said.out
-    assert "wrist, index_1, index_2" in said.out
-    assert "the model leaves out tendons: flexor" in said.err
-    path.write_text(HAND.replace('type="slide"', 'type="ball"'))
-    with pytest.raises(VmsPhError, match="ball joints are not covered"):
-        check(str(path), "auto", "")
 
 
 def test_other_readers_accept_the_equivalent_urdf(urdf, capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.actuator_kinds import Caster, ReactionWheel, Rotor, Tilt
 from vms_ph_dynamics.actuation.actuators import Actuators
 from vms_ph_io import robots, share_directory
 from vms_ph_io.settings.actuators_file import load_actuators
-from vms_ph_io.settings.plugin_tags import ALLOCATION_TAG, FLUID_TAG, allocation_tag, fluid_tag
+from vms_ph_io.settings.plugin_tags import allocation_tag, fluid_tag
 from vms_ph_io.settings.vehicle import load_fluid
-from vms_ph_nodes.describe import describe
 
 CONFIG = share_directory() / "config"
 X = np.array([1.0, 0.0, 0.0])
@@ -107,35 +105,6 @@ def test_a_fluid_is_written_with_every_digit() -> None:
         assert numbers(item, "added_mass") == body.added_mass.ravel().tolist()
         for name in ("centre_of_buoyancy", "linear_drag", "quadratic_drag"):
             assert numbers(item, name) == getattr(body, name).tolist()
-
-
-@pytest.mark.parametrize(
-    ("robot", "actuators", "tags"),
-    [
-        ("hextilt", "", [ALLOCATION_TAG]),
-        ("hextilt", "ideal", []),
-        ("borinot", "", []),
-        ("borinot", "own", [ALLOCATION_TAG]),
-        ("bluerov2_alpha5", "", [FLUID_TAG]),
-        ("bluerov2_alpha5", "own", [ALLOCATION_TAG, FLUID_TAG]),
-    ],
-)
-def test_a_description_has_what_acts_on_the_robot(
-    robot: str, actuators: str, tags: list[str]
-) -> None:
-    root = ET.fromstring(describe(robot, "simulated", actuators=actuators))
-    assert [child.tag for child in root if child.tag in (ALLOCATION_TAG, FLUID_TAG)] == tags
-
-
-def test_a_description_takes_casters_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "casters.yaml"
-    places = "[[0.3, 0.2], [-0.3, 0.2], [0.0, -0.3]]"
-    items = [f"  - {{position: {p}, radius: 0.05, trail: 0.03}}" for p in yaml.safe_load(places)]
-    file.write_text("\n".join(["base: planar", "casters:", *items]))
-    root = ET.fromstring(describe("omnidirectional_panda", "simulated", actuators=str(file)))
-    inputs = root.findall(f"{ALLOCATION_TAG}/input")
-    steering = [item.get("steering") for item in inputs]
-    assert steering == [f"caster_{k // 2}/steering" for k in range(6)]
 
 
 def test_a_hosted_law_knows_the_fluid_and_the_actuators() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.settings.robot_settings import RobotSettings, from_arguments
+from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 
 LINK = (
     "<link name='{0}'><inertial><origin xyz='0 0 -0.1'/><mass value='{1}'/>"

@@ -11,8 +11,8 @@ import pytest
 from vms_ph_dynamics.errors import ModelError, OptionError
 from vms_ph_dynamics.simulation.contact import ForceGoal, PlaceGoal
 from vms_ph_io.descriptions.robot_shapes import robot_shapes
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings import scenes
-from vms_ph_io.settings.robot_settings import RobotSettings
 
 
 @pytest.mark.parametrize("name", scenes.names())

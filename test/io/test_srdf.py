@@ -10,7 +10,7 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import load_urdf, robots
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 _SRDF = """<?xml version="1.0"?>
 <robot name="baxter">

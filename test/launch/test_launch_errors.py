@@ -104,9 +104,9 @@ def test_a_word_that_is_no_argument_is_refused(write) -> None:
 
 def test_an_unknown_executable_of_this_project_lists_those_there_are(write, monkeypatch) -> None:
     modules = {"simulator": "vms_ph_nodes.simulator", "controller": "vms_ph_nodes.controller"}
-    monkeypatch.setattr("vms_ph_embedded.launch.packages.node_modules", lambda package: modules)
+    monkeypatch.setattr("vms_ph_io.wings.programs", lambda: modules)
     message = refusal(write('<node pkg="vms_ph" exec="simulater"/>'))
-    assert "no executable 'simulater'; it has controller, simulator" in message
+    assert "there is no node 'simulater'; there are controller, simulator" in message
 
 
 def test_an_unknown_package_says_where_was_looked(write, monkeypatch) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from vms_ph_embedded.launch import LaunchError, load, packages, show_arguments
+from vms_ph_embedded.launch import LaunchError, load, show_arguments
 from vms_ph_embedded.launch.description import YamlFile
+from vms_ph_io import wings
 
 
 def resolve(package: str, executable: str) -> list[str]:
@@ -25,12 +26,10 @@ def test_the_default_command_of_a_node_of_this_project_is_a_python_module(
     (package / "__init__.py").write_text("raise RuntimeError('imported')\n")
     (package / "simulator.py").write_text("import rclpy\n\ndef main() -> None: ...\n")
     (package / "helper.py").write_text("x = 1\n")
-    (package / "viewer").mkdir()
-    (package / "viewer/__init__.py").touch()
-    (package / "viewer/__main__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(packages, "MODULES", {"vms_ph": "fake_nodes"})
-    assert packages.node_modules("vms_ph").keys() == {"simulator", "viewer"}
+    monkeypatch.setattr(wings, "NODES", "fake_nodes")
+    own = {name for name, module in wings.programs().items() if module.startswith("fake_nodes")}
+    assert own == {"simulator"}
     file = write('<node pkg="vms_ph" exec="simulator" name="sim" namespace="lab"/>')
     (process,) = load(file).processes
     assert process.command == (

@@ -6,6 +6,7 @@
 from pathlib import Path
 
 import pytest
+from mjcf_texts import HAND
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import robots
@@ -104,3 +105,18 @@ def test_repairs_are_printed_and_refused_ones_with_what_to_give(
     assert "inertias      0 repaired, 1 with defects as given" in capsys.readouterr().out
     with pytest.raises(ModelError, match="inertia must be auto, strict, repair or as_given"):
         check(str(file), "auto", "", "loose")
+
+
+def test_check_says_what_an_mjcf_is_and_what_the_model_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hand.xml"
+    path.write_text(HAND)
+    check(str(path), "auto", "")
+    said = capsys.readouterr()
+    assert "hand.xml is valid" in said.out
+    assert "wrist, index_1, index_2" in said.out
+    assert "the model leaves out tendons: flexor" in said.err
+    path.write_text(HAND.replace('type="slide"', 'type="ball"'))
+    with pytest.raises(VmsPhError, match="ball joints are not covered"):
+        check(str(path), "auto", "")

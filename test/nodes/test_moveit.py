@@ -11,7 +11,7 @@ import yaml
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots, share_directory
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 FOLDER = share_directory() / "config/moveit"
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_io.build.new_package import NewPackage
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_nodes.cli.launch_files import find_share
 

@@ -50,7 +50,7 @@ def test_a_chosen_robot_or_law_replaces_the_present_one(observer: Observer, doma
     try:
         assert program.stdout.readline() == "shown panda  \n"
         assert "no_robot" in choose("/vms_ph/choose/robot", "no_robot")
-        assert "a leg is" in choose("/vms_ph/choose/law", "HoppingController")
+        assert "a leg is" in choose("/vms_ph/choose/law", "vms_ph_hopping:HoppingController")
         assert (
             choose("/vms_ph/choose/law", "EndEffectorImpedance")
             == "shown panda EndEffectorImpedance \n"

@@ -13,7 +13,7 @@ import yaml
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_io import share_directory
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.node.parameter_docs import document
 from vms_ph_nodes.node.parameters import parameters_of
 

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from vms_ph_io import robots
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.reference_marker import ReferenceMarker
 
 HAS_MARKERS = importlib.util.find_spec("interactive_markers") is not None

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io.audit import audit_recording
 from vms_ph_io.recordings import RecordingError, read_recording
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 from .test_audit_command import record
 

@@ -15,7 +15,7 @@ import yaml
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots, share_directory
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.views.rviz_config import fitted, named, shown_points
 
 RVIZ = share_directory() / "rviz"

@@ -3,54 +3,30 @@
 
 """Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 import yaml
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from visualization_msgs.msg import Marker, MarkerArray
-from vms_ph.msg import TaskProgress
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import External
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_hopping import hop, hopping_run, hopping_tasks
 from vms_ph_io import share_directory
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.task_reference import TaskReference
+from vms_ph_io.tasks.task_run import TaskRun
 from vms_ph_nodes import closed_loop, task_settings
-from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.node.parameters import parameters_of
-from vms_ph_nodes.task_runner import TaskRunner
 from vms_ph_nodes.views.marker_scene import is_sound
-from vms_ph_studies.tasks import TaskRun
 
 from .conftest import Start
+from .task_runs import run_once, running
 
 TASKS = share_directory() / "config/tasks"
-
-
-@contextmanager
-def running(name: str, patch: pytest.MonkeyPatch, home: Path, *parameters: str) -> Iterator[None]:
-    """Make the parameters of the nodes of a task those of this process."""
-    patch.setenv("ROS_HOME", str(home))
-    found = task_settings.arguments(name)
-    text = "; ".join(f"{key}={value}" for key, value in found.items())
-    pairs = [f"launch_arguments:={text}", f"robot:={found['robot']}", *parameters]
-    words = [part for pair in pairs for part in ("-p", pair)]
-    rclpy.init(args=["--ros-args", "--params-file", found["config"], *words], domain_id=61)
-    try:
-        yield
-    finally:
-        rclpy.shutdown()
 
 
 def own_task(folder: Path, name: str, **changes: Any) -> str:
@@ -157,58 +133,6 @@ QUICK = {
 }
 
 
-@dataclass
-class Run:
-    """What a task under nodes ended with."""
-
-    progress: list[TaskProgress]
-    unaccounted: float
-    failed: bool
-    markers: list[Marker]  # last of what surrounds the robot
-
-
-# More than the samples that a simulator publishes in one turn.
-ROUNDS = 30
-
-
-def receive_all(executor: SingleThreadedExecutor) -> None:
-    """Serve every entity as often as one may have something to receive.
-
-    The nodes of one process share its time: a simulator that catches up would go on publishing
-    until the queues of those that watch it are full, and states would be lost.
-    """
-    for _ in range(ROUNDS):
-        executor.spin_until_future_complete(executor.create_task(lambda: None))
-
-
-def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
-    """Run simulator, controller, energy monitor and runner until the runner ends."""
-    chosen = (f"task:={name}", "once:=true", "seconds:=0.0", "real_time_factor:=2.0")
-    sim_time = ("use_sim_time:=true", "publish_clock:=true", "period:=0.2")
-    with running(name, patch, home, *chosen, *sim_time):
-        progress: list[TaskProgress] = []
-        nodes = closed_loop.make()
-        runner, monitor = TaskRunner(), EnergyMonitor()
-        runner.create_subscription(TaskProgress, "vms_ph/task", progress.append, 10)
-        scenes: list[MarkerArray] = []
-        runner.create_subscription(MarkerArray, "vms_ph/scene", scenes.append, 10)
-        closing, watching = SingleThreadedExecutor(), SingleThreadedExecutor()
-        for node in nodes:
-            closing.add_node(node)
-        for node in (runner, monitor):
-            watching.add_node(node)
-        end = time.monotonic() + 60.0
-        with suppress(ExternalShutdownException):
-            while time.monotonic() < end:
-                closing.spin_once(timeout_sec=0.1)
-                receive_all(watching)
-            pytest.fail(f"the runner has not ended; its messages: {progress}")
-        failed, unaccounted = runner.failed, monitor._audit.unaccounted_energy
-        for node in (*nodes, runner, monitor):
-            node.destroy_node()
-    return Run(progress, unaccounted, failed, list(scenes[-1].markers) if scenes else [])
-
-
 QUICK_PICK = {
     "payload": {**TAKEN, "at": 0.3, "release": 0.8, "to": [0.0, 0.0, 0.005], "within": 0.01},
     "targets": [{"at": 0.4, "end_effector": [0.0, 0.0, 0.005]}],
@@ -303,7 +227,7 @@ def test_a_task_whose_goals_are_not_met_fails(
 
 @pytest.mark.slow
 @pytest.mark.wire
-@pytest.mark.parametrize("name", [*robot_tasks.names(), *hopping_tasks.names()])
+@pytest.mark.parametrize("name", robot_tasks.names())
 def test_a_task_holds_its_goals_for_a_minute_under_nodes(name: str, start: Start) -> None:
     program = start(
         "launch", "task", f"task:={name}", "once:=true", "real_time_factor:=10", "rate:=20.0"
@@ -383,11 +307,6 @@ def test_what_nodes_cannot_run_is_refused_before_they_start(
     assert "\n" not in str(caught.value)
 
 
-def test_a_law_of_a_leg_that_nodes_do_not_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(VmsPhError, match="has the law I; that of nodes is II"):
-        task_settings.arguments(hopping_task(tmp_path, law="I"))
-
-
 def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -401,7 +320,7 @@ def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
         task_settings.load_for_nodes("mobile_drive")
 
 
-@pytest.mark.parametrize("name", [*robot_tasks.names(), *hopping_tasks.names()])
+@pytest.mark.parametrize("name", robot_tasks.names())
 def test_nodes_take_every_bundled_task(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -410,54 +329,6 @@ def test_nodes_take_every_bundled_task(
     nodes = yaml.safe_load(Path(found["config"]).read_text())
     unknown = nodes["/**/simulator"]["ros__parameters"].keys() - parameters_of("simulator").keys()
     assert not unknown
-
-
-def test_a_leg_under_nodes_hops_as_in_its_task_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    seconds = 0.25
-    alone = hopping_run.prepared(hopping_tasks.load("hop_forward"))
-    run = hop(alone[1], *alone[2:], seconds)
-    with running("hop_forward", monkeypatch, tmp_path):
-        nodes = closed_loop.make()
-        nodes[0]._restart()  # the law was not active before
-        nodes[0]._advance(round(seconds / nodes[0].step))
-        found = nodes[0]._sample()
-        for node in nodes:
-            node.destroy_node()
-    last = run.leg(-1)
-    assert run.events  # it has touched the floor
-    # Steps end at the samples of the node, and keep the tolerance of the task.
-    np.testing.assert_allclose(found.q, last.q, atol=1e-6)
-    np.testing.assert_allclose(found.v, last.v, atol=1e-5)
-
-
-def hopping_task(folder: Path, **changes: Any) -> str:
-    content = yaml.safe_load((share_directory() / "config/hops/hop_forward.yaml").read_text())
-    file = folder / "own_hop.yaml"
-    file.write_text(yaml.safe_dump({**content, **changes}))
-    return str(file)
-
-
-def test_the_hops_of_a_leg_are_judged_by_its_states_in_flight(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    goals = {
-        "height": {"of": "apex", "at": 0.2478, "within": 0.001},
-        "higher": {"of": "apex", "at": 0.2578, "within": 0.005},
-        "forward": {"of": "speed", "at": 0.2325, "within": 0.002},
-    }
-    own = hopping_task(tmp_path, goals=goals, shortest=0.8)
-    run = run_once(own, monkeypatch, tmp_path)
-    last = run.progress[-1]
-    found = dict(zip(last.goals, last.obtained, strict=True))
-    assert set(found) == {*goals, "efforts", "unaccounted"}
-    assert all(last.judged)
-    assert run.failed  # it does not hop higher
-    assert found["height"] < 0.001
-    assert found["forward"] < 0.002
-    assert found["higher"] == pytest.approx(0.01, abs=0.001)
-    assert abs(found["unaccounted"]) < 1e-6
 
 
 def test_a_wind_needs_the_port_through_which_it_pushes(

@@ -13,7 +13,7 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 # An optional dependency.
 viser = pytest.importorskip("viser")

@@ -14,7 +14,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_io import robots
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_nodes.describe import describe
 from vms_ph_nodes.node.agreement import identity

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_hopping.flights import flights
 from vms_ph_studies import Check, get
 from vms_ph_studies.reproduce.feurstein.energy_balance import energy_balance
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
-from vms_ph_studies.reproduce.feurstein.gait import flights, settled
+from vms_ph_studies.reproduce.feurstein.gait import settled
 from vms_ph_studies.reproduce.feurstein.revolute import gait_checks
 
 

@@ -6,7 +6,6 @@
 import pytest
 
 from vms_ph_studies import get, studies
-from vms_ph_studies.progress import Stages
 
 SHORT = {
     "rashad-equivalence": {"states": "2"},
@@ -15,14 +14,6 @@ SHORT = {
     "disturbance-rejection": {"robot": "hextilt", "seconds": "0.1"},
     "feurstein-revolute-1": {"duration": "0.3"},
 }
-
-
-def test_stages_divide_the_work_into_equal_shares() -> None:
-    seen: list[tuple[float, str]] = []
-    stages = Stages(lambda share, task: seen.append((share, task)), 2)
-    stages.begin("one")(0.5)
-    stages.begin("two")(1.0)
-    assert seen == [(0.0, "one"), (0.25, "one"), (0.5, "two"), (1.0, "two")]
 
 
 @pytest.mark.parametrize("identifier", SHORT)

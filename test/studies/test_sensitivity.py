@@ -12,9 +12,9 @@ import pytest
 
 from vms_ph_ephs.examples import TwoBodies
 from vms_ph_ephs.multibody import Friction
+from vms_ph_io.progress import Stages
 from vms_ph_studies import Check, get
 from vms_ph_studies.check import LOOSEST, bounded, compared
-from vms_ph_studies.progress import Stages
 from vms_ph_studies.reproduce.feurstein import prismatic, revolute
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
 from vms_ph_studies.reproduce.free_floating import nonholonomy

@@ -10,6 +10,8 @@ IMPORTS = """
 import sys
 import pkgutil, importlib, vms_ph_studies
 for module in pkgutil.walk_packages(vms_ph_studies.__path__, "vms_ph_studies."):
+    if module.name.startswith("vms_ph_studies.commands"):
+        continue  # those of the command line, which is one of nodes
     importlib.import_module(module.name)
 from vms_ph_studies import studies
 from vms_ph_studies.benchmarks import benchmarks

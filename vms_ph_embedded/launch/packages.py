@@ -3,24 +3,20 @@
 
 """Default lookup of the files and programs of packages.
 
-The programs of this project's package are Python modules. They are looked up without importing
-them: their package chooses between a real and the embedded ROS on import, and that choice is the
-started process's, not the launcher's.
+The programs of this project's package are Python modules, see :func:`vms_ph_io.wings.programs`.
 """
 
-import importlib.util
 import os
-import pkgutil
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.machinery import PathFinder
 from pathlib import Path
 
-MODULES: Mapping[str, str] = {"vms_ph": "vms_ph_nodes"}
-"""The Python package that holds the programs of a ROS package, one module each."""
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.wings import find_program
 
-_NO_NODES = {"cli"}
+OWN_PACKAGE = "vms_ph"
+"""The ROS package whose programs are Python modules."""
 
 
 def prefixes(environment: Mapping[str, str]) -> list[Path]:
@@ -60,33 +56,6 @@ _ONLY_IN_ROS = {
 }
 
 
-def node_modules(package: str) -> dict[str, str]:
-    """The programs of a package whose programs are Python modules: name to module.
-
-    Empty for any other package, and where the Python package is not installed.
-    """
-    if package not in MODULES:
-        return {}
-    spec = importlib.util.find_spec(MODULES[package])
-    if spec is None or spec.submodule_search_locations is None:
-        return {}
-    found = {}
-    for _, name, is_package in pkgutil.iter_modules(spec.submodule_search_locations):
-        if name.startswith("_") or name in _NO_NODES:
-            continue
-        full = f"{MODULES[package]}.{name}"
-        module = PathFinder.find_spec(full, spec.submodule_search_locations)
-        if module is None or module.origin is None:
-            continue
-        if is_package:
-            runs = (Path(module.origin).parent / "__main__.py").is_file()
-        else:
-            runs = "\ndef main(" in Path(module.origin).read_text(encoding="utf-8")
-        if runs:
-            found[name] = full
-    return found
-
-
 def find_executable(
     package: str, executable: str, environment: Mapping[str, str] = os.environ
 ) -> Sequence[str]:
@@ -100,14 +69,11 @@ def find_executable(
     Raises:
         LookupError: There is no such program; the message lists those there are.
     """
-    modules = node_modules(package)
-    if executable in modules:
-        return (sys.executable, "-m", modules[executable])
-    if package in MODULES:
-        available = ", ".join(sorted(modules)) or "none, its Python package is not installed"
-        raise LookupError(
-            f"package {package!r} has no executable {executable!r}; it has {available}"
-        )
+    if package == OWN_PACKAGE:
+        try:
+            return (sys.executable, "-m", find_program(executable))
+        except VmsPhError as error:
+            raise LookupError(f"package {package!r}: {error}") from error
     prefix = _prefix_of(package, environment)
     folder = prefix / "lib" / package if prefix else None
     found = shutil.which(executable, path=str(folder)) if folder else None

@@ -11,7 +11,8 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from .. import Leg, LegMotion, LegState
+from ..leg import Leg, LegState
+from ..prediction import LegMotion
 
 LEAST_FLIGHT = 0.05
 """Shortest flight whose apex and speed are used, s."""

@@ -26,7 +26,8 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError, OptionError
 
-from .. import Leg, LegEfforts, LegLaw, LegState
+from ..leg import Leg, LegState
+from ..leg_on_floor import LegEfforts, LegLaw
 
 KINDS = ("I", "II", "III")
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .. import LegMotion, LegPrediction, LegState
+from ..leg import LegState
+from ..prediction import LegMotion, LegPrediction
 from .hop_feedback import (
     LEAST_FLIGHT,
     HopAverage,

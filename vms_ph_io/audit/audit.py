@@ -19,9 +19,9 @@ from vms_ph_dynamics.energy.ledger import Ledger
 from vms_ph_dynamics.energy.ledger_writer import LedgerWriter
 from vms_ph_dynamics.energy.recorded_energies import DISSIPATED
 
+from ..progress import Progress, no_progress
 from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
-from ..recordings.progress import Progress, silent
 from ..recordings.recording import Recording
 
 KEPT = 20_000
@@ -100,7 +100,7 @@ def audit(
     motion: RecordedMotion,
     friction: JointFriction | None = None,
     friction_name: str = "",
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Audit:
     """Return the audit of a recorded motion.
 
@@ -153,7 +153,7 @@ def audit_recording(
     options: MotionOptions | None = None,
     friction: JointFriction | None = None,
     friction_name: str = "",
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Audit:
     """Return the audit of a recording of a robot; the arguments are those of its parts."""
     return audit(RecordedMotion(recording, model, options), friction, friction_name, progress)

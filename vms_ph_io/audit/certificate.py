@@ -16,8 +16,8 @@ from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
 from vms_ph_dynamics.energy.recorded_energies import RESETS
 
+from ..progress import Progress, no_progress
 from ..recordings.motion import Block, RecordedMotion
-from ..recordings.progress import Progress, silent
 
 # Components of a wrench that a planar base has.
 _PLANAR = [0, 1, 5]
@@ -174,7 +174,7 @@ class _Sums:
 
 
 def certify(
-    motion: RecordedMotion, budget: float | None = None, progress: Progress = silent
+    motion: RecordedMotion, budget: float | None = None, progress: Progress = no_progress
 ) -> RecordedCertificate:
     """Return the certificate of a recording.
 

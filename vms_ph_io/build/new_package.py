@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.robot.links import LinkTree
 
-from ..settings.robot_settings import RobotSettings
+from ..robots.robot_settings import RobotSettings
 from ..share import share_directory
 
 # Where each template goes; ${name} is the name of the package.

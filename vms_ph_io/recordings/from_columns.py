@@ -11,10 +11,10 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
+from ..progress import Progress, no_progress
 from .column_map import JOINT_QUANTITIES, ColumnMap, Quantity, read_map
 from .errors import RecordingError
 from .number_files import TextColumns, load_arrays
-from .progress import Progress, silent
 from .recording import LOG, POSE, TWIST, WRENCH, Recording, Series
 from .table import Table
 
@@ -27,7 +27,9 @@ _LATEST = 9e9
 """Latest time in s that stamps of 64 bits in ns can have; what is later is a damaged row."""
 
 
-def read_columns(path: Path, columns: Path | None = None, progress: Progress = silent) -> Recording:
+def read_columns(
+    path: Path, columns: Path | None = None, progress: Progress = no_progress
+) -> Recording:
     """Return the recording in a file of columns.
 
     Args:
@@ -238,7 +240,7 @@ class _Arrays:
 
     def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:
         text = TextColumns(path, self._given.header, self._given.delimiter, self._given.skip)
-        blocks = list(text.blocks(silent))
+        blocks = list(text.blocks(no_progress))
         if text.reason:
             self._recording.notes.append(text.reason)
         rows = np.vstack(blocks) if blocks else np.empty((0, text.width))

@@ -11,10 +11,10 @@ from typing import Any
 from vms_ph_dynamics.forms import PORTS
 
 from ..bag import BagMessage
+from ..progress import Progress, no_progress
 from .errors import RecordingError
 from .joint_state_bytes import JointStateBytes
 from .messages import Messages, decoded
-from .progress import Progress, silent
 from .recording import LOG, POSE, TWIST, WRENCH, Recording, Series
 from .table import Table
 
@@ -184,7 +184,7 @@ class _Reader:
 
 
 def read_messages(
-    path: Path, topics: Mapping[str, str] | None = None, progress: Progress = silent
+    path: Path, topics: Mapping[str, str] | None = None, progress: Progress = no_progress
 ) -> Recording:
     """Return the recording in a bag of ROS 2 or ROS 1.
 

@@ -16,8 +16,8 @@ from rosbags.typesys.store import Typestore
 
 from ..bag import BagError, BagMessage, BagReader, PresentNames
 from ..bag.metadata import BagMetadata
+from ..progress import Progress, no_progress
 from .errors import RecordingError
-from .progress import Progress, silent
 from .ros1_records import Ros1Connection, Ros1Records
 
 _PIECE = 2**20
@@ -35,7 +35,7 @@ class Messages:
         RecordingError: there is no bag at the path.
     """
 
-    def __init__(self, path: Path, progress: Progress = silent) -> None:
+    def __init__(self, path: Path, progress: Progress = no_progress) -> None:
         self.path = path
         self.notes: list[str] = []
         """What was damaged or left out; complete once all messages are read."""

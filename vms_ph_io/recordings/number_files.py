@@ -13,8 +13,8 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
+from ..progress import Progress
 from .errors import RecordingError
-from .progress import Progress
 
 _LINES = 20_000
 _DELIMITERS = (",", ";", "\t")

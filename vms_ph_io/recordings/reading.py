@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
+from ..progress import Progress, no_progress
 from .errors import RecordingError
 from .from_columns import ARRAY_SUFFIXES, TEXT_SUFFIXES, read_columns
 from .from_messages import read_messages
-from .progress import Progress, silent
 from .recording import Recording
 
 BAG_SUFFIXES = (".mcap", ".db3", ".zstd", ".bag")
@@ -21,7 +21,7 @@ def read_recording(
     *,
     columns: str | Path | None = None,
     topics: Mapping[str, str] | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Recording:
     """Return a recording; what is damaged is read as far as it goes, see its ``notes``.
 

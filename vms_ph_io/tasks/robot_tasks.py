@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics.arrays import Array, vector
@@ -13,11 +14,15 @@ from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
 
+from .. import robots
+from ..robots.robot_settings import RobotSettings
 from ..settings.bundled_yaml import bundled_names, load_named
-from ..settings.robot_settings import RobotSettings
 from ..settings.yaml_items import check_keys, items, moderate, number
+from ..settings.yaml_text import YamlError, read_yaml
+from ..share import share_directory
 
 _FOLDER = "config/tasks"
+_LEGS = "config/hops"
 _TEXTS = ("base", "actuators", "controller", "end_effector", "inertia")
 _POSITIVE = ("step", "unaccounted", "shortest")
 
@@ -39,6 +44,34 @@ def load(name: str, hint: str = "") -> RobotTask:
         ModelError: the file does not have the format of those in config/tasks.
     """
     return load_named(name, _FOLDER, "task", _task, hint)
+
+
+def names_of_legs() -> tuple[str, ...]:
+    """Return the names of the bundled tasks of legs, which the wing ``hopping`` reads and runs."""
+    return bundled_names(_LEGS)
+
+
+def is_of_leg(name: str) -> bool:
+    """Return whether a name is that of a bundled task of a leg, or a file is about a leg."""
+    path = Path(name).expanduser()
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return name in names_of_legs()
+    try:
+        content = read_yaml(path)
+    except YamlError:
+        return False
+    robot = content.get("robot") if isinstance(content, Mapping) else None
+    return isinstance(robot, str) and robots.is_on_floor(robot)
+
+
+def titles() -> dict[str, tuple[str, str]]:
+    """Return title and robot of every bundled task by its name, of legs too."""
+    found = {}
+    for folder, listed in ((_FOLDER, names()), (_LEGS, names_of_legs())):
+        for name in listed:
+            content = read_yaml(share_directory() / folder / f"{name}.yaml")
+            found[name] = (str(content["title"]), str(content["robot"]))
+    return found
 
 
 def settings_of(task: RobotTask) -> RobotSettings:

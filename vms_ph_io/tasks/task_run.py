@@ -28,7 +28,7 @@ from vms_ph_dynamics.simulation import (
 )
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
-from ..settings.robot_settings import RobotSettings
+from ..robots.robot_settings import RobotSettings
 from . import robot_tasks
 from .actuator_use import ActuatorUse
 from .judge import Judge

@@ -3,18 +3,20 @@
 
 """The application with all commands."""
 
+from typing import Any
+
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from vms_ph_io.command import command
+from vms_ph_io.wings import WINGS, Wing, hook
 
 from . import (
     audit,
     bag,
-    bench,
     check,
     demo,
     environment,
-    ephs,
     interface,
     launch,
     native,
@@ -23,11 +25,9 @@ from . import (
     page,
     param,
     plot,
-    reproduce,
     run,
     scene,
     service,
-    sweep,
     topic,
 )
 
@@ -37,6 +37,41 @@ Start with [bold]{command()} demo[/bold]; while it runs, inspect it from a secon
 [bold]{command()} topic list[/bold], [bold]{command()} topic echo /vms_ph/energy[/bold] or
 [bold]{command()} service list[/bold].
 """
+
+
+class WingCommand(TyperCommand):
+    """A command of a wing, which is imported when the command is used."""
+
+    def __init__(self, wing: Wing, name: str) -> None:
+        """Take the name of a command; its line in the list of commands is that of the wing."""
+        note = "" if wing.is_installed else f" (the wing '{wing.name}' is not installed)"
+        super().__init__(name, help=wing.commands[name] + note)
+        self._wing = wing.name
+
+    def load(self) -> Any:
+        """Return the command with its arguments and options.
+
+        Raises:
+            WingError: the wing is not installed or broken.
+        """
+        commands = hook(self._wing, "commands", user=f"the command '{self.name}'").COMMANDS
+        return typer.main.get_command(commands[self.name])
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Return the context of the loaded command."""
+        return self.load().make_context(info_name, args, parent, **extra)
+
+
+class CommandGroup(TyperGroup):
+    """All commands, with those of wings."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for wing in WINGS.values():
+            for name in wing.commands:
+                self.add_command(WingCommand(wing, name))
 
 
 def _show_version(asked: bool) -> None:
@@ -58,6 +93,7 @@ def _options(
 def make_app() -> typer.Typer:
     """Return the command line with all its commands."""
     app = typer.Typer(
+        cls=CommandGroup,
         help=_HELP,
         no_args_is_help=True,
         rich_markup_mode="rich",
@@ -76,7 +112,6 @@ def make_app() -> typer.Typer:
         ("param", param),
         ("interface", interface),
         ("bag", bag),
-        ("ephs", ephs),
     ):
         app.add_typer(module.app, name=name)
     app.command("page")(page.page)
@@ -85,9 +120,6 @@ def make_app() -> typer.Typer:
     app.command("plot")(plot.plot)
     app.command("audit")(audit.audit)
     app.command("env")(environment.env)
-    app.command("reproduce")(reproduce.reproduce)
-    app.command("bench")(bench.bench)
-    app.command("sweep")(sweep.sweep)
     app.command("scene")(scene.scene)
     app.command("native")(native.native)
     return app

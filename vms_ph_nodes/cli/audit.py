@@ -4,7 +4,6 @@
 """vms-ph audit: where the energy of a recorded motion came from and went."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +66,7 @@ def audit(
     from vms_ph_io.recordings import RecordingError, read_recording
     from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 
-    from .progress_bar import ProgressBar
+    from .progress import shown_progress
 
     if budget is not None and not certificate:
         raise VmsPhError("--budget needs --certificate")
@@ -88,8 +87,8 @@ def audit(
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     if out is not None and (out / "derived").exists():
         raise VmsPhError(f"{out} contains the bag of an earlier report; choose another folder")
-    with ProgressBar(sys.stderr.isatty()) as bar:
-        read = read_recording(recording, columns=columns, topics=topics, progress=bar.show)
+    with shown_progress() as progress:
+        read = read_recording(recording, columns=columns, topics=topics, progress=progress)
         given = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
                  "locked_joints": locked_joints, "inertia": inertia}  # fmt: skip
         model, description = recorded_robot(read, given)
@@ -105,9 +104,9 @@ def audit(
             if certificate:
                 from vms_ph_io.audit.certificate import certify
 
-                _tell_certificate(certify(motion, budget, bar.show), out, as_json)
+                _tell_certificate(certify(motion, budget, progress), out, as_json)
                 return
-            done = audited(motion, law, law_name, bar.show)
+            done = audited(motion, law, law_name, progress)
             found = None
             if kinds:
                 from vms_ph_io.audit.identified import RecordedReference, with_identification
@@ -115,7 +114,7 @@ def audit(
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
                         return motion
-                    whole = read_recording(path, columns=columns, topics=topics, progress=bar.show)
+                    whole = read_recording(path, columns=columns, topics=topics, progress=progress)
                     return RecordedMotion(whole, model, options)
 
                 further = [read_motion(path) for path in also or ()]
@@ -169,7 +168,7 @@ def _tell_certificate(found: "RecordedCertificate", out: Path | None, as_json: b
 def recorded_robot(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
     """Return the model of the robot that is given, or of that in the recording, and its URDF."""
     from vms_ph_io.recordings.base_states import moves
-    from vms_ph_io.settings.robot_settings import RobotSettings
+    from vms_ph_io.robots.robot_settings import RobotSettings
 
     settings = RobotSettings(**given)
     if given["robot"]:

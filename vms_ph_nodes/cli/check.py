@@ -29,7 +29,7 @@ def check(
     from vms_ph_io import read_urdf, robots
     from vms_ph_io.audit import advice
     from vms_ph_io.descriptions.urdf import check_urdf
-    from vms_ph_io.settings.robot_settings import RobotSettings
+    from vms_ph_io.robots.robot_settings import RobotSettings
 
     known = robots.get(robot) if robot in robots.names() else None
     if known is not None:

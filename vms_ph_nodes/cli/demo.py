@@ -3,7 +3,6 @@
 
 """vms-ph demo: runs the nodes with live view, web page and bag."""
 
-import importlib.util
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import typer
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_io.wings import WINGS
 
 from .task import list_tasks, run_by_name
 
@@ -72,10 +72,12 @@ def demo(
         _check_options(context)
         run_by_name(task, seconds, controller, as_json)
         return
-    if importlib.util.find_spec("vms_ph_embedded") is None:
+    embedded = WINGS["embedded"]
+    if not embedded.is_installed:
         raise VmsPhError(
-            "the demo uses the embedded runtime, which this installation for ROS 2 lacks; use "
-            f"ros2 launch vms_ph {robot}.launch.xml rviz:=true push_period:=5.0"
+            "the demo uses the wing 'embedded', which this installation lacks; with ROS 2 use "
+            f"ros2 launch vms_ph {robot}.launch.xml rviz:=true push_period:=5.0; without it, "
+            f"{embedded.remedy}"
         )
     from .demo_run import Demo, Options
 

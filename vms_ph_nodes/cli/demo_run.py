@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -18,12 +19,11 @@ from rich.console import Console
 from rich.live import Live
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_embedded.discovery import domain_id
-from vms_ph_embedded.launch import LaunchDescription, Launcher, load
 from vms_ph_io import robots
 from vms_ph_io.audit.run_record import read_run
 from vms_ph_io.audit.run_report import report
 from vms_ph_io.command import command
+from vms_ph_io.wings import hook
 
 from ..views.live_view import LiveView
 from .launch_files import find_launch_file, find_share
@@ -59,7 +59,7 @@ class Demo:
                 in use, or a folder that cannot be used.
         """
         self._options = options
-        domain_id()  # an invalid one is reported here
+        hook("embedded", "discovery").domain_id()  # an invalid one is reported here
         self._console = Console(stderr=False, highlight=False)
         if not options.headless:
             _check_port(options.port)
@@ -73,7 +73,8 @@ class Demo:
         """Run to the end and return the exit code."""
         options, begun = self._options, time.monotonic()
         log = options.folder / "log"
-        launcher = Launcher(self._description, screen=self._console.out, log_folder=log)
+        launch = hook("embedded", "launch")
+        launcher = launch.Launcher(self._description, screen=self._console.out, log_folder=log)
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
@@ -98,7 +99,7 @@ class Demo:
         self._sum_up()
         return code
 
-    def _load(self) -> LaunchDescription:
+    def _load(self) -> Any:
         options = self._options
         arguments = {
             **{name: value for name, value in options.robot.items() if value},
@@ -111,7 +112,9 @@ class Demo:
             "bag": str(self._bag),
         }
         file = find_launch_file(_launch_file_of(options.robot["robot"]))
-        return load(file, arguments, find_share=find_share)
+        return hook("embedded", "launch", user="vms-ph demo").load(
+            file, arguments, find_share=find_share
+        )
 
     def _introduce(self) -> None:
         options, out = self._options, self._console.out
@@ -121,7 +124,7 @@ class Demo:
         out(f"topics    in another terminal: {command()} topic echo /vms_ph/energy")
         out(f'ROS 2     eval "$({command()} env)" in its terminal, with Cyclone DDS')
 
-    def _watch(self, launcher: Launcher, stop: threading.Event, begun: float) -> bool:
+    def _watch(self, launcher: Any, stop: threading.Event, begun: float) -> bool:
         """Show the live view until the end; return whether any energy message was received."""
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         view = LiveView()

@@ -3,11 +3,10 @@
 
 """vms-ph env: how other DDS programs join the domain of these nodes, and the state of the core."""
 
-import importlib.util
-
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.wings import WINGS, hook
 
 
 def env() -> None:
@@ -15,12 +14,11 @@ def env() -> None:
 
     Use it as: eval "$(vms-ph env)". The state of the C++ core is printed beside, on stderr.
     """
-    if importlib.util.find_spec("vms_ph_embedded") is None:
+    if not WINGS["embedded"].is_installed:
         raise VmsPhError(
             "these nodes run in the ROS 2 that is sourced here; its other programs see them already"
         )
-    from vms_ph_embedded.discovery import export_line
     from vms_ph_io.build.native_background import in_words
 
-    typer.echo(export_line())
+    typer.echo(hook("embedded", "discovery").export_line())
     typer.echo(in_words(), err=True)

@@ -3,13 +3,13 @@
 
 """vms-ph launch: runs a launch file with ros2 launch or with the embedded launcher."""
 
-import importlib.util
 import os
 import sys
 
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.wings import WINGS, hook
 
 
 def launch(
@@ -28,20 +28,19 @@ def launch(
     from .launch_files import find_launch_file, find_share
 
     path = find_launch_file(file)
-    if importlib.util.find_spec("vms_ph_embedded") is None:
+    if not WINGS["embedded"].is_installed:
         words = ["ros2", "launch", str(path), *(["--show-args"] if show_args else context.args)]
         try:
             os.execvp("ros2", words)
         except OSError as error:
             raise VmsPhError(
-                f"ros2 cannot be started ({error}); source the setup file of your ROS 2"
+                f"ros2 cannot be started ({error}); source the setup file of your ROS 2. Without "
+                f"ROS 2, launch files need the wing 'embedded': {WINGS['embedded'].remedy}"
             ) from None
-    from vms_ph_embedded.launch import Launcher, load, show_arguments
-
+    launcher = hook("embedded", "launch", user="vms-ph launch")
     if show_args:
-        typer.echo(show_arguments(path, find_share=find_share))
+        typer.echo(launcher.show_arguments(path, find_share=find_share))
         return
-    description = load(path, context.args, find_share=find_share)
-    import vms_ph_embedded.wire  # noqa: F401  # its error here is one, and not one of every node
-
-    sys.exit(Launcher(description).run())
+    description = launcher.load(path, context.args, find_share=find_share)
+    hook("embedded", "wire")  # its error here is one, and not one of every node
+    sys.exit(launcher.Launcher(description).run())

@@ -32,7 +32,7 @@ def new(
     For instance: vms-ph new my_drone --robot drone.urdf --base floating
     """
     from vms_ph_io.build.new_package import NewPackage
-    from vms_ph_io.settings.robot_settings import RobotSettings
+    from vms_ph_io.robots.robot_settings import RobotSettings
 
     settings = RobotSettings(robot=robot, base=base, end_effector=end_effector, inertia=inertia)
     with warnings.catch_warnings(record=True) as told:

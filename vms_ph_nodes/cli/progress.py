@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vms_ph_studies import Progress
+    from vms_ph_io.progress import Progress
 
 
 @contextmanager

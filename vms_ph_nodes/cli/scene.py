@@ -22,7 +22,7 @@ def scene(
     """Simulate a scene with contacts by MuJoCo; exit with code 1 if a goal is not met."""
     from vms_ph_dynamics.errors import VmsPhError
     from vms_ph_io.settings import scenes
-    from vms_ph_studies.contact import run_scene
+    from vms_ph_io.tasks.scene_run import run_scene
 
     if list_:
         for each in scenes.names():

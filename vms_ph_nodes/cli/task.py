@@ -16,16 +16,11 @@ from .goals import goal_lines
 
 def list_tasks() -> None:
     """Print the names and titles of the bundled tasks and scenes."""
-    from vms_ph_hopping import hopping_tasks
     from vms_ph_io.settings import scenes
     from vms_ph_io.tasks import robot_tasks
 
-    for name in robot_tasks.names():
-        task = robot_tasks.load(name)
-        typer.echo(f"{name:22s}{task.title} ({Path(task.robot).name})")
-    for name in hopping_tasks.names():
-        leg = hopping_tasks.load(name)
-        typer.echo(f"{name:22s}{leg.title} ({leg.robot})")
+    for name, (title, robot) in robot_tasks.titles().items():
+        typer.echo(f"{name:22s}{title} ({Path(robot).name})")
     for name in scenes.names():
         typer.echo(f"{name:22s}{scenes.load(name).scene.title} (with contacts, by MuJoCo)")
 
@@ -36,32 +31,29 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
     Raises:
         VmsPhError: there is no such task, or a value is not accepted.
     """
-    from vms_ph_hopping import hopping_tasks
     from vms_ph_io import robots
     from vms_ph_io.settings import scenes
     from vms_ph_io.tasks import robot_tasks
+    from vms_ph_io.tasks.task_run import run_task
 
     if name in scenes.names():
         from .scene import scene
 
         scene(name, False, seconds, 1e-3, controller, as_json)
         return
-    if hopping_tasks.is_one(name):
+    if robot_tasks.is_of_leg(name):
         _run_leg(name, seconds, controller, as_json)
         return
-    hint = (
-        f"; scenes are {', '.join(scenes.names())}; tasks of legs are "
-        f"{', '.join(hopping_tasks.names())}"
-    )
     if name in robots.names():
-        own = [n for n in robot_tasks.names() if robot_tasks.load(n).robot == name]
-        own += [n for n in hopping_tasks.names() if hopping_tasks.load(n).robot == name]
+        tasks = [task for task, (_, robot) in robot_tasks.titles().items() if robot == name]
         raise OptionError(
-            f"'{name}' is a robot; its tasks are {', '.join(own) or 'none'}, and "
+            f"'{name}' is a robot; its tasks are {', '.join(tasks) or 'none'}, and "
             f"--robot {name} simulates it with page and bag"
         )
-    from vms_ph_studies.tasks import run_task
-
+    hint = (
+        f"; scenes are {', '.join(scenes.names())}; tasks of legs are "
+        f"{', '.join(robot_tasks.names_of_legs())}"
+    )
     task = robot_tasks.load(name, hint)
     # A demo shows the whole task; its shortest form is for tests.
     found = run_task(task, seconds=seconds or 60.0, controller=controller)
@@ -69,13 +61,14 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
 
 
 def _run_leg(name: str, seconds: float, controller: str, as_json: bool) -> None:
-    from vms_ph_hopping import hopping_tasks
-    from vms_ph_hopping.hopping_run import run_hops
+    from vms_ph_io.wings import hook
 
     if controller:
         raise OptionError(f"'{name}' has no option --controller: a leg hops by HoppingController")
-    task = hopping_tasks.load(name)
-    _print(run_hops(task, seconds=seconds or 60.0), task.shortest, as_json)
+    user = f"the task '{name}'"
+    task = hook("hopping", "hopping_tasks", user=user).load(name)
+    found = hook("hopping", "hopping_run", user=user).run_hops(task, seconds=seconds or 60.0)
+    _print(found, task.shortest, as_json)
 
 
 def _print(found: dict[str, Any], shortest: float, as_json: bool) -> None:

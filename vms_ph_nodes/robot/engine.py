@@ -12,9 +12,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import ActuatedSimulation, Control, HeldMechanism, Simulation
-from vms_ph_ephs.files import drives_file
 from vms_ph_io.settings import scenes
 from vms_ph_io.settings.scenes import SceneFile
+from vms_ph_io.wings import hook
 
 from ..node.parameters import declare
 from .held_parameters import declare_mechanism, declare_payload
@@ -180,13 +180,12 @@ class Engine:
             made[0].hold_mechanism(self.held)
         return made[0]
 
-    def _with_drives(self, home: Array, step: float, control: Control | None) -> Simulation:
-        # Imported here: only this engine needs the language of systems.
-        from vms_ph_ephs.robot import EphsSimulation
-
+    def _with_drives(self, home: Array, step: float, control: Control | None) -> Any:
         robot, model = self._robot, self._model
-        drives = drives_file.load(model, robot.settings.robot, self._drives, robot.allocation())
-        return EphsSimulation(
+        drives = hook("ephs", "files.drives_file", user="engine:=ephs").load(
+            model, robot.settings.robot, self._drives, robot.allocation()
+        )
+        return hook("ephs", "robot").EphsSimulation(
             model,
             home,
             step,

@@ -3,12 +3,13 @@
 
 """A recording that is started and ended by a command, as a process of its own."""
 
-import importlib.util
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from vms_ph_io.wings import WINGS
 
 
 class Recording:
@@ -25,7 +26,7 @@ class Recording:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._bag = self._folder / time.strftime("%Y-%m-%d_%H-%M-%S")
             self._process = subprocess.Popen(self._words(), start_new_session=True)
-        if importlib.util.find_spec("vms_ph_embedded") is None:
+        if not WINGS["embedded"].is_installed:
             return f"ros2 bag record -a -o {self._bag}"
         return f"vms-ph bag record -o {self._bag}"
 
@@ -48,7 +49,7 @@ class Recording:
         return self._bag if self._bag.exists() else None
 
     def _words(self) -> list[str]:
-        if importlib.util.find_spec("vms_ph_embedded") is None:
+        if not WINGS["embedded"].is_installed:
             return ["ros2", "bag", "record", "-a", "-o", str(self._bag)]
         module = [sys.executable, "-m", "vms_ph_nodes.bag_recorder", "--ros-args"]
         return [*module, "-r", "__node:=page_recorder", "-p", f"bag:={self._bag}"]

@@ -16,7 +16,7 @@ from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.settings.robot_settings import RobotSettings, from_arguments
+from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 
 from ..node.parameters import declare
 

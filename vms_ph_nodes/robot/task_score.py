@@ -13,7 +13,7 @@ from vms_ph.msg import Exergy, PayloadState, Power
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks.actuator_use import ActuatorUse
 from vms_ph_io.tasks.judge import Judge
 from vms_ph_io.tasks.payload_judge import PayloadJudge

@@ -11,6 +11,7 @@ import viser
 from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_io.wings import hook
 
 from ..robot.robot_motion import MotionListener, RobotMotion
 from .marker_scene import MarkerScene
@@ -85,10 +86,9 @@ class ViewTab:
             self._pattern.draw(self._motion)
 
     def _open(self, model: VMSModel) -> None:
-        from .pattern_view import PatternView
-
         try:
-            self._pattern = PatternView(self._server, model)
+            view = hook("ephs", "nodes.pattern_view", user="the pattern").PatternView
+            self._pattern = view(self._server, model)
         except VmsPhError as error:
             self._wanted.value = False
             self._said.content = (

@@ -56,6 +56,7 @@ _MODULES = (
     "kernel",
     "integrators",
     "ephs",
+    "nodes",
 )
 
 

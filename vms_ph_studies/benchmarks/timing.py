@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..progress import Progress, no_progress
+from vms_ph_io.progress import Progress, no_progress
 
 # Duration of a batch, s: far above the clock resolution, far below a scheduler time slice.
 _BATCH = 1e-3

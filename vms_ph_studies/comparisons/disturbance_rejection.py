@@ -18,9 +18,9 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_io import robots
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, verdict_of
-from ..progress import Progress, Stages
 from ..study import Outcome, Parameter, Settings, Study
 
 _SE3, _SO3 = SE3(), SO3()

@@ -19,9 +19,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import TaskEvaluation, TaskSpaceForm
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, verdict_of
-from ..progress import Progress, Stages
 from ..reproduce.califano.figure_2 import POSTURES
 from ..reproduce.califano.held_minimum import law_at
 from ..reproduce.califano.pushed_arm import Law, Potential, Push, PushRecord, push_arm

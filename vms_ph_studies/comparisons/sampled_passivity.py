@@ -18,9 +18,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports
 from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_io import robots
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, required
-from ..progress import Progress, Stages
 from ..reproduce.califano.figure_2 import POSTURES
 from ..reproduce.califano.held_minimum import law_at
 from ..study import Outcome, Parameter, Settings, Study

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_ephs import assemble, simulate
+from vms_ph_io.progress import Progress
 
 from ..check import Check, bounded, compared, required
 from ..ephs.two_arms import (
@@ -19,7 +20,6 @@ from ..ephs.two_arms import (
     start_of,
     starts,
 )
-from ..progress import Progress
 from ..study import Outcome, Parameter, Settings, Study
 
 # Halvings of the step of MuJoCo after the first; samples at which powers are added up.

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, required
-from ..progress import Progress, Stages
 from ..reproduce.feurstein.experiments import EXPERIMENTS, SOURCE, trial_of
 from ..reproduce.feurstein.gait import multipliers
 from ..study import Outcome, Parameter, Settings, Study, Value

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from vms_ph_hopping.flights import flights
+from vms_ph_io.progress import Progress, Stages
+
 from ..check import compared, required
-from ..progress import Progress, Stages
 from ..reproduce.feurstein.energy_balance import balance_check
 from ..reproduce.feurstein.experiments import EXPERIMENTS, SOURCE, trial_of
-from ..reproduce.feurstein.gait import degrees, flights, largest_multiplier
+from ..reproduce.feurstein.gait import degrees, largest_multiplier
 from ..reproduce.feurstein.plots import draw_run
 from ..study import Outcome, Parameter, Settings, Study
 from .outcome import Ending, outcome_of

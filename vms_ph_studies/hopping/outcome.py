@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from vms_ph_hopping import Hopper
+from vms_ph_hopping.flights import FALLEN, Flight, Flights
 
-from ..reproduce.feurstein.experiments import FALLEN, Trial, trial_of
-from ..reproduce.feurstein.gait import Flight, Flights, settled
+from ..reproduce.feurstein.experiments import Trial, trial_of
+from ..reproduce.feurstein.gait import settled
 from ..study import Value
 from ..sweeps.local_map import local_map
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, required
-from ..progress import Progress, Stages
 from ..reproduce.feurstein.experiments import EXPERIMENTS, SOURCE, trial_of
 from ..reproduce.feurstein.gait import multipliers
 from ..study import Outcome, Parameter, Settings, Study, Value, list_of_numbers

@@ -17,9 +17,9 @@ from vms_ph_dynamics.forms import DecoupledForm, momenta
 from vms_ph_dynamics.free_floating import Body, Capture, capture
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
-from ..progress import Progress, Stages
 from ..study import Outcome, Parameter, Settings, Study
 from .satellite import BUS, satellite
 

@@ -16,9 +16,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm, momenta
 from vms_ph_dynamics.free_floating import Body, capture
 from vms_ph_dynamics.simulation import ActuatedSimulation, External
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
-from ..progress import Progress, Stages
 from ..study import Outcome, Parameter, Settings, Study
 from .satellite import BUS, satellite
 

@@ -19,9 +19,9 @@ from vms_ph_dynamics.forms import DecoupledForm
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.simulation import External, Simulation
 from vms_ph_dynamics.tasks import ReactionTask
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
-from ..progress import Progress, Stages
 from ..study import Outcome, Parameter, Settings, Study
 from .satellite import BUS, satellite
 

@@ -23,9 +23,9 @@ from vms_ph_dynamics.free_floating import (
 )
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, compared, required
-from ..progress import Progress, Stages
 from ..study import Outcome, Parameter, Settings, Study
 from .satellite import BUS, ComputedTorque, satellite
 

@@ -20,7 +20,7 @@ from vms_ph_dynamics import Allocation, StandardForm, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 # Steps between two samples of displacement and kinetic energy.
 _SAMPLE = 5

@@ -19,6 +19,7 @@ from vms_ph_hopping import (
     LegOnFloor,
     Phase,
 )
+from vms_ph_hopping.flights import FALLEN, Flights
 from vms_ph_hopping.hopping_run import judged, prepared
 from vms_ph_hopping.laws.hop_feedback import HopReference
 from vms_ph_hopping.laws.hopping_over_delay import HoppingOverDelay
@@ -26,8 +27,6 @@ from vms_ph_hopping.task import HoppingTask
 from vms_ph_io.tasks.uncertainty import Uncertainty
 
 from ..comparisons.raibert import RaibertGains, RaibertHopper
-from ..reproduce.feurstein.experiments import FALLEN
-from ..reproduce.feurstein.gait import Flights
 
 SAMPLE = 2e-3
 """Longest sample of the laws, s."""

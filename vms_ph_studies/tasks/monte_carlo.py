@@ -98,7 +98,7 @@ def uncertain_task(
             "and times of at least zero"
         )
     unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
-    if hopping_tasks.is_one(task):
+    if robot_tasks.is_of_leg(task):
         hops = with_bounds(hopping_tasks.load(task), slack, settle)
         own, blows = tuple(hops.goals), False
 

@@ -12,7 +12,6 @@ from vms_ph_controllers import (
     Controller,
     DecoupledVMSController,
     EndEffectorImpedance,
-    HoppingController,
     PoseIDAPBC,
     Reference,
     RobotState,
@@ -23,6 +22,7 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_io import robots
 
 from ..support.closed_loops import HOLD, Q0
+from ..support.unusable_steps import UNUSABLE_STEPS, check_that_it_works_on
 
 REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
@@ -33,9 +33,7 @@ LAWS = [
     (EndEffectorImpedance, "satellite_panda"),
     (PoseIDAPBC, "omnidirectional_panda"),
     (DecoupledVMSController, "omnidirectional_panda"),
-    (HoppingController, "revolute_hopper"),
 ]
-UNUSABLE_STEPS = [-1.0, np.nan, np.inf, 1e300, 1.1]
 
 
 @pytest.mark.parametrize("dt", UNUSABLE_STEPS)
@@ -51,23 +49,7 @@ def test_a_time_step_that_is_none_moves_nothing(law: TaskSpaceIDAPBC, dt: float)
 def test_after_a_time_step_that_is_none_a_law_works_on(
     kind: type[Controller], name: str, dt: float
 ) -> None:
-    model = robots.load(name)
-    state = RobotState(model.neutral_configuration(), np.full(model.nv, 0.1))
-    pose = np.eye(4)
-    pose[0, 3] = 0.4
-    reference = Reference(position=pose[:3, 3], pose=pose, joints=np.full(model.n, 0.2))
-    commands = []
-    for steps in ([1e-3, dt, dt, 1e-3], [1e-3, 1e-3]):
-        law = kind(model)
-        law.reset(state)
-        commands.append([law.update(state, reference, step) for step in steps])
-    disturbed, plain = commands
-    for command in disturbed[1:3]:
-        assert command.status is Status.HOLDING
-        assert command.reason
-        assert np.isfinite([*command.wrench_base, *command.torque]).all()
-    np.testing.assert_array_equal(disturbed[3].torque, plain[1].torque)
-    np.testing.assert_array_equal(disturbed[3].wrench_base, plain[1].wrench_base)
+    check_that_it_works_on(kind, name, dt)
 
 
 @pytest.mark.parametrize("q", [np.zeros(3), Q0 + np.inf], ids=["short", "infinite"])

@@ -67,6 +67,6 @@ def test_a_robot_shows_what_it_is() -> None:
         "VMSModel('panda', fixed base, n=7, nv=7, total_mass=16.82 kg, end_effector='panda_link8')"
     )
     assert repr(robots.load("bluerov2_alpha5")).endswith(", in a fluid)")
-    assert "planar base, n=1, nv=4" in repr(
-        VMSModel.from_pinocchio(robots.load("prismatic_hopper").pinocchio)
+    assert "planar base, n=7, nv=10" in repr(
+        VMSModel.from_pinocchio(robots.load("omnidirectional_panda").pinocchio)
     )

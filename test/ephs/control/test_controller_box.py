@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ephs.driven_arm import HOME, arm
 
+from ephs.driven_arm import HOME, arm
 from vms_ph_controllers import (
     Command,
     Controller,

@@ -220,7 +220,7 @@ def test_the_joints_of_another_bundled_robot_are_recognised(known: Known, tmp_pa
     from vms_ph_io import robots
 
     with pytest.raises(RecordingError, match="recorded joints: panda"):
-        motion_of(known, robots.load("prismatic_hopper"), tmp_path)
+        motion_of(known, robots.load("borinot"), tmp_path)
 
 
 def test_the_part_of_a_long_recording_in_which_the_robot_moves_tells_about_its_signals(

@@ -14,9 +14,9 @@ from vms_ph_controllers import TaskSpaceIDAPBC
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, compared, required, stated
-from ...progress import Progress, Stages
 from ...study import Outcome, Parameter, Settings, Study
 from .held_minimum import law_at
 from .pushed_arm import Push, PushRecord, push_arm

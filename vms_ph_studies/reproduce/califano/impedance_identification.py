@@ -16,9 +16,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import TaskSpaceForm
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, compared, refuted_unless
-from ...progress import Progress, Stages
 from ...study import Outcome, Parameter, Settings, Study
 from .figure_2 import POSTURES
 from .held_minimum import law_at

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vms_ph_hopping import HoppingRun
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check
-from ...progress import Progress, Stages
 from ...study import Outcome, Settings, Study
 from .energy_balance import balance_check
 from .experiments import EXPERIMENTS, SOURCE, Trial

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_hopping import HoppingRun
+from vms_ph_hopping.flights import flights
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, compared, refuted_unless, stated
-from ...progress import Progress, Stages
 from ...study import Outcome, Settings, Study
 from .energy_balance import EnergyBalance, balance_check, draw_energy_balance, energy_balance
 from .experiments import EXPERIMENTS, SOURCE, Trial
-from .gait import degrees, flights, largest_multiplier, settled
+from .gait import degrees, largest_multiplier, settled
 from .plots import draw_efforts, draw_run
 from .revolute import gait_checks
 

@@ -12,6 +12,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
+from vms_ph_hopping.flights import FALLEN
 from vms_ph_hopping.hopper import SKIN
 from vms_ph_hopping.laws.hopping import KINDS, HoppingController
 from vms_ph_io import robots
@@ -19,9 +20,6 @@ from vms_ph_io import robots
 from ...study import Parameter, Settings, Value
 
 SOURCE = "Feurstein, Decoupled Dynamics of Floating Base Robots, TU Munich 2021"
-
-# Lower than this, m, the centre of mass lies on the floor: the leg has fallen.
-FALLEN = 0.02
 
 
 @dataclass(frozen=True)

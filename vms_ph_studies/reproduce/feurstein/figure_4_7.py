@@ -10,12 +10,13 @@ import numpy as np
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_hopping import LegOnFloor, hop
+from vms_ph_hopping.flights import flights
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, compared, stated
-from ...progress import Progress, Stages
 from ...study import Outcome, Parameter, Settings, Study, list_of_numbers
 from .experiments import EXPERIMENTS, SOURCE, trial_of
-from .gait import flights, settled
+from .gait import settled
 
 _FIRST = EXPERIMENTS["feurstein-revolute-1"]
 _GAIT = EXPERIMENTS["feurstein-revolute-6"]

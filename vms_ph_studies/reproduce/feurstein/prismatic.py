@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from vms_ph_hopping import HoppingRun, hop
+from vms_ph_hopping.flights import flights
 
 from ...check import Check, compared, refuted_unless, stated
 from .experiment_study import experiment_study
 from .experiments import Trial
-from .gait import flights, largest_multiplier
+from .gait import largest_multiplier
 
 # The source shows tilts in figures; this much is visible there.
 _VISIBLE = np.radians(10.0)

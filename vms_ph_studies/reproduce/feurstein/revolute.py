@@ -6,11 +6,12 @@
 import numpy as np
 
 from vms_ph_hopping import HoppingRun
+from vms_ph_hopping.flights import Flight, flights
 
 from ...check import Check, compared, stated
 from .experiment_study import experiment_study
 from .experiments import Trial
-from .gait import Flight, degrees, flights, largest_multiplier, settled
+from .gait import degrees, largest_multiplier, settled
 
 
 def _setting(trial: Trial) -> list[Check]:

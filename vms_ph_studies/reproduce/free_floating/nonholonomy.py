@@ -17,9 +17,9 @@ from vms_ph_dynamics.forms import DecoupledForm
 from vms_ph_dynamics.forms.free_floating import FreeFloating
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_io import robots
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, compared, verdict_of
-from ...progress import Progress, Stages
 from ...study import Outcome, Parameter, Settings, Study
 
 _SE3, _SO3 = SE3(), SO3()

@@ -17,9 +17,9 @@ from vms_ph_ephs import Trajectory, assemble, flatten, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import TwoBodies, damped_oscillator
 from vms_ph_ephs.pictures import draw
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, refuted_unless, required
-from ...progress import Progress, Stages
 from ...study import Outcome, Parameter, Settings, Study, Value
 from .equations import (
     body_error,

@@ -20,9 +20,9 @@ from vms_ph_dynamics.forms.lagrangian import (
     structure_constants,
 )
 from vms_ph_io import robots
+from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, refuted_unless, stated
-from ...progress import Progress, Stages
 from ...study import Outcome, Parameter, Settings, Study
 
 _SOURCE = "Rashad et al., port-Hamiltonian structure of vehicle-manipulator systems"

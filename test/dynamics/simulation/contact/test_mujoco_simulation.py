@@ -14,7 +14,7 @@ from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import External, Simulation, ToolWrench
 from vms_ph_dynamics.simulation.contact import Body, MujocoSimulation, Scene, Shape
 from vms_ph_io import robots
-from vms_ph_io.settings.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 from ...conftest import random_tree
 

@@ -1,0 +1,209 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Robots on their own actuators reach the goals of their tasks, with every joule accounted for."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.simulation import Mechanism
+from vms_ph_io.tasks import robot_tasks
+from vms_ph_io.tasks.task_reference import TaskReference
+from vms_ph_io.tasks.task_run import TaskRun, run_task
+from vms_ph_io.tasks.uncertainty import Uncertainty
+
+# Steps of the short forms, s: the tests below show goals and balances, not the finest motion.
+SHORT = {
+    "satellite_reach": 0.025, "flight_one_axis": 0.01, "mobile_drive": 0.01, "wheels_drive": 0.025,
+    "flight_quadrotor": 0.02, "mobile_door": 0.02, "satellite_catch": 0.05, "arm_pick": 0.01,
+}  # fmt: skip
+# One of every family; that of fixed arms is run by the test of the command below.
+QUICK = (
+    "mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station", "wheels_drive",
+    "flight_quadrotor", "satellite_station", "mobile_door", "underwater_valve", "satellite_catch",
+    "arm_pick",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in robot_tasks.names()
+    ],
+)
+def test_a_task_ends_with_its_goals(name: str) -> None:
+    task = robot_tasks.load(name)
+    assert_met(run_task(replace(task, step=SHORT.get(name, task.step))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", robot_tasks.names())
+def test_a_task_holds_its_goals_for_a_minute_faster_than_real_time(name: str) -> None:
+    found = run_task(name, seconds=60.0)
+    assert_met(found)
+    assert found["real_time_factor"] > 1.0
+
+
+def assert_met(found: dict[str, Any]) -> None:
+    assert not found["failure"]
+    for name, goal in found["goals"].items():
+        assert goal["met"], (name, goal)
+    assert {"unaccounted", "torques"} <= set(found["goals"])
+
+
+def test_a_current_carries_a_vehicle_that_does_nothing_about_it() -> None:
+    task = robot_tasks.load("underwater_station")
+    idle = replace(
+        task, gains={"frequency_base": 0.0, "damping_ratio": 0.0}, targets=(), joint_friction=False
+    )
+    run = TaskRun(replace(idle, actuators="ideal"))
+    start, _ = run.state()
+    # At first it is at rest above the ground, whatever the water does.
+    np.testing.assert_allclose(run.state()[1], 0.0, atol=1e-15)
+    run.to(4.0)
+    (q, v), ground = run.state(), run.model.base_pose(start)[:3, 3]
+    along = task.current / np.linalg.norm(task.current)
+    moved = run.model.base_pose(q)[:3, 3] - ground
+    assert 0.1 < moved @ along < 4.0 * np.linalg.norm(task.current)
+    speed = (run.model.base_pose(q)[:3, :3] @ v[:3]) @ along
+    assert 0.3 * np.linalg.norm(task.current) < speed < np.linalg.norm(task.current)
+
+
+def test_a_flying_base_that_follows_its_end_effector_stays_upright_where_it_is_told_to() -> None:
+    # Its rotors hold it in hover up to a tilt of some 22 degrees; let go, it is at 16 by then.
+    task = robot_tasks.load("flight_inspect")
+    aside = replace(task.targets[0], at=0.1, end_effector=np.array([0.3, 0.3, 0.2]))
+    run = TaskRun(replace(task, targets=(aside,)))
+    run.to(2.6)
+    assert np.arccos(run.model.base_pose(run.state()[0])[2, 2]) < np.radians(6.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "missed", "seconds"),
+    [
+        # An unknown kilogram pulls the spring of the law by 1 cm.
+        ({"told": False}, {"payload", "support"}, 6.1),
+        ({"place": np.array([0.0, 0.13, -0.2])}, {"payload", "taken"}, 1.6),
+    ],
+)
+def test_a_payload_that_is_out_of_reach_or_unknown_is_not_where_it_is_wanted(
+    change: dict[str, Any], missed: set[str], seconds: float
+) -> None:
+    task = robot_tasks.load("arm_pick")
+    payload = replace(task.payload, **change)
+    found = run_task(replace(task, step=0.01, payload=payload), seconds=seconds)
+    goals = found["goals"]
+    assert {name for name, goal in goals.items() if not goal["met"]} - {"place"} == missed
+    # Whether it is taken or not, and set down softly or not, nothing is unaccounted.
+    assert goals["unaccounted"]["met"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("arm_pick", {"spin": np.ones(3)}, "moves before it is taken is for tasks without gravity"),
+        ("underwater_valve", {}, "a payload is for robots in air or space; .* is in water"),
+        ("wheels_drive", {}, "for robots without 'wheels' that do not slip"),
+    ],
+)
+def test_a_payload_that_a_robot_cannot_take_is_refused(
+    name: str, change: dict[str, Any], said: str
+) -> None:
+    payload = replace(robot_tasks.load("arm_pick").payload, **change)
+    with pytest.raises(OptionError, match=said):
+        TaskRun(replace(robot_tasks.load(name), payload=payload))
+
+
+def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured() -> None:
+    run = TaskRun(replace(robot_tasks.load("mobile_drive"), targets=()))
+    model, home = run.model, run.state()[0]
+    unknown = Uncertainty(mass=0.2, inertia=0.2, spread=0.05, noise=1.0, delay=0.01, seed=4)
+    plant = unknown.plant(model)
+    ratios = [
+        after.mass / before.mass
+        for before, after in zip(
+            list(model.pinocchio.inertias)[1:], list(plant.pinocchio.inertias)[1:], strict=True
+        )
+        if before.mass
+    ]
+    assert np.ptp(ratios) > 0.1
+    assert np.abs(np.array(ratios) - 1.0).max() <= 0.2
+    away = model.difference(home, unknown.start(model, home))
+    assert 0.02 < np.abs(away).max() <= 0.05
+    sensor = unknown.sensor(model, 0.005)
+    v = np.zeros(model.nv)
+    seen = [sensor.measured(home, v + k)[1].mean() for k in range(5)]
+    np.testing.assert_allclose(seen, [0, 0, 0, 1, 2], atol=0.02)
+    assert len(set(seen)) > 2
+    # Without errors everything is as it is.
+    certain = Uncertainty()
+    assert certain.plant(model) is model
+    assert certain.start(model, home) is home
+    assert certain.sensor(model, 0.005).measured(home, v)[0] is home
+    with pytest.raises(OptionError, match="mass=1: a number of at least zero and below 1"):
+        Uncertainty(mass=1.0)
+
+
+def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
+    task = robot_tasks.load("underwater_station")
+    beyond = replace(task.targets[0], joints={"alpha_axis_e": -0.8})
+    with pytest.raises(OptionError, match=r"'alpha_axis_e' to -0.7, outside its limits from 0 to"):
+        TaskRun(replace(task, targets=(beyond,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"robot": "package://no_such_data/x.urdf"}, "there is no package 'no_such_data'; install"),
+        ({"robot": "package://example-robot-data/no.urdf"}, "'no.urdf' is not in it; install"),
+        ({"wheels": {"wheel_joint": 0.1}}, "'wheel_joint' is no joint of"),
+        ({"wheels": {"arm_1_joint": 0.1}}, "must turn a wheel about an axis that is parallel"),
+        ({"base": "floating"}, "load it with base='planar'"),
+        ({"controller": "DecoupledVMSController"}, "knows nothing of the wheels"),
+        ({"wheels": {}}, "'DifferentialDrive' is for robots on wheels that do not slip"),
+        ({"gains": {"frequency_base": 1.0}}, "has no gains frequency_base"),
+        ({"mechanism": Mechanism(np.ones(3), np.eye(3)[0], 1.0)}, "without velocity constraints"),
+    ],
+)
+def test_what_is_wrong_with_a_task_on_wheels_is_said(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(VmsPhError, match=said):
+        TaskRun(replace(robot_tasks.load("wheels_drive"), **change))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"actuators": "package://vms_ph/no.yaml"}, "or the path of a file; given: 'package://vms"),
+        ({"locked_joints": {"griper": 0.0}}, "griper"),
+        ({"initial_positions": {"wrist": 0.0}}, "'wrist' is no joint of 'iris_so101'"),
+        ({"end_effector": "hand"}, "hand"),
+        ({"base": "fixed", "wind": None}, "base"),
+    ],
+)
+def test_what_is_wrong_with_a_task_of_a_description_is_said(
+    change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(VmsPhError, match=said):
+        TaskRun(replace(robot_tasks.load("flight_quadrotor"), **change))
+
+
+@pytest.mark.parametrize(
+    ("name", "leads_both", "given"),
+    [
+        ("underwater_valve", False, False),
+        ("mobile_door", True, True),
+        ("mobile_drive", False, True),
+    ],
+)
+def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
+    name: str, leads_both: bool, given: bool
+) -> None:
+    run = TaskRun(robot_tasks.load(name))
+    assert leads_both == run.law.LEADS_BOTH
+    found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], leads_both)
+    assert (found.since(-1.0, 0.0).pose is not None) == given

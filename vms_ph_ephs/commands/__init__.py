@@ -1,0 +1,13 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The commands of vms-ph that this wing adds."""
+
+from collections.abc import Mapping
+
+import typer
+
+from . import ephs
+
+COMMANDS: Mapping[str, typer.Typer] = {"ephs": ephs.app}
+"""The application of every command, by its name."""

@@ -1,0 +1,179 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""vms-ph ephs: lists, draws, writes and examines exergetic port-Hamiltonian systems."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+
+from .ledger import ledger
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics.arrays import Array
+
+    from .. import Equations, System
+
+app = typer.Typer(
+    help="Draw exergetic port-Hamiltonian systems as patterns, and account for their exergy.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+app.command("ledger")(ledger)
+
+_MODEL = typer.Argument(
+    help="an example of `vms-ph ephs list`, a bundled robot, a pattern file (YAML), or a URDF, "
+    "xacro or MJCF file"
+)
+_STEP = 1e-3
+_FRAMES = 60
+
+
+@app.command("list")
+def list_() -> None:
+    """List the examples."""
+    from ..examples import EXAMPLES
+
+    for name, make in EXAMPLES.items():
+        boxes = len(make().pattern.boxes)
+        typer.echo(f"{name:<20} {boxes} boxes")
+
+
+@app.command()
+def draw(
+    model: str = _MODEL,
+    flat: bool = typer.Option(
+        False, help="draw one flat pattern of all components instead of nested ones"
+    ),
+    powers: float = typer.Option(
+        0.0, min=0.0, help="duration of the motion whose power colours the wires, s"
+    ),
+    output: Path = typer.Option(Path("pattern.svg"), "--output", "-o", help="SVG file to write"),
+) -> None:
+    """Draw the pattern of a system as SVG.
+
+    Inner boxes are round, and filled if they contain patterns; dots are junctions; dashed lines
+    are state ports. With --powers the SVG is animated: red is power into a box, blue out of it.
+    """
+    from ..pictures import draw as picture
+    from ..pictures import draw_powers
+
+    system = _system(model)
+    if powers:
+        text = draw_powers(system, _powers(system, model, powers), powers, model)
+    else:
+        text = picture(system, flat=flat, title=model)
+    try:
+        output.write_text(text)
+    except OSError as error:
+        raise VmsPhError(f"cannot write {output}: {error.strerror}") from None
+    typer.echo(f"written: {output}")
+
+
+@app.command()
+def parts(
+    kind: str = typer.Argument("", help="a kind, whose parameters are listed with their units"),
+) -> None:
+    """List the kinds of boxes that a pattern file may have, or the parameters of one."""
+    from ..notation import KINDS
+
+    if not kind:
+        for each in KINDS.values():
+            typer.echo(f"{each.name:<18} {each.meaning}")
+        return
+    if kind not in KINDS:
+        raise VmsPhError(f"there is no kind '{kind}'; the kinds are {', '.join(KINDS)}")
+    for parameter in KINDS[kind].parameters:
+        form = KINDS[kind].forms.get(parameter.name, "number")
+        need = "required" if parameter.required else ""
+        typer.echo(
+            f"{parameter.name:<16} {form:<9} {parameter.unit:<22} {need:<9} {parameter.meaning}"
+        )
+
+
+@app.command()
+def report(model: str = _MODEL) -> None:
+    """Say what determines every effort, the index, and what is determined twice or not at all."""
+    from .. import causality
+
+    typer.echo(causality(_system(model)).text())
+
+
+@app.command()
+def equations(model: str = _MODEL) -> None:
+    """Print the equations of a system whose parts are declared, with multipliers."""
+    from .. import assemble
+    from ..symbolic import symbolic
+
+    typer.echo(symbolic(assemble(_system(model), check=False)).text())
+
+
+@app.command()
+def export(
+    model: str = _MODEL,
+    output: Path = typer.Option(Path("pattern.yaml"), "--output", "-o", help="file to write"),
+) -> None:
+    """Write a system as a pattern file, in which boxes may be changed and joined with others."""
+    from ..files.pattern_files import save_pattern
+    from ..notation import describe
+
+    save_pattern(describe(_system(model)), output)
+    typer.echo(f"written: {output}")
+
+
+def _system(model: str) -> "System":
+    from vms_ph_io import robots
+    from vms_ph_io.descriptions.urdf import read_urdf
+
+    from ..examples import EXAMPLES
+    from ..files.pattern_files import is_pattern_file, load_system
+    from ..multibody import from_urdf
+
+    if model in EXAMPLES:
+        return EXAMPLES[model]()
+    if model in robots.names():
+        robot = robots.get(model)
+        fluid = robots.load(model).fluid if robot.fluid else None
+        return from_urdf(robot.description(), robot.base, robot.gravity, fluid=fluid)
+    if is_pattern_file(model):
+        return load_system(model)
+    if os.path.isfile(model):
+        return from_urdf(read_urdf(Path(model), {}))
+    raise VmsPhError(
+        f"there is no '{model}'; give an example ({', '.join(EXAMPLES)}), a robot "
+        f"({', '.join(robots.names())}) or a file"
+    )
+
+
+def _powers(system: "System", model: str, seconds: float) -> dict[str, list[float]]:
+    from .. import assemble, simulate
+    from ..equations.powers import port_powers
+
+    equations = assemble(system)
+    steps = max(1, round(seconds / _STEP))
+    motion = simulate(
+        equations, _start(equations, model), _STEP, steps, every=max(1, steps // _FRAMES)
+    )
+    found: dict[str, list[float]] = {}
+    for x in motion.states:
+        for end, power in port_powers(equations, x).items():
+            found.setdefault(end, []).append(power)
+    return found
+
+
+def _start(equations: "Equations", model: str) -> "Array":
+    from ..examples import EXAMPLES, state_of_example
+    from ..files.pattern_files import is_pattern_file, load_pattern
+    from ..multibody import place
+    from ..notation import start
+
+    if model in EXAMPLES:
+        return state_of_example(model, equations)
+    if is_pattern_file(model):
+        return start(load_pattern(model), equations)
+    return place(equations)

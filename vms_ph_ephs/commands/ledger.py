@@ -1,0 +1,101 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""vms-ph ephs ledger: where each joule of a robot's motion went."""
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from ..ledger import Ledger, Line
+
+
+def ledger(
+    robot: str = typer.Argument("hextilt", help="a bundled robot that moves outside of fluids"),
+    seconds: float = typer.Option(60.0, min=1e-3, help="simulated time, s"),
+    step: float = typer.Option(1e-3, min=1e-5, max=0.01, help="control and integrator step, s"),
+    drives: str = typer.Option(
+        "", help="YAML file of battery, motors and heat; config/drives/robots.yaml"
+    ),
+    friction: bool = typer.Option(False, help="let the friction of the joints act"),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
+) -> None:
+    """Move a robot and print where each joule went, from the battery to heat.
+
+    A flying robot visits five places within a minute, twelve seconds each, while its joints turn.
+    The exergy given is what is stored and what has been destroyed, each by its name; what is
+    unaccounted for is the numerical error.
+    """
+    from vms_ph_nodes.cli.progress import shown_progress
+
+    from ..ledger import exergy_ledger
+
+    with shown_progress(quiet=as_json) as progress:
+        found = exergy_ledger(
+            robot, seconds=seconds, step=step, drives=drives, friction=friction, progress=progress
+        )
+    if as_json:
+        typer.echo(json.dumps(_document(found), indent=2))
+    else:
+        _print_ledger(found)
+
+
+def _document(found: "Ledger") -> dict[str, object]:
+    def energies(lines: "tuple[Line, ...]") -> dict[str, float]:
+        return {line.name: line.energy for line in lines}
+
+    return {
+        "robot": found.robot,
+        "seconds": found.seconds,
+        "given": energies(found.given),
+        "stored": energies(found.stored),
+        "destroyed": energies(found.destroyed),
+        "destroyed_by_part": dict(found.map.destroyed),
+        "unaccounted": found.residual,
+        "least_destruction": found.least,
+        "temperatures": dict(found.map.temperatures),
+        "voltage": found.map.voltage,
+        "level": found.map.level,
+    }
+
+
+def _print_ledger(found: "Ledger") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    given = sum(line.energy for line in found.given)
+    table = Table(
+        title=f"{found.robot}, {found.seconds:g} s: exergy from the battery to heat",
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+    )
+    table.add_column("")
+    table.add_column("J", justify="right")
+    table.add_column("share", justify="right")
+    for title, lines in (
+        ("given", found.given),
+        ("stored", found.stored),
+        ("destroyed by", found.destroyed),
+    ):
+        total = sum(line.energy for line in lines)
+        table.add_row(f"[bold]{title}[/bold]", f"[bold]{total:.4f}[/bold]", _share(total, given))
+        for line in lines:
+            if line.energy:
+                table.add_row(f"  {line.what}", f"{line.energy:.4f}", _share(line.energy, given))
+    table.add_row("[bold]unaccounted[/bold]", f"[bold]{found.residual:.1e}[/bold]", "")
+    console = Console()
+    console.print(table)
+    name, theta = found.warmest
+    console.print(
+        f"battery {100 * found.map.level:.1f} % at {found.map.voltage:.2f} V; warmest: {name}, "
+        f"{theta - 273.15:.1f} °C; least destruction between samples {found.least:.1e} J",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100.0 * part / whole:.2f} %" if whole > 0.0 else ""

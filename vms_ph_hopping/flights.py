@@ -1,0 +1,93 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The flights of a hopping leg."""
+
+from dataclasses import dataclass
+
+from .hopper import ContactEvent, EventKind
+from .leg import LegState
+from .leg_on_floor import LegOnFloor
+from .runs import HoppingRun
+
+FALLEN = 0.02
+"""Height of the centre of mass, m, below which the leg lies on the floor: it has fallen."""
+
+SHORTEST_FLIGHT = 0.05
+"""Shorter flights, s, are bounces within a landing."""
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A flight of a leg.
+
+    Attributes:
+        start, end: times of lift-off and touch-down, s.
+        first, last: the leg at both; the radial vibration of a damped leg has died out by the end.
+        lift_off: the event, None for the fall at the beginning.
+    """
+
+    start: float
+    end: float
+    first: LegState
+    last: LegState
+    lift_off: ContactEvent | None
+
+    @property
+    def angular_momentum(self) -> float:
+        """Angular momentum about the centre of mass, N m s; constant in flight."""
+        return self.last.angular_momentum
+
+    @property
+    def drift(self) -> float:
+        """Horizontal momentum, N s; constant in flight."""
+        return float(self.last.momentum[0])
+
+    @property
+    def rotation(self) -> float:
+        """Rotation of the leg from lift-off to touch-down, rad."""
+        return self.last.angle - self.first.angle
+
+    def apex_height(self, gravity: float) -> float:
+        """Return the largest height of the centre of mass, m."""
+        rise = max(float(self.first.centre_rate[1]), 0.0)
+        return float(self.first.centre[1]) + 0.5 * rise**2 / gravity
+
+    def apex_time(self, gravity: float) -> float:
+        """Return the time at which the centre of mass is highest, s."""
+        return self.start + float(self.first.centre_rate[1]) / gravity
+
+
+class Flights:
+    """Gathers the flights of a run from its events, one by one.
+
+    Attributes:
+        ended: the flights that have ended, the fall at the beginning included.
+    """
+
+    def __init__(self, system: LegOnFloor, first: LegState) -> None:
+        """Begin with the leg at the start of the run."""
+        self._system, self._start, self._first = system, 0.0, first
+        self._up: ContactEvent | None = None
+        self.ended: list[Flight] = []
+
+    def add(self, event: ContactEvent) -> bool:
+        """Add the next event; return whether it ends a flight."""
+        if event.kind is EventKind.LIFT_OFF:
+            self._up, self._start = event, event.time
+            self._first = self._system.seen(event.state)
+            return False
+        long = event.time - self._start > SHORTEST_FLIGHT
+        if event.kind is not EventKind.TOUCH_DOWN or not long:
+            return False
+        leg = self._system.seen(event.state)
+        self.ended.append(Flight(self._start, event.time, self._first, leg, self._up))
+        return True
+
+
+def flights(run: HoppingRun) -> list[Flight]:
+    """Return the flights that have ended, the fall at the beginning included."""
+    found = Flights(run.system, run.leg(0))
+    for event in run.events:
+        found.add(event)
+    return found.ended

@@ -1,0 +1,143 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks of legs under nodes: their settings, and their goals judged by what nodes publish."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from vms_ph.msg import Power
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.forms.momenta import momenta
+from vms_ph_dynamics.simulation.robot_task import RobotTask
+from vms_ph_io.tasks.actuator_use import ActuatorUse
+from vms_ph_io.tasks.task_reference import TaskReference
+from vms_ph_nodes.robot.robot_motion import RobotMotion
+
+from .. import hopping_tasks
+from ..flights import SHORTEST_FLIGHT
+from ..task import HOP_ERRORS, HoppingTask
+
+CONTROLLER = "vms_ph_hopping:HoppingController"
+
+# The law of tasks of legs under nodes, and its control step, s: the integrator has its own.
+_LAW, _STEP = "II", 1e-3
+
+
+def load(name: str) -> HoppingTask:
+    """Return a task of a leg that nodes can run, by its name or the path of its file.
+
+    Raises:
+        OptionError: there is no such task, or its law is not that of nodes.
+        ModelError: its file is not valid.
+    """
+    task = hopping_tasks.load(name)
+    if task.law != _LAW:
+        raise OptionError(
+            f"the task '{name}' has the law {task.law}; that of nodes is {_LAW}, and "
+            f"'vms-ph demo {name}' runs it"
+        )
+    return task
+
+
+def robot_task(name: str) -> RobotTask:
+    """Return what all nodes know of a task of a leg, which has no references and no goals there.
+
+    Raises:
+        OptionError, ModelError: as :func:`load`.
+    """
+    task = load(name)
+    return RobotTask(
+        task.name,
+        task.title,
+        task.robot,
+        controller=CONTROLLER,
+        gains=task.gains,
+        step=_STEP,
+        unaccounted=task.unaccounted,
+        shortest=task.shortest,
+    )
+
+
+def simulator_parameters(name: str) -> dict[str, Any]:
+    """Return the parameters ``hop.*`` of the simulator for a task of a leg."""
+    task = load(name)
+    parameters: dict[str, Any] = {"hop.tolerance": float(task.tolerance)}
+    if task.friction is not None:
+        parameters["hop.friction"] = float(task.friction)
+    for entry in ("start", "velocity"):
+        if getattr(task, entry):
+            parameters[f"hop.{entry}"] = [float(number) for number in getattr(task, entry)]
+    return parameters
+
+
+class LegScore:
+    """The hops of a leg, seen from its states in flight, and the energies of ``vms_ph/power``.
+
+    In flight, which is without a wrench at the foot, the centre of mass moves on a parabola: every
+    state of a flight tells its height and its speed. The fall at the beginning is no hop.
+    """
+
+    topics: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, node: Node, name: str, model: VMSModel, simulated: bool) -> None:
+        """Take a task by its name; subscribe to the energy balance of a simulation."""
+        task = load(name)
+        self._task, self._model, self._simulated = task, model, simulated
+        if simulated:
+            node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
+
+    def begin(self, reference: TaskReference, home: Array) -> None:
+        """Begin anew; a leg has no references."""
+        self._use = ActuatorUse(self._model, None)
+        self._worst: dict[str, float] = {}
+        self._since: float | None = None
+        self._has_stood = False
+        self._residual: float | None = None
+
+    def see(self, time: float, motion: RobotMotion) -> None:
+        """Take a motion at a time of the task, s."""
+        self._use.command(motion.torque)
+        if motion.wrench is None or motion.wrench.any():
+            self._since, self._has_stood = None, True
+            return
+        if self._since is None:
+            self._since = time
+        if not self._has_stood or time - self._since < SHORTEST_FLIGHT:
+            return
+        found = momenta(motion.d)
+        gravity = float(np.linalg.norm(self._model.gravity))
+        along, up, _ = found.spatial[:3] / self._model.total_mass
+        height = float(found.centre_of_mass[1])
+        apex = height + 0.5 * float(up) ** 2 / gravity
+        values = {"apex": apex, "speed": float(along)}
+        for name, goal in self._task.goals.items():
+            if self._since >= goal.after:
+                error = abs(values[goal.of] - goal.at)
+                self._worst[name] = max(self._worst.get(name, 0.0), error)
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return what was wanted and obtained; None where nothing was received yet."""
+        task = self._task
+        found: dict[str, dict[str, Any]] = {}
+        for name, goal in task.goals.items():
+            found[name] = _goal(HOP_ERRORS[goal.of], goal.within, self._worst.get(name))
+        found["efforts"] = self._use.goals()["torques"]
+        if self._simulated:
+            what = "residual of the energy balance (J)"
+            found["unaccounted"] = _goal(what, task.unaccounted, self._residual)
+        return found
+
+    def _on_power(self, message: Power) -> None:
+        self._residual = message.unaccounted_energy
+
+
+def _goal(what: str, most: float, obtained: float | None) -> dict[str, Any]:
+    met = obtained is not None and abs(obtained) <= most
+    return {"what": what, "wanted": most, "obtained": obtained, "met": met}

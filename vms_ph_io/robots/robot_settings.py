@@ -1,0 +1,372 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings of a robot, as text: what launch files, nodes and commands are given about it.
+
+Every node builds its model here, so that all nodes of a launch have the same one.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vms_ph_dynamics.errors import OptionError
+
+from ..descriptions.packages import resolve
+from . import bundled as robots
+
+if TYPE_CHECKING:
+    from vms_ph_dynamics import Allocation, VMSModel
+    from vms_ph_dynamics.actuation import Actuators
+    from vms_ph_dynamics.arrays import Array
+    from vms_ph_dynamics.nonholonomic import NonholonomicForm
+    from vms_ph_dynamics.simulation import WaterCurrent
+
+    from ..descriptions.mjcf import MjcfNotes
+    from .bundled import Robot
+
+_SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf")
+
+BASES = ("auto", "fixed", "planar", "floating")
+
+
+@dataclass(frozen=True)
+class RobotSettings:
+    """A robot and what is chosen about it; empty text means the default of the robot.
+
+    Attributes:
+        robot: name of a bundled robot, or path of a URDF, xacro or MJCF file.
+        base: one of :data:`BASES`; auto is the base of a bundled robot, and else that of the URDF.
+        end_effector: frame of the end-effector wrench.
+        tools: frames of further wrench ports, with spaces or commas between.
+        srdf: path of an SRDF, whose end effectors are ports too.
+        locked_joints: joints to lock, ``name`` or ``name=position``, with spaces or commas between.
+        inertia: what is done about inertias that no rigid body has, as for
+            :meth:`VMSModel.from_urdf`: auto, strict, repair or as_given.
+        gravity: three numbers, m/s^2, in the inertial frame, with spaces or commas between.
+        initial_positions: initial joint positions, rad or m, ``name=position``.
+        friction: path of a YAML file with the friction of the joints, in place of that of the URDF,
+            see :mod:`.friction_file`.
+        actuators: of the base: ``own`` for those of a bundled robot or of the description, or the
+            path of a file like those in config/actuators, with which it is simulated; ``ideal`` for
+            a base that applies any wrench. Empty: laws know the limits of the robot's own actuators
+            where it has them by default, and the simulated base applies what they command.
+        current: velocity of the water around the robot, three numbers, m/s, in the inertial frame.
+        wheels: radii of the wheels of a planar base that do not slip, by the joints that turn them,
+            ``name=radius``, m.
+    """
+
+    robot: str = ""
+    base: str = ""
+    end_effector: str = ""
+    tools: str = ""
+    srdf: str = ""
+    locked_joints: str = ""
+    inertia: str = ""
+    gravity: str = ""
+    initial_positions: str = ""
+    friction: str = ""
+    actuators: str = ""
+    current: str = ""
+    wheels: str = ""
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the settings."""
+        return tuple(item.name for item in fields(cls))
+
+    def updated(self, given: Mapping[str, str]) -> "RobotSettings":
+        """Return these settings with those of ``given`` that are not empty."""
+        names = self.names()
+        return replace(self, **{k: v for k, v in given.items() if k in names and v})
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether the robot is given by its name."""
+        return self.robot in robots.names()
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the robot is given by the path of a file, which need not be there."""
+        return self.robot.endswith(_SUFFIXES) or "/" in self.robot
+
+    @property
+    def are_defaults(self) -> bool:
+        """Whether nothing but the robot is chosen."""
+        chosen = [getattr(self, name) for name in self.names() if name != "robot"]
+        return not any(text not in ("", "auto") for text in chosen)
+
+    def description(self, warn: Any = None) -> str:
+        """Return the URDF text of the robot.
+
+        Args:
+            warn: called with each warning about a file of the user, or None.
+
+        Raises:
+            VmsPhError: no such robot or file, or an invalid robot description.
+        """
+        from ..descriptions.packages import with_file_addresses
+        from ..descriptions.urdf import read_urdf, require_sound
+
+        if not self.is_file:
+            return self._with_friction(robots.get(self.robot).description(), warn)
+        xml = read_urdf(self.robot)
+        for warning in require_sound(xml, Path(self.robot).name):
+            if warn is not None:
+                warn(warning)
+        return self._with_friction(with_file_addresses(xml), warn)
+
+    def _with_friction(self, description: str, warn: Any = None) -> str:
+        from ..settings.friction_file import with_friction
+
+        return (
+            with_friction(description, Path(self.friction), warn) if self.friction else description
+        )
+
+    def model(self, description: str) -> "VMSModel":
+        """Return the model of a description.
+
+        Raises:
+            VmsPhError: a setting is not valid, or does not fit the robot.
+        """
+        from vms_ph_dynamics import VMSModel
+
+        from ..descriptions.urdf.srdf import with_srdf
+
+        if self.base not in ("", *BASES):
+            raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")
+        base = "" if self.base == "auto" else self.base
+        # The topic robot_description may have the friction of the URDF.
+        description = self._with_friction(description)
+        gravity, locked = (
+            _three(self.gravity, "gravity"),
+            _positions(self.locked_joints, "locked_joints"),
+        )
+        end_effector, inertia = self.end_effector or None, self.inertia or "auto"
+        tools: Iterable[str] = _words(self.tools)
+        if self.srdf:
+            end_effector, tools = with_srdf(self.srdf, end_effector, tools)
+        if self.is_bundled:
+            known = robots.get(self.robot)
+            model = known.model(
+                description,
+                base or None,
+                end_effector,
+                inertia,
+                gravity=gravity,
+                locked_joints=locked,
+            )
+            return model.with_tools(tools)
+        # A description may have a gravity of its own.
+        chosen: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
+        return VMSModel.from_urdf(
+            description,
+            base or "auto",  # type: ignore[arg-type]
+            end_effector,
+            locked_joints=locked,
+            inertia=inertia,  # type: ignore[arg-type]
+            tools=tools,
+            **chosen,
+        )
+
+    def initial_configuration(self, model: "VMSModel", description: str = "") -> "Array":
+        """Return the configuration in which a simulation begins, (nq,).
+
+        Args:
+            model: the model.
+            description: its URDF text, which has the home posture of an MJCF.
+
+        Raises:
+            VmsPhError: a joint is unknown, or a position is not a number.
+        """
+        from ..descriptions.mjcf import notes_of
+
+        known: Robot | MjcfNotes | None = None
+        if self.is_bundled:
+            known = robots.get(self.robot)
+        elif description:
+            known = notes_of(description)
+        home = {} if known is None else dict(known.home)
+        # A joint that the settings lock has no position, and another base another pose.
+        positions = {name: value for name, value in home.items() if name in model.joint_names}
+        for name, value in _positions(self.initial_positions, "initial_positions", True).items():
+            if name not in model.joint_names:
+                raise OptionError(
+                    f"initial_positions: '{name}' is no joint of '{model.name}'"
+                    f"{_nearest(name, model.joint_names)}; its joints are "
+                    f"{', '.join(model.joint_names)}"
+                )
+            positions[name] = value
+        pose = None if known is None or model.base != known.base else known.home_base or None
+        return model.configuration(positions, pose)
+
+    def on_floor(self) -> bool:
+        """Return whether the robot is simulated with a floor."""
+        return self.is_bundled and robots.get(self.robot).on_floor
+
+    def allocation(self, description: str = "") -> "Allocation | None":
+        """Return the allocation of the actuators of the base, or None for an ideal one.
+
+        Args:
+            description: as for :meth:`chosen_actuators`.
+
+        Raises:
+            VmsPhError: the actuators that are chosen cannot be loaded.
+        """
+        known = self.known_actuators(description)
+        return None if known is None else known.allocation
+
+    def known_actuators(self, description: str = "") -> "Actuators | None":
+        """Return the actuators whose limits laws know, or None for an ideal base.
+
+        Args:
+            description: as for :meth:`chosen_actuators`.
+
+        Raises:
+            VmsPhError: the actuators that are chosen cannot be loaded.
+        """
+        if self.actuators:
+            return self.chosen_actuators(description)
+        if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
+            return None
+        known = robots.get(self.robot)
+        return None if known.ideal else known.own_actuators()
+
+    def water_current(self, model: "VMSModel") -> "WaterCurrent | None":
+        """Return the current of the water around the robot, or None for water at rest.
+
+        Raises:
+            OptionError: it is not three finite numbers, or not horizontal, or the robot is not in
+                water.
+        """
+        given = _three(self.current, "current")
+        if given is None or not any(given):
+            return None
+        import numpy as np
+
+        from vms_ph_dynamics.simulation import WaterCurrent
+
+        velocity = np.array(given)
+        # The energies of nodes have the height over ground, that over the water being the same.
+        if not np.isfinite(velocity).all() or velocity @ model.gravity != 0.0:
+            raise OptionError(
+                f"current must be horizontal, three numbers in m/s; given: '{self.current}'"
+            )
+        current = WaterCurrent(velocity)
+        current.check(model)
+        return current
+
+    def wheel_form(self, model: "VMSModel") -> "NonholonomicForm | None":
+        """Return the robot on its wheels that do not slip, or None without any.
+
+        Raises:
+            VmsPhError: the base is not planar, a joint turns no wheel, or a radius is not positive.
+        """
+        radii = _positions(self.wheels, "wheels", True)
+        if not radii:
+            return None
+        from vms_ph_dynamics.nonholonomic import on_wheels
+
+        if self.actuators not in ("", "ideal"):
+            raise OptionError(
+                f"actuators:={self.actuators} drive a base that can move in every direction; one "
+                f"on wheels:={self.wheels} is driven by their joints, leave actuators empty"
+            )
+        return on_wheels(model, radii)
+
+    def chosen_actuators(self, description: str = "") -> "Actuators | None":
+        """Return the actuators with which the base is simulated, or None for an ideal base.
+
+        Args:
+            description: URDF text of the robot, where it is at hand; its own actuators are those
+                of a bundled robot, else of its element ``<vms_ph_actuators>``.
+
+        Raises:
+            OptionError: the robot has no actuators of its own, or there is no such file.
+            ModelError: they are not valid.
+        """
+        from ..settings.actuators_file import load_actuators
+
+        if self.actuators in ("", "ideal"):
+            return None
+        if self.actuators == "own":
+            return self._own_actuators(description)
+        file = resolve(self.actuators)
+        file = None if file is None else file.expanduser()
+        if file is None or not file.is_file():
+            raise OptionError(
+                f"actuators must be own, ideal or the path of a file; given: '{self.actuators}'"
+            )
+        return load_actuators(file)
+
+    def _own_actuators(self, description: str) -> "Actuators":
+        from ..descriptions.urdf import read_urdf
+        from ..settings.actuator_tags import TAG, actuators_of_urdf
+
+        if self.is_bundled:
+            return robots.get(self.robot).own_actuators()
+        if not description and self.is_file:
+            description = read_urdf(self.robot)
+        found = actuators_of_urdf(description) if description else None
+        if found is None:
+            raise OptionError(
+                f"'{self.robot}' is no bundled robot, and has no actuators of its own; give its "
+                f"description an element <{TAG}>, or the path of a file, see docs/actuators.md"
+            )
+        return found
+
+
+def from_arguments(text: str) -> dict[str, str]:
+    """Return the launch arguments in a text like ``base=floating; gravity=0 0 -1.62``.
+
+    Raises:
+        OptionError: a part is not of the form name=value.
+    """
+    found = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise OptionError(f"launch arguments are name=value with ; between; given: '{part}'")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _three(text: str, what: str) -> tuple[float, float, float] | None:
+    if not text:
+        return None
+    unit, example = ("m/s^2", "0 0 -9.81") if what == "gravity" else ("m/s", "0.2 0.1 0")
+    try:
+        x, y, z = (float(word) for word in _words(text.strip("[]()")))
+    except ValueError:
+        raise OptionError(
+            f"{what} must be three numbers in {unit}, like {example}; given: '{text}'"
+        ) from None
+    return x, y, z
+
+
+def _positions(text: str, what: str, valued: bool = False) -> dict[str, float]:
+    found = {}
+    for word in _words(text):
+        name, equals, value = word.partition("=")
+        try:
+            if not name or (valued and not equals):
+                raise ValueError
+            found[name] = float(value) if equals else 0.0
+        except ValueError:
+            form = "name=position" if valued else "name or name=position"
+            raise OptionError(
+                f"{what} must be {form}, with spaces or commas between, positions in rad or m; "
+                f"given: '{word}'"
+            ) from None
+    return found
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""

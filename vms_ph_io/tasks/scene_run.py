@@ -1,0 +1,207 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot in a scene with contacts, from start to end, judged by the goals of its task."""
+
+import time as clock
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vms_ph_controllers import Controller, Reference, RobotState
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.simulation import External
+from vms_ph_dynamics.simulation.contact.mujoco_simulation import MujocoSimulation
+from vms_ph_dynamics.simulation.contact.scene import Scene
+from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, PlaceGoal, Task
+
+from ..descriptions.robot_shapes import robot_shapes
+from ..robots.robot_settings import RobotSettings
+from ..settings import scenes
+
+# What the gains of a task, those of EndEffectorImpedance, are called by laws that call a spring and
+# a damper of the end effector otherwise.
+_SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
+
+# Name of the link at the point that a law controls.
+_POINT = "vms_ph_point"
+
+# Steps between two samples of forces, and those for which the law's efforts are held.
+_SAMPLE, _HELD = 5, 2
+
+
+def run_scene(
+    name: str,
+    *,
+    seconds: float = 0.0,
+    step: float = 1e-3,
+    controller: str = "",
+    gains: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """Return how a scene ends.
+
+    Args:
+        name: of a bundled scene, or path of a file of one with a task.
+        seconds: simulated time, s; the shortest of the task if zero.
+        step: control and integrator step, s.
+        controller: instead of the law of the task.
+        gains: of the law, by name, which override those of the task.
+
+    Returns:
+        The goals with what was wanted and obtained, the energies by port, what is unaccounted (J),
+        and the ratio of simulated to computing time.
+
+    Raises:
+        VmsPhError: a value is not accepted, or the motion cannot be continued.
+    """
+    file = scenes.load(name)
+    if file.task is None:
+        raise OptionError(f"the scene '{name}' has no task; scenes with one: {scenes.names()}")
+    task = file.task
+    if controller:
+        task = task.by(controller)
+    if gains:
+        task = replace(task, gains={**task.gains, **gains})
+    return _SceneRun(file.scene, task, step).to(seconds or task.shortest)
+
+
+class _SceneRun:
+    def __init__(self, scene: Scene, task: Task, step: float) -> None:
+        positions = " ".join(f"{k}={v!r}" for k, v in task.initial_positions.items())
+        settings = RobotSettings(task.robot, initial_positions=positions)
+        description = settings.description()
+        self._model: VMSModel = settings.model(description)
+        q = settings.initial_configuration(self._model, description)
+        self._task, self._scene = task, scene
+        self._law: Controller | None = None
+        if task.controller:
+            allocation = settings.allocation()
+            model = self._at_point(settings, description)
+            self._law = make_controller(task.controller, model, allocation)
+            names = _SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
+            given = {names.get(k, k): v for k, v in task.gains.items()}
+            known = {k: v for k, v in given.items() if hasattr(self._law.gains, k)}
+            self._law.gains = replace(self._law.gains, **known)
+            self._stiffness = known.get(names.get("stiffness", "stiffness"), np.inf)
+            self._guard = make_guard(self._law, allocation)
+            self._guard.reset(RobotState(q, np.zeros(self._model.nv)))
+        self._move: Any = None
+        self._time, self._calls = 0.0, 0
+        self._command: Any = None
+        self._forces: dict[str, list[Array]] = {
+            goal.body: [] for goal in task.goals.values() if isinstance(goal, ForceGoal)
+        }
+        self.simulation = MujocoSimulation(
+            self._model,
+            q,
+            step,
+            None if self._law is None else self._control,
+            task.joint_friction,
+            scene,
+            robot_shapes(self._model, description),
+        )
+
+    def _at_point(self, settings: RobotSettings, description: str) -> VMSModel:
+        """Return the robot with the point that the law controls as its end effector."""
+        point = self._task.point
+        if not point.any():
+            return self._model
+        frame = (
+            f'<link name="{_POINT}"/><joint name="{_POINT}_joint" type="fixed">'
+            f'<parent link="{self._model.end_effector}"/><child link="{_POINT}"/>'
+            f'<origin xyz="{" ".join(map(repr, point.tolist()))}"/></joint></robot>'
+        )
+        extended = description.replace("</robot>", frame)
+        return replace(settings, end_effector=_POINT).model(extended)
+
+    def to(self, seconds: float) -> dict[str, Any]:
+        """Simulate, and return what is found at the end."""
+        began, simulation = clock.process_time(), self.simulation
+        total = round(seconds / simulation.dt)
+        for left in range(total, 0, -_SAMPLE):
+            simulation.advance(min(_SAMPLE, left), External())
+            if not simulation.is_finite():
+                raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
+            if self._forces and self._task.judges_forces(simulation.time):
+                self._record()
+        took = clock.process_time() - began
+        sample = simulation.sample()
+        goals = {name: self._judged(goal) for name, goal in self._task.goals.items()}
+        return {
+            "scene": self._scene.name,
+            "robot": self._task.robot,
+            "controller": self._task.controller or "none",
+            "seconds": simulation.time,
+            "goals": goals,
+            "met": all(goal["met"] for goal in goals.values()),
+            "port_energy": dict(sample.port_energy),
+            "dissipated": sample.dissipated,
+            "unaccounted": simulation.unaccounted(),
+            "real_time_factor": simulation.time / took,
+        }
+
+    def _control(self, q: Array, v: Array, dt: float) -> Any:
+        # The first call comes before the first step.
+        self._calls += 1
+        if (self._calls - 1) % _HELD:
+            return self._command
+        move = self._task.move(self._time)
+        self._time += _HELD * dt
+        reference = Reference()
+        if move is not None and move is not self._move:
+            self._move = move
+            reference = Reference(position=move.position + move.push / self._stiffness)
+        self._command = self._guard.update(RobotState(q, v), reference, _HELD * dt)
+        return self._command
+
+    def _record(self) -> None:
+        total = {name: np.zeros(3) for name in self._forces}
+        for contact in self.simulation.contacts():
+            if contact.body in total:
+                total[contact.body] -= contact.force
+        for name, force in total.items():
+            self._forces[name].append(force)
+
+    def _judged(self, goal: Goal) -> dict[str, Any]:
+        if isinstance(goal, ForceGoal):
+            wanted = float(np.linalg.norm(goal.force))
+            forces = np.array(self._forces[goal.body] or [np.zeros(3)])
+            along = forces @ (goal.force / wanted)
+            mean, spread = float(along.mean()), float(along.std())
+            error = abs(mean - wanted) / wanted
+            return {
+                "what": f"force on {goal.body} (N)",
+                "wanted": wanted,
+                "obtained": mean,
+                "spread": spread,
+                "met": error <= goal.share,
+            }
+        if isinstance(goal, PlaceGoal):
+            at = self._place(goal.of)
+            axes = list(goal.axes)
+            distance = float(np.linalg.norm((at - goal.at)[axes]))
+            return {
+                "what": f"distance of {goal.of} from its place (m)",
+                "wanted": goal.within,
+                "obtained": distance,
+                "met": distance <= goal.within,
+            }
+        speed = float(np.abs(self.simulation.sample().v).max())
+        return {
+            "what": "largest speed (rad/s, m/s)",
+            "wanted": goal.speed,
+            "obtained": speed,
+            "met": speed <= goal.speed,
+        }
+
+    def _place(self, of: str) -> Array:
+        if of != "end_effector":
+            return self.simulation.pose_of(of)[:3, 3]
+        q, v = self.simulation.sample().q, self.simulation.sample().v
+        return self._model.evaluate(q, v).placement(self._model.end_effector)[:3, 3]

@@ -1,0 +1,158 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The optional packages around the core, the wings: what each gives, and their modules by name.
+
+The core imports no wing. Where it needs one, it asks :func:`hook` for a module of it. A wing is
+found as any package is, so in a wheel, an editable install, a clone on PYTHONPATH and a colcon
+install alike; its programs and commands are those of the table :data:`WINGS`.
+"""
+
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from vms_ph_dynamics.errors import MissingExtraError, OptionError, VmsPhError
+
+NODES = "vms_ph_nodes"
+
+
+class WingError(MissingExtraError):
+    """A wing is not installed, or cannot be imported; the message says how to mend that."""
+
+
+@dataclass(frozen=True)
+class Wing:
+    """An optional package.
+
+    Attributes:
+        name: of the wing; its package has ``vms_ph_`` before it.
+        gives: what it adds to the core, in words.
+        extra: the pip extra with all packages that it requires; empty if it requires none.
+        commands: its commands of ``vms-ph``, in its module ``commands``, with one line of help.
+        programs: its executables, modules of its folder ``nodes``.
+    """
+
+    name: str
+    gives: str
+    extra: str = ""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    programs: tuple[str, ...] = ()
+
+    @property
+    def package(self) -> str:
+        """The name of its package."""
+        return f"vms_ph_{self.name}"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its package is found; it may be broken nevertheless."""
+        spec = find_spec(self.package)
+        # A folder with this name that has no __init__.py is what an uninstallation left behind.
+        return spec is not None and spec.origin is not None
+
+    @property
+    def remedy(self) -> str:
+        """How the wing is installed."""
+        words = f"vms-ph[{self.extra}]" if self.extra else "vms-ph"
+        core = Path(__file__).resolve().parents[1]
+        return (
+            f"pip install '{words}' brings it; where vms_ph was not installed by pip, its folder "
+            f"{self.package} belongs into {core}"
+        )
+
+
+WINGS: Mapping[str, Wing] = {
+    wing.name: wing
+    for wing in (
+        Wing(
+            "ephs",
+            "the language of systems, engine:=ephs with motors, battery and heat, joint_heat",
+            "ephs",
+            {"ephs": "Draw exergetic port-Hamiltonian systems, and account for their exergy."},
+            ("joint_heat",),
+        ),
+        Wing("hopping", "hopping legs: their robots, laws, tasks and simulation"),
+        Wing(
+            "studies",
+            "published results, comparisons, benchmarks, sweeps",
+            "studies",
+            {
+                "reproduce": "Recompute a result of a source and print it beside its reference.",
+                "bench": "Measure the computation times of this project and of other libraries.",
+                "sweep": "Evaluate a function at the points of a study, on all cores or a cluster.",
+            },
+        ),
+        Wing("embedded", "nodes and launch files without ROS 2", "embedded"),
+    )
+}
+
+
+def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
+    """Return a module of a wing.
+
+    Args:
+        wing: a name in :data:`WINGS`.
+        module: name of the module below the package of the wing; empty for the package.
+        user: what needs it, as the message says it.
+
+    Raises:
+        WingError: the wing is not installed, or the module cannot be imported.
+    """
+    known = WINGS[wing]
+    if not known.is_installed:
+        raise WingError(
+            f"{user} needs the wing '{wing}' ({known.gives}), which is not installed: "
+            f"{known.remedy}"
+        )
+    path = f"{known.package}.{module}".rstrip(".")
+    try:
+        return import_module(path)
+    except VmsPhError:
+        raise
+    except Exception as error:  # a broken file may raise anything
+        if isinstance(error, ImportError) and "pip install" in str(error):
+            raise WingError(str(error)) from error
+        raise WingError(
+            f"{user} needs the wing '{wing}' ({known.gives}), which is broken: {path} cannot be "
+            f"imported ({type(error).__name__}: {error}); {known.remedy}"
+        ) from error
+
+
+def programs() -> dict[str, str]:
+    """Return the modules of all programs by their names: those of the nodes, and of wings here.
+
+    A module of ``vms_ph_nodes`` is a program if it defines ``main``. None is imported: that would
+    choose the runtime of this process, which is the choice of the started one.
+    """
+    found = {}
+    spec = find_spec(NODES)
+    for folder in () if spec is None else spec.submodule_search_locations or ():
+        for _, name, is_package in pkgutil.iter_modules([folder]):
+            file = Path(folder) / f"{name}.py"
+            if not is_package and "\ndef main(" in file.read_text(encoding="utf-8"):
+                found[name] = f"{NODES}.{name}"
+    for wing in WINGS.values():
+        if wing.is_installed:
+            found |= {name: f"{wing.package}.nodes.{name}" for name in wing.programs}
+    return found
+
+
+def find_program(name: str) -> str:
+    """Return the module of a program.
+
+    Raises:
+        WingError: it is of a wing that is not installed or broken.
+        OptionError: there is no such program; the message lists those there are.
+    """
+    for wing in WINGS.values():
+        if name in wing.programs:
+            hook(wing.name, user=f"the node '{name}'")
+    known = programs()
+    if name not in known:
+        raise OptionError(f"there is no node '{name}'; there are {', '.join(sorted(known))}")
+    return known[name]

@@ -1,0 +1,249 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""vms-ph bench: computation times of this project and other libraries, measured in one run."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
+from vms_ph_nodes.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from ..benchmarks import Benchmark, Case, Timing
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command()
+def bench(
+    subject: str = typer.Argument("", help="id of the benchmark; see --list"),
+    list_: bool = typer.Option(False, "--list", help="list all benchmarks"),
+    robot: str = typer.Option(
+        "", help="name of a bundled robot; default: the robot of the benchmark"
+    ),
+    base: str = typer.Option(
+        "", help="fixed, planar or floating; default: the base of the benchmark"
+    ),
+    seconds: float = typer.Option(5.0, min=0.0, help="duration of the measurement, s"),
+    out: Path | None = typer.Option(
+        None, help="folder for plots and tables, if the benchmark has any; created if missing"
+    ),
+    page: Path | None = typer.Option(
+        None,
+        help="Markdown file to write dated tables into; without a benchmark: those of the page",
+    ),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
+) -> None:
+    """Measure the computation times of this project and of other libraries.
+
+    Cases run alternately in one process, so that machine load affects all equally. Prints medians.
+    """
+    if list_:
+        for known in _benchmarks().values():
+            typer.echo(f"{known.id:14s}{known.title}")
+        return
+    if page is not None:
+        if out is not None or as_json:
+            raise VmsPhError("--page writes tables only; omit --out and --json")
+        _write_page(page, subject, robot, base, seconds)
+        return
+    if not subject:
+        raise VmsPhError(f"no benchmark is given; `{command()} bench --list` lists them")
+    chosen, robot, base = _chosen(subject, robot, base)
+    if out is not None:
+        _make_folder(chosen, out)
+    timings = _timings(chosen, robot, base, seconds, quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
+    else:
+        _print(chosen, timings, robot, base)
+    if out is not None and chosen.files is not None:
+        for file in chosen.files(robot, base, out):
+            if not as_json:
+                typer.echo(f"written: {file}")
+
+
+def _chosen(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]":
+    """Return a benchmark with the robot and the base that it is run with."""
+    from vms_ph_io import robots
+
+    chosen = _get(subject)
+    if base and not chosen.base:
+        raise VmsPhError(f"in {chosen.id} the base of every robot is predefined; omit --base")
+    if robot and robot not in robots.names():
+        known = ", ".join(robots.names())
+        raise VmsPhError(f"there is no bundled robot '{robot}'; bundled robots are {known}")
+    robot, base = robot or chosen.robot, base or chosen.base
+    if base and base not in ("fixed", "planar", "floating"):
+        raise VmsPhError(f"unknown base '{base}'; accepted: fixed, planar, floating")
+    return chosen, robot, base
+
+
+def _timings(
+    chosen: "Benchmark", robot: str, base: str, seconds: float, quiet: bool
+) -> "list[Timing]":
+    from ..benchmarks import measure
+
+    with shown_progress(quiet=quiet) as progress:
+        progress(0.0, "preparing")
+        if chosen.run is not None:
+            return chosen.run(robot, base, seconds)
+        return measure(chosen.cases(robot, base), seconds, progress)
+
+
+def _write_page(page: Path, subject: str, robot: str, base: str, seconds: float) -> None:
+    """Measure benchmarks and write their tables into a page, which keeps its other tables."""
+    from ..benchmarks.page import SUBJECTS, section, updated
+
+    if not subject and robot:
+        raise VmsPhError("the robots of the page are predefined; omit --robot, or name a benchmark")
+    try:
+        # Before the minutes of the measurement; opening for appending changes nothing.
+        with page.open("a"):
+            before = page.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise VmsPhError(f"cannot write the page {page}: {error}") from None
+    sections = {}
+    for name in [subject] if subject else SUBJECTS:
+        chosen, on, at = _chosen(name, robot, base)
+        timings = _timings(chosen, on, at, seconds, quiet=False)
+        _print(chosen, timings, on, at)
+        sections[chosen.id] = section(chosen, timings, on, at, _versions(chosen))
+    page.write_text(updated(before, sections))
+    typer.echo(f"written: {page}")
+
+
+def _benchmarks() -> "dict[str, Benchmark]":
+    """Return all benchmarks by their id."""
+    from ..benchmarks import benchmarks
+
+    return benchmarks()
+
+
+def _get(identifier: str) -> "Benchmark":
+    known = _benchmarks()
+    if identifier not in known:
+        raise VmsPhError(f"there is no benchmark '{identifier}'; there are {', '.join(known)}")
+    return known[identifier]
+
+
+def _make_folder(chosen: "Benchmark", out: Path) -> None:
+    if chosen.files is None:
+        raise VmsPhError(f"{chosen.id} has no plots or tables; omit --out")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VmsPhError(f"cannot create the folder {out}: {error.strerror}") from None
+
+
+def _reference(chosen: "Benchmark", timings: "list[Timing]", case: "Case") -> float:
+    name = case.reference or chosen.reference
+    return next(t.median for t in timings if t.case.name == name)
+
+
+def _document(
+    chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str
+) -> dict[str, object]:
+    cases = [
+        {
+            "name": t.case.name,
+            "median": t.median,
+            "lower_quartile": t.lower,
+            "upper_quartile": t.upper,
+            "ratio": t.median / _reference(chosen, timings, t.case),
+            "reference": t.case.reference or chosen.reference,
+            "ratio_limit": t.case.limit,
+            "limit": t.case.seconds,
+            **_tail(t),
+        }
+        for t in timings
+    ]
+    return {
+        "id": chosen.id,
+        "robot": robot,
+        "base": base,
+        "reference": chosen.reference,
+        "note": chosen.note() if chosen.note else "",
+        "summary": chosen.summary(timings) if chosen.summary else "",
+        "versions": _versions(chosen),
+        "cases": cases,
+    }
+
+
+def _tail(timing: "Timing") -> dict[str, object]:
+    if timing.tail is None:
+        return {}
+    return {**asdict(timing.tail), "p99_limit": timing.case.tail}
+
+
+def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    title = f"{chosen.title}: {robot}" + (f", {base} base" if base else "")
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("call")
+    jitter = any(t.tail is not None for t in timings)
+    # Where there are tail percentiles, they replace the quartiles: both do not fit a terminal.
+    spread = ["p99", "p99.9", "longest"] if jitter else ["quartiles"]
+    for name in ("median", *spread, "ratio", "p99 at most" if jitter else "at most"):
+        table.add_column(name, justify="right")
+    for t in timings:
+        ratio = t.median / _reference(chosen, timings, t.case)
+        limit, over = "", False
+        if t.case.limit is not None:
+            limit, over = f"{t.case.limit:g}", ratio > t.case.limit
+        elif t.case.seconds is not None:
+            limit, over = _time(t.case.seconds), t.median > t.case.seconds
+        elif t.tail is not None and t.case.tail is not None:
+            limit, over = _time(t.case.tail), t.tail.p99 > t.case.tail
+        colour = "red" if over else "green" if limit else "default"
+        spread = [f"{_time(t.lower)} .. {_time(t.upper)}"]
+        if t.tail is not None:
+            spread = [_time(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
+        shown = f"[{colour}]{limit}[/{colour}]"
+        digits = f"{ratio:.3g}" if jitter else f"{ratio:.1f}"
+        table.add_row(t.case.name, _time(t.median), *spread, digits, shown)
+    console = Console()
+    console.print(table)
+    machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
+    to = chosen.ratios or chosen.reference
+    for own in dict.fromkeys(
+        t.case.reference for t in timings if t.case.reference and not chosen.ratios
+    ):
+        those = ", ".join(t.case.name for t in timings if t.case.reference == own)
+        to += f", of {those} to {own}"
+    console.print(f"ratios to {to}; {machine}", highlight=False)
+    if chosen.summary and (summary := chosen.summary(timings)):
+        console.print(summary, highlight=False, markup=False)
+    if chosen.note and (note := chosen.note()):
+        console.print(note, highlight=False, markup=False)
+
+
+def _versions(chosen: "Benchmark") -> dict[str, str]:
+    import platform
+
+    import numpy
+    import pinocchio
+
+    return {
+        "Python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "pinocchio": pinocchio.__version__,
+        **({} if chosen.versions is None else chosen.versions()),
+    }
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"

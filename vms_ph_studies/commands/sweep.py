@@ -1,0 +1,157 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""vms-ph sweep: parameter and Monte Carlo studies of a study file."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.command import command
+from vms_ph_nodes.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from ..sweeps import Sweep, SweepProgress, SweepStudy, SweepSummary
+    from ..sweeps.progress import OnProgress
+
+_BETWEEN_LINES = 10.0  # s, where there is no terminal
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command()
+def sweep(
+    study: str = typer.Argument("", help="path of a study file; see docs/sweeps.md"),
+    list_: bool = typer.Option(False, "--list", help="list the targets of this project"),
+    out: Path | None = typer.Option(
+        None, help="folder of journal, table and report; default: vms_ph_runs/sweeps/<study>"
+    ),
+    cluster: str = typer.Option(
+        "", help="address of a Dask scheduler, or its scheduler file; default: this machine"
+    ),
+    workers: int = typer.Option(0, min=0, help="processes on this machine; 0: one per core"),
+    dry_run: bool = typer.Option(
+        False, "--dry-run", help="check the study and print its first points"
+    ),
+    report: bool = typer.Option(
+        False, "--report", help="compute nothing; write table and report of what is there"
+    ),
+    retry_failed: bool = typer.Option(False, help="compute failed points again"),
+    restart: bool = typer.Option(False, help="set earlier results aside and begin anew"),
+    keep: bool = typer.Option(False, help="keep earlier results although the code has changed"),
+    as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
+    strict: bool = typer.Option(False, help="exit with code 1 if a point failed or is missing"),
+) -> None:
+    """Evaluate a function at the points of a study, on all cores or on a Dask cluster.
+
+    The same command continues after Ctrl-C or a kill. The results are a Parquet table and an HTML
+    report; a point that fails is recorded there with its error.
+    """
+    from ..sweeps import Sweep, read_study, target_names
+
+    if list_:
+        for name, title in target_names().items():
+            typer.echo(f"{name:14s}{title}")
+        typer.echo(f"{'reproduce ID':14s}a study of {command()} reproduce --list")
+        return
+    if not study:
+        raise VmsPhError(
+            "no study file is given; examples/sweeps has some, docs/sweeps.md explains"
+        )
+    if cluster and workers:
+        raise VmsPhError("--workers is for this machine; a cluster has its own workers")
+    chosen = read_study(study)
+    if dry_run:
+        _print_points(chosen)
+        return
+    folder = out or Path("vms_ph_runs") / "sweeps" / chosen.name
+    with Sweep(chosen, folder, restart=restart, keep=keep) as opened:
+        if not report:
+            _run(opened, cluster, workers, retry_failed, as_json)
+        summary = opened.write()
+    if as_json:
+        typer.echo(json.dumps(summary.document(), indent=2))
+    else:
+        _print_summary(summary, study, out)
+    if strict and (summary.failed or summary.missing):
+        raise typer.Exit(1)
+
+
+def _run(opened: "Sweep", cluster: str, workers: int, retry_failed: bool, quiet: bool) -> None:
+    known = len(opened.study.points) - len(opened.remaining(retry_failed))
+    if known and not quiet:
+        typer.echo(f"continuing: {known} of {len(opened.study.points)} points are there", err=True)
+    try:
+        with _shown(quiet) as progress:
+            opened.run(cluster, workers, progress, retry_failed)
+    except KeyboardInterrupt:
+        there = opened.summary()
+        typer.echo(
+            f"interrupted: {there.done + there.failed} of {there.total} points are kept in "
+            f"{opened.folder}; the same command continues",
+            err=True,
+        )
+        raise
+
+
+@contextmanager
+def _shown(quiet: bool) -> "Iterator[OnProgress]":
+    """Yield a callback that draws a bar on a terminal, and else prints a line at times."""
+    first: int | None = None
+    last = time.monotonic()
+    lines = not quiet and not sys.stderr.isatty()
+    with shown_progress(quiet) as draw:
+        draw(0.0, "starting the workers")
+
+        def report(now: "SweepProgress") -> None:
+            nonlocal first, last
+            first = now.done if first is None else first
+            left = max(now.total - first, 1)
+            draw((now.done - first) / left, _in_words(now))
+            if lines and time.monotonic() - last > _BETWEEN_LINES:
+                last = time.monotonic()
+                typer.echo(f"{_in_words(now)}{_left(now)}", err=True)
+
+        yield report
+
+
+def _in_words(now: "SweepProgress") -> str:
+    return f"{now.done} of {now.total} points" + (f", {now.failed} failed" if now.failed else "")
+
+
+def _left(now: "SweepProgress") -> str:
+    from ..sweeps.progress import in_words
+
+    return "" if now.seconds_left is None else f", {in_words(now.seconds_left)} left"
+
+
+def _print_points(study: "SweepStudy") -> None:
+    from itertools import islice
+
+    typer.echo(f"{study.name}: {len(study.points)} points of {study.target.name}")
+    for point in islice(study.points, 5):
+        values = ", ".join(f"{name}={value}" for name, value in point.parameters.items())
+        typer.echo(f"  {point.id}  {values}")
+    if len(study.points) > 5:
+        typer.echo("  ...")
+
+
+def _print_summary(summary: "SweepSummary", study: str, out: Path | None) -> None:
+    typer.echo(f"{summary.done} of {summary.total} points computed, {summary.failed} failed")
+    again = f"{command()} sweep {study}" + (f" --out {out}" if out else "")
+    if summary.missing:
+        typer.echo(f"{summary.missing} points are missing; {again} computes them")
+    if summary.failed:
+        typer.echo(f"{again} --retry-failed computes the failed points again")
+    if summary.foreign:
+        typer.echo(f"{summary.foreign} earlier results are not of this study and are not shown")
+    for file in summary.files:
+        typer.echo(f"written: {file}")
