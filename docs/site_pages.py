@@ -19,7 +19,14 @@ from types import ModuleType
 import mkdocs_gen_files
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("vms_ph_dynamics", "vms_ph_controllers", "vms_ph_io", "vms_ph_studies")
+PACKAGES = (
+    "vms_ph_dynamics",
+    "vms_ph_controllers",
+    "vms_ph_io",
+    "vms_ph_ephs",
+    "vms_ph_hopping",
+    "vms_ph_studies",
+)
 ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md", "SECURITY.md")
 FIRST = ("page.md", "nodes.md")  # in the gallery: what has pictures of robots
 MARKUP = re.compile(r"\[(bold|green|red|yellow)\](.*?)\[/\1\]", re.S)  # of rich, in help texts
@@ -106,6 +113,8 @@ def command_line() -> None:
     text = ["# Command line", ""]
 
     def describe(command: object, path: str, level: int) -> None:
+        if hasattr(command, "load"):  # of a wing
+            command = command.load()
         if getattr(command, "hidden", False):
             return
         text.extend([f"{'#' * level} {path}", "", plain(inspect.cleandoc(command.help or "")), ""])

@@ -38,15 +38,13 @@ from .messages.frames import inertial_frame, with_prefix, without_prefix
 from .messages.observations import from_payload
 from .messages.payload_state import CARRIED_INERTIA, from_inertia, same_body
 from .node.agreement import CONTROLLER
-from .node.health import ERROR, OK, WARN, Health
-from .node.input_diagnostics import InputDiagnostics
-from .node.managed import ManagedNode
+from .node.health import ERROR, OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
-from .node.process import run
-from .robot.measured_states import MeasuredStates
-from .robot.references import ReferenceTopics
-from .robot.robot_parameters import RobotParameters
-from .robot.trajectory_action import TrajectoryAction, serve_trajectories
+from .node.process import ManagedNode, run
+from .node.robot_parameters import RobotParameters
+from .topics.measured_states import MeasuredStates
+from .topics.references import ReferenceTopics
+from .topics.trajectory_action import TrajectoryAction, serve_trajectories
 
 # Rounding of the level of an empty energy tank, J.
 _ROUNDING = 1e-9

@@ -26,7 +26,6 @@ from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
 
-from .messages.certificates import to_certificate
 from .messages.conversions import (
     NANOSECONDS,
     by_name,
@@ -34,13 +33,13 @@ from .messages.conversions import (
     from_wrench_base,
     to_wrench_base,
 )
+from .messages.energy_messages import to_certificate
 from .messages.frames import inertial_frame, with_prefix
-from .node.health import OK, WARN, Health
-from .node.input_diagnostics import InputDiagnostics
+from .node.health import OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import run
-from .robot.measured_states import MeasuredStates
-from .robot.robot_parameters import RobotParameters
+from .node.robot_parameters import RobotParameters
+from .topics.measured_states import MeasuredStates
 
 
 class _Adjustable:

@@ -21,9 +21,9 @@ from .messages.identification_message import diagnostic_values, to_identificatio
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
-from .robot.live_identification import LiveIdentifier
-from .robot.robot_motion import MotionListener, RobotMotion
-from .robot.robot_parameters import RobotParameters
+from .node.robot_parameters import RobotParameters
+from .topics.live_identification import LiveIdentifier
+from .topics.robot_motion import MotionListener, RobotMotion
 
 
 class EnergyMonitor(Node):

@@ -31,8 +31,8 @@ from .messages.observations import to_contact, to_payload
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
-from .robot.robot_motion import MotionListener, RobotMotion
-from .robot.robot_parameters import RobotParameters
+from .node.robot_parameters import RobotParameters
+from .topics.robot_motion import MotionListener, RobotMotion
 
 
 class ForceObserver(Node):

@@ -20,10 +20,9 @@ from .messages.frames import inertial_frame, with_prefix
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
-from .robot.robot_motion import MotionListener, RobotMotion
-from .robot.robot_parameters import RobotParameters
-from .views.heat_shapes import heat_shapes
-from .views.markers import to_markers
+from .node.robot_parameters import RobotParameters
+from .topics.robot_motion import MotionListener, RobotMotion
+from .views.markers import heat_shapes, to_markers
 from .views.shapes import Scales, Shapes
 
 

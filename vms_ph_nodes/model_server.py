@@ -24,7 +24,7 @@ from .messages.finite import require_finite
 from .model_service.model_answers import ModelAnswers
 from .node.health import OK, WARN, Health
 from .node.process import run
-from .robot.robot_parameters import RobotParameters
+from .node.robot_parameters import RobotParameters
 
 _NOT_YET = "no robot description yet: waiting for the topic robot_description"
 

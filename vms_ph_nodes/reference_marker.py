@@ -25,8 +25,8 @@ from .messages.frames import inertial_frame, with_prefix
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
-from .robot.robot_motion import MotionListener, RobotMotion
-from .robot.robot_parameters import RobotParameters
+from .node.robot_parameters import RobotParameters
+from .topics.robot_motion import MotionListener, RobotMotion
 from .views.shapes import reach
 
 _NAME = "reference"

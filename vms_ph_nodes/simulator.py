@@ -25,18 +25,15 @@ from vms_ph_io.wings import hook
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.agreement import SIMULATOR
 from .node.health import ERROR, OK, PAUSED, SPEED, WARN, Health
-from .node.managed import ManagedNode
 from .node.parameters import declare
-from .node.process import run
-from .robot.actuator_publisher import ActuatorPublisher
-from .robot.brake import Brake
-from .robot.engine import Engine
-from .robot.exergy_publisher import ExergyPublisher
-from .robot.external_efforts import ExternalEfforts
-from .robot.held_publishers import HeldPublishers
-from .robot.robot_parameters import RobotParameters
-from .robot.robot_publishers import RobotPublishers
-from .robot.scene_publishers import ScenePublishers
+from .node.process import ManagedNode, run
+from .node.robot_parameters import RobotParameters
+from .simulation.actuator_publishers import ActuatorPublisher, ExergyPublisher
+from .simulation.engine import Engine
+from .simulation.external_efforts import Brake, ExternalEfforts
+from .simulation.grasp_publishers import GraspPublishers
+from .simulation.robot_publishers import RobotPublishers
+from .simulation.scene_publishers import ScenePublishers
 
 
 class Loop(Protocol):
@@ -110,7 +107,7 @@ class Simulator(ManagedNode):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
-        self._held = HeldPublishers(
+        self._held = GraspPublishers(
             self, self.model, self._home, self._engine, self._topics.frame_prefix, self._say_carried
         )
         self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)

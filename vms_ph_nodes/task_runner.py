@@ -17,20 +17,20 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.robot.links import LinkTree
 from vms_ph_dynamics.simulation.robot_task import Target
 from vms_ph_io.tasks.robot_tasks import is_of_leg
+from vms_ph_io.tasks.task_goals import goal_lines
 from vms_ph_io.tasks.task_reference import TaskReference
 
-from .cli.goals import goal_lines
 from .messages.conversions import NANOSECONDS, from_stamp
 from .messages.frames import inertial_frame, with_prefix
 from .messages.task_progress import to_task_progress
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import run
-from .robot.reference_publishers import ReferencePublishers
-from .robot.robot_motion import MotionListener, RobotMotion
-from .robot.robot_parameters import RobotParameters
-from .robot.task_score import TaskScore
+from .node.robot_parameters import RobotParameters
 from .task_settings import leg_tasks, load_for_nodes, node_settings
+from .tasks.reference_publishers import ReferencePublishers
+from .tasks.task_score import TaskScore
+from .topics.robot_motion import MotionListener, RobotMotion
 
 # Time without states after which a task that runs once is given up, s.
 _PATIENCE = 60.0

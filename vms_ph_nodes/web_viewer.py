@@ -24,9 +24,8 @@ from vms_ph_io.audit.energy_split import BASE, LawSplit, moves
 from .node.health import TOPIC, Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
-from .robot.commands import Commands
-from .robot.recording import Recording
-from .robot.robot_parameters import LATCHED, RobotParameters
+from .node.robot_parameters import LATCHED, RobotParameters
+from .views.commands import Commands, Recording
 
 with errors_in_one_sentence():
     try:
@@ -37,8 +36,7 @@ with errors_in_one_sentence():
         from .views.robot_scene import RobotScene
         from .views.surroundings import Surroundings
         from .views.view_tab import ViewTab, theme
-        from .views.viewpoint import viewpoint
-        from .views.world_view import WorldView
+        from .views.viewpoint import WorldView, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(
             f"the web page requires {error.name}: pip install 'vms-ph[web]', or viser, trimesh, "

@@ -23,7 +23,7 @@ from nodes.observer import Observer
 from sensor_msgs.msg import JointState
 
 from vms_ph_embedded.wire import names
-from vms_ph_nodes.robot.robot_parameters import LATCHED
+from vms_ph_nodes.node.robot_parameters import LATCHED
 
 NODES = (
     "simulator", "controller", "energy_monitor", "marker_publisher", "model_server", "web_viewer",

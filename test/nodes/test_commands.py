@@ -19,9 +19,8 @@ from vms_ph_io.bag import bag_info
 from vms_ph_nodes.closed_loop import make
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.health import PAUSED
-from vms_ph_nodes.robot.commands import Commands, Efforts, Gain, wrench_topic
-from vms_ph_nodes.robot.recording import Recording
 from vms_ph_nodes.simulator import Simulator
+from vms_ph_nodes.views.commands import Commands, Efforts, Gain, Recording, wrench_topic
 
 pytestmark = pytest.mark.wire
 

@@ -16,7 +16,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph.msg import Power
 
 from vms_ph_nodes.energy_monitor import EnergyMonitor
-from vms_ph_nodes.robot.robot_parameters import LATCHED
+from vms_ph_nodes.node.robot_parameters import LATCHED
 from vms_ph_nodes.simulator import Simulator
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_dynamics import StateError
 from vms_ph_io import robots
-from vms_ph_nodes.robot.effort_bounds import EffortBounds
+from vms_ph_nodes.simulation.external_efforts import EffortBounds
 
 
 @pytest.mark.parametrize("name", robots.names())

@@ -17,7 +17,7 @@ from vms_ph_dynamics.simulation import External
 from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
 from vms_ph_nodes.simulator import Simulator
 from vms_ph_nodes.views.exergy_view import ExergyFlow, exergy_list
-from vms_ph_nodes.views.heat_shapes import colour_of, heat_shapes
+from vms_ph_nodes.views.markers import colour_of, heat_shapes
 from vms_ph_nodes.views.sankey import quantity
 from vms_ph_nodes.views.shapes import Ellipsoid
 

@@ -22,14 +22,14 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.free_floating import Body
 from vms_ph_dynamics.simulation import Mechanism, Payload, Sample
 from vms_ph_io import robots
-from vms_ph_io.tasks.payload_judge import PayloadJudge
+from vms_ph_io.tasks.task_goals import PayloadJudge
 from vms_ph_nodes import closed_loop
 from vms_ph_nodes.controller import ControllerNode
-from vms_ph_nodes.node.input_diagnostics import refused_messages
-from vms_ph_nodes.robot.held_parameters import payload_parameters
-from vms_ph_nodes.robot.held_shapes import mechanism_pose, mechanism_shapes, payload_shapes
-from vms_ph_nodes.robot.mechanism_publisher import mechanism_angle
-from vms_ph_nodes.robot.task_score import PayloadScore
+from vms_ph_nodes.node.health import refused_messages
+from vms_ph_nodes.simulation.grasp_markers import mechanism_pose, mechanism_shapes, payload_shapes
+from vms_ph_nodes.simulation.grasp_parameters import payload_parameters
+from vms_ph_nodes.simulation.grasp_publishers import mechanism_angle
+from vms_ph_nodes.tasks.task_score import PayloadScore
 
 # Its handle is in the hand at the start.
 BODY = Payload(2.0, np.array([0.004, 0.003, 0.002]), np.inf, centre=np.array([0.02, 0.0, -0.05]))

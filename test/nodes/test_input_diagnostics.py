@@ -9,7 +9,7 @@ import pytest
 import rclpy
 from rclpy.node import Node
 
-from vms_ph_nodes.node.input_diagnostics import InputDiagnostics
+from vms_ph_nodes.node.health import InputDiagnostics
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.simulation.contact import Shape
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
-from vms_ph_nodes.robot.scene_publishers import marker_of
+from vms_ph_nodes.simulation.scene_publishers import marker_of
 from vms_ph_nodes.views.markers import to_markers
 from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 

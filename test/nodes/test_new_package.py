@@ -15,7 +15,7 @@ from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_io.build.new_package import NewPackage
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.cli.app import make_app
-from vms_ph_nodes.cli.launch_files import find_share
+from vms_ph_nodes.cli.launch import find_share
 
 # A colcon build does not have the embedded launcher.
 load = pytest.importorskip("vms_ph_embedded.launch").load

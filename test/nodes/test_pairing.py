@@ -3,7 +3,7 @@
 
 """Messages paired by their stamps."""
 
-from vms_ph_nodes.messages.pairing import StampPairing
+from vms_ph_nodes.messages.stamps import StampPairing
 
 
 def collecting() -> tuple[StampPairing, list[tuple[str, str | None]]]:

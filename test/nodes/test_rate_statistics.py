@@ -6,8 +6,7 @@
 import pytest
 
 from vms_ph_nodes.messages.conversions import NANOSECONDS
-from vms_ph_nodes.node.health import PERIOD
-from vms_ph_nodes.node.rate_statistics import RateStatistics
+from vms_ph_nodes.node.health import PERIOD, RateStatistics
 
 
 def sample(rate: RateStatistics, beat: int) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
-from vms_ph_nodes.robot.references import ReferenceTopics
+from vms_ph_nodes.topics.references import ReferenceTopics
 
 
 @pytest.fixture

@@ -15,8 +15,17 @@ from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
-from vms_ph_nodes.views.ranges import FittedRange, round_up
-from vms_ph_nodes.views.shapes import Arrow, Bar, Ellipsoid, Scales, Shape, Shapes, reach
+from vms_ph_nodes.views.shapes import (
+    Arrow,
+    Bar,
+    Ellipsoid,
+    FittedRange,
+    Scales,
+    Shape,
+    Shapes,
+    reach,
+    round_up,
+)
 
 FAR = Scales(momentum=0.1, velocity=0.5, inertia=0.02, power=0.02, energy=2.0, longest=1e6)
 

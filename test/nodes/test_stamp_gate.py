@@ -8,7 +8,7 @@ import re
 import pytest
 
 from vms_ph_nodes.messages.conversions import NANOSECONDS
-from vms_ph_nodes.messages.stamp_gate import StampGate
+from vms_ph_nodes.messages.stamps import StampGate
 
 NOW = 1_700_000_000 * NANOSECONDS
 MS = NANOSECONDS // 1000

@@ -17,9 +17,9 @@ from vms_ph_io.robots.robot_settings import RobotSettings
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
-from vms_ph_nodes.views.pull import point_efforts  # noqa: E402
+from vms_ph_nodes.views.pointer_spring import point_efforts  # noqa: E402
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
-from vms_ph_nodes.views.strip import Strip  # noqa: E402
+from vms_ph_nodes.views.strip_chart import StripChart  # noqa: E402
 from vms_ph_nodes.views.viewpoint import Chase, Viewpoint, viewpoint  # noqa: E402
 
 DRONE = str(Path(__file__).parent / "own_drone.urdf")
@@ -123,7 +123,7 @@ def test_dragging_a_link_acts_like_a_force_at_the_point_that_is_held(
 
 
 def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> None:
-    strip = Strip(server, "energy")
+    strip = StripChart(server, "energy")
     for labels in (("total", "kinetic, task"), ("total", "kinetic, base", "kinetic, shape")):
         for time in (0.0, 1.0, 2.0):
             strip.add(time, dict.fromkeys(labels, time))
@@ -134,7 +134,7 @@ def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> Non
 
 
 def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
-    strip = Strip(server, "power", "W")
+    strip = StripChart(server, "power", "W")
     for k in range(50):
         strip.add(0.01 * k, {"push": 40.0 if k == 23 else 0.0, "other": 1.0})
     strip.draw()
@@ -156,7 +156,7 @@ def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
 def test_small_values_of_a_plot_are_drawn_with_a_prefix(
     server: Any, value: float, label: str, drawn: float
 ) -> None:
-    strip = Strip(server, "energy", "J")
+    strip = StripChart(server, "energy", "J")
     strip.add(0.0, {"total": 0.0})
     strip.add(1.0, {"total": value})
     strip.draw()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vms_ph_embedded.launch import LaunchError, load
-from vms_ph_nodes.cli.launch_files import find_share
+from vms_ph_nodes.cli.launch import find_share
 
 FILES = sorted((Path(__file__).parents[2] / "launch").glob("*ros2_control.launch.xml"))
 

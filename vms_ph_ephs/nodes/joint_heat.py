@@ -17,7 +17,7 @@ from vms_ph_nodes.messages.conversions import NANOSECONDS, from_joint_state, fro
 from vms_ph_nodes.node.health import OK, WARN, Health
 from vms_ph_nodes.node.parameters import declare
 from vms_ph_nodes.node.process import run
-from vms_ph_nodes.robot.robot_parameters import RobotParameters
+from vms_ph_nodes.node.robot_parameters import RobotParameters
 
 from ..multibody import Heat
 from ..multibody.joint_heat import JointHeat

@@ -10,7 +10,7 @@ import numpy as np
 import viser
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_nodes.robot.robot_motion import RobotMotion
+from vms_ph_nodes.topics.robot_motion import RobotMotion
 from vms_ph_nodes.views.sankey import quantity
 
 from ..equations.powers import port_powers

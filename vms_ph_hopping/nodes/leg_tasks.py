@@ -16,9 +16,9 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_io.tasks.actuator_use import ActuatorUse
+from vms_ph_io.tasks.task_goals import ActuatorUse
 from vms_ph_io.tasks.task_reference import TaskReference
-from vms_ph_nodes.robot.robot_motion import RobotMotion
+from vms_ph_nodes.topics.robot_motion import RobotMotion
 
 from .. import hopping_tasks
 from ..flights import SHORTEST_FLIGHT

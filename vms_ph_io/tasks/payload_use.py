@@ -16,7 +16,7 @@ from vms_ph_dynamics.free_floating.capture import Body, capture, carrying
 from vms_ph_dynamics.simulation import ActuatedSimulation, Payload, Simulation
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
 
-from .payload_judge import PayloadJudge
+from .task_goals import PayloadJudge
 
 
 class PayloadUse:

@@ -30,13 +30,11 @@ from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from ..robots.robot_settings import RobotSettings
 from . import robot_tasks
-from .actuator_use import ActuatorUse
-from .judge import Judge
 from .payload_use import PayloadUse
 from .task_energy import TaskEnergy
+from .task_goals import ActuatorUse, Judge, WheelUse
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
-from .wheels import WheelUse
 
 # Steps between two samples of the errors.
 _SAMPLE = 5

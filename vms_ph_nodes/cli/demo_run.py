@@ -26,7 +26,7 @@ from vms_ph_io.command import command
 from vms_ph_io.wings import hook
 
 from ..views.live_view import LiveView
-from .launch_files import find_launch_file, find_share
+from .launch import find_launch_file, find_share
 
 _HOST = "127.0.0.1"
 _PATIENCE = 120.0  # timeout of the first energy message, s; a busy machine starts slowly

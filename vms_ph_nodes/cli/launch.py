@@ -5,11 +5,44 @@
 
 import os
 import sys
+from pathlib import Path
 
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import share_directory
+from vms_ph_io.descriptions.packages import package_directory
 from vms_ph_io.wings import WINGS, hook
+
+_SUFFIX = ".launch.xml"
+
+
+def find_launch_file(name: str) -> Path:
+    """Return a launch file by its path, or a bundled one by its name without the suffix.
+
+    Raises:
+        VmsPhError: no such file; the message lists the bundled ones.
+    """
+    folder = share_directory() / "launch"
+    for file in (Path(name), folder / name, folder / f"{name}{_SUFFIX}"):
+        if os.path.isfile(file):  # False, too, for a path that no file can have
+            return file
+    ours = ", ".join(sorted(p.name.removesuffix(_SUFFIX) for p in folder.glob(f"*{_SUFFIX}")))
+    raise VmsPhError(f"there is no launch file {name}; give a path, or one of: {ours}")
+
+
+def find_share(package: str) -> Path:
+    """Return the share folder of a package for $(find-pkg-share ...).
+
+    Raises:
+        LookupError: no such package.
+    """
+    folder = package_directory(package)
+    if folder is None:
+        raise LookupError(
+            f"there is no package {package!r} in the ROS workspaces or among the Python packages"
+        )
+    return folder
 
 
 def launch(
@@ -25,8 +58,6 @@ def launch(
 
     For instance: vms-ph launch panda web:=true push_period:=5.0
     """
-    from .launch_files import find_launch_file, find_share
-
     path = find_launch_file(file)
     if not WINGS["embedded"].is_installed:
         words = ["ros2", "launch", str(path), *(["--show-args"] if show_args else context.args)]

@@ -79,7 +79,7 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     from vms_ph_dynamics.errors import VmsPhError
 
     from ..check_settings import check
-    from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC
+    from ..views.commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC
 
     present, good, wanted = first, first, [first]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from .goals import goal_lines
+from vms_ph_io.tasks.task_goals import goal_lines
 
 
 def scene(

@@ -10,8 +10,7 @@ from typing import Any
 import typer
 
 from vms_ph_dynamics.errors import OptionError
-
-from .goals import goal_lines
+from vms_ph_io.tasks.task_goals import goal_lines
 
 
 def list_tasks() -> None:

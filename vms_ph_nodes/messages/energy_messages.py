@@ -1,15 +1,17 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of energies, momenta, port powers and port energies to messages."""
+"""Messages of energies, momenta, port powers, port energies and certificates."""
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 
 from geometry_msgs.msg import Point, Twist, Vector3
 from std_msgs.msg import Header
-from vms_ph.msg import Energy, Momentum, PortEnergy, Power
+from vms_ph.msg import Energy, EnergyCertificate, Momentum, PortEnergy, Power
 
+from vms_ph_controllers.guard import Certificate, Guarded
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
@@ -120,3 +122,15 @@ def _tools(by_port: Mapping[str, float]) -> dict[str, float]:
 def _vector(value: Array) -> Vector3:
     x, y, z = value.tolist()
     return Vector3(x=x, y=y, z=z)
+
+
+def to_certificate(header: Header, certificate: Certificate, sent: Guarded) -> EnergyCertificate:
+    """Return a certificate, with what the guard does now, as a message."""
+    numbers = {item.name: getattr(certificate, item.name) for item in fields(certificate)}
+    return EnergyCertificate(
+        header=header,
+        status=int(sent.status),
+        reason=sent.reason,
+        verdict=certificate.verdict,
+        **{**numbers, "ports": list(certificate.ports)},
+    )

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The heartbeat of a node on /diagnostics, and supervision of the heartbeats of other nodes.
+"""The heartbeat of a node on /diagnostics, with rates and refused messages, and that of the others.
 
 A killed process stays in DDS discovery for seconds, so discovery does not show that a node runs.
 Each node therefore publishes a status four times a second. When one stops, the first (by name) of
@@ -11,7 +11,9 @@ this takes place in a thread of its own, since the callbacks of a node may be la
 
 import os
 import socket
+from collections import deque
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
@@ -19,10 +21,85 @@ from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel
 
+from ..messages.conversions import NANOSECONDS
 from .agreement import OTHER, Agreement
 from .heartbeat import PERIOD, HeartbeatThread
-from .input_diagnostics import refused_messages
-from .rate_statistics import RateStatistics
+
+# Number of samples in the frequency: two seconds of heartbeats.
+_SAMPLES = 8
+
+
+class RateStatistics:
+    """Counts events; computes their frequency and the time since the last one."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES + 1)
+        self._changed = 0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an event has been counted."""
+        return self._count > 0
+
+    def tick(self) -> None:
+        """Count one event."""
+        self._count += 1
+
+    def sample(self, now: int) -> tuple[float, float]:
+        """Return the frequency (Hz) over the last samples, and the time since the last event (s).
+
+        Args:
+            now: time of a monotonic clock, ns.
+        """
+        if not self._samples or self._samples[-1][1] != self._count:
+            self._changed = now
+        self._samples.append((now, self._count))
+        begun, counted = self._samples[0]
+        passed = (now - begun) / NANOSECONDS
+        frequency = (self._count - counted) / passed if passed > 0.0 else 0.0
+        return frequency, (now - self._changed) / NANOSECONDS
+
+
+# Largest number of warnings per second, where every message has a different reason.
+_LINES = 5
+
+_refused: "WeakKeyDictionary[Node, tuple[int, str]]" = WeakKeyDictionary()
+
+
+def refused_messages(node: Node) -> tuple[int, str]:
+    """Return how many messages a node has refused, and why the last one."""
+    return _refused.get(node, (0, ""))
+
+
+class InputDiagnostics:
+    """Logs why a message is ignored, each reason at most once a second, and counts them.
+
+    Without this limit, repeated invalid commands would flood the log; the throttle of the logger
+    would also suppress a different reason within the same second.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._reported: set[str] = set()
+        self._when = 0
+
+    def report(self, why: object, what: str = "ignored") -> None:
+        """Warn about a message, at most once a second for the same reason.
+
+        Args:
+            why: the reason.
+            what: what is done with the message.
+        """
+        text, now = f"{what}: {why}", self._steady.now().nanoseconds
+        _refused[self._node] = (refused_messages(self._node)[0] + 1, text)
+        if now - self._when >= NANOSECONDS:
+            self._reported, self._when = set(), now
+        if text not in self._reported and len(self._reported) < _LINES:
+            self._reported.add(text)
+            self._node.get_logger().warning(text)
+
 
 TIMEOUT = 1.5  # silence after which a node counts as lost, s; load delays heartbeats
 BLOCKED = 5.0  # time without callbacks after which a node says that it does not respond, s

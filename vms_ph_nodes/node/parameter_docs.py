@@ -14,6 +14,7 @@ import vms_ph_controllers
 from vms_ph_controllers import Controller
 from vms_ph_controllers.guard import EnergyGuardSettings
 from vms_ph_io import share_directory
+from vms_ph_io.wings import WINGS, hook
 
 from .parameters import gain_bounds, parameters_of
 
@@ -55,9 +56,14 @@ def document() -> str:
 
 
 def controllers() -> Iterator[type[Controller]]:
-    """Return the controllers of this package by name."""
-    for name in sorted(vms_ph_controllers.__all__):
-        kind = getattr(vms_ph_controllers, name)
+    """Return the controllers of the core and of the wings that are installed, by name."""
+    wings = [hook(wing) for wing, known in WINGS.items() if known.is_installed]
+    public = {
+        name: getattr(package, name)
+        for package in (vms_ph_controllers, *wings)
+        for name in getattr(package, "__all__", ())
+    }
+    for _, kind in sorted(public.items()):
         if isinstance(kind, type) and issubclass(kind, Controller) and kind is not Controller:
             yield kind
 

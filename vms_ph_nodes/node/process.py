@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs nodes in a process: creates them, spins them and exits with an exit code."""
+"""Runs nodes in a process: creates, activates and spins them, and exits with an exit code."""
 
 import os
 import signal
@@ -12,10 +12,13 @@ from contextlib import contextmanager
 import rclpy
 from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from vms_ph_dynamics.errors import VmsPhError
+
+from .parameters import declare
 
 # The variable by which the embedded launcher marks its processes: its process id and a random part.
 _MARK = "VMS_PH_LAUNCH"
@@ -91,3 +94,36 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     if any(getattr(node, "failed", False) for node in nodes):
         code = code or 1
     sys.exit(code)
+
+
+class ManagedNode(LifecycleNode):
+    """A managed node with the parameter ``autostart``.
+
+    Its creator calls :meth:`begin` when all inputs are available. Its transitions are triggered by
+    ``ros2 lifecycle set /simulator deactivate``, for instance, or by its services.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.is_active = False
+        super().__init__(name)
+        self._autostart: bool = declare(self, "autostart")
+
+    def begin(self) -> None:
+        """Configure and activate the node unless the parameter ``autostart`` is false."""
+        if self._autostart and self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
+            self.trigger_activate()
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Mark the node active."""
+        self.is_active = True
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Mark the node inactive."""
+        self.is_active = False
+        return super().on_deactivate(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Mark the node inactive."""
+        self.is_active = False
+        return super().on_shutdown(state)

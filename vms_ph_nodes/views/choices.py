@@ -15,7 +15,7 @@ from vms_ph_io import robots
 from vms_ph_io.settings import scenes
 
 from ..check_settings import check
-from ..robot.commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC, Commands
+from .commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC, Commands
 from .controls import shell
 
 AS_CONFIGURED = "as in the parameter file"

@@ -13,14 +13,13 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.links import LinkTree
 
 from ..messages.frames import inertial_frame
-from ..robot.commands import Commands
-from ..robot.recording import Recording
-from ..robot.robot_parameters import RobotParameters
+from ..node.robot_parameters import RobotParameters
 from .choices import Choices
+from .commands import Commands, Recording
 from .controls import Controls
-from .pull import Pull
+from .pointer_spring import PointerSpring
 from .robot_scene import RobotScene
-from .world_view import WorldView
+from .viewpoint import WorldView
 
 
 class ControlTab:
@@ -48,7 +47,7 @@ class ControlTab:
         self._model: VMSModel | None = None
         self._controls: Controls | None = None
         self._choices: Choices | None = None
-        self._pull: Pull | None = None
+        self._pull: PointerSpring | None = None
         self._has_gains = False
 
     def offer(
@@ -76,7 +75,7 @@ class ControlTab:
             self._server, self._tab, self._commands, model, frame, target, self._recording
         )
         self._model, self._has_gains = model, False
-        self._pull = Pull(self._server, model, scene, self._commands, lambda: world.shift)
+        self._pull = PointerSpring(self._server, model, scene, self._commands, lambda: world.shift)
 
     def draw_pull(self) -> None:
         """Draw the spring at a link that is dragged."""

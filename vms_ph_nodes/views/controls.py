@@ -12,8 +12,7 @@ import viser
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..robot.commands import Commands, Gain, Reply, wrench_topic
-from ..robot.recording import Recording
+from .commands import Commands, Gain, Recording, Reply, wrench_topic
 from .shapes import reach
 
 _END_EFFECTOR, _BASE = "end effector", "base"

@@ -9,7 +9,7 @@ from vms_ph.msg import Exergy
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .energy_flow import Flow, Stream
-from .heat_shapes import colour_of
+from .markers import colour_of
 from .sankey import COLOURS, quantity
 
 _STORES = {"kinetic": "motion", "potential": "height"}

@@ -12,7 +12,7 @@ from vms_ph_io.audit.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .energy_flow import PORT_WORDS
-from .strip import Strip
+from .strip_chart import StripChart
 
 
 class LivePlots:
@@ -25,9 +25,9 @@ class LivePlots:
     def __init__(self, server: viser.ViserServer, law: LawSplit) -> None:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         self._law = law
-        self._energy = Strip(server, "energy of the closed loop", "J")
-        self._power = Strip(server, "power into the robot", "W")
-        self._error = Strip(server, "task error", "m")
+        self._energy = StripChart(server, "energy of the closed loop", "J")
+        self._power = StripChart(server, "power into the robot", "W")
+        self._error = StripChart(server, "task error", "m")
         self.strips = (self._energy, self._power, self._error)
         self._start: int | None = None
 

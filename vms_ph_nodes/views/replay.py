@@ -17,15 +17,13 @@ import viser.uplot
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
 
-from .curve_style import GHOSTLY, curve_style
 from .overview import conservation, share_of
 from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
-from .strip import PADDING, axes
+from .strip_chart import GHOSTLY, PADDING, axes, curve_style
 from .view_tab import theme
-from .viewpoint import viewpoint
-from .world_view import WorldView
+from .viewpoint import WorldView, viewpoint
 
 _GHOST = (170, 51, 119)
 _NONE = "none"

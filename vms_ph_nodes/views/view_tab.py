@@ -13,10 +13,10 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io.wings import hook
 
-from ..robot.robot_motion import MotionListener, RobotMotion
+from ..topics.robot_motion import MotionListener, RobotMotion
 from .marker_scene import MarkerScene
 from .robot_scene import RobotScene
-from .strip import Strip
+from .strip_chart import StripChart
 
 LINKS, PATTERN = "links", "EPHS pattern"
 
@@ -29,7 +29,7 @@ class ViewTab:
     """
 
     def __init__(
-        self, node: Node, server: viser.ViserServer, strips: Sequence[Strip], tab: Any
+        self, node: Node, server: viser.ViserServer, strips: Sequence[StripChart], tab: Any
     ) -> None:
         """Add them to the page.
 

@@ -1,0 +1,237 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The goals of tasks: errors, payloads, shares of limits; obtained, judged and in words."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics.actuation import Actuators
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.nonholonomic import NonholonomicForm
+from vms_ph_dynamics.simulation import ActuatedSimulation, Payload
+from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
+
+from .task_reference import TaskReference
+
+# Rounding of a share of a limit.
+_ROUNDING = 1e-9
+
+
+class ActuatorUse:
+    """The largest shares of limits that inputs of actuators, their rates and torques reach."""
+
+    def __init__(self, model: VMSModel, actuators: Actuators | None) -> None:
+        self._effort = model.joints.effort
+        self._actuators = actuators
+        self._inputs = self._rates = self._torques = 0.0
+
+    def see(self, simulation: Any) -> None:
+        """Take what the actuators did over the last step."""
+        a = self._actuators
+        if a is None or not isinstance(simulation, ActuatedSimulation):
+            return
+        actuation = simulation.actuation
+        self.take(actuation.held.inputs, actuation.shaft_rates(simulation.twist))
+
+    def take(self, inputs: Array, rates: Array) -> None:
+        """Take the inputs (k,) of the actuators, N or N m, and the rates (k,) of their shafts."""
+        a = self._actuators
+        assert a is not None
+        middle, half = 0.5 * (a.upper + a.lower), 0.5 * (a.upper - a.lower)
+        # A rotor below its least thrust has failed, or its shaft begins to turn.
+        share = np.abs(inputs - middle) / np.where(half > 0.0, half, np.inf)
+        self._inputs = max(self._inputs, float(share.max()))
+        self._rates = max(self._rates, float((np.abs(rates) / a.largest_rate).max()))
+
+    def command(self, torque: Array) -> None:
+        """Take the torques (n,) of a command."""
+        limited = np.isfinite(self._effort) & (self._effort > 0.0)
+        if limited.any():
+            share = float((np.abs(torque[limited]) / self._effort[limited]).max())
+            self._torques = max(self._torques, share)
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return the shares as goals, which are met up to 1."""
+        found = {"torques": ("joint torques, share of their limits", self._torques)}
+        if self._actuators is not None:
+            found["actuators"] = ("inputs of actuators, share of their limits", self._inputs)
+        if self._actuators is not None and np.isfinite(self._actuators.largest_rate).any():
+            found["rates"] = ("rates of wheels, share of their limits", self._rates)
+        return {
+            name: {"what": what, "wanted": 1.0, "obtained": share, "met": share <= 1.0 + _ROUNDING}
+            for name, (what, share) in found.items()
+        }
+
+
+# Velocity of a point of contact that is rounding, m/s.
+_NO_SLIP = 1e-12
+
+
+class WheelUse:
+    """The largest velocities of points of contact, and shares of the rates of wheels."""
+
+    def __init__(self, form: NonholonomicForm, wheels: Mapping[str, float]) -> None:
+        model = form.model
+        self._form = form
+        joints = [model.joint_index(name) for name in wheels]
+        limits = model.joints.velocity[joints]
+        self._wheels = model.b + np.array(joints)
+        self._limits = np.where(limits > 0.0, limits, np.inf)
+        self._slip = self._rates = 0.0
+
+    def see(self, q: Array, v: Array) -> None:
+        """Take a motion."""
+        rows = self._form.constraint_jacobian(Evaluation(self._form.model, q, v))
+        self._slip = max(self._slip, float(np.abs(rows @ v).max()))
+        self._rates = max(self._rates, float((np.abs(v[self._wheels]) / self._limits).max()))
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return them as goals."""
+        found = {
+            "rates": ("rates of wheels, share of their limits", 1.0, self._rates),
+            "slip": ("velocity of the wheels' points of contact (m/s)", _NO_SLIP, self._slip),
+        }
+        return {
+            name: {"what": what, "wanted": most, "obtained": value, "met": value <= most}
+            for name, (what, most, value) in found.items()
+        }
+
+
+class Judge:
+    """The largest errors of a run, by the goals of its task that bound them."""
+
+    def __init__(
+        self,
+        task: RobotTask,
+        reference: TaskReference,
+        others: Callable[[], dict[str, float]] = dict,
+    ) -> None:
+        """Begin.
+
+        Args:
+            task: with the goals.
+            reference: where the robot is to be at every time that is seen.
+            others: errors now besides those from it, by their names, as far as they are known.
+        """
+        self._task, self._reference, self._others = task, reference, others
+        self._worst: dict[str, float] = {}
+
+    def see(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
+        """Take the errors of a time (s) that count; ``motion`` gives q (nq,) and v (nv,)."""
+        errors = None
+        for name, goal in self._task.goals.items():
+            if self._task.counts(goal, time):
+                errors = errors or {**self._reference.errors(*motion(), time), **self._others()}
+                if goal.of in errors:
+                    self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
+
+    def goals(self) -> dict[str, dict[str, Any]]:
+        """Return what was wanted and obtained of every goal; None was not judged yet."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, goal in self._task.goals.items():
+            obtained = self._worst.get(name)
+            found[name] = {
+                "what": ERRORS[goal.of],
+                "wanted": goal.within,
+                "obtained": obtained,
+                "met": obtained is not None and obtained <= goal.within,
+            }
+        return found
+
+
+# Largest change of the momentum of robot and body where nothing pushes them, relative.
+_KEPT = 1e-6
+
+
+class PayloadJudge:
+    """How far a payload was from where it was wanted, seen from places of its handle.
+
+    Attributes:
+        handle: (3,) place at which it is taken, m.
+    """
+
+    def __init__(self, payload: Payload, model: VMSModel, home: Array) -> None:
+        """Begin.
+
+        Args:
+            payload: the body.
+            model: the robot without it.
+            home: (nq,) its configuration at the start.
+        """
+        self._payload, self._gravity = payload, model.gravity
+        d = model.evaluate(home, np.zeros(model.nv))
+        self.handle: Array = d.placement(model.end_effector)[:3, 3] + payload.place
+        self._sunk = 0.0
+
+    def see(self, place: Array) -> None:
+        """Take a place (3,) of its handle while it is carried; it may not go below its support."""
+        if np.any(self._gravity):
+            up = -self._gravity / np.linalg.norm(self._gravity)
+            above = float(up @ (place - self.handle))
+            to = self._payload.to
+            lowest = 0.0 if to is None else min(0.0, float(up @ to))
+            self._sunk = max(self._sunk, lowest - above)
+
+    def goals(
+        self,
+        taken: float | None,
+        place: Array,
+        is_set_down: bool,
+        kept: tuple[Array, Array] | None,
+    ) -> dict[str, dict[str, Any]]:
+        """Return what was to be reached with it.
+
+        Args:
+            taken: how far the end effector was from the handle when it took it, m; None before.
+            place: (3,) of the handle at the end, m.
+            is_set_down: whether it has been set down.
+            kept: momentum at the start and at the end, where nothing changes it.
+        """
+        payload = self._payload
+        found: dict[str, tuple[str, float, float | None]] = {
+            "taken": ("distance to the handle when it is taken (m)", payload.reach, taken)
+        }
+        if payload.to is not None:
+            there = taken is not None and (is_set_down or payload.release is None)
+            away = float(np.linalg.norm(place - self.handle - payload.to))
+            what = "distance of the payload from its place (m)"
+            found["payload"] = (what, payload.within, away if there else None)
+        if np.any(self._gravity):
+            what = "depth of the payload below its support (m)"
+            found["support"] = (what, payload.within, self._sunk)
+        if kept is not None:
+            before, after = kept
+            for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
+                change = np.linalg.norm(after[part] - before[part])
+                share = float(change / max(np.linalg.norm(before[part]), 1e-9))
+                found[f"{name}_momentum"] = (f"change of the {name} momentum (1)", _KEPT, share)
+        return {
+            name: {
+                "what": what,
+                "wanted": most,
+                "obtained": value,
+                "met": value is not None and value <= most,
+            }
+            for name, (what, most, value) in found.items()
+        }
+
+
+def goal_lines(goals: Mapping[str, Mapping[str, Any]], shortest: float = 0.0) -> Iterator[str]:
+    """Yield a line for each goal.
+
+    Args:
+        goals: by name, as of ``vms_ph_studies``.
+        shortest: duration after which all goals are judged, s; named where one was not.
+    """
+    for name, goal in goals.items():
+        if goal["obtained"] is None:
+            yield f"  {name}: {goal['what']}: NOT JUDGED, it takes at least {shortest:g} s"
+            continue
+        yield (
+            f"  {name}: {goal['what']} {goal['obtained']:.4g}, wanted {goal['wanted']:.4g}: "
+            f"{'met' if goal['met'] else 'NOT MET'}"
+        )

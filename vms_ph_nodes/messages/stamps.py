@@ -1,0 +1,137 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Messages by their stamps: pairs of two topics, and those of a stream that are new."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from .conversions import NANOSECONDS
+
+# Largest number of leaders that wait for companions.
+_PATIENCE = 50
+
+# Largest number of companions that are kept without a leader.
+_KEPT = 100
+
+
+class StampPairing:
+    """Collects leading messages and their companions of the same stamp.
+
+    ``complete`` is called once all companions of a leader are received, or when a companion with a
+    later stamp shows that one was lost: messages of a topic arrive in the order of their stamps,
+    but one topic may lag behind another when this process is busy. The order of leaders is kept.
+    """
+
+    def __init__(self, companions: tuple[str, ...], complete: Callable[..., None]) -> None:
+        self._complete = complete
+        self._leaders: deque[tuple[int, Any]] = deque()
+        self._waiting: dict[str, dict[int, Any]] = {name: {} for name in companions}
+        self._latest = dict.fromkeys(companions, -1)
+        self._expected: set[str] = set()
+
+    def expect(self, names: set[str]) -> None:
+        """Set the companions to wait for: those that have a publisher."""
+        self._expected = names & self._waiting.keys()
+        self._release()
+
+    def lead(self, stamp: int, message: Any) -> None:
+        """Add a leading message."""
+        self._leaders.append((stamp, message))
+        self._release()
+
+    def accompany(self, name: str, stamp: int, message: Any) -> None:
+        """Add a companion; once one is received, later leaders wait for that topic."""
+        waiting = self._waiting[name]
+        waiting[stamp] = message
+        self._latest[name] = stamp
+        self._expected.add(name)
+        if len(waiting) > _KEPT:
+            del waiting[min(waiting)]
+        self._release()
+
+    def _release(self) -> None:
+        while self._leaders and (self._is_ready() or len(self._leaders) > _PATIENCE):
+            stamp, message = self._leaders.popleft()
+            found = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
+            for waiting in self._waiting.values():
+                for old in [s for s in waiting if s <= stamp]:
+                    del waiting[old]
+            self._complete(message, **found)
+
+    def _is_ready(self) -> bool:
+        stamp = self._leaders[0][0]
+        return all(
+            stamp in self._waiting[name] or self._latest[name] > stamp for name in self._expected
+        )
+
+
+# Refused messages in succession that agree among themselves, after which they are believed.
+_AGREEING = 5
+
+
+class StampGate:
+    """Refuses messages whose stamps repeat, go back, are old or jump against the clock.
+
+    A stream that was paused, or whose clock was set, is accepted again after five messages that
+    agree among themselves; one that is old by the clock, as a recording that is played, never is.
+    """
+
+    def __init__(self, largest_age: float) -> None:
+        """Accept differences between stamps and clock up to ``largest_age`` (s); 0: any."""
+        self._age = round(largest_age * NANOSECONDS)
+        self._last: tuple[int, int] | None = None  # stamp and arrival of the last accepted message
+        self._refused: tuple[int, int] | None = None  # likewise, of the last refused one
+        self._agreeing = 0
+
+    def problem(self, stamp: int, now: int) -> str:
+        """Return why a message is refused, or an empty string.
+
+        Args:
+            stamp: of the message, ns.
+            now: time of the node's clock, ns.
+        """
+        problem = self._problem(stamp, now)
+        if problem:
+            self._agreeing = self._agreeing + 1 if self._follows(self._refused, stamp, now) else 1
+            self._refused = (stamp, now)
+            if self._agreeing < _AGREEING or not self._is_live(stamp, now):
+                return problem
+        self._last, self._refused, self._agreeing = (stamp, now), None, 0
+        return ""
+
+    def _problem(self, stamp: int, now: int) -> str:
+        if self._last is None:
+            away = abs(now - stamp)
+            return f"is {_seconds(now - stamp)} the clock" if 0 < self._age < away else ""
+        last, at = self._last
+        if stamp == last:
+            return "repeats the last stamp"
+        if stamp < last:
+            return f"is {_seconds(last - stamp)} the last one"
+        if self._follows(self._last, stamp, now):
+            return ""
+        jump = (now - at) - (stamp - last)
+        return f"is {_seconds(jump)} the one before and the clock let expect"
+
+    def _follows(self, before: tuple[int, int] | None, stamp: int, now: int) -> bool:
+        """Return whether stamp and clock have advanced alike since another message."""
+        if before is None or stamp <= before[0]:
+            return False
+        drift = abs((now - before[1]) - (stamp - before[0]))
+        return self._age == 0 or drift <= self._age
+
+    def _is_live(self, stamp: int, now: int) -> bool:
+        """Return whether a stream may be believed: it is not old, or was silent for as long."""
+        if self._age == 0 or now - stamp <= self._age:
+            return True
+        if self._last is None:
+            return False
+        last, at = self._last
+        return 0 < stamp - last <= now - at
+
+
+def _seconds(nanoseconds: int) -> str:
+    direction = "older than" if nanoseconds > 0 else "newer than"
+    return f"{abs(nanoseconds) / NANOSECONDS:.3g} s {direction}"

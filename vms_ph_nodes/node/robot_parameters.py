@@ -1,0 +1,121 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The robot of a node, given by name, by file or by the topic robot_description."""
+
+import warnings
+from collections.abc import Callable
+
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.actuation import Actuators
+from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
+from vms_ph_io import robots
+from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
+
+from .parameters import declare
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+_FILE = "robot"
+
+
+class RobotParameters:
+    """The parameters in config/parameters/robot.yaml, and the robot they define.
+
+    Attributes:
+        settings: the settings, those of the launch arguments first.
+        arguments: all launch arguments by name, also those that are no settings of the robot.
+    """
+
+    def __init__(self, node: Node, default: str | None = None) -> None:
+        """Declare the parameters; ``default`` is the robot where the parameter is not set.
+
+        Raises:
+            VmsPhError: a value is not accepted.
+        """
+        self._node, self._description = node, ""
+        declared = {
+            name: declare(node, name, default if name == "robot" else None, file=_FILE)
+            for name in RobotSettings.names()
+        }
+        self.arguments = from_arguments(declare(node, "launch_arguments", file=_FILE))
+        # The robot itself is a parameter of the launched node, which may have another default.
+        chosen = {name: value for name, value in self.arguments.items() if name != "robot"}
+        self.settings = RobotSettings(**declared).updated(chosen)
+
+    @property
+    def robot(self) -> str:
+        """The name or file of the robot; empty if the topic robot_description defines it."""
+        return self.settings.robot
+
+    def description(self) -> str:
+        """Return the URDF text of the robot named by the parameter.
+
+        Raises:
+            VmsPhError: no such robot or file, or an invalid robot description.
+        """
+        if not self.robot:
+            raise VmsPhError(
+                f"{self._node.get_name()} requires the parameter robot: one of "
+                f"{', '.join(robots.names())}, or the path of a URDF, xacro or MJCF file"
+            )
+        self._description = self.settings.description(self._warn)
+        return self._description
+
+    def initial_configuration(self, model: VMSModel) -> Array:
+        """Return the configuration in which a simulation begins, (nq,)."""
+        return self.settings.initial_configuration(model, self._description)
+
+    def on_floor(self) -> bool:
+        """Return whether the robot is simulated with a floor."""
+        return self.settings.on_floor()
+
+    def allocation(self) -> Allocation | None:
+        """Return the allocation of the base's actuators, or None for an ideal base."""
+        return self.settings.allocation(self._description)
+
+    def known_actuators(self) -> Actuators | None:
+        """Return the actuators whose limits laws and guards know, or None for an ideal base."""
+        return self.settings.known_actuators(self._description)
+
+    def actuators(self) -> Actuators | None:
+        """Return the actuators with which the base is simulated, or None for an ideal base."""
+        return self.settings.chosen_actuators(self._description)
+
+    def model(self, description: str) -> VMSModel:
+        """Return the model of a description, with the settings of the parameters."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InertiaWarning)
+            model = self.settings.model(description)
+        for repair in model.repairs:
+            self._warn(f"the inertia was repaired: {repair}")
+        return model
+
+    def _warn(self, text: str) -> None:
+        # A launch warns once, before it starts the nodes.
+        if not self.arguments:
+            self._node.get_logger().warning(text)
+
+    def when_known(self, use: Callable[[VMSModel], None]) -> None:
+        """Call ``use`` with the model, at once if the parameter defines it, else on its arrival."""
+        if self.robot:
+            use(self.model(self.description()))
+            return
+
+        def received(message: String) -> None:
+            self._description = message.data
+            try:
+                use(self.model(message.data))
+            except VmsPhError as error:
+                self._node.get_logger().error(
+                    f"the received robot_description is not valid: {error}"
+                )
+
+        self._node.create_subscription(String, "robot_description", received, LATCHED)
+        self._node.get_logger().info("waiting for the topic robot_description")

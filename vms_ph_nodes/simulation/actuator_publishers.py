@@ -1,0 +1,98 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The topics of the actuators of a simulated base and of exergy, and how actuators fail."""
+
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+from vms_ph.msg import Exergy
+
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.simulation import ActuatedSimulation, HeldMechanism
+from vms_ph_io.tasks.payload_use import PayloadUse
+from vms_ph_io.tasks.task_energy import with_held
+
+from ..messages.exergy_message import ExergyMessages
+from ..node.parameters import declare
+from .engine import Engine
+
+
+class ActuatorPublisher:
+    """Publishes ``vms_ph/actuator_states``, and lets actuators fail."""
+
+    def __init__(self, node: Node, simulation: Any) -> None:
+        """Declare the parameter, and create the topic where the base has actuators.
+
+        Raises:
+            VmsPhError: an actuator that has failed does not exist.
+        """
+        self._failed: str = declare(node, "failed_actuators")
+        self._publisher = None
+        if isinstance(simulation, ActuatedSimulation):
+            self._publisher = node.create_publisher(JointState, "vms_ph/actuator_states", 10)
+        if refusal := self.fail(simulation, self._failed):
+            raise VmsPhError(refusal)
+
+    def fail(self, simulation: Any, names: str) -> str:
+        """Let the named actuators have failed, and no others; return why not, or nothing."""
+        if not isinstance(simulation, ActuatedSimulation):
+            return "" if not names else "failed_actuators: the base has no actuators; set actuators"
+        words = names.replace(",", " ").split()
+        try:
+            for word in words:
+                simulation.actuation.actuators.index(word.removesuffix("?"))
+        except VmsPhError as error:
+            return f"failed_actuators: {error}"
+        simulation.actuation.repair()
+        for word in words:
+            simulation.actuation.fail(word.removesuffix("?"), known=not word.endswith("?"))
+        self._failed = names
+        return ""
+
+    def replaced(self, simulation: Any) -> None:
+        """Let the same actuators have failed in another simulation."""
+        self.fail(simulation, self._failed)
+
+    def publish(self, simulation: Any, stamp: Time) -> None:
+        """Publish angles (tilt, steering), rates of shafts, and thrusts or torques."""
+        if self._publisher is None:
+            return
+        actuation = simulation.actuation
+        self._publisher.publish(
+            JointState(
+                header=Header(stamp=stamp),
+                name=list(actuation.actuators.names),
+                position=(actuation.tilts + actuation.angles).tolist(),
+                velocity=actuation.shaft_rates(simulation.twist).tolist(),
+                effort=actuation.held.inputs.tolist(),
+            )
+        )
+
+
+class ExergyPublisher:
+    """Publishes ``vms_ph/exergy`` at every fourth sample."""
+
+    _EVERY = 4
+
+    def __init__(self, node: Node) -> None:
+        """Create the topic."""
+        self._publisher = node.create_publisher(Exergy, "vms_ph/exergy", 10)
+        self._messages, self._count = ExergyMessages(), 0
+
+    @classmethod
+    def of(cls, node: Node, engine: Engine) -> "ExergyPublisher | None":
+        """Return the publisher where the engine knows exergy, else None."""
+        return cls(node) if engine.is_ephs or engine.actuators is not None else None
+
+    def publish(
+        self, simulation: Any, stamp: Time, held: HeldMechanism | None, payload: PayloadUse | None
+    ) -> None:
+        """Publish the map of a simulation, with what its end effector holds or takes."""
+        if self._count % self._EVERY == 0:
+            header, found = Header(stamp=stamp), with_held(simulation.exergy_map(), held, payload)
+            self._publisher.publish(self._messages.next(header, found, simulation.resets))
+        self._count += 1

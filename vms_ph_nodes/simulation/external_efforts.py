@@ -1,0 +1,279 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""External efforts on a simulated robot: those from topics, periodic pushes, and a brake.
+
+An effort from a topic ends after a timeout, and is bounded in size. The brake holds a robot whose
+controller has ended.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from vms_ph_controllers.safety.safe_output import SafeOutput
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation import External, ToolWrench
+
+from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
+from ..messages.frames import ODOM, WORLD, tool_topic, without_prefix
+from ..node.health import InputDiagnostics
+from ..node.parameters import declare
+
+
+class Disturbances:
+    """Force pulses defined by the parameters ``push.*`` of the simulator.
+
+    Their directions alternate between x, y and z of the world.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._force: float = declare(node, "push.force")
+        self._duration: float = declare(node, "push.duration")
+        self._period: float = declare(node, "push.period")
+        self._first: float = declare(node, "push.first")
+
+    def force(self, time: float) -> Array:
+        """Return the wrench (6,) in world axes that acts from ``time`` (s) on."""
+        wrench = np.zeros(6)
+        # Pushes begin and end on a tick; half a microsecond covers the rounding of its time.
+        since = time - self._first + 5e-7
+        if self._period <= 0.0 or since < 0.0:
+            return wrench
+        count, within = divmod(since, self._period)
+        if within < self._duration:
+            wrench[int(count) % 3] = self._force
+        return wrench
+
+
+# Acceleration of the whole robot by the largest force, m/s^2: that of a hard crash, twenty times
+# the weight. What is beyond it is a mistake in a unit or in a program.
+_CRASH = 20 * 9.81
+
+# Smallest lever arm of the largest moment, m.
+_SMALLEST_ARM = 0.1
+
+
+@dataclass(frozen=True)
+class EffortBounds:
+    """Largest external efforts; a larger one is refused.
+
+    Attributes:
+        force: of a wrench, and on a prismatic joint without an effort limit, N.
+        moment: of a wrench, and on a revolute joint without an effort limit, N m.
+    """
+
+    force: float
+    moment: float
+
+    @classmethod
+    def of(cls, model: VMSModel) -> "EffortBounds":
+        """Return the bounds of a robot: twenty times its weight, and that at its reach.
+
+        The reach is the length of the chain of joint offsets, with prismatic joints extended.
+        """
+        force = _CRASH * model.total_mass
+        return cls(force, force * max(_reach(model), _SMALLEST_ARM))
+
+    @classmethod
+    def declared(cls, node: Node, model: VMSModel) -> "EffortBounds":
+        """Return the bounds that the parameters of a node set; where they are 0, the robot's."""
+        own = cls.of(model)
+        force: float = declare(node, "largest_force")
+        moment: float = declare(node, "largest_moment")
+        return cls(force or own.force, moment or own.moment)
+
+    def check_wrench(self, wrench: Array) -> None:
+        """Check a wrench (6,), linear first.
+
+        Raises:
+            StateError: its force or its moment is beyond the bound.
+        """
+        for what, part, bound, unit in (
+            ("force", wrench[:3], self.force, "N"),
+            ("moment", wrench[3:], self.moment, "N m"),
+        ):
+            # The largest component does not overflow where the length does.
+            size = float(np.abs(part).max())
+            size = size if size > bound else float(np.linalg.norm(part))
+            if size > bound:
+                raise StateError(
+                    f"a wrench has a {what} of {size:.4g} {unit}; at most {bound:.4g} {unit} can "
+                    f"act on this robot (parameter largest_{what})"
+                )
+
+    def of_joints(self, model: VMSModel) -> Array:
+        """Return the largest torque or force of every joint, (n,), N m or N."""
+        own = np.where(model.joints.prismatic, self.force, self.moment)
+        return np.minimum(model.joints.effort, own)
+
+
+def _reach(model: VMSModel) -> float:
+    """Return an upper bound of the distance from the first joint to the end effector, m."""
+    tree, joints = model.tree.pinocchio, model.joints
+    tool = tree.frames[model.frame_id(model.end_effector)]
+    # The first of these is the universe, the second the base or the first joint.
+    chain = list(tree.supports[tool.parentJoint])[2:]
+    links = [tree.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
+    ends = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
+    slides = np.array(joints.prismatic, dtype=bool) & np.isfinite(ends)
+    return float(sum(map(np.linalg.norm, links)) + ends[slides].sum())
+
+
+class Brake:
+    """Compensates gravity and damps the motion, as drives of robots do after their timeout."""
+
+    def __init__(self, model: VMSModel, allocation: Allocation | None) -> None:
+        self._outputs = {
+            actuated: SafeOutput(model, allocation, actuated) for actuated in (True, False)
+        }
+
+    def acting(self, q: Array, v: Array, dt: float, external: External, base: bool) -> External:
+        """Return the external efforts with those of the brake.
+
+        Args:
+            q: (nq,) present configuration.
+            v: (nv,) present velocity.
+            dt: time for which the efforts are held, s.
+            external: all other efforts.
+            base: whether the base has actuators.
+        """
+        held = self._outputs[base].at(q, v, dt)
+        return External(
+            held.torque,
+            held.wrench_base,
+            external.wrench_end_effector,
+            external.in_tool_axes,
+        )
+
+
+# Time after a reset in which commands are discarded that were sent before it, ns.
+_UNDER_WAY = NANOSECONDS // 10
+
+# Number of torque commands that make a controller; a single one is a push.
+_STREAM = 10
+
+
+class ExternalEfforts:
+    """Efforts from topics, and disturbances.
+
+    ``~/wrench_end_effector``, ``~/wrench/<tool>``, ``~/wrench_base`` and ``~/torque``.
+    """
+
+    def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
+        self._model, self._prefix = model, frame_prefix
+        self._root = LinkTree(model.tree).root
+        self._timeout: float = declare(node, "command_timeout")
+        self._disturbances = Disturbances(node)
+        self._bounds = EffortBounds.declared(node, model)
+        self._largest_torque = self._bounds.of_joints(model)
+        self._input_diagnostics = InputDiagnostics(node)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._deaf_until = 0
+        self._discard()
+        frames = {"~/wrench_end_effector": model.end_effector}
+        frames |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
+        for topic, tool in frames.items():
+            node.create_subscription(WrenchStamped, topic, partial(self._on_wrench, tool), 10)
+        node.create_subscription(JointState, "~/torque", self._on_effort, 10)
+        if model.b:
+            node.create_subscription(WrenchStamped, "~/wrench_base", self._on_base_wrench, 10)
+
+    def forget(self) -> None:
+        """Discard all efforts, also those that were sent but not received yet."""
+        self._deaf_until = self._steady.now().nanoseconds + _UNDER_WAY
+        self._discard()
+
+    def _discard(self) -> None:
+        self._wrenches: dict[str, tuple[int, ToolWrench]] = {}
+        self._base: tuple[int, Array] | None = None
+        self._torque: tuple[int, Array] | None = None
+        self._commands = 0
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether a controller has commanded torques, and none are in force any more."""
+        if self._commands < _STREAM or self._torque is None:
+            return False
+        silent = self._steady.now().nanoseconds - self._torque[0]
+        return silent > self._timeout * NANOSECONDS
+
+    @property
+    def drives_base(self) -> bool:
+        """Whether wrenches of the base have been commanded."""
+        return self._base is not None
+
+    def acting(self, time: float) -> External:
+        """Return the efforts that act from simulated time ``time`` (s) on."""
+        if self._steady.now().nanoseconds < self._deaf_until:
+            self._discard()
+        oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
+        torque, base = np.zeros(self._model.n), np.zeros(self._model.b)
+        if self._torque is not None and self._torque[0] >= oldest:
+            torque = self._torque[1]
+        if self._base is not None and self._base[0] >= oldest:
+            base = self._base[1]
+        acting = {name: wrench for name, (at, wrench) in self._wrenches.items() if at >= oldest}
+        pushed = ToolWrench(self._disturbances.force(time), in_tool_axes=False)
+        end = acting.pop(self._model.end_effector, pushed)
+        return External(torque, base, end.value, end.in_tool_axes, acting)
+
+    def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
+        frame = self._frame(message)
+        known = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
+        try:
+            if frame not in ("", *known):
+                raise StateError(
+                    f"the frame of a wrench must be {', '.join(known[:-1])} or {known[-1]}; "
+                    f"given: frame_id '{message.header.frame_id}'"
+                )
+            wrench = from_wrench(message.wrench)
+            self._bounds.check_wrench(wrench)
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        received = self._steady.now().nanoseconds
+        self._wrenches[tool] = (received, ToolWrench(wrench, frame in ("", tool)))
+
+    def _on_base_wrench(self, message: WrenchStamped) -> None:
+        try:
+            if self._frame(message) not in ("", self._root):
+                raise StateError(
+                    f"the frame of a base wrench must be {self._root}; given: "
+                    f"frame_id '{message.header.frame_id}'"
+                )
+            self._bounds.check_wrench(from_wrench(message.wrench))
+            wrench = from_wrench_base(self._model, message.wrench)
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        self._base = (self._steady.now().nanoseconds, wrench)
+
+    def _on_effort(self, message: JointState) -> None:
+        names = list(message.name)
+        try:
+            unknown = [name for name in names if name not in self._model.joint_names]
+            if unknown:
+                self._model.joint_index(unknown[0])
+            torque = by_name(self._model, names, message.effort, "effort")
+        except StateError as error:
+            self._input_diagnostics.report(error)
+            return
+        limits = self._largest_torque
+        if (np.abs(torque) > limits).any():
+            self._input_diagnostics.report(
+                "the part of a torque beyond the limits of the joints", "reduced"
+            )
+        self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
+        self._commands += 1
+
+    def _frame(self, message: WrenchStamped) -> str:
+        return without_prefix(self._prefix, message.header.frame_id)

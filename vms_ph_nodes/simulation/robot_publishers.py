@@ -1,0 +1,148 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The topics of a simulated robot: joint states, odometry, efforts, port energies, transforms."""
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header, String
+from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
+from vms_ph.msg import PortEnergy
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.audit import PortEnergies
+from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation import Sample
+
+from ..messages.base_motion import to_odometry
+from ..messages.conversions import to_joint_state, to_wrench, to_wrench_base
+from ..messages.energy_messages import to_port_energy
+from ..messages.frames import BASE_LINK, ODOM, tool_topic, with_prefix
+from ..node.parameters import declare
+from ..node.robot_parameters import LATCHED
+
+
+class RobotPublishers:
+    """Publishes the topics of a simulated robot, as set by parameters."""
+
+    def __init__(self, node: Node, model: VMSModel, description: str) -> None:
+        self._model = model
+        self._links = LinkTree(model.tree)
+        self.frame_prefix: str = declare(node, "frame_prefix")
+        tf: bool = declare(node, "publish_tf")
+        clock: bool = declare(node, "publish_clock")
+        self._joint_states = node.create_publisher(JointState, "joint_states", 10)
+        self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
+        self._tools = {
+            name: node.create_publisher(WrenchStamped, f"vms_ph/wrench/{tool_topic(name)}", 10)
+            for name in model.tools
+        }
+        self._port_energies = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
+        self._moves = model.b > 0
+        if self._moves:
+            self._odometry = node.create_publisher(Odometry, "odom", 10)
+            self._base_wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
+        self._clock = node.create_publisher(Clock, "/clock", 10) if clock else None
+        self._transforms = TransformBroadcaster(node) if tf else None
+        self._static = StaticTransformBroadcaster(node) if tf else None
+        latched = node.create_publisher(String, "robot_description", LATCHED)
+        latched.publish(String(data=description))
+        self._latched = latched
+
+    @property
+    def publishes_clock(self) -> bool:
+        """Whether simulated time is published on /clock."""
+        return self._clock is not None
+
+    @property
+    def base_frame(self) -> str:
+        """The name of the root link in /tf."""
+        return with_prefix(self.frame_prefix, self._links.root)
+
+    def publish_clock(self, stamp: Time) -> None:
+        """Publish simulated time on /clock."""
+        if self._clock is not None:
+            self._clock.publish(Clock(clock=stamp))
+
+    def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
+        """Publish a sample; joint states last, as subscribers pair the other messages with them."""
+        model = self._model
+        energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
+        self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
+        tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
+        self._wrenches.publish(to_wrench(tool, sample.wrench_end_effector))
+        for name, publisher in self._tools.items():
+            at = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, name))
+            publisher.publish(to_wrench(at, sample.wrench_tools.get(name, np.zeros(6))))
+        odometry: Odometry | None = None
+        if self._moves:
+            base = Header(stamp=stamp, frame_id=self.base_frame)
+            self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))
+            odometry = self._odometry_of(sample, stamp)
+            self._odometry.publish(odometry)
+        header = Header(stamp=stamp)
+        state = to_joint_state(model, header, sample.q, sample.v, sample.torque)
+        self._joint_states.publish(state)
+        self._send_transforms(sample, stamp, odometry)
+
+    def publish_transforms(self, sample: Sample, stamp: Time) -> None:
+        """Publish on /tf where the links are."""
+        odometry = self._odometry_of(sample, stamp) if self._moves else None
+        self._send_transforms(sample, stamp, odometry)
+
+    def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
+        inertial = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, ODOM))
+        return to_odometry(self._model, inertial, self.base_frame, sample.q, sample.v)
+
+    def _send_transforms(self, sample: Sample, stamp: Time, odometry: Odometry | None) -> None:
+        if self._transforms is None:
+            return
+        moved = self._of_links(sample.q, stamp, moving=True)
+        if odometry is not None:
+            moved.insert(0, _of_base(odometry))
+        self._transforms.sendTransform(moved)
+
+    def publish_static(self, q: Array, stamp: Time) -> None:
+        """Publish the static transforms; base_link coincides with a root of another name."""
+        if self._static is None:
+            return
+        fixed = self._of_links(q, stamp, moving=False)
+        if BASE_LINK not in self._model.link_names:
+            same = TransformStamped(header=Header(stamp=stamp, frame_id=self.base_frame))
+            same.child_frame_id = with_prefix(self.frame_prefix, BASE_LINK)
+            same.transform.rotation.w = 1.0
+            fixed.append(same)
+        self._static.sendTransform(fixed)
+
+    def _of_links(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
+        poses = self._links.relative_poses(q).tolist()
+        return [
+            TransformStamped(
+                header=Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, edge.parent)),
+                child_frame_id=with_prefix(self.frame_prefix, edge.child),
+                transform=Transform(
+                    translation=Vector3(x=x, y=y, z=z),
+                    rotation=Quaternion(x=qx, y=qy, z=qz, w=qw),
+                ),
+            )
+            for edge, (x, y, z, qx, qy, qz, qw) in zip(self._links.edges, poses, strict=True)
+            if edge.moves == moving
+        ]
+
+
+def _of_base(odometry: Odometry) -> TransformStamped:
+    pose = odometry.pose.pose
+    place = pose.position
+    return TransformStamped(
+        header=odometry.header,
+        child_frame_id=odometry.child_frame_id,
+        transform=Transform(
+            translation=Vector3(x=place.x, y=place.y, z=place.z), rotation=pose.orientation
+        ),
+    )

@@ -1,0 +1,212 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""References of a controller from topics: poses, twists, joint positions and wrenches."""
+
+import numpy as np
+import pinocchio as pin
+from geometry_msgs.msg import PointStamped, PoseStamped, TwistStamped, WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from vms_ph_controllers import Reference
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
+
+from ..messages.conversions import NANOSECONDS, by_name, from_wrench
+from ..messages.frames import WORLD, inertial_frame, without_prefix
+from ..node.health import InputDiagnostics
+
+# Depth of a queue in which a reference takes the place of the one before: a node that is busy must
+# not follow old ones.
+_LAST = 1
+
+
+class ReferenceTopics:
+    """Subscribes to ~/reference_pose, _position, _twist, _joints and _wrench.
+
+    On a fixed base, pose and twist are those of the end effector. On a moving base they are those
+    of the frame that the law controls, the base or the end effector; a twist with the frame_id of
+    the base is in base axes, as from a joystick. A position is that of the end effector, whose
+    orientation is then left as it is, also with laws that lead the base by the pose. A wrench
+    is what the end effector is to exert; it ends like a twist, with the timeout.
+    """
+
+    def __init__(self, node: Node, timeout: float, frame_prefix: str = "") -> None:
+        """Create the subscriptions.
+
+        Args:
+            node: node of the subscriptions.
+            timeout: time after which a twist or a wrench no longer acts, s.
+            frame_prefix: prefix of the robot's frames in /tf.
+        """
+        self._node, self._timeout, self._prefix = node, timeout, frame_prefix
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._model: VMSModel | None = None
+        self._leads_both = False
+        self._input_diagnostics = InputDiagnostics(node)
+        self.forget()
+        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _LAST)
+        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _LAST)
+        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _LAST)
+        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _LAST)
+        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _LAST)
+
+    def serve(self, model: VMSModel, root: str, leads_both: bool = False) -> None:
+        """Set the robot, with the name of its root link.
+
+        Args:
+            model: the robot.
+            root: name of its root link.
+            leads_both: whether a pose is that of the base alone, see :class:`.Controller`.
+        """
+        self._model, self._root, self._inertial = model, root, inertial_frame(model, root)
+        self._leads_both = leads_both
+
+    def forget(self) -> None:
+        """Discard all received references."""
+        self._pose: Array | None = None
+        self._position: Array | None = None
+        self._joints: Array | None = None
+        self._twist: tuple[int, Array, bool] | None = None
+        self._wrench: tuple[int, Array] | None = None
+        # The last of pose, position and joints that was taken.
+        self._taken: dict[str, Array] = {}
+
+    def repeat(self) -> None:
+        """Give the last references again, as to a law that has begun anew in the same task."""
+        posed = self._pose is not None and not self._leads_both
+        for name, value in self._taken.items():
+            if getattr(self, name) is None and not (posed and name == "_position"):
+                setattr(self, name, value)
+
+    def set_joints(self, positions: Array) -> None:
+        """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
+        self._joints = positions
+
+    def take(self, q: Array) -> Reference:
+        """Return the current reference: the last pose, twist and wrench until their timeout.
+
+        Args:
+            q: (nq,) configuration, for twists in base axes.
+        """
+        pose, self._pose = self._pose, None
+        position, self._position = self._position, None
+        joints, self._joints = self._joints, None
+        given = {"_pose": pose, "_position": position, "_joints": joints}
+        if pose is not None and not self._leads_both:
+            self._taken.pop("_position", None)  # a pose says where the end effector is to be
+        self._taken |= {name: value for name, value in given.items() if value is not None}
+        if position is None and pose is not None and not self._leads_both:
+            position = pose[:3, 3]
+        velocity, base_twist = self._velocities(q)
+        return Reference(
+            position=position,
+            velocity=velocity,
+            pose=pose,
+            twist=base_twist,
+            joints=joints,
+            wrench=self._exerted(),
+        )
+
+    def _exerted(self) -> Array | None:
+        """Return the wrench to exert: zero, once, when its timeout is over."""
+        if self._wrench is None:
+            return None
+        at, wrench = self._wrench
+        if self._steady.now().nanoseconds - at < self._timeout * NANOSECONDS:
+            return wrench
+        self._wrench = None
+        return np.zeros(6)
+
+    def _velocities(self, q: Array) -> tuple[Array | None, Array | None]:
+        """Return the linear velocity in the inertial frame and the twist in the base's axes."""
+        if self._twist is None or self._model is None:
+            return None, None
+        at, twist, in_base_axes = self._twist
+        if self._steady.now().nanoseconds - at >= self._timeout * NANOSECONDS:
+            self._twist = None
+            return None, None
+        if not self._model.b:
+            return twist[:3], None
+        to_inertial = self._model.base_pose(q)[:3, :3]
+        if in_base_axes:
+            return to_inertial @ twist[:3], twist
+        return twist[:3], np.concatenate([twist[:3] @ to_inertial, twist[3:] @ to_inertial])
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        p, o = message.pose.position, message.pose.orientation
+        quaternion = np.array([o.x, o.y, o.z, o.w])
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        problem = self._problem(frame, np.array([p.x, p.y, p.z]), moving=False)
+        length = float(np.linalg.norm(quaternion))
+        if problem is None and not abs(length - 1.0) < 1e-2:
+            problem = f"needs an orientation of length 1; given: length {length:.4g}"
+        if problem is not None:
+            self._ignore("pose", problem)
+            return
+        rotation = pin.Quaternion(quaternion / length).toRotationMatrix()
+        self._pose = np.eye(4)
+        self._pose[:3, :3], self._pose[:3, 3] = rotation, (p.x, p.y, p.z)
+
+    def _on_position(self, message: PointStamped) -> None:
+        place = np.array([message.point.x, message.point.y, message.point.z])
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        problem = self._problem(frame, place, moving=False)
+        if problem is not None:
+            self._ignore("position", problem)
+            return
+        self._position = place
+
+    def _on_twist(self, message: TwistStamped) -> None:
+        v, w = message.twist.linear, message.twist.angular
+        twist = np.array([v.x, v.y, v.z, w.x, w.y, w.z])
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        problem = self._problem(frame, twist, moving=True)
+        if problem is not None:
+            self._ignore("twist", problem)
+            return
+        in_base_axes = self._model is not None and self._model.b > 0 and frame == self._root
+        self._twist = (self._steady.now().nanoseconds, twist, in_base_axes)
+
+    def _on_joints(self, message: JointState) -> None:
+        if self._model is None:
+            return
+        try:
+            positions = by_name(self._model, list(message.name), message.position, "position")
+            missing = set(self._model.joint_names) - set(message.name)
+            if missing:
+                raise StateError(f"needs all joints; missing: {', '.join(sorted(missing))}")
+        except StateError as error:
+            self._ignore("of the joints", str(error))
+            return
+        self._joints = positions
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        try:
+            wrench = from_wrench(message.wrench)
+        except StateError as error:
+            self._ignore("wrench", f"is not usable: {error}")
+            return
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        problem = self._problem(frame, wrench, moving=False)
+        if problem is not None:
+            self._ignore("wrench", problem)
+            return
+        self._wrench = (self._steady.now().nanoseconds, wrench)
+
+    def _problem(self, frame: str, value: Array, moving: bool) -> str | None:
+        if self._model is None:
+            return "was received before the robot description"
+        frames = [self._inertial, WORLD]
+        if moving and self._model.b:
+            frames.append(self._root)
+        if frame not in ("", *frames):
+            return f"must have the frame {' or '.join(frames)}; given: frame_id '{frame}'"
+        if not np.isfinite(value.sum()):
+            return f"must be finite; given: {value.tolist()}"
+        return None
+
+    def _ignore(self, what: str, problem: str) -> None:
+        self._input_diagnostics.report(f"a reference {what} {problem}")

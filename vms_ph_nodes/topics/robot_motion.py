@@ -1,0 +1,173 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The motion of the robot from received messages of one stamp."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from vms_ph.msg import PortEnergy
+
+from vms_ph_dynamics import Evaluation, StateError, VMSModel
+from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.audit import PortEnergies
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.simulation import WaterCurrent
+
+from ..messages.base_motion import from_odometry
+from ..messages.conversions import from_joint_state, from_stamp, from_wrench, from_wrench_base
+from ..messages.energy_messages import from_port_energy
+from ..messages.frames import tool_topic
+from ..messages.stamps import StampPairing
+
+# The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
+# in which this process is not scheduled.
+_SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+# Before the name of a tool, which may be that of another companion.
+_TOOL = "tool "
+
+
+@dataclass(frozen=True)
+class RobotMotion:
+    """State and efforts of the robot at one stamp.
+
+    Attributes:
+        stamp: stamp of all the messages.
+        d: the dynamics at the configuration and velocity; in a current relative to the water.
+        torque: (n,) joint torques, N m or N.
+        wrench: (6,) end-effector wrench in its own axes; None without a publisher.
+        wrench_base: (b,) base wrench in base axes; None without a publisher.
+        port_energies: port energies of the simulator; None without a publisher.
+        wrench_tools: (6,) wrenches at tools in their own axes; of those with a publisher.
+        beside: further messages of the same stamp, by their topics.
+    """
+
+    stamp: Time
+    d: Evaluation
+    torque: Array
+    wrench: Array | None
+    wrench_base: Array | None
+    port_energies: PortEnergies | None
+    wrench_tools: Mapping[str, Array]
+    beside: Mapping[str, Any] = field(default_factory=dict)
+
+    def ports(self, friction: Friction | None) -> Ports:
+        """Return the efforts at the ports."""
+        return Ports(
+            self.torque,
+            self.wrench_base,
+            self.wrench,
+            friction=friction,
+            wrench_tools=self.wrench_tools or None,
+        )
+
+
+class MotionListener:
+    """Calls ``use`` with every complete motion, and ``refuse`` with the error of any other."""
+
+    def __init__(
+        self,
+        node: Node,
+        model: VMSModel,
+        use: Callable[[RobotMotion], None],
+        refuse: Callable[[str], None],
+        current: WaterCurrent | None = None,
+        beside: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Subscribe to joint_states, the port efforts and, on a moving base, odom.
+
+        Args:
+            node: which receives them.
+            model: the robot.
+            use: called with every motion.
+            refuse: called with the reason why one is not used.
+            current: of the water around the robot; velocities are then relative to it.
+            beside: types of further messages that a motion has where they are published, by topic.
+        """
+        self._beside = tuple(beside)
+        self._current = current
+        self._node, self._model, self._use, self._refuse = node, model, use, refuse
+        companions: dict[str, tuple[Any, str]] = {
+            "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
+            "energies": (PortEnergy, "vms_ph/port_energy"),
+        }
+        for tool in model.tools:
+            companions[f"{_TOOL}{tool}"] = (WrenchStamped, f"vms_ph/wrench/{tool_topic(tool)}")
+        companions |= {topic: (kind, topic) for topic, kind in beside.items()}
+        if model.b:
+            companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
+            companions["odometry"] = (Odometry, "odom")
+        self._pairing = StampPairing(tuple(companions), self._complete)
+        self._subscriptions = [
+            node.create_subscription(
+                kind,
+                topic,
+                lambda m, name=name: self._pairing.accompany(name, from_stamp(m.header.stamp), m),
+                _SENSOR if name == "odometry" else _SENSOR.depth,
+            )
+            for name, (kind, topic) in companions.items()
+        ]
+        self._subscriptions.append(
+            node.create_subscription(
+                JointState,
+                "joint_states",
+                lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
+                _SENSOR,
+            )
+        )
+
+        def expect() -> None:
+            present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
+            # The state of a robot on a moving base is incomplete without its odometry.
+            self._pairing.expect(present | ({"odometry"} if model.b else set()))
+
+        expect()
+        self._timer = node.create_timer(0.5, expect)
+
+    def close(self) -> None:
+        """End the subscriptions."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_timer(self._timer)
+
+    def _complete(
+        self,
+        message: JointState,
+        wrench: WrenchStamped | None,
+        energies: PortEnergy | None,
+        wrench_base: WrenchStamped | None = None,
+        odometry: Odometry | None = None,
+        **others: Any,
+    ) -> None:
+        model = self._model
+        try:
+            base = None if odometry is None else from_odometry(model, odometry)
+            if model.b and base is None:
+                raise StateError("a joint state without odometry of the same stamp")
+            q, v, torque = from_joint_state(model, message, base=base)
+            force = None if wrench is None else from_wrench(wrench.wrench)
+            at_base = None
+            if wrench_base is not None:
+                at_base = from_wrench_base(model, wrench_base.wrench)
+            there = {key: held for key, held in others.items() if held is not None}
+            beside = {topic: there.pop(topic) for topic in self._beside if topic in there}
+            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in there.items()}
+            totals = None if energies is None else from_port_energy(energies)
+            if self._current is not None:
+                v = self._current.relative(model, q, v)
+            d = model.evaluate(q, v)
+        except StateError as error:
+            self._refuse(f"ignored: {error}")
+            return
+        stamp = message.header.stamp
+        self._use(RobotMotion(stamp, d, torque, force, at_base, totals, tools, beside))

@@ -1,0 +1,160 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A spring between a point of a link and the pointer of a user, who drags the link."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import viser
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+
+from .commands import Commands, Efforts
+from .robot_scene import RobotScene
+
+# Stiffness of the spring, N/m, for every kilogram of the robot.
+_STIFFNESS = 4.0
+
+_COLOUR = (0, 114, 178)
+
+
+@dataclass(frozen=True)
+class Grip:
+    """What is dragged.
+
+    Attributes:
+        link: its name.
+        point: (3,) where it is held, in its axes, m.
+        pointer: (3,) where the pointer is, in the inertial frame, m.
+    """
+
+    link: str
+    point: Array
+    pointer: Array
+
+
+class PointerSpring:
+    """Lets a user drag links with the pointer; the spring acts until it is let go."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        model: VMSModel,
+        scene: RobotScene,
+        commands: Commands,
+        shift: Callable[[], Array],
+    ) -> None:
+        """Add it to the links of a robot.
+
+        Args:
+            server: of the page.
+            model: the robot.
+            scene: where it is drawn.
+            commands: of the node.
+            shift: returns by how much the world is moved in the view, (3,) m.
+        """
+        self._server, self._model, self._scene = server, model, scene
+        self._commands, self._shift = commands, shift
+        self.stiffness = float(f"{_STIFFNESS * model.total_mass:.2g}")
+        self._grip: Grip | None = None
+        self._line: Any = None
+        for link, meshes in scene.meshes.items():
+            for mesh in meshes:
+                mesh.on_drag("left", modifier="shift")(self._dragging(link))
+
+    def draw(self) -> None:
+        """Draw the spring; called in every frame."""
+        grip = self._grip
+        if grip is None:
+            if self._line is not None:
+                self._line.remove()
+                self._line = None
+            return
+        ends = np.array([[self._held(grip), grip.pointer]], dtype=np.float32)
+        if self._line is None:
+            self._line = self._server.scene.add_line_segments(
+                "/world/spring", points=ends, colors=_COLOUR, line_width=4.0
+            )
+        else:
+            self._line.points = ends
+
+    def _dragging(self, link: str) -> Callable[[Any], Any]:
+        async def dragged(event: Any) -> None:  # a coroutine: its calls keep their order
+            if event.phase == "end":
+                self.release()
+                return
+            shift = self._shift()
+            if event.phase == "start":
+                self.grip(link, np.array(event.start_position) - shift)
+            self.move(np.array(event.end_position) - shift)
+
+        return dragged
+
+    def grip(self, link: str, point: Array) -> None:
+        """Take hold of a link at a point (3,) in the inertial frame, m."""
+        held = self._scene.world_pose(link).actInv(point)
+        self._grip = Grip(link, held, point)
+        self._commands.pull(self._efforts)
+
+    def move(self, pointer: Array) -> None:
+        """Move the other end of the spring to a point (3,) in the inertial frame, m."""
+        if self._grip is not None:
+            self._grip = Grip(self._grip.link, self._grip.point, pointer)
+
+    def release(self) -> None:
+        """Let go."""
+        self._grip = None
+        self._commands.pull(None)
+
+    def _held(self, grip: Grip) -> Array:
+        point: Array = self._scene.world_pose(grip.link).act(grip.point)
+        return point
+
+    def _efforts(self) -> Efforts | None:
+        grip = self._grip
+        if grip is None:
+            return None
+        point = self._held(grip)
+        force = self.stiffness * (grip.pointer - point)
+        return point_efforts(self._model, self._scene, grip.link, point, force)
+
+
+def point_efforts(
+    model: VMSModel, scene: RobotScene, link: str, point: Array, force: Array
+) -> Efforts:
+    """Return the efforts that act on a robot like a force at a point of a link, ``J^T f``.
+
+    Args:
+        model: the robot.
+        scene: where its links are.
+        link: its name.
+        point: (3,) in the inertial frame, m.
+        force: (3,) in the axes of the inertial frame, N.
+    """
+    tree = model.tree.pinocchio
+    data = tree.createData()
+    pin.computeJointJacobians(tree, data, pin.neutral(tree))
+    carried = {tree.frames[tree.getFrameId(name)].parentJoint: name for name in scene.links}
+    torques: dict[str, float] = {}
+    joint = tree.frames[tree.getFrameId(link)].parentJoint
+    while joint:
+        name = tree.names[joint]
+        if name in model.joint_names and joint in carried:
+            frame = tree.frames[tree.getFrameId(carried[joint])]
+            pose = scene.world_pose(carried[joint]) * frame.placement.inverse()
+            axis = pin.getJointJacobian(tree, data, joint, pin.LOCAL)[:, tree.idx_vs[joint]]
+            moment = np.cross(point - pose.translation, force)
+            wrench = np.concatenate([pose.rotation.T @ force, pose.rotation.T @ moment])
+            torques[name] = float(axis @ wrench)
+        joint = tree.parents[joint]
+    base: Array | None = None
+    if model.b:
+        root = scene.world_pose(scene.root)
+        moment = np.cross(point - root.translation, force)
+        base = np.concatenate([root.rotation.T @ force, root.rotation.T @ moment])
+    return Efforts(torques, base)

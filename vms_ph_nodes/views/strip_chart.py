@@ -1,0 +1,163 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plots on the web page: values over the last seconds, and the style of curves."""
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+import viser
+import viser.uplot
+
+from .sankey import COLOURS
+
+_SECONDS = 20.0  # time span, s
+_SAMPLES = int(_SECONDS * 10)
+
+# The palette of Okabe and Ito, which colour-blind readers tell apart. Vermilion is last: in the
+# flow of energy it is what is unaccounted for.
+PALETTE = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00")
+
+# Around a plot: the numbers at the ends of the vertical axis are as high as the space above it.
+PADDING: Any = (12, 8, 0, 0)
+
+_INK = {False: "#333333", True: "#dddddd"}
+_GRID = {False: "#e5e5e5", True: "#444444"}
+
+
+class StripChart:
+    """A plot of several values over the last seconds."""
+
+    def __init__(self, server: viser.ViserServer, title: str, unit: str = "") -> None:
+        """Add the plot to the page; ``unit``, with a prefix, stands at its vertical axis."""
+        self._unit, self._prefix, self._dark = unit, "", False
+        self._times: deque[float] = deque(maxlen=_SAMPLES)
+        self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
+        self._between: tuple[float, ...] = ()
+        self._labels: tuple[str, ...] = ("",)
+        self._drawn = self._labels
+        self._plot = server.gui.add_uplot(
+            self._data(),
+            self._series(),
+            title=title,
+            # A fixed range: the page otherwise scales the visible part of the time axis with its
+            # length, and shows too much or too little of it after a plot was made anew.
+            scales={"x": viser.uplot.Scale(time=False, range=(-_SECONDS, 0.0))},
+            axes=self._axes(),
+            legend=viser.uplot.Legend(show=True, live=False),
+            padding=PADDING,
+            aspect=2.1,
+        )
+
+    def darken(self, dark: bool) -> None:
+        """Draw the axes in light or dark colours."""
+        self._dark = dark
+        self._plot.axes = self._axes()
+
+    def add(self, time: float, values: dict[str, float]) -> None:
+        """Append the values at a time (s); other names than before begin a new plot."""
+        labels = tuple(values)
+        if (self._times and time < self._times[-1]) or labels != self._labels:
+            self._times.clear()
+            self._values.clear()
+            self._between, self._labels = (), labels
+        if not self._times:
+            self._keep(time, tuple(values.values()))
+            return
+        # A peak between two samples is one of them: of each curve, what is farthest from the last.
+        last = self._values[-1]
+        farthest = self._between or last
+        self._between = tuple(
+            new if not abs(new - at) < abs(old - at) else old
+            for new, old, at in zip(values.values(), farthest, last, strict=True)
+        )
+        if time - self._times[-1] >= _SECONDS / _SAMPLES:
+            self._keep(time, self._between)
+
+    def _keep(self, time: float, values: tuple[float, ...]) -> None:
+        self._times.append(time)
+        self._values.append(values)
+        self._between = ()
+
+    def draw(self) -> None:
+        """Send the samples to the page."""
+        if self._drawn != self._labels:
+            self._plot.series = self._series()
+            self._drawn = self._labels
+        data = self._data()
+        prefix, factor = _prefix(max(float(np.abs(values).max()) for values in data[1:]))
+        if prefix != self._prefix:
+            self._prefix = prefix
+            self._plot.axes = self._axes()
+        self._plot.data = (data[0], *(factor * values for values in data[1:]))
+
+    def _axes(self) -> tuple[Any, ...]:
+        return axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
+
+    def _series(self) -> tuple[Any, ...]:
+        return (
+            viser.uplot.Series(label="t"),
+            *(
+                viser.uplot.Series(label=label, stroke=colour, width=2)
+                for label, colour in zip(self._labels, cycle(PALETTE), strict=False)
+            ),
+        )
+
+    def _data(self) -> tuple[np.ndarray, ...]:
+        if len(self._times) < 2:
+            return (np.array([-_SECONDS, 0.0]), *np.zeros((len(self._labels), 2)))
+        times = np.array(self._times) - self._times[-1]
+        values = np.array(self._values).reshape(len(times), len(self._labels))
+        return (times, *np.ascontiguousarray(values.T))
+
+
+def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
+    """Return the axes of a plot.
+
+    Args:
+        time: what stands at the horizontal one.
+        values: what stands at the vertical one.
+        dark: whether they are drawn in light colours.
+    """
+    line = {"stroke": _GRID[dark], "width": 1}
+    colours: dict[str, Any] = {"stroke": _INK[dark], "grid": line, "ticks": line}
+    size: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
+    return (
+        viser.uplot.Axis(label=time, size=34, **size, **colours),
+        viser.uplot.Axis(label=values, size=46, space=24, **size, **colours),
+    )
+
+
+def _prefix(largest: float) -> tuple[str, float]:
+    """Return the SI prefix in which the largest value has up to three digits, and its factor.
+
+    The numbers at the axis have three decimals at most.
+    """
+    for prefix, factor in (("", 1.0), ("m", 1e3), ("µ", 1e6), ("n", 1e9), ("p", 1e12)):
+        if largest * factor >= 0.5 or not largest:
+            return prefix, factor
+    return "f", 1e15
+
+
+GHOSTLY = ", ghost"
+"""Ends the names of the curves of the second run."""
+
+_MEANING = {
+    "stored": COLOURS["store"],
+    "supplied": COLOURS["port"],
+    "dissipated": COLOURS["loss"],
+    "unaccounted": COLOURS["unaccounted"],
+}
+
+
+def curve_style(name: str, curves: Iterable[str]) -> dict[str, Any]:
+    """Return colour and dashes of a curve; the ghost's has the same colour, and is dotted."""
+    own = name.removesuffix(GHOSTLY)
+    k = [each for each in curves if not each.endswith(GHOSTLY)].index(own)
+    style: dict[str, Any] = {"stroke": _MEANING.get(own, PALETTE[k % len(PALETTE)])}
+    if own != name:
+        return {**style, "dash": (3, 3)}
+    return style if k < len(PALETTE) else {**style, "dash": (8, 4)}
