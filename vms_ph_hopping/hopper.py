@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.integrators.radau import CollocationStep, RadauStepper
 
 from .floor import Phase
 from .leg_on_floor import CHANNELS, LegOnFloor
+from .radau import CollocationStep, RadauStepper
 
 # Fractions of a step at which a phase change is looked for.
 _LOOKS = (0.2, 0.45, 0.7, 0.85, 1.0)

@@ -5,25 +5,24 @@
 
 from ..native import native_module
 from .compiled import COMPILED, has_compiled
-from .events import Event
 from .integrate import integrate
 from .integrate_batch import TrajectoryBatch, integrate_batch
 from .retry import RetriedStep, step_with_retry
-from .rk4 import rk4_step
-from .rkmk4 import rkmk4_step
+from .runge_kutta import rk4_step, rkmk4_step
 from .schemes import SCHEMES, default_scheme, make_stepper
-from .step import PortFunction, Step
 from .stepper import (
     IntegrationError,
     MultiStepResult,
     Observation,
+    PortFunction,
+    Step,
     StepFailure,
     Steppable,
     Stepper,
     StepResult,
     system_stepper,
 )
-from .trajectory import Audit, FailedStep, Occurrence, Trajectory
+from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
 
 __all__ = [
     "COMPILED",

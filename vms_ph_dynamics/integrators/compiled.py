@@ -17,15 +17,13 @@ from ..forms.native_rate import friction_at
 from ..model import VMSModel
 from ..native import chosen, native_module
 from ..robot.native_algorithms import native_robot
-from .balance import SHARE
-from .cayley import CayleyState
 from .centroidal import CentroidalState, Fall
-from .prediction import Past
+from .discrete_gradient import MidpointState, PastSteps
+from .retry import SHARE
 from .robot_stepper import RobotStepper
-from .step import Acting
-from .stepper import MultiStepResult, SolverState, StepFailure, StepResult
+from .stepper import Efforts, MultiStepResult, SolverState, StepFailure, StepResult
 
-COMPILED = ("projected_rk4", "projected_midpoint", "discrete_gradient", "discrete_gradient_4")
+COMPILED = ("projected_rk4", "projected_midpoint", "discrete_gradient")
 """Names of the schemes that exist in C++."""
 
 # Steps between two checks for an interrupt by the user: about a tenth of a second.
@@ -93,7 +91,7 @@ class CompiledStepper(RobotStepper):
         self._robot = native_robot(module, self.model.tree, self.model.end_effector)
         self._core = module.Scheme(self._robot, name, inner.gravity)
         self._free = module.Ports(self._robot)
-        self._has_past = name.startswith("discrete_gradient")
+        self._has_past = name == "discrete_gradient"
 
     def begin(self, state: PHState, t: float) -> SolverState:
         """Return the solver state in C++."""
@@ -103,7 +101,7 @@ class CompiledStepper(RobotStepper):
         """Return configuration and velocity in the inertial frame."""
         return self._core.motion(solver_state)
 
-    def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
+    def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if not isinstance(ports, Ports) or ports.wrench_tools:
             part = self._inner.step(self._to_python(solver_state), ports, t, dt)
@@ -114,7 +112,13 @@ class CompiledStepper(RobotStepper):
         return _step_result(after, result)
 
     def multi_step(
-        self, solver_state: SolverState, ports: Acting, t0: float, dt: float, first: int, steps: int
+        self,
+        solver_state: SolverState,
+        ports: Efforts,
+        t0: float,
+        dt: float,
+        first: int,
+        steps: int,
     ) -> MultiStepResult:
         """Return the result of many steps; see :meth:`Stepper.multi_step`."""
         if not isinstance(ports, Ports) or ports.wrench_tools:
@@ -211,7 +215,7 @@ class CompiledStepper(RobotStepper):
         except ValueError as error:
             raise StateError(str(error)) from None
 
-    def _to_python(self, x: SolverState) -> CentroidalState | CayleyState:
+    def _to_python(self, x: SolverState) -> CentroidalState | MidpointState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
         fall = Fall(
             x.fall.since, x.fall.centre[:k], x.fall.linear[:k], x.fall.mass, x.fall.gravity[:k]
@@ -220,9 +224,9 @@ class CompiledStepper(RobotStepper):
         if not self._has_past:
             return CentroidalState(x.q, x.v, fall, angular, energy, x.t)
         times, values = zip(*x.past, strict=True) if x.past else ((), ())
-        return CayleyState(x.q, fall, angular, x.pi, energy, x.t, Past(times, values))
+        return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, values))
 
-    def _to_core(self, x: CentroidalState | CayleyState, like: SolverState) -> SolverState:
+    def _to_core(self, x: CentroidalState | MidpointState, like: SolverState) -> SolverState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
         core = copy(like)
         core.q, core.t, core.energy = x.q, x.t, tuple(x.energy)

@@ -1,16 +1,23 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The energy- and momentum-conserving schemes, with no projection, and their comparison."""
+"""The discrete-gradient scheme, which conserves energy and momentum without a projection."""
 
-from math import copysign, sqrt
+from math import atan, copysign, isfinite, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
-from ..forms import Form
-from .cayley import CayleyState, CayleyStepper, Guess
-from .stepper import StepFailure
+from ..energy.compensated_sum import CompensatedSum
+from ..energy.power_quadrature import PowerQuadrature
+from ..evaluation import Evaluation
+from ..forms import Form, PHState, Ports
+from .centroidal import Centroidal, CentroidalState, FactorisedInertia, Fall
+from .implicit import Sweep, solve
+from .moving_base import base_rotation, cross
+from .robot_stepper import RobotStepper
+from .stepper import Efforts, StepFailure, StepResult
 
 # Energy differences below this fraction of the energies are rounding.
 _ROUNDING = 8 * np.finfo(float).eps
@@ -19,15 +26,105 @@ _ROUNDING = 8 * np.finfo(float).eps
 _SMALL = 1e-3
 _WAITING = 1e-9
 
-
-class LieMidpoint(CayleyStepper):
-    """The midpoint rule on the group: exact momentum, energy to second order."""
-
-    def _mean_angular(self, l0: Array, l1: Array, x: Array) -> Array:
-        return 0.5 * (l0 + l1)
+_POINTS = 4
 
 
-class DiscreteGradient(LieMidpoint):
+class PastSteps(NamedTuple):
+    """Velocities in the middle of the latest steps, the most recent last.
+
+    Attributes:
+        times: s.
+        values: the unknown of :func:`solve` at these times.
+    """
+
+    times: tuple[float, ...] = ()
+    values: tuple[Array, ...] = ()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the maximum number of points is stored."""
+        return len(self.times) == _POINTS
+
+    def with_point(self, t: float, value: Array) -> "PastSteps":
+        """Return the past with one more point, without the oldest one if full."""
+        keep = [i for i, time in enumerate(self.times) if time != t][1 - _POINTS :]
+        return PastSteps(
+            (*(self.times[i] for i in keep), t), (*(self.values[i] for i in keep), value)
+        )
+
+    def extrapolated(self, t: float) -> Array:
+        """Return the polynomial through the points, at another time."""
+        total = 0.0 * self.values[0]
+        for i, here in enumerate(self.times):
+            weight = 1.0
+            for j, other in enumerate(self.times):
+                if j != i:
+                    weight *= (t - other) / (here - other)
+            total += weight * self.values[i]
+        return total
+
+
+class MidpointState(NamedTuple):
+    """The solver state of these schemes; symbols as in :class:`CentroidalState`.
+
+    Attributes:
+        q: (nq,); the base position is not used.
+        fall: motion of the centre of mass.
+        angular: (r,) angular momentum about the centre of mass, mount axes, kg m^2/s.
+        pi: (n,) joint momenta in the frame of the centre of mass.
+        energy: internal energy, J.
+        t: time, s.
+        past: recent velocities, for the initial guess of the next step.
+    """
+
+    q: Array
+    fall: Fall
+    angular: Array
+    pi: Array
+    energy: CompensatedSum
+    t: float
+    past: PastSteps
+
+
+class Middle(NamedTuple):
+    """The forces and efforts in the middle of a step.
+
+    Attributes:
+        slope: (n,) ``dT/dq - dV/dq``.
+        torque: (r,) moment of the ports about the centre of mass, base axes.
+        force: (n,) of the ports on the shape at a fixed centre of mass.
+        push: (k,) total force of the ports, mount axes.
+        acting: the efforts, and d: the evaluation there; None without port efforts.
+    """
+
+    slope: Array
+    torque: Array
+    force: Array
+    push: Array
+    acting: Ports | None = None
+    d: Evaluation | None = None
+
+
+class Guess(NamedTuple):
+    """The quantities of a step that follow from a guess.
+
+    Attributes:
+        velocity: (nv, then further unknowns) in the middle, from the momenta there.
+        l0, l1: (r,) angular momenta at both ends, base axes.
+        slope: (n,) ``dT/dq - dV/dq``.
+        reach: (n,) displacement of the joints in the step.
+        dt: time, s.
+    """
+
+    velocity: Array
+    l0: Array
+    l1: Array
+    slope: Array
+    reach: Array
+    dt: float
+
+
+class DiscreteGradient(RobotStepper):
     """The midpoint rule with Gonzalez' discrete gradient in the shape: exact energy as well.
 
     The correction ``c D dq / (dq . D dq)`` is added to the slope of the energy along the shape,
@@ -37,14 +134,177 @@ class DiscreteGradient(LieMidpoint):
     preserved.
     """
 
+    order = 2
     closes_balance = True
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
         super().__init__(form, gravity)
+        self.robot = Centroidal(form.model, gravity)
+        self.middle_inertia = FactorisedInertia(self.robot)
+        self.end_inertia = FactorisedInertia(self.robot)
         self.end_inertia.at(form.model.neutral_configuration())
         self._weights = self.end_inertia.diagonal()
         # Scales the multiplier to a velocity; only the magnitude matters.
         self._typical = sqrt(float(self._weights.mean()))
+
+    def begin(self, state: PHState, t: float) -> MidpointState:
+        """Return the motion relative to the centre of mass."""
+        x = self.robot.split(np.array(state.q), self.form.velocity(state), t)
+        d = Evaluation(self.model, x.q, x.v)
+        return MidpointState(x.q, x.fall, x.angular, d.pi, x.energy, t, PastSteps())
+
+    def motion(self, solver_state: MidpointState) -> tuple[Array, Array]:
+        """Return configuration and velocity in the inertial frame."""
+        x = self._seen(solver_state)
+        fall, t = solver_state.fall, solver_state.t
+        return self.robot.inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
+
+    def step(self, solver_state: MidpointState, ports: Efforts, t: float, dt: float) -> StepResult:
+        """Return the state after ``dt``; see :meth:`Stepper.step`."""
+        nv = self.model.nv
+        free = isinstance(ports, Ports) and ports.is_free
+        if free:
+            self.checked(ports)  # type: ignore[arg-type]
+        l0 = self._in_base(solver_state.q, solver_state.angular)
+        # On a parabola the velocity in the middle is the mean velocity.
+        mean_fall = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
+
+        def sweep(unknown: Array) -> Sweep:
+            centre_velocity = mean_fall if free else unknown[nv + 1 :]
+            return self._sweep(
+                solver_state, None if free else ports, t, dt, l0, unknown, centre_velocity
+            )
+
+        centre = np.zeros(0) if free else mean_fall
+        try:
+            found = solve(sweep, np.concatenate([self._guess(solver_state, t, dt), centre]))
+        except StepFailure:
+            if not solver_state.past.times:
+                raise
+            # An extrapolation across a jump, or a change of step, may not be a usable guess.
+            fresh = self._guess(solver_state._replace(past=PastSteps()), t, dt)
+            found = solve(sweep, np.concatenate([fresh, centre]))
+        end, middle, reach = found.end
+        end = self._polished(end, reach)
+        energies = PowerQuadrature()
+        if middle.acting is not None:
+            energies.add(middle.acting, middle.d, dt)
+        past = solver_state.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
+        return StepResult(
+            end._replace(past=past), energies.supplied, energies.dissipated, found.iterations
+        )
+
+    def _sweep(
+        self,
+        x: MidpointState,
+        ports: Efforts | None,
+        t: float,
+        dt: float,
+        l0: Array,
+        unknown: Array,
+        centre_velocity: Array,
+    ) -> Sweep:
+        """Return the next guess: velocity in the middle, multiplier, centre-of-mass velocity."""
+        robot, k, b, nv = self.robot, self.robot.k, self.model.b, self.model.nv
+        y = unknown[:nv]
+        turn = dt * y[k:b]
+        reach = dt * y
+        reach[:k] = 0.0
+        if k == 3:
+            reach[3:6] *= _angle_ratio(turn)
+        q_mid, q_end = robot.integrate(x.q, 0.5 * reach), robot.integrate(x.q, reach)
+        if not isfinite(q_end.dot(q_end)):
+            raise StepFailure("the motion within the step is not finite")
+        self.middle_inertia.at(q_mid)
+        middle = self._middle(x, ports, t, dt, q_mid, y, centre_velocity)
+        pi: Array = x.pi + dt * (middle.slope + middle.force)
+        pi = pi - self._correction(float(unknown[nv]), reach[b:])
+        energy, angular = x.energy, x.angular
+        if middle.acting is not None:
+            energy = energy.plus(dt * float(middle.torque @ y[k:b] + middle.force @ y[b:]))
+            if k:
+                angular = angular + dt * self._impulse(q_end, turn, middle.torque)
+        l1: Array = self._in_base(q_end, angular)
+        momentum: Array = np.zeros(nv)
+        momentum[b:] = 0.5 * (x.pi + pi)
+        fall = x.fall
+        if k:
+            momentum[k:b] = 0.5 * (l0 + l1)
+        following: Array = np.empty(len(unknown))
+        following[:nv] = self.middle_inertia.velocity(momentum)
+        if len(unknown) > nv + 1:
+            # A constant force over the step: the mean of the velocity it adds is half of the end.
+            gain = (0.5 * dt / robot.mass) * middle.push
+            following[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + gain
+            if middle.push.any():
+                fall = fall.pushed(x.t, dt * gain, dt * middle.push, dt)._replace(since=t + dt)
+        end = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
+        here = Guess(following, l0, l1, middle.slope, reach[b:], dt)
+        following[nv] = multiplier = self._multiplier(x, end, here)
+        if multiplier != unknown[nv]:
+            # The newer multiplier is used at once: the sweeps contract twice as fast.
+            pi = pi - self._correction(multiplier - float(unknown[nv]), reach[b:])
+            momentum[b:] = 0.5 * (x.pi + pi)
+            following[:nv] = self.middle_inertia.velocity(momentum)
+            end = end._replace(pi=pi)
+        return Sweep(following, (end, middle, reach[b:]))
+
+    def _middle(
+        self,
+        x: MidpointState,
+        ports: Efforts | None,
+        t: float,
+        dt: float,
+        q: Array,
+        y: Array,
+        centre_velocity: Array,
+    ) -> Middle:
+        robot, k, b = self.robot, self.robot.k, self.model.b
+        slope = robot.shape_slope(q, y)
+        if ports is None:
+            return Middle(slope, np.zeros(robot.r), robot.nothing[b:], robot.nothing[:k])
+        if k:
+            rotation = base_rotation(self.model.base, q)
+            q[:k] = -(rotation @ self.middle_inertia.lever())
+            at = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
+            q, y = robot.inertial(q, y, at, centre_velocity)
+        acting = self.acting(ports, t + 0.5 * dt, q, y)
+        d = Evaluation(self.model, q, y)
+        force = acting.external_force(d)
+        if not k:
+            return Middle(slope, force[:0], force, force[:0], acting, d)
+        # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
+        around = force[k:] - self.middle_inertia.coupling().T @ force[:k] / robot.mass
+        return Middle(slope, around[: robot.r], around[robot.r :], rotation @ force[:k], acting, d)
+
+    def _impulse(self, q: Array, turn: Array, torque: Array) -> Array:
+        """Return the torque in mount axes, such that its work is ``w . torque``."""
+        if self.robot.k == 2:
+            return torque
+        half = 0.5 * turn
+        leaned = torque - cross(half, torque) + half * float(half @ torque)
+        return base_rotation("floating", q) @ leaned / (1.0 + float(half @ half))
+
+    def _in_base(self, q: Array, angular: Array) -> Array:
+        return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
+
+    def _seen(self, x: MidpointState) -> CentroidalState:
+        k, b = self.robot.k, self.model.b
+        self.end_inertia.at(x.q)
+        momentum = np.zeros(self.model.nv)
+        momentum[k:b], momentum[b:] = self._in_base(x.q, x.angular), x.pi
+        q = x.q.copy()
+        if k:
+            q[:k] = -(base_rotation(self.model.base, q) @ self.end_inertia.lever())
+        v = self.end_inertia.velocity(momentum)
+        return CentroidalState(q, v, x.fall, x.angular, x.energy, x.t)
+
+    def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
+        if x.past.is_full:
+            return x.past.extrapolated(t + 0.5 * dt)
+        seen = self._seen(x)
+        ahead = self.robot.acceleration(seen.q, seen.v, self.robot.nothing)
+        return np.append(seen.v + (0.5 * dt) * ahead, 0.0)
 
     def _correction(self, multiplier: float, reach: Array) -> Array:
         weighted = self._weights * reach
@@ -53,7 +313,7 @@ class DiscreteGradient(LieMidpoint):
             return self.robot.nothing[self.model.b :]
         return (multiplier * self._typical / sqrt(square)) * weighted
 
-    def _multiplier(self, x: CayleyState, end: CayleyState, guess: Guess) -> float:
+    def _multiplier(self, x: MidpointState, end: MidpointState, guess: Guess) -> float:
         square = float(guess.reach.dot(self._weights * guess.reach))
         if square == 0.0:
             return 0.0
@@ -72,7 +332,7 @@ class DiscreteGradient(LieMidpoint):
             return 0.0
         return guess.dt * missed / (self._typical * sqrt(square))
 
-    def _polished(self, end: CayleyState, reach: Array) -> CayleyState:
+    def _polished(self, end: MidpointState, reach: Array) -> MidpointState:
         energy, scale, velocity = self._energy(end.q, self._in_base(end.q, end.angular), end.pi)
         gap = energy - end.energy.value
         if abs(gap) <= _ROUNDING * scale:
@@ -101,16 +361,11 @@ class DiscreteGradient(LieMidpoint):
         return kinetic + potential, kinetic + abs(potential), velocity
 
 
-class Variational(CayleyStepper):
-    """The Hamilton-Pontryagin midpoint scheme: symplectic, with exact momentum.
-
-    Its energy error stays bounded over long times but is of second order (Bou-Rabee and Marsden,
-    Foundations of Computational Mathematics 9, 2009).
-    """
-
-    def _mean_angular(self, l0: Array, l1: Array, x: Array) -> Array:
-        mean = 0.5 * (l0 + l1)
-        if self.robot.k == 2:
-            return mean
-        # The mean of both ends is mu + x (x . mu) / 4.
-        return mean - x * (float(x.dot(mean)) / (4.0 + float(x.dot(x))))
+def _angle_ratio(turn: Array) -> float:
+    """Return the angle of ``cay(turn)`` over the length of ``turn``: ``2 atan(|x|/2) / |x|``."""
+    square = float(turn.dot(turn))
+    if square < 1e-8:
+        # The series; the next term is below 1e-18.
+        return 1.0 - square / 12.0
+    length = sqrt(square)
+    return 2.0 * atan(0.5 * length) / length

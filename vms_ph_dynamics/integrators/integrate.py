@@ -3,7 +3,7 @@
 
 """Integration of a system over time: steps, events, the energy audit, and steps that fail."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,18 +12,20 @@ import numpy as np
 from ..arrays import frozen
 from ..errors import StateError
 from ..forms import Form, Ports
-from .events import Event, locate
 from .retry import HALVINGS, RetriedStep, multi_step_with_retry, step_with_retry
 from .schemes import make_stepper
-from .step import Acting
-from .stepper import Observation, SolverState, Stepper, StepResult, system_stepper
-from .trajectory import Audit, FailedStep, Occurrence, Trajectory
+from .stepper import Efforts, Observation, SolverState, Stepper, StepResult, system_stepper
+from .trajectory import Audit, Event, FailedStep, Occurrence, Trajectory
+
+# The instant is located to this fraction of the step.
+_RESOLUTION = 1e-12
+_ITERATIONS = 100
 
 
 def integrate(
     form: Any,
     x0: Any,
-    ports: Acting | Any = None,
+    ports: Efforts | Any = None,
     *,
     dt: float,
     steps: int,
@@ -89,7 +91,7 @@ def _stepper(
     return make_stepper(scheme, form, _gravity(form, x0, ports, t0), native)
 
 
-def _gravity(form: Form, x0: Any, ports: Acting | None, t0: float) -> bool:
+def _gravity(form: Form, x0: Any, ports: Efforts | None, t0: float) -> bool:
     """Return whether gravity acts, after a check of the ports at the start."""
     if ports is None:
         return True
@@ -244,3 +246,35 @@ class _Run:
         state = self.stepper.observe(self.solver_state).state
         self.occurrences += [Occurrence(event.name, self.t, state) for event in happened]
         self.ended = any(event.terminal for event in happened)
+
+
+def locate(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
+    """Return the first time found, within (0, dt] or [dt, 0), at which the sign has changed.
+
+    Regula falsi with the Illinois weights, on a bracket whose right end has the new sign.
+
+    Args:
+        value: as a function of the time since the step began, s.
+        before: its value at 0.
+        after: its value at ``dt``, of the other sign, or zero.
+        dt: time step, s; negative for integration backwards in time.
+    """
+    left, right = 0.0, 1.0
+    low, high = before, after
+    side = 0
+    for _ in range(_ITERATIONS):
+        if right - left <= _RESOLUTION or high == 0.0:
+            break
+        middle = right - high * (right - left) / (high - low)
+        if not left < middle < right:
+            middle = 0.5 * (left + right)
+        now = value(middle * dt)
+        if (now < 0.0) == (before < 0.0) and now != 0.0:
+            left, low = middle, now
+            high = 0.5 * high if side == -1 else high
+            side = -1
+        else:
+            right, high = middle, now
+            low = 0.5 * low if side == 1 else low
+            side = 1
+    return right * dt

@@ -18,8 +18,7 @@ from ..forms.ports import port_names
 from .compiled import CompiledStepper
 from .integrate import integrate
 from .schemes import make_stepper
-from .step import Acting
-from .stepper import IntegrationError
+from .stepper import Efforts, IntegrationError
 from .trajectory import FailedStep
 
 
@@ -63,7 +62,7 @@ class TrajectoryBatch:
 def integrate_batch(
     form: Form | Sequence[Form],
     x0: PHState | Sequence[PHState],
-    ports: Acting | Sequence[Acting | None] | None = None,
+    ports: Efforts | Sequence[Efforts | None] | None = None,
     *,
     dt: float,
     steps: int,
@@ -180,7 +179,7 @@ class _Group:
     runs: list[int]
 
 
-def _runs(form: Any, x0: Any, ports: Any) -> tuple[list[Form], list[PHState], list[Acting | None]]:
+def _runs(form: Any, x0: Any, ports: Any) -> tuple[list[Form], list[PHState], list[Efforts | None]]:
     one = ports is None or isinstance(ports, Ports) or callable(ports)
     given: dict[str, list[Any]] = {
         "form": [form] if isinstance(form, Form) else list(form),
@@ -208,7 +207,7 @@ def _runs(form: Any, x0: Any, ports: Any) -> tuple[list[Form], list[PHState], li
 
 
 def _compiled_groups(
-    forms: list[Form], efforts: list[Acting | None], scheme: str, native: bool | None
+    forms: list[Form], efforts: list[Efforts | None], scheme: str, native: bool | None
 ) -> list[_Group]:
     """Return the runs whose efforts are held and whose scheme runs in C++, by robot."""
     groups: dict[tuple[int, bool], _Group | None] = {}

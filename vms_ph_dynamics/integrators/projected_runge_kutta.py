@@ -17,8 +17,7 @@ from .centroidal import Centroidal, CentroidalState
 from .moving_base import base_rotation, cross, inverse_differential
 from .projection import project
 from .robot_stepper import RobotStepper
-from .step import Acting
-from .stepper import StepFailure, StepResult
+from .stepper import Efforts, StepFailure, StepResult
 
 _NO_ENERGY = PowerQuadrature()
 
@@ -69,7 +68,9 @@ class ProjectedRungeKutta(RobotStepper):
             solver_state.q, solver_state.v, fall.centre_at(t), fall.velocity_at(t)
         )
 
-    def step(self, solver_state: CentroidalState, ports: Acting, t: float, dt: float) -> StepResult:
+    def step(
+        self, solver_state: CentroidalState, ports: Efforts, t: float, dt: float
+    ) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if isinstance(ports, Ports) and ports.is_free:
             self.checked(ports)
@@ -89,7 +90,7 @@ class ProjectedRungeKutta(RobotStepper):
         """Return the end of a step without port efforts; no rate depends on the base pose."""
 
     def _forced(
-        self, x: CentroidalState, ports: Acting, t: float, dt: float
+        self, x: CentroidalState, ports: Efforts, t: float, dt: float
     ) -> tuple[Array, Array, CentroidalState, PowerQuadrature]:
         robot, model, k = self.robot, self.model, self.robot.k
         energies = PowerQuadrature()
@@ -122,7 +123,7 @@ class ProjectedRungeKutta(RobotStepper):
         return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, ahead, energies
 
     def _acting_in_space(
-        self, ports: Acting, t: float, s: float, q: Array, v: Array, x: CentroidalState
+        self, ports: Efforts, t: float, s: float, q: Array, v: Array, x: CentroidalState
     ) -> tuple[Ports, Evaluation]:
         """Return the efforts ``s`` s after the state ``x`` of time ``t``, and the terms there."""
         if self.robot.k:

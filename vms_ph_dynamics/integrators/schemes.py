@@ -9,23 +9,17 @@ from ..errors import OptionError
 from ..forms import Form
 from ..model import VMSModel
 from .compiled import compiled
-from .composition import Suzuki
-from .discrete_gradient import DiscreteGradient, LieMidpoint, Variational
+from .discrete_gradient import DiscreteGradient
 from .projected_runge_kutta import ProjectedMidpoint, ProjectedRK4
-from .rk4 import RK4
-from .rkmk4 import RKMK4
 from .robot_stepper import RobotStepper
+from .runge_kutta import RK4, RKMK4
 
 SCHEMES: Mapping[str, Callable[[Form, bool], RobotStepper]] = {
     "projected_rk4": ProjectedRK4,
     "projected_midpoint": ProjectedMidpoint,
     "discrete_gradient": DiscreteGradient,
-    "discrete_gradient_4": lambda form, gravity: Suzuki(DiscreteGradient(form, gravity)),
     "rk4": RK4,
     "rkmk4": RKMK4,
-    "lie_midpoint": LieMidpoint,
-    "variational": Variational,
-    "variational_4": lambda form, gravity: Suzuki(Variational(form, gravity)),
 }
 """Schemes for robots by name; their arguments are a form and whether gravity acts."""
 

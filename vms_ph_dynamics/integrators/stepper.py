@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..arrays import Array
 from ..errors import ModelError, VmsPhError
+from ..forms import PHState, Ports
 
 SolverState = Any
 """The state that a scheme keeps from step to step; its type is that of the scheme."""
@@ -80,6 +81,28 @@ class Observation:
     state: Any
     energy: float
     spatial_momentum: Array
+
+
+PortFunction = Callable[[float, PHState], Ports]
+"""Efforts at the ports as a function of time (s) and state."""
+
+Efforts = Ports | PortFunction
+"""Efforts at the ports: held, or as a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The state after a step and the energy that crossed the ports during it.
+
+    Attributes:
+        state: at the end of the step.
+        supplied: energy into the robot at every port, J, by the scheme's own quadrature.
+        dissipated: energy dissipated by friction, J.
+    """
+
+    state: PHState
+    supplied: Mapping[str, float]
+    dissipated: float
 
 
 Interpolant = Callable[[float], Any]

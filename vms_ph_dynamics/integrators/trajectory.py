@@ -4,9 +4,9 @@
 """The record of a run: states, energies, momenta, and the energy balance of every interval."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,31 @@ class FailedStep:
     t: float
     dt: float
     reason: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event, which takes place when ``value(t, state)`` crosses zero.
+
+    The step ends at the event and the next one begins there: forces that begin or end at the event
+    keep the order of the scheme.
+
+    Attributes:
+        name: name of the event in the trajectory.
+        value: the function, such as the height of a foot above the floor.
+        direction: the crossings that count: upwards, downwards or both.
+        terminal: whether the run ends with it.
+    """
+
+    name: str
+    value: Callable[[float, Any], float]
+    direction: Literal["up", "down", "both"] = "both"
+    terminal: bool = False
+
+    def crossed(self, before: float, after: float) -> bool:
+        """Return whether a change from one value to another is such a crossing."""
+        up, down = before < 0.0 <= after, before > 0.0 >= after
+        return (up and self.direction != "down") or (down and self.direction != "up")
 
 
 @dataclass(frozen=True)

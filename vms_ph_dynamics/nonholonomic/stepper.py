@@ -14,8 +14,8 @@ from ..errors import OptionError
 from ..evaluation import Evaluation
 from ..forms import PHState, Ports
 from ..groups import SE2
-from ..integrators.step import Acting
 from ..integrators.stepper import (
+    Efforts,
     Interpolant,
     Observation,
     SolverState,
@@ -72,7 +72,7 @@ class NonholonomicRK4(Stepper):
         d = Evaluation(self.form.model, solver_state.q, np.zeros(self.form.model.nv))
         return solver_state.q, self.form.basis(d) @ solver_state.nu
 
-    def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
+    def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`.
 
         Raises:
@@ -106,7 +106,7 @@ class NonholonomicRK4(Stepper):
         nu = nu * _closing(after.kinetic_energy, kinetic)
         return StepResult(_Motion(q, nu), energies.supplied, energies.dissipated)
 
-    def _acting(self, ports: Acting, t: float, q: Array, z: Array) -> Ports:
+    def _acting(self, ports: Efforts, t: float, q: Array, z: Array) -> Ports:
         given = ports if isinstance(ports, Ports) else ports(t, PHState(q, z))
         return Ports.checked(self.form.model, given)
 

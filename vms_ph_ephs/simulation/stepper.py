@@ -17,7 +17,7 @@ from vms_ph_dynamics.integrators import (
     StepResult,
     system_stepper,
 )
-from vms_ph_dynamics.integrators.interpolation import cubic
+from vms_ph_dynamics.integrators.robot_stepper import cubic
 from vms_ph_dynamics.integrators.stepper import Interpolant
 
 from ..equations import Equations

@@ -13,8 +13,7 @@ from vms_ph_dynamics.integrators import SCHEMES, integrate
 
 from .conftest import centred, moving, panda_on, seen
 
-EXACT = ("projected_rk4", "projected_midpoint", "discrete_gradient", "discrete_gradient_4")
-MOMENTUM = (*EXACT, "lie_midpoint", "variational", "variational_4")
+EXACT = ("projected_rk4", "projected_midpoint", "discrete_gradient")
 SPACE = Ports(gravity=False)
 
 PENDULUM = """<robot name="pendulum"><link name="base"/><link name="bob">
@@ -42,7 +41,7 @@ def test_energy_and_momentum_of_a_free_floating_arm_do_not_change(
     assert linear < 1e-13
 
 
-@pytest.mark.parametrize("scheme", MOMENTUM)
+@pytest.mark.parametrize("scheme", EXACT)
 def test_a_drifting_arm_keeps_its_momentum_and_its_centre_of_mass_goes_straight(
     scheme: str, reference: tuple[DecoupledForm, PHState, dict[str, list[float]]]
 ) -> None:
@@ -116,13 +115,12 @@ def test_a_falling_robot_keeps_its_internal_energy_and_its_parabola(base: str, s
     np.testing.assert_allclose(internal, internal[0], rtol=0, atol=1e-13 * (largest + 100.0))
 
 
-@pytest.mark.parametrize("scheme", ["discrete_gradient", "lie_midpoint", "variational"])
-def test_a_symmetric_scheme_runs_back_to_where_it_began(
-    scheme: str, reference: tuple[DecoupledForm, PHState, dict[str, list[float]]]
+def test_the_discrete_gradient_runs_back_to_where_it_began(
+    reference: tuple[DecoupledForm, PHState, dict[str, list[float]]],
 ) -> None:
     form, x, _ = reference
-    there = integrate(form, x, SPACE, dt=0.01, steps=50, scheme=scheme).states[-1]
-    back = integrate(form, there, SPACE, dt=-0.01, steps=50, scheme=scheme).states[-1]
+    there = integrate(form, x, SPACE, dt=0.01, steps=50, scheme="discrete_gradient").states[-1]
+    back = integrate(form, there, SPACE, dt=-0.01, steps=50, scheme="discrete_gradient").states[-1]
     # The steps are solved to a share of 1e-11.
     np.testing.assert_allclose(form.model.difference(x.q, back.q), 0, atol=1e-9)
     np.testing.assert_allclose(back.z, x.z, atol=1e-9)

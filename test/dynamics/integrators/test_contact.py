@@ -67,21 +67,18 @@ def test_the_contact_is_stiff_at_a_millisecond() -> None:
     assert 1e-3 * DASHPOT / inertia > 20
 
 
-@pytest.mark.parametrize("scheme", ["discrete_gradient", "lie_midpoint"])
-def test_a_stiff_contact_runs_at_a_millisecond_without_blowing_up(scheme: str) -> None:
+def test_a_stiff_contact_runs_at_a_millisecond_without_blowing_up() -> None:
     form, x = drop()
     floor = Floor(form)
-    run = integrate(form, x, floor, dt=1e-3, steps=400, scheme=scheme)
+    run = integrate(form, x, floor, dt=1e-3, steps=400, scheme="discrete_gradient")
     # Gravity and a floor that only takes: the energy never rises above its start.
-    limit = 1e-9 if scheme == "discrete_gradient" else 0.02
-    assert run.energy.max() < run.energy[0] + limit
+    assert run.energy.max() < run.energy[0] + 1e-9
     assert run.audit.supplied["wrench_end_effector"].sum() < 0
     heights = [floor.height(t, state) for t, state in zip(run.t, run.states, strict=True)]
     assert min(heights) < 0
     assert min(heights) > -0.02
-    if scheme == "discrete_gradient":
-        # The energy balance closes in contact too.
-        np.testing.assert_allclose(run.audit.residual, 0.0, rtol=0, atol=1e-10)
+    # The energy balance closes in contact too.
+    np.testing.assert_allclose(run.audit.residual, 0.0, rtol=0, atol=1e-10)
 
 
 @pytest.mark.slow

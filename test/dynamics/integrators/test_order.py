@@ -15,12 +15,8 @@ ORDERS = {
     "projected_rk4": 4,
     "projected_midpoint": 2,
     "discrete_gradient": 2,
-    "discrete_gradient_4": 4,
     "rk4": 4,
     "rkmk4": 4,
-    "lie_midpoint": 2,
-    "variational": 2,
-    "variational_4": 4,
 }
 # In proportion to the inertias behind the joints, so that nothing is stiff.
 STRENGTH = np.array([1.0, 1.0, 0.5, 0.5, 0.05, 0.05, 0.01])

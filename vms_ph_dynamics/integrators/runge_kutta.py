@@ -1,19 +1,20 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The classical Runge-Kutta scheme, the explicit baseline."""
+"""The classical Runge-Kutta scheme, in coordinates and on the group of base motions."""
 
 from math import isfinite
+
+import numpy as np
 
 from ..arrays import Array
 from ..energy.power_quadrature import PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
 from ..model import VMSModel
-from .moving_base import coordinate_rate
+from .moving_base import coordinate_rate, inverse_differential
 from .robot_stepper import RobotStepper
-from .step import Acting, PortFunction, Step
-from .stepper import SolverState, StepFailure, StepResult
+from .stepper import Efforts, PortFunction, SolverState, Step, StepFailure, StepResult
 
 # (fraction of the step at a stage, weight of the stage in the result)
 STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
@@ -72,7 +73,7 @@ class RK4(RobotStepper):
         """Return the state itself, checked."""
         return self.form.checked_state(state)
 
-    def step(self, solver_state: SolverState, ports: Acting, t: float, dt: float) -> StepResult:
+    def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         result = self._advance(solver_state, lambda s, x: self.acting_on(ports, s, x), t, dt)
         end = result.state
@@ -88,9 +89,51 @@ class RK4(RobotStepper):
         """Return the state."""
         return solver_state
 
-    def acting_on(self, ports: Acting, t: float, x: PHState) -> Ports:
+    def acting_on(self, ports: Efforts, t: float, x: PHState) -> Ports:
         """Return the efforts at a state."""
         return self.checked(ports if isinstance(ports, Ports) else ports(t, x))
 
     def _advance(self, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
         return rk4_step(self.form, x, ports, t, dt)
+
+
+def rkmk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
+    """Advance a state by one step of fourth order that stays on the manifold.
+
+    The configuration is ``q exp(u)``, and u is integrated by the classical scheme (Munthe-Kaas,
+    Applied Numerical Mathematics 29, 1999).
+
+    Args:
+        form: on any base.
+        x: state at ``t``.
+        ports: efforts as a function of time and state.
+        t: time, s.
+        dt: time, s.
+
+    Returns:
+        The state at ``t + dt`` and the energies of the step.
+    """
+    model = form.model
+    moving = model.base != "fixed"
+    energies = PowerQuadrature()
+    rate: Array = np.zeros(model.nv)
+    zdot = 0.0 * x.z
+    mean, mean_z = rate, zdot
+    for lead, weight in STAGES:
+        u = lead * dt * rate
+        stage = x if not lead else PHState(model.integrate(x.q, u), x.z + lead * dt * zdot)
+        acting = ports(t + lead * dt, stage)
+        v, zdot = form.rate_arrays(stage.q, stage.z, acting)
+        rate = inverse_differential(model.base, u, v) if moving else v
+        mean = mean + weight * rate
+        mean_z = mean_z + weight * zdot
+        energies.add(acting, Evaluation(model, stage.q, v), weight * dt)
+    end = PHState(model.integrate(x.q, dt * mean), x.z + dt * mean_z)
+    return Step(end, energies.supplied, energies.dissipated)
+
+
+class RKMK4(RK4):
+    """:func:`rkmk4_step` on the momenta of any form."""
+
+    def _advance(self, x: PHState, ports: PortFunction, t: float, dt: float) -> Step:
+        return rkmk4_step(self.form, x, ports, t, dt)

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.integrators.radau import RadauStepper, RadauTableau, StiffStepError
+from vms_ph_hopping.radau import RadauStepper, RadauTableau, StiffStepError
 
 
 def nothing(y: np.ndarray) -> np.ndarray:
