@@ -9,7 +9,8 @@ import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Controller, Reference, RobotState, gain
 from vms_ph_dynamics import StandardForm, VMSModel
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 
 
@@ -55,11 +56,11 @@ def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:
 
 
 simulation = Simulation(StandardForm(model), home, 1e-3, control)
-push = External(wrench_end_effector=np.array([0.0, 15.0, 0.0, 0.0, 0.0, 0.0]))
-simulation.hold(push)  # from now on
-simulation.advance(300, External())  # none from the end of these steps on
+push = Ports(wrench_end_effector=np.array([0.0, 15.0, 0.0, 0.0, 0.0, 0.0]))
+simulation.apply(push)  # from now on
+simulation.advance(300, Ports())  # none from the end of these steps on
 pushed = simulation.sample()
-simulation.advance(700, External())
+simulation.advance(700, Ports())
 end = simulation.sample()
 print(f"pushed: {np.abs(pushed.q - home).max():.3f} rad away")
 print(f"0.7 s later: {np.abs(end.q - home).max():.3f} rad")

@@ -15,7 +15,7 @@ from std_msgs.msg import Header
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.forms import CanonicalForm, Ports
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 from vms_ph_nodes.messages.conversions import from_joint_state, from_wrench, to_wrench
 
@@ -206,7 +206,7 @@ def r2_named_fields() -> None:
 
 def r3_mean_at_a_jump() -> None:
     simulation = Simulation(CanonicalForm(ARM), np.zeros(7), 1e-3, None)
-    simulation.advance(10, External(np.full(7, 4.0), None, np.arange(6.0)))
+    simulation.advance(10, Ports(np.full(7, 4.0), None, np.arange(6.0)))
     sample = simulation.sample()
     np.testing.assert_array_equal(sample.torque, np.full(7, 2.0))
     np.testing.assert_array_equal(sample.wrench_end_effector, np.arange(6.0) / 2)

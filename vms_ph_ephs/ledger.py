@@ -13,14 +13,15 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.simulation import External
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import share_directory
 from vms_ph_io.progress import Progress, no_progress
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.yaml_text import read_yaml
 
 from .files import drives_file
-from .robot import EphsSimulation, ExergyMap
+from .robot import EphsEngine, ExergyMap
 
 # The route of a moving base about its start, m, and how long each of its corners is the target.
 _ROUTE = ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (0.0, 1.0, 1.5), (0.0, 0.0, 0.0))
@@ -120,7 +121,7 @@ def exergy_ledger(
     last, least = start, 0.0
     chunk = max(1, min(round(0.1 / step), total))
     for done in range(0, total, chunk):
-        simulation.advance(min(chunk, total - done), External())
+        simulation.advance(min(chunk, total - done))
         if not simulation.is_finite():
             raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
         now = simulation.exergy_map()
@@ -169,8 +170,14 @@ class _Run:
         self._guard.reset(RobotState(home, np.zeros(model.nv)))
         self._home, self._model, self._leg, self._time = home, model, -1, 0.0
         given = drives_file.load(model, robot, drives, allocation)
-        self.simulation = EphsSimulation(
-            model, home, step, self._control, given, friction, joint_stops=True
+        self.simulation = Simulation(
+            StandardForm(model),
+            home,
+            step,
+            self._control,
+            friction,
+            joint_stops=True,
+            engine=EphsEngine(given),
         )
 
     def _control(self, q: Array, v: Array, dt: float) -> Command:

@@ -11,9 +11,9 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import PORTS
+from vms_ph_dynamics.forms import PORTS, Ports
 from vms_ph_dynamics.model import VMSModel
-from vms_ph_dynamics.simulation import Actuation, Control, External, Sample
+from vms_ph_dynamics.simulation import Actuation, Control, Sample, WorldFramePorts
 
 from .floor import Floor, Phase
 from .hopper import Hopper
@@ -71,7 +71,7 @@ class HoppingSimulation:
 
     def reset(self) -> None:
         """Return to the start, with all port energies at zero."""
-        self._external = External()
+        self._external = Ports()
         self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
         self._hopper = Hopper(self._system, self._home, self._velocity, tolerance=self._tolerance)
         self._steps, self.failure = 0, ""
@@ -89,8 +89,8 @@ class HoppingSimulation:
         """Steps since the last reset."""
         return self._steps
 
-    def advance(self, steps: int, external: External) -> None:
-        """Integrate a number of steps; ``external`` acts from their end on.
+    def advance(self, steps: int, external: Ports | WorldFramePorts | None = None) -> None:
+        """Integrate a number of steps; ``external`` acts from their end on, if given.
 
         A step that fails leaves the simulation at its last state, with the reason in ``failure``;
         it goes on after a :meth:`reset`.
@@ -111,13 +111,15 @@ class HoppingSimulation:
                 self.failure = str(error)
                 return
             self._renew(count * self.dt)
-        self._external = external
-        wrench = external.wrench_end_effector
-        self._system.push = (
-            None
-            if wrench is None or not wrench[_PLANE].any()
-            else Push(wrench[_PLANE], external.in_tool_axes)
-        )
+        if external is None:
+            return
+        in_world = isinstance(external, WorldFramePorts)
+        ports = external.ports if isinstance(external, WorldFramePorts) else external
+        self._external = ports
+        wrench, push = ports.wrench_end_effector, None
+        if wrench is not None and wrench[_PLANE].any():
+            push = Push(wrench[_PLANE], not in_world)
+        self._system.push = push
 
     def sample(self) -> Sample:
         """Return the present motion, efforts and port energies."""
@@ -158,7 +160,7 @@ class HoppingSimulation:
         force = efforts.force + self._generalised(self._external)
         return replace(efforts, force=force, powers=())
 
-    def _generalised(self, efforts: Actuation | External | None) -> Array:
+    def _generalised(self, efforts: Actuation | None) -> Array:
         """Return base wrench and joint torques as one generalised force, (nv,)."""
         force, b = np.zeros(self._leg.model.nv), self._leg.model.b
         if efforts is not None and efforts.wrench_base is not None:

@@ -215,10 +215,10 @@ class Simulator(ManagedNode):
 
     def _push_on(self, steps: int) -> None:
         simulation = self.simulation
-        external = self._external.acting(simulation.time + steps * self.step)
+        external = self._external.efforts(simulation.time + steps * self.step)
         if self._external.is_abandoned and self._loop is None and not self._floor:
             now, base = self._sample(), self._external.drives_base
-            external = self._brake.acting(now.q, now.v, steps * self.step, external, base)
+            external = self._brake.efforts(now.q, now.v, steps * self.step, external, base)
         self._engine.medium.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
@@ -235,7 +235,7 @@ class Simulator(ManagedNode):
         self._health.report(ERROR, self._failure, self._values())
 
     def _sample(self) -> Sample:
-        return self._held.sample(self.simulation, self._engine.medium.sample(self.simulation))
+        return self._held.sample(self.simulation, self.simulation.sample())
 
     def _going(self) -> str:
         return PAUSED if self._paused else "running"

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_ephs.robot import Battery, Drives, EphsSimulation, Motors
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.simulation import Simulation
+from vms_ph_ephs.robot import Battery, Drives, EphsEngine, Motors
 
 URDF = """
 <robot name="driven">
@@ -66,11 +68,12 @@ def swinging(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def simulation(
     law: Law = swinging, dt: float = 2e-3, home: np.ndarray = HOME, **options: Any
-) -> EphsSimulation:
+) -> Simulation:
     model = arm()
 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> Any:
         return SimpleNamespace(torque=np.asarray(law(q, v)), wrench_base=np.zeros(0))
 
-    given = {"drives": drives(), "friction": True, "joint_stops": True, **options}
-    return EphsSimulation(model, home, dt, control, **given)
+    engine = EphsEngine(options.pop("drives", drives()), options.pop("scheme", None))
+    effects = {"friction": True, "joint_stops": True, **options}
+    return Simulation(StandardForm(model), home, dt, control, engine=engine, **effects)

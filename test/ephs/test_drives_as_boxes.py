@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.simulation import External
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_ephs import Environment, Quadratic, assemble, compose, momentum, simulate
 from vms_ph_ephs.library import battery, damper, gear, inverter, motor
 from vms_ph_ephs.multibody import Conduction, HeatCapacity
 from vms_ph_ephs.patterns import power
-from vms_ph_ephs.robot import Battery, Drives, EphsSimulation, Motors
+from vms_ph_ephs.robot import Battery, Drives, EphsEngine, Motors
 
 THETA_0, DUTY, RATIO, SECONDS = 298.15, 0.6, 20.0, 0.4
 INERTIA, DAMPING = 0.3, 0.3
@@ -109,7 +110,7 @@ def of_engine(dt: float) -> np.ndarray:
         current = (DUTY * open_ - back) / (r + DUTY**2 * INNER)
         return SimpleNamespace(torque=np.array([CONSTANT * current]), wrench_base=np.zeros(0))
 
-    found: list[EphsSimulation] = []
+    found: list[EphsEngine] = []
 
     def train() -> Any:
         if found:
@@ -117,12 +118,14 @@ def of_engine(dt: float) -> np.ndarray:
         return SimpleNamespace(theta=np.array([THETA_0]), charge=LEVEL * CHARGE)
 
     model = VMSModel.from_urdf(URDF, base="fixed", end_effector="wheel")
-    run = EphsSimulation(model, model.neutral_configuration(), dt, law, drives, friction=True)
-    found.append(run)
-    run.advance(round(SECONDS / dt), External())
+    engine = EphsEngine(drives)
+    home = model.neutral_configuration()
+    run = Simulation(StandardForm(model), home, dt, law, friction=True, engine=engine)
+    found.append(engine)
+    run.advance(round(SECONDS / dt))
     wheel = run.sample()
-    theta = run.powertrain.theta
-    return np.array([wheel.v[0], *theta, LEVEL * CHARGE - run.powertrain.charge])
+    theta = engine.powertrain.theta
+    return np.array([wheel.v[0], *theta, LEVEL * CHARGE - engine.powertrain.charge])
 
 
 def test_the_drives_of_the_engine_are_those_of_the_library_as_their_steps_become_short() -> None:

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics.errors import ModelError, OptionError
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_ephs.files import drives_file
-from vms_ph_ephs.robot import Battery, EphsSimulation
+from vms_ph_ephs.robot import Battery, EphsEngine
 from vms_ph_io import robots
 
 from .driven_arm import HOME, arm, drives, simulation, swinging
 
-PUSH = External(wrench_end_effector=np.array([3.0, 0.0, 1.0, 0.0, 0.2, 0.0]))
+PUSH = Ports(wrench_end_effector=np.array([3.0, 0.0, 1.0, 0.0, 0.2, 0.0]))
 
 
 def _constant(*torque: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -35,7 +35,7 @@ def test_without_heat_and_sag_the_robot_moves_as_in_minimal_coordinates() -> Non
     ours = simulation(drives=drives(softening=0.0))
     theirs = Simulation(StandardForm(arm()), HOME, 2e-3, control, True, joint_stops=True)
     for each in (ours, theirs):
-        each.hold(PUSH)
+        each.apply(PUSH)
         each.advance(40, PUSH)
     a, b = ours.sample(), theirs.sample()
     assert np.abs(a.q - HOME).max() > 0.02
@@ -48,7 +48,7 @@ def test_without_heat_and_sag_the_robot_moves_as_in_minimal_coordinates() -> Non
 
 def test_the_balance_of_battery_work_and_heat_closes_and_every_destroyer_only_destroys() -> None:
     run = simulation()
-    run.hold(PUSH)
+    run.apply(PUSH)
     last = run.exergy_map().destroyed
     for _ in range(4):
         run.advance(10, PUSH)
@@ -61,7 +61,8 @@ def test_the_balance_of_battery_work_and_heat_closes_and_every_destroyer_only_de
     assert set(now.supplied) == {"wrench_end_effector"}
     # Electric energy is the work of the shafts and what the windings and the electronics take.
     heat = sum(
-        run.powertrain.destroyed[name].sum() + 0.0 for name in ("winding", "winding_to_housing")
+        run.engine.powertrain.destroyed[name].sum() + 0.0
+        for name in ("winding", "winding_to_housing")
     )
     assert heat > 0.0
     for name in ("shoulder/winding", "elbow/friction", "battery", "electronics"):
@@ -73,7 +74,7 @@ def test_the_balance_of_battery_work_and_heat_closes_and_every_destroyer_only_de
 
 def test_a_joint_stop_gives_its_heat_to_the_housing() -> None:
     run = simulation(_constant(12.0, 12.0), home=np.array([0.0, 1.95]))
-    run.advance(50, External())
+    run.advance(50, Ports())
     found = run.exergy_map()
     assert found.destroyed["elbow/joint_stops"] > 0.01
     assert found.temperatures["elbow/housing"] > found.temperatures["shoulder/housing"]
@@ -91,7 +92,7 @@ def test_friction_heats_the_housing_and_falls_with_its_temperature() -> None:
         simulation(idle, drives=replace(small, softening=softening)) for softening in (0.05, 0.0)
     )
     for each in (soft, stiff):
-        each.advance(40, External())
+        each.advance(40, Ports())
     assert soft.exergy_map().temperatures["shoulder/housing"] > 300.0
     assert np.abs(soft.sample().v).max() > np.abs(stiff.sample().v).max()
     assert soft.sample().dissipated < stiff.sample().dissipated
@@ -100,14 +101,14 @@ def test_friction_heats_the_housing_and_falls_with_its_temperature() -> None:
 def test_a_warm_winding_takes_more_power_for_the_same_torque() -> None:
     hold = _constant(20.0, 8.0)
     run = simulation(hold, joint_stops=False)
-    train = run.powertrain
+    train = run.engine.powertrain
     cold = train.limits(np.zeros(2), np.zeros(0))
     first = train.supplied
-    run.advance(1, External())
+    run.advance(1, Ports())
     first = train.supplied - run.sample().port_energy["torque"]
     train.theta[:2] += 100.0
     before, work = train.supplied, run.sample().port_energy["torque"]
-    run.advance(1, External())
+    run.advance(1, Ports())
     warm = (train.supplied - before) - (run.sample().port_energy["torque"] - work)
     idle = 5.0 * run.dt
     assert (warm - idle) / (first - idle) == pytest.approx(1.4, rel=1e-3)
@@ -123,7 +124,7 @@ def test_the_voltage_of_the_battery_limits_the_torque_and_an_empty_one_gives_non
     weak = Battery(full=10.0, empty=8.0, charge=400.0, resistance=0.01, level=0.5)
     run = simulation(wish, drives=drives(motors=strong, battery=weak))
     assert run.sample().torque[0] == pytest.approx(4.0 * 9.0 / 0.8)
-    run.advance(30, External())
+    run.advance(30, Ports())
     rate = run.sample().v[0]
     resistance = 0.8 * (1.0 + 0.004 * (run.exergy_map().temperatures["shoulder/winding"] - 298.15))
     now = run.exergy_map()
@@ -133,7 +134,7 @@ def test_the_voltage_of_the_battery_limits_the_torque_and_an_empty_one_gives_non
     )
     flat = Battery(full=10.0, empty=8.0, charge=0.02, resistance=0.01)
     run = simulation(wish, drives=drives(motors=strong, battery=flat))
-    run.advance(40, External())
+    run.advance(40, Ports())
     assert run.exergy_map().level <= 0.0
     assert run.sample().torque == pytest.approx(0.0)
     assert run.is_finite()
@@ -148,7 +149,7 @@ def test_a_full_battery_takes_no_energy_back_and_the_brake_resistor_does() -> No
     full = replace(drives(idle=0.0), battery=replace(drives().battery, level=1.0))
     thin = replace(full.motors, resistance=np.full(2, 1e-3))
     run = simulation(brake, drives=replace(full, motors=thin), friction=False)
-    run.advance(40, External())
+    run.advance(40, Ports())
     found = run.exergy_map()
     assert found.destroyed["brake_resistor"] > 0.01
     assert found.level == 1.0
@@ -159,9 +160,9 @@ def test_friction_that_is_faster_than_the_step_is_held_and_its_heat_goes_to_the_
     model = robots.load("hextilt")
     given = drives_file.load(model, "hextilt", "", robots.get("hextilt").allocation())
     home = model.configuration(robots.get("hextilt").home)
-    run = EphsSimulation(model, home, 1e-3, None, given, True)
-    run.hold(External(torque=0.05 * np.ones(model.n)))
-    run.advance(4, External())
+    run = Simulation(StandardForm(model), home, 1e-3, friction=True, engine=EphsEngine(given))
+    run.apply(Ports(torque=0.05 * np.ones(model.n)))
+    run.advance(4, Ports())
     found = run.exergy_map()
     rubbed = [value for name, value in found.destroyed.items() if name.endswith("/friction")]
     assert max(rubbed) > 0.0
@@ -179,13 +180,15 @@ def test_a_vehicle_in_water_moves_as_in_minimal_coordinates_and_its_drag_heats_t
         return SimpleNamespace(torque=np.zeros(model.n), wrench_base=wrench)
 
     given = drives_file.load(model, model.name)
-    ours = EphsSimulation(model, home, 2e-3, control, given, friction=True)
+    ours = Simulation(
+        StandardForm(model), home, 2e-3, control, friction=True, engine=EphsEngine(given)
+    )
     theirs = Simulation(StandardForm(model), home, 2e-3, control, True)
     last = 0.0
     for each in (ours, theirs):
-        each.hold(External())
+        each.apply(Ports())
         for _ in range(4):
-            each.advance(5, External())
+            each.advance(5, Ports())
             if each is ours:
                 drag = ours.exergy_map().destroyed["fluid_drag"]
                 assert drag > last
@@ -204,7 +207,12 @@ def test_a_vehicle_in_water_moves_as_in_minimal_coordinates_and_its_drag_heats_t
 def test_robots_that_bodies_and_joints_do_not_cover_are_refused_by_name() -> None:
     model = robots.load("prismatic_hopper")
     with pytest.raises(ModelError, match=r"prismatic_hopper.*rotational inertia.*engine:=vms_ph"):
-        EphsSimulation(model, model.neutral_configuration(), 1e-3, None, _any(model.n))
+        Simulation(
+            StandardForm(model),
+            model.neutral_configuration(),
+            1e-3,
+            engine=EphsEngine(_any(model.n)),
+        )
     with pytest.raises(OptionError, match="no scheme 'euler'"):
         simulation(scheme="euler")
 

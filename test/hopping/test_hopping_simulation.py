@@ -11,13 +11,15 @@ import yaml
 
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.safety.guard import Guard
-from vms_ph_dynamics.simulation import External, Sample
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.simulation import Sample, in_world_axes
 from vms_ph_hopping import HoppingController, Leg
 from vms_ph_hopping.simulation import HoppingSimulation
 from vms_ph_io import robots, share_directory
 
 HOPPERS = [name for name in robots.names() if robots.get(name).on_floor]
-NOTHING = External()
+NOTHING = Ports()
 
 
 def simulation(name: str, continuous: bool = True, step: float = 1e-3) -> HoppingSimulation:
@@ -96,8 +98,8 @@ def test_a_push_on_the_foot_is_part_of_the_port_at_the_end_effector() -> None:
     first = hopping.sample()
     force = np.array([0.4, 0.1, 0.0, 0.0, 0.0, 0.002])
     for k in range(40):
-        in_axes = k >= 20
-        hopping.advance(10, External(np.array([0.01]), np.array([0.1, 0, 0.01]), force, in_axes))
+        push = Ports(np.array([0.01]), np.array([0.1, 0, 0.01]), force)
+        hopping.advance(10, push if k >= 20 else in_world_axes(robots.load(name), push))
     assert abs(unbalanced(name, first, hopping.sample())) < 1e-7
     quiet = simulation(name)
     quiet.advance(400, NOTHING)
@@ -145,10 +147,9 @@ def test_a_reset_returns_to_the_start_with_all_port_energies_at_zero() -> None:
     assert hopping.steps == 0
 
 
-def _push(force: float) -> External:
-    return External(
-        wrench_end_effector=np.array([force, 0.0, 0.0, 0.0, 0.0, 0.0]), in_tool_axes=False
-    )
+def _push(force: float) -> Efforts:
+    push = Ports(wrench_end_effector=np.array([force, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    return in_world_axes(robots.load("prismatic_hopper"), push)
 
 
 def _without_law() -> HoppingSimulation:

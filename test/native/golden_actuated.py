@@ -23,8 +23,8 @@ from vms_ph_dynamics.actuation.actuator_kinds import (
     Tilt,
 )
 from vms_ph_dynamics.actuation.actuators import Actuators
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import ActuatedSimulation, External
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
 from vms_ph_io.settings.plugin_tags import allocation_tag
 
@@ -125,14 +125,12 @@ def recorded(case: Case) -> list[Line]:
     xml = (FOLDER / f"{case.robot}.urdf").read_text()
     model = VMSModel.from_urdf(xml, known.base, known.end_effector, known.gravity)
     home = model.configuration(known.home)
-    simulation = ActuatedSimulation(
+    simulation = Simulation(
         StandardForm(model),
         home,
         case.dt,
-        None,
-        Actuators(case.actuators, known.base),
-        scheme="projected_rk4",
-        native=False,
+        actuators=Actuators(case.actuators, known.base),
+        engine=FormEngine("projected_rk4", native=False),
     )
     lines = [
         line("robot", f"{case.robot}.urdf {known.base} {known.end_effector}"),
@@ -154,14 +152,14 @@ def recorded(case: Case) -> list[Line]:
         # The arm swings by its weight, and is braked as each joint is felt by its motor.
         felt = 1.0 / np.diag(np.linalg.inv(d.M))[model.b :]
         torque = _rounded(wave[model.b :] - 5.0 * felt * sample.v[model.b :])
-        simulation.hold(External(torque=torque, wrench_base=wrench))
-        simulation.advance(HELD, External(torque=torque, wrench_base=wrench))
+        simulation.apply(Ports(torque=torque, wrench_base=wrench))
+        simulation.advance(HELD, Ports(torque=torque, wrench_base=wrench))
         lines += [line("wrench_base", wrench), line("torque", torque), *measured(simulation)]
     assert not simulation.failures, simulation.failure
     return lines
 
 
-def measured(simulation: ActuatedSimulation) -> list[Line]:
+def measured(simulation: Simulation) -> list[Line]:
     sample, actuation = simulation.sample(), simulation.actuation
     lost = sum(float(part.sum()) for part in actuation.lost.values())
     work = sample.port_energy["wrench_base"]

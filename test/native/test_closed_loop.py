@@ -17,8 +17,9 @@ from vms_ph_controllers import (
 )
 from vms_ph_controllers.hosting.native_guard import HeldReference, make_guard
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.simulation import FormEngine, Simulation, in_world_axes
 from vms_ph_io import robots
 
 
@@ -42,7 +43,7 @@ class InPython(Counted):
 class StepByStep(Simulation):
     """A simulation without the loop in C++."""
 
-    def _advance_in_cpp(self, steps: int, external: External) -> int:
+    def _advance_in_cpp(self, steps: int, external: Efforts | None) -> int:
         return 0
 
 
@@ -61,8 +62,8 @@ def simulations(
         controls.append(control(guard, Reference()))
     form = StandardForm(model)
     return (
-        Simulation(form, start, 1e-3, controls[0], friction, native=True),
-        StepByStep(form, start, 1e-3, controls[1], friction, native=True),
+        Simulation(form, start, 1e-3, controls[0], friction, engine=FormEngine(native=True)),
+        StepByStep(form, start, 1e-3, controls[1], friction, engine=FormEngine(native=True)),
     )
 
 
@@ -75,14 +76,14 @@ def test_many_steps_at_once_are_the_steps_one_by_one(
     at_once, one_by_one = simulations(name, friction, kind)
     model = robots.load(name)
     pushes = (
-        External(),
-        External(
+        Ports(),
+        Ports(
             torque=0.1 * rng.normal(size=model.n),
             wrench_base=0.1 * rng.normal(size=model.b),
             wrench_end_effector=0.1 * rng.normal(size=6),
         ),
-        External(wrench_end_effector=0.1 * rng.normal(size=6), in_tool_axes=False),
-        External(),
+        in_world_axes(model, Ports(wrench_end_effector=0.1 * rng.normal(size=6))),
+        Ports(),
     )
     for push in pushes:
         for simulation in (at_once, one_by_one):
@@ -122,9 +123,9 @@ def test_what_a_control_raises_comes_after_the_steps_before_it(
 
     simulated = simulations("panda", False, Failing)
     one_by_one = simulations("panda", False)[1]
-    one_by_one.advance(21, External())
+    one_by_one.advance(21, Ports())
     with pytest.raises(type(failure)) as caught:
-        simulated[0].advance(60, External())
+        simulated[0].advance(60, Ports())
     assert caught.value is failure
     assert simulated[0].steps == 21
     np.testing.assert_allclose(simulated[0].sample().q, one_by_one.sample().q, rtol=1e-12)
@@ -139,7 +140,7 @@ def test_efforts_of_a_wrong_size_are_refused(native: ModuleType) -> None:
     assert isinstance(simulation._control, Short)
     simulation._control.calls = 1
     with pytest.raises(ValueError, match="torque must have 7 entries; given: 6"):
-        simulation.advance(10, External())
+        simulation.advance(10, Ports())
 
 
 @pytest.mark.parametrize("kind", [Counted, InPython])
@@ -147,9 +148,9 @@ def test_a_step_that_fails_is_left_to_the_steps_one_by_one(
     native: ModuleType, kind: type[Counted]
 ) -> None:
     at_once, one_by_one = simulations("panda", False, kind)
-    hard = External(torque=np.array([0.0, 0, 0, 0, 0, 0, 3e4]))
+    hard = Ports(torque=np.array([0.0, 0, 0, 0, 0, 0, 3e4]))
     for simulation in (at_once, one_by_one):
-        simulation.hold(hard)
+        simulation.apply(hard)
         simulation.advance(3, hard)
     assert at_once.failures == one_by_one.failures
     assert at_once.failures or at_once.failure
@@ -173,7 +174,7 @@ def test_an_arm_that_falls_for_a_second_at_once_meets_its_stops(
         arm = Simulation(
             StandardForm(model), home, 2e-3, limp, friction, native=in_cpp, joint_stops=True
         )
-        arm.advance(500, External())
+        arm.advance(500, Ports())
         fallen.append(arm.sample())
     assert fallen[1].dissipated > 10.0
     for now in fallen:

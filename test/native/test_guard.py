@@ -20,8 +20,8 @@ from vms_ph_controllers.observers import NoiseModel, Payload
 from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import ModelError, StateError
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
 
 from .base_law_cases import reaction_wheels, upright
@@ -202,7 +202,7 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
         _push_while_the_state_is_lost(ours, theirs, home)
     simulation = Simulation(StandardForm(model), home, 1e-3, control)
     push = np.array([1.0, -0.5, 0.3, 0, 0, 0])
-    simulation.advance(600, External(wrench_end_effector=push, in_tool_axes=False))
+    simulation.advance(600, in_world_axes(model, Ports(wrench_end_effector=push)))
     words = " ".join(reason for _, reason in told)
     for part in ("finite", "jumped", "size", "time step", "moves at", "a moment ago", "refused"):
         assert part in words

@@ -19,7 +19,7 @@ from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.forms import DecoupledForm, PHState, Ports, StandardForm
 from vms_ph_dynamics.integrators import COMPILED, Event, IntegrationError, integrate, make_stepper
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import FormEngine, Simulation, in_world_axes
 from vms_ph_io import robots
 
 pytestmark = pytest.mark.usefixtures("native")
@@ -276,8 +276,8 @@ def test_who_insists_on_a_compiled_scheme_is_told_why_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     form, x = moving(panda_on("fixed"))
-    with pytest.raises(ModelError, match="no compiled 'variational', only projected_rk4"):
-        integrate(form, x, dt=1e-3, steps=1, scheme="variational", native=True)
+    with pytest.raises(ModelError, match="no compiled 'rk4', only projected_rk4"):
+        integrate(form, x, dt=1e-3, steps=1, scheme="rk4", native=True)
     monkeypatch.setattr(choice, "native_module", lambda: None)
     with pytest.raises(ModelError, match=r"not installed .*\./vms native builds"):
         integrate(form, x, dt=1e-3, steps=1, native=True)
@@ -289,11 +289,15 @@ def test_the_simulator_moves_its_robot_the_same_way_in_both_languages() -> None:
     ends = []
     for native in (None, False):
         simulation = Simulation(
-            StandardForm(model), model.neutral_configuration(), 1e-3, None, native=native
+            StandardForm(model),
+            model.neutral_configuration(),
+            1e-3,
+            engine=FormEngine(native=native),
         )
-        simulation.advance(1, External(np.ones(model.n), None, np.r_[1.0, np.zeros(5)]))
-        simulation.advance(40, External(None, None, np.r_[1.0, np.zeros(5)], in_tool_axes=False))
-        simulation.advance(40, External())
+        simulation.advance(1, Ports(np.ones(model.n), None, np.r_[1.0, np.zeros(5)]))
+        push = Ports(None, None, np.r_[1.0, np.zeros(5)])
+        simulation.advance(40, in_world_axes(model, push))
+        simulation.advance(40, Ports())
         sample = simulation.sample()
         ends.append(np.concatenate([sample.q, sample.v, list(sample.port_energy.values())]))
     assert np.abs(ends[0]).max() > 0.0

@@ -13,9 +13,9 @@ import yaml
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.safety.guard import Guard
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.forms.momenta import momenta
-from vms_ph_dynamics.simulation import External, Sample, Simulation
+from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
 from vms_ph_io import robots, share_directory
 
 # Hoppers are simulated with a floor; see test_hopping_simulation.py.
@@ -59,7 +59,8 @@ def _pushed(simulation: Simulation, size: float, ticks: int) -> list[Sample]:
     samples = [simulation.sample()]
     for k in range(ticks):
         force = np.array([size if 5 <= k < 20 else 0.0, 0, 0, 0, 0, 0])
-        simulation.advance(10, External(wrench_end_effector=force, in_tool_axes=False))
+        push = Ports(wrench_end_effector=force)
+        simulation.advance(10, in_world_axes(simulation.form.model, push))
         samples.append(simulation.sample())
     return samples
 

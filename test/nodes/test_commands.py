@@ -115,7 +115,7 @@ def test_a_pull_acts_while_it_is_held_and_ends_at_once(bench: Bench) -> None:
     simulation = bench.simulator.simulation
 
     def pulled() -> float:
-        acting = bench.simulator._external.acting(simulation.time)
+        acting = bench.simulator._external.efforts(simulation.time)
         return float(acting.torque[0])
 
     bench.commands.pull(lambda: Efforts({"panda_joint1": 3.0}, None))

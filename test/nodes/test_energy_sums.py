@@ -18,7 +18,7 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
 from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io.audit.energy_split import BASE, TASK, LawSplit, parts_of_law, parts_of_robot
 from vms_ph_io.audit.plots import plot_run
@@ -58,7 +58,7 @@ def _messages(settings: RobotSettings, push: float) -> Iterator[Messages]:
     exchange, audit = TaskExchange(model, task), EnergyAudit()
     force = np.array([push, 0.5 * push, 0.0, 0.0, 0.0, 0.0])
     for k in range(30):
-        simulation.advance(10, External(wrench_end_effector=force * (5 <= k < 20)))
+        simulation.advance(10, Ports(wrench_end_effector=force * (5 <= k < 20)))
         s = simulation.sample()
         header = Header(frame_id="odom" if model.b else "panda_link0")
         d = model.evaluate(s.q, s.v)

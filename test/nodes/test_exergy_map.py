@@ -13,7 +13,6 @@ from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.simulation import External
 from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
 from vms_ph_nodes.simulator import Simulator
 from vms_ph_nodes.views.exergy_view import ExergyFlow, exergy_list
@@ -25,7 +24,7 @@ from vms_ph_nodes.views.shapes import Ellipsoid
 def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_a_reset() -> None:
     run, messages = simulation(), ExergyMessages()
     first = messages.next(Header(), run.exergy_map(), run.resets)
-    run.advance(10, External())
+    run.advance(10)
     second = messages.next(Header(), run.exergy_map(), run.resets)
     assert not any(first.power)
     for power, destroyed in zip(second.power, second.destroyed, strict=True):
@@ -34,14 +33,14 @@ def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_
     assert second.current > 0.0
     assert abs(second.residual) < 1e-9
     run.reset()
-    run.advance(1, External())
+    run.advance(1)
     assert not any(messages.next(Header(), run.exergy_map(), run.resets).power)
 
 
 def test_the_flow_of_exergy_adds_up_and_names_who_destroys_it() -> None:
     run, messages, flows = simulation(), ExergyMessages(), ExergyFlow()
     assert flows.between(messages.next(stamped(0), run.exergy_map(), run.resets)) is None
-    run.advance(20, External())
+    run.advance(20)
     message = messages.next(stamped(40), run.exergy_map(), run.resets)
     flow = flows.between(message)
     assert flow is not None

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.simulation import External
-from vms_ph_dynamics.simulation.contact import MujocoSimulation
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.simulation import Simulation
+from vms_ph_dynamics.simulation.contact import MujocoEngine
 from vms_ph_io.descriptions.robot_shapes import robot_shapes
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings import scenes
@@ -37,11 +38,18 @@ def test_the_mjcf_moves_as_the_engine_with_the_same_torques() -> None:
     assert data.qpos == pytest.approx(q)
     assert [loaded.actuator(i).name for i in range(loaded.nu)] == list(model.joint_names)
     shapes = robot_shapes(model, description)
-    ours = MujocoSimulation(model, q, 1e-3, None, True, file.scene, shapes)
+    ours = Simulation(
+        StandardForm(model),
+        q,
+        1e-3,
+        friction=True,
+        joint_stops=True,
+        engine=MujocoEngine(file.scene, shapes),
+    )
     # Pushed into the wall.
     d = model.evaluate(q, np.zeros(model.nv))
-    pushing = External(d.g + d.J_end_effector.T @ np.array([0.0, 0.0, 15.0, 0.0, 0.0, 0.0]))
-    ours.hold(pushing)
+    pushing = Ports(d.g + d.J_end_effector.T @ np.array([0.0, 0.0, 15.0, 0.0, 0.0, 0.0]))
+    ours.apply(pushing)
     ours.advance(200, pushing)
     data.ctrl[:] = pushing.torque
     mujoco.mj_step(loaded, data, 200)

@@ -13,7 +13,7 @@ import yaml
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.simulation import External
+from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import share_directory
 from vms_ph_io.tasks import robot_tasks
@@ -93,14 +93,14 @@ def test_what_surrounds_and_loads_the_robot_is_that_of_the_task_alone(
     far = {"at": 50.0, **({"mechanism": 0.1} if holds else {"joints": {}})}
     own = own_task(tmp_path, name, targets=[far], **changes)
     pushed = name in ("wheels_drive", "mobile_door")  # nothing else moves these
-    push = External(torque=np.full(robot_model(own).n, 0.5))
+    push = Ports(torque=np.full(robot_model(own).n, 0.5))
     with running(own, monkeypatch, tmp_path):
         nodes = closed_loop.make()
         simulator = nodes[0]
         simulator._restart()  # the law was not active before
         lead_home(nodes, own)
         if pushed:
-            simulator.simulation.hold(push)
+            simulator.simulation.apply(push)
         simulator._advance(steps)
         found, held = simulator._sample(), simulator._engine.held
         law = nodes[1].controller.model.total_mass
@@ -108,7 +108,7 @@ def test_what_surrounds_and_loads_the_robot_is_that_of_the_task_alone(
             node.destroy_node()
     alone = TaskRun(robot_tasks.load(own))
     if pushed:
-        alone.simulation.hold(push)
+        alone.simulation.apply(push)
     alone.to(steps * alone.simulation.dt)
     q, v = alone.state()
     assert found.time == pytest.approx(alone.simulation.time)

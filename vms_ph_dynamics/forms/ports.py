@@ -77,6 +77,27 @@ class Ports:
             wrench_end_effector=effort(ports.wrench_end_effector, 6, "wrench_end_effector"),
         )
 
+    def __add__(self, other: "Ports") -> "Ports":
+        """Return the sum of the efforts; gravity and drag act where both say so.
+
+        The friction is that of ``other``, or this one where that has none.
+        """
+
+        def total(first: Array | None, second: Array | None) -> Array | None:
+            return first if second is None else second if first is None else first + second
+
+        mine, others = self.wrench_tools or {}, other.wrench_tools or {}
+        tools = {name: total(mine.get(name), others.get(name)) for name in {**mine, **others}}
+        return Ports(
+            total(self.torque, other.torque),
+            total(self.wrench_base, other.wrench_base),
+            total(self.wrench_end_effector, other.wrench_end_effector),
+            self.gravity and other.gravity,
+            self.friction if other.friction is None else other.friction,
+            self.drag and other.drag,
+            tools or None,  # type: ignore[arg-type]
+        )
+
     @property
     def is_free(self) -> bool:
         """Whether gravity and drag are the only efforts."""

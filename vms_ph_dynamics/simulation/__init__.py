@@ -3,25 +3,25 @@
 
 """Simulation of robots with a controller in the loop."""
 
-from .actuated import ActuatedSimulation
-from .efforts import Actuation, Control, External, ToolWrench
+from .efforts import Actuation, Control, WorldFramePorts, in_world_axes
+from .engine import Engine, FormEngine
 from .held_mechanism import HeldMechanism
 from .mechanism import Mechanism
 from .payload import Payload
-from .sample import Sample
-from .simulation import Simulation
+from .simulation import Sample, Simulation
 from .water_current import WaterCurrent
 
 __all__ = [
-    "ActuatedSimulation",
     "Actuation",
     "Control",
-    "External",
+    "Engine",
+    "FormEngine",
     "HeldMechanism",
     "Mechanism",
     "Payload",
     "Sample",
     "Simulation",
-    "ToolWrench",
     "WaterCurrent",
+    "WorldFramePorts",
+    "in_world_axes",
 ]

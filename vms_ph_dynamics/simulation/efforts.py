@@ -1,93 +1,92 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The efforts on a simulated robot: of its controller, from outside, and both together."""
+"""Efforts on a simulated robot: of its controller, and wrenches given in world axes."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from ..arrays import Array
 from ..forms import PHState, Ports
+from ..integrators.stepper import Efforts
 from ..model import VMSModel
 
 
 class Actuation(Protocol):
-    """The efforts of a controller; a ``vms_ph_controllers.Command`` is one."""
+    """The output of a controller: a ``vms_ph_controllers.Command``, or :class:`.Ports`."""
 
     @property
-    def torque(self) -> Array:
-        """(n,) joint torques, N m or N."""
+    def torque(self) -> Array | None:
+        """(n,) joint torques, N m or N; None for zero."""
 
     @property
-    def wrench_base(self) -> Array:
-        """(b,) wrench on the base in the base frame, linear first, N and N m."""
+    def wrench_base(self) -> Array | None:
+        """(b,) wrench on the base in the base frame, linear first, N and N m; None for zero."""
 
 
 Control = Callable[[Array, Array, float], Actuation]
 """A controller in the loop: from q (nq,), v (nv,) and the step (s) to its efforts."""
 
 
-Acting = Ports | Callable[[float, PHState], Ports]
+@dataclass(frozen=True, eq=False)
+class WorldFramePorts:
+    """Efforts whose wrenches at some frames keep their direction in the world.
 
-
-@dataclass(frozen=True, slots=True)
-class ToolWrench:
-    """A wrench at the origin of a tool.
-
-    Attributes:
-        value: (6,) linear first, N and N m.
-        in_tool_axes: whether it is given in the tool's axes instead of world axes.
-    """
-
-    value: Array
-    in_tool_axes: bool = True
-
-    def at(self, model: VMSModel, q: Array, tool: str) -> Array:
-        """Return it in the axes of a tool, (6,), in a configuration (nq,)."""
-        if self.in_tool_axes:
-            return self.value
-        to_world = model.evaluate(q, np.zeros(model.nv)).placement(tool)[:3, :3]
-        return np.concatenate([self.value[:3] @ to_world, self.value[3:] @ to_world])
-
-
-@dataclass(frozen=True)
-class External:
-    """External efforts, which act until they are replaced; None for none.
+    A function of time and state, as all integrators take: the wrenches follow the motion of their
+    frames within a step.
 
     Attributes:
-        torque: (n,) added to the controller's, N m or N.
-        wrench_base: (b,) added to the controller's, in the base frame, N and N m.
-        wrench_end_effector: (6,) at the end effector's origin, N and N m.
-        in_tool_axes: whether ``wrench_end_effector`` is given in end-effector axes instead of world
-            axes.
-        wrench_tools: at ``model.tools``, by name; none for zero.
+        model: the robot.
+        ports: the efforts; wrenches of ``frames`` in world axes, linear first, N and N m.
+        frames: names of the end effector and of tools.
     """
 
-    torque: Array | None = None
-    wrench_base: Array | None = None
-    wrench_end_effector: Array | None = None
-    in_tool_axes: bool = True
-    wrench_tools: Mapping[str, ToolWrench] = field(default_factory=dict)
+    model: VMSModel
+    ports: Ports
+    frames: frozenset[str]
+
+    def __call__(self, t: float, x: PHState) -> Ports:
+        """Return the efforts at a state, all wrenches in the axes of their frames."""
+        model, ports = self.model, self.ports
+        d = model.evaluate(x.q, np.zeros(model.nv))
+        tools = dict(ports.wrench_tools or {})
+        end = ports.wrench_end_effector
+        for name in self.frames:
+            rotation = d.placement(name)[:3, :3]
+            if name == model.end_effector and end is not None:
+                end = (end.reshape(2, 3) @ rotation).ravel()
+            elif name in tools:
+                tools[name] = (tools[name].reshape(2, 3) @ rotation).ravel()
+        return replace(ports, wrench_end_effector=end, wrench_tools=tools or None)
+
+    def __add__(self, other: Ports) -> Efforts:
+        return add(self, other)
 
 
-@dataclass(frozen=True, slots=True)
-class Efforts:
-    """The sum of all efforts; ``wrenches`` are those that act, by the names of the frames."""
+def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> Efforts:
+    """Return efforts whose wrenches at some frames are given in world axes.
 
-    torque: Array
-    wrench_base: Array
-    wrenches: Mapping[str, ToolWrench]
+    Args:
+        model: the robot.
+        ports: the efforts.
+        frames: names of tools and of the end effector; the end effector when empty.
+    """
+    names = frozenset(frames) or frozenset({model.end_effector})
+    wrenches = {model.end_effector: ports.wrench_end_effector, **(ports.wrench_tools or {})}
+    pushed = {name for name, w in wrenches.items() if name in names and w is not None and w.any()}
+    return WorldFramePorts(model, ports, frozenset(pushed)) if pushed else ports
 
 
-def with_torque(ports: Acting, torque: Array) -> Acting:
-    """Return efforts with a torque added, (n,)."""
+def efforts_at(efforts: Efforts, t: float, x: PHState) -> Ports:
+    """Return efforts at a time (s) and state."""
+    return efforts(t, x) if callable(efforts) else efforts
 
-    def added(each: Ports) -> Ports:
-        return replace(each, torque=each.torque + torque)  # type: ignore[operator]
 
-    if callable(ports):
-        return lambda t, x: added(ports(t, x))
-    return added(ports)
+def add(efforts: Efforts, extra: Ports) -> Efforts:
+    """Return the sum of efforts, of which the first may be a function of time and state."""
+    if callable(efforts):
+        return lambda t, x: efforts(t, x) + extra
+    return efforts + extra

@@ -4,18 +4,18 @@
 """A mechanism in the grip of a simulated robot."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import ModelError
 from ..forms import PHState, Ports
-from ..integrators import IntegrationError, RetriedStep
-from ..nonholonomic import NonholonomicForm
-from .efforts import Acting, ToolWrench
+from ..integrators import IntegrationError
+from ..integrators.stepper import Efforts
+from .efforts import efforts_at
+from .engine import Prediction
+from .joint_effects import SimulatedForm, independent_motion
 from .mechanism import Mechanism
-from .reduced import SimulatedForm
 
 # Steps of the robot per step of both. They end where the force is wrong by less than a share of it
 # (and of 1 N), and its work on the stretch of the grip by less than an energy, J.
@@ -50,30 +50,20 @@ class HeldMechanism:
         from_ground: energy that the ground gave since then where it moves, J.
     """
 
-    def __init__(
-        self, mechanism: Mechanism, form: SimulatedForm, ground: Array | None = None
-    ) -> None:
+    def __init__(self, mechanism: Mechanism, ground: Array | None = None) -> None:
         """Hold the handle at the origin of the end effector.
 
         Args:
             mechanism: at angle zero at the start.
-            form: of the robot.
-            ground: (3,) velocity of the surroundings that the axis is fixed in, in the frame of the
-                motion, m/s; None for surroundings at rest.
-
-        Raises:
-            ModelError: the robot stands on wheels that do not slip.
+            ground: (3,) velocity of the ground in inertial axes, relative to the frame of the
+                integration, m/s; None for surroundings at rest.
         """
-        if isinstance(form, NonholonomicForm):
-            raise ModelError(
-                "a mechanism can be held by robots without velocity constraints; "
-                f"'{form.model.name}' stands on wheels that do not slip"
-            )
-        self.mechanism, self._form = mechanism, form
+        self.mechanism = mechanism
         self._ground = np.zeros(3) if ground is None else ground
 
-    def reset(self, q: Array, v: Array) -> None:
-        """Take hold of the handle at angle zero, with q (nq,) and v (nv,)."""
+    def reset(self, form: SimulatedForm, q: Array, v: Array) -> None:
+        """Take hold of the handle at angle zero, with q (nq,) and v (nv,) of a robot."""
+        self.form = form
         place, velocity, *_ = self._handle(q, v)
         self._now = self._next = _Now(0.0, 0.0, place, np.zeros(3), np.zeros(3), velocity)
         # The guess of the motion of a step misses about as much as that of the step before.
@@ -117,33 +107,31 @@ class HeldMechanism:
 
     def wrench(self, q: Array) -> Array:
         """Return that of the grip over the last step, (6,) in the axes of the end effector."""
-        return self._in_its_axes(q, self._now.force)
+        return self._at_tool(q, self._now.force)
 
-    def with_last_force(self, ports: Acting) -> Acting:
+    def with_last_force(self, efforts: Efforts) -> Efforts:
         """Return efforts with the force of the grip over the step before."""
-        return self._with_force(ports, self._now.force)
+        return self._with_force(efforts, self._now.force)
 
-    def step(
+    def predict(
         self,
-        take: Callable[[Acting], RetriedStep],
-        motion: Callable[[RetriedStep], tuple[Array, Array]],
-        begun: tuple[Array, Array],
-        ports: Acting,
+        predict: Callable[[Efforts], Prediction],
+        motion: tuple[Array, Array],
+        efforts: Efforts,
         dt: float,
-    ) -> RetriedStep:
+    ) -> Prediction:
         """Return the step of the robot with the grip; the mechanism follows with :meth:`commit`.
 
         Args:
-            take: from efforts to a step of the robot.
-            motion: from a step to the configuration and velocity after it.
-            begun: (nq,) and (nv,) before it.
-            ports: efforts without that of the grip.
+            predict: from efforts to a step of the robot.
+            motion: (nq,) and (nv,) before it.
+            efforts: without that of the grip.
             dt: the step, s.
 
         Raises:
             IntegrationError: a step of the robot fails, or they do not agree.
         """
-        m, now, (q, v) = self.mechanism, self._now, begun
+        m, now, (q, v) = self.mechanism, self._now, motion
         k, c = m.grip_stiffness, m.grip_damping
         gain = 0.5 * k + c / dt
         place, velocity, rows, inertia = self._handle(q, v)
@@ -155,9 +143,8 @@ class HeldMechanism:
         for _ in range(_ITERATIONS):
             push = k * now.stretch + gain * (drift - moved + mobility @ force)
             angle, force = m.turned(now.angle, now.rate, dt, resisted @ push, gain * resisted)
-            found = take(self._with_force(ports, force))
-            after = motion(found)
-            moved = self._place(after[0]) - place
+            step = predict(self._with_force(efforts, force))
+            moved = self._place(step.q) - place
             swept = m.displacement(now.angle + angle) - m.displacement(now.angle)
             stretched = swept + drift - moved
             error = force - k * (now.stretch + 0.5 * stretched) - c / dt * stretched
@@ -182,10 +169,10 @@ class HeldMechanism:
         self._entry = (
             m.braking(rate) * angle,
             c / dt * float(stretched @ stretched),
-            found.result.supplied["wrench_end_effector"],
+            step.supplied["wrench_end_effector"],
             float(force @ drift),
         )
-        return found
+        return step
 
     def commit(self) -> None:
         """Accept the last step, as the robot does."""
@@ -198,31 +185,29 @@ class HeldMechanism:
         self.from_ground += from_ground
 
     def _place(self, q: Array) -> Array:
-        model = self._form.model
+        model = self.form.model
         d = model.evaluate(q, np.zeros(model.nv))
         return d.placement(model.end_effector)[:3, 3].copy()
 
-    def _in_its_axes(self, q: Array, force: Array) -> Array:
+    def _at_tool(self, q: Array, force: Array) -> Array:
         """Return a force (3,) in inertial axes as a wrench (6,) in those of the end effector."""
-        wrench = ToolWrench(np.concatenate([force, np.zeros(3)]), in_tool_axes=False)
-        return wrench.at(self._form.model, q, self._form.model.end_effector)
+        model = self.form.model
+        d = model.evaluate(q, np.zeros(model.nv))
+        return np.concatenate([force @ d.placement(model.end_effector)[:3, :3], np.zeros(3)])
 
     def _handle(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
-        """Return place and velocity (3,) of the end effector, its Jacobian (3,nv), and M."""
-        model = self._form.model
+        """Return place and velocity (3,) of the end effector, its Jacobian (3,m), and M (m,m)."""
+        model = self.form.model
         d = model.evaluate(q, v)
         placement = d.placement(model.end_effector)
         rows = placement[:3, :3] @ d.J_end_effector[:3]
-        return placement[:3, 3].copy(), rows @ v, rows, d.M
+        inertia, basis, _ = independent_motion(self.form, q, v)
+        return placement[:3, 3].copy(), rows @ v, rows @ basis, inertia
 
-    def _with_force(self, ports: Acting, force: Array) -> Acting:
+    def _with_force(self, efforts: Efforts, force: Array) -> Efforts:
         """Return efforts with a force on the end effector in inertial axes, (3,)."""
 
         def acting(t: float, x: PHState) -> Ports:
-            now = ports(t, x) if callable(ports) else ports
-            wrench = self._in_its_axes(x.q, force)
-            if now.wrench_end_effector is not None:
-                wrench += now.wrench_end_effector
-            return replace(now, wrench_end_effector=wrench)
+            return efforts_at(efforts, t, x) + Ports(wrench_end_effector=self._at_tool(x.q, force))
 
         return acting

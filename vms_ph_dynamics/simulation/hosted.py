@@ -9,9 +9,9 @@ import numpy as np
 
 from ..arrays import vector
 from ..errors import StateError
-from ..forms import PORTS, StandardForm
+from ..forms import PORTS, Ports, StandardForm
 from ..model import VMSModel
-from .efforts import External
+from .engine import FormEngine
 from .simulation import Simulation
 
 
@@ -48,7 +48,9 @@ class HostedSimulation:
         model.evaluate(home, np.zeros(model.nv))
         form = StandardForm(model)
         self.model = model
-        self._simulation = Simulation(form, home, step, None, friction, scheme or None)
+        self._simulation = Simulation(
+            form, home, step, None, friction, engine=FormEngine(scheme or None)
+        )
         self.inputs = np.zeros(model.nv + 1)
         self.outputs = np.zeros(model.nq + model.nv + 4 + len(PORTS))
         self._write()
@@ -66,9 +68,8 @@ class HostedSimulation:
         """
         b, nv = self.model.b, self.model.nv
         efforts = self.inputs.copy()
-        acting = External(torque=efforts[b:nv], wrench_base=efforts[:b])
-        self._simulation.hold(acting)
-        self._simulation.advance(int(efforts[nv]), acting)
+        self._simulation.apply(Ports(efforts[b:nv], efforts[:b]))
+        self._simulation.advance(int(efforts[nv]))
         if not self._simulation.is_finite():
             raise StateError(
                 f"the motion cannot be integrated beyond {self._simulation.time:.6g} s: efforts "

@@ -1,55 +1,95 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A simulated robot with a controller in its loop."""
+"""A simulated robot: its engine, the effects on it, and a controller in its loop."""
 
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
+from ..actuation.actuator_dynamics import ActuatorDynamics
+from ..actuation.actuators import Actuators
 from ..actuation.friction import Friction
 from ..arrays import Array
-from ..errors import StateError
+from ..energy.exergy_map import ExergyMap
+from ..errors import ModelError, StateError
 from ..forms import PHState, Ports, port_names
-from ..integrators import IntegrationError, RetriedStep, step_with_retry
-from ..integrators.compiled import CompiledStepper
-from .efforts import Acting, Control, Efforts, External, ToolWrench, with_torque
-from .held_friction import HeldFriction, must_be_held
+from ..integrators import IntegrationError
+from ..integrators.stepper import Efforts
+from .efforts import Control, add, efforts_at
+from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
-from .joint_stops import FORESEEN, JointStops
-from .reduced import SimulatedForm, stepper_of
-from .sample import Sample
+from .joint_effects import FORESEEN, HeldFriction, JointStops, SimulatedForm
+from .mechanism import Mechanism
+from .water_current import WaterCurrent
 
-# Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
-_HALVINGS = 4
+
+@dataclass(frozen=True)
+class Sample:
+    """The motion, the efforts and the port energies at one instant.
+
+    Efforts that jump at this instant are given as the mean of both sides: the trapezoidal rule over
+    samples then integrates them without error from the jumps.
+
+    Attributes:
+        time: simulated time, s.
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+        torque: (n,) total joint torques, N m or N.
+        wrench_base: (b,) total wrench at the base in its own axes, N and N m.
+        wrench_end_effector: (6,) wrench at the end effector in its own axes, N and N m.
+        port_energy: supplied through each port since the last reset, J.
+        dissipated: energy dissipated by friction and joint stops since then, J.
+        wrench_tools: (6,) total wrench at each tool in its own axes, by name.
+    """
+
+    time: float
+    q: Array
+    v: Array
+    torque: Array
+    wrench_base: Array
+    wrench_end_effector: Array
+    port_energy: Mapping[str, float]
+    dissipated: float
+    wrench_tools: Mapping[str, Array] = field(default_factory=dict)
 
 
 class Simulation:
-    """Integrates a form with the efforts held over each step, as digital controllers do.
+    """Integrates a robot with its efforts held over each step, as digital controllers do.
+
+    Engine and effects combine freely: friction and stops of the joints, actuators of the base, a
+    mechanism in the grip, a current of the water, and inertias that change on the way.
 
     Attributes:
+        form: of the robot.
         dt: integrator and control step, s.
+        engine: takes the steps.
+        actuation: the actuators of the base in time; None where the base has ideal ones.
+        mechanism: in the grip of the end effector, or None.
+        current: of the water around the robot, or None.
+        q, v: (nq,) and (nv,) present motion, as seen from the water.
+        steps: number of steps since the last reset.
         resets: number of resets to the start.
         failures: number of failed steps since then, which were repeated in halves.
         failure: why the simulation cannot go on from its last state; empty while it can.
     """
-
-    _start_velocity: Array | None = None
-    _gripped: HeldMechanism | None = None
 
     def __init__(
         self,
         form: SimulatedForm,
         q: Array,
         dt: float,
-        control: Control | None,
+        control: Control | None = None,
         friction: bool = False,
-        scheme: str | None = None,
-        native: bool | None = None,
+        *,
         joint_stops: bool = False,
+        actuators: Actuators | None = None,
+        mechanism: Mechanism | None = None,
+        current: WaterCurrent | None = None,
         start_velocity: Array | None = None,
+        engine: Engine | None = None,
     ) -> None:
         """Start at rest, or with a velocity.
 
@@ -59,222 +99,249 @@ class Simulation:
             dt: integrator and control step, s.
             control: the controller in the loop; None for external efforts alone.
             friction: whether the joints' friction acts; it is held over each step where it is too
-                stiff for the scheme, see :class:`.HeldFriction`.
-            scheme: of :data:`.integrators.SCHEMES`; the default of the robot when None.
-            native: whether it runs in C++, see :func:`.integrators.integrate`.
+                stiff for the engine, see :class:`.HeldFriction`.
             joint_stops: whether the joints' limits are stops, see :class:`.JointStops`.
-            start_velocity: (nv,) at the start and after a reset; zero when None.
+            actuators: of the base, to which its wrench is allocated: it acts with their lag, dead
+                zone, limits and failures, and their energy is accounted for; None for ideal ones.
+            mechanism: whose handle the end effector holds where it is at the start; the force of
+                the grip is part of the port ``wrench_end_effector``.
+            current: of the water; the motion is integrated in the frame of the water, and
+                controller and samples have that over ground.
+            start_velocity: (nv,) at the start and after a reset; at rest over ground when None.
+            engine: takes the steps; the default scheme of the robot when None.
 
         Raises:
-            OptionError: there is no such scheme.
-            ModelError: the scheme does not cover this robot.
+            OptionError: there is no such scheme, or the current is not one of this robot.
+            ModelError: the engine does not cover this robot, or the actuators are for another base.
         """
-        self._home, self._q, self.dt = q, q, dt
-        self._start_velocity = start_velocity
-        self._control = control
-        self._options = (friction, scheme, native, joint_stops)
-        self._take_form(form)
+        self.form, self.dt, self.current = form, dt, current
+        self.engine = FormEngine() if engine is None else engine
+        self._home, self._control = q, control
+        self._has_friction, self._has_stops = friction, joint_stops
+        if current is not None:
+            current.check(form.model)
+        if start_velocity is None:
+            rest = np.zeros(form.model.nv)
+            start_velocity = rest if current is None else current.relative(form.model, q, rest)
+        self._start_velocity, self.q = start_velocity, q
+        self._assemble(form)
+        self.actuation: ActuatorDynamics | None = None
+        if actuators is not None:
+            self._check_actuators(actuators)
+            self.actuation = ActuatorDynamics(actuators, dt)
+        ground = None if current is None else -current.velocity
+        self.mechanism = None if mechanism is None else HeldMechanism(mechanism, ground)
         self.resets = -1
         self.reset()
 
-    def _take_form(self, form: SimulatedForm) -> None:
-        friction, scheme, native, joint_stops = self._options
-        self._form = form
-        self._stepper: Any = stepper_of(form, scheme, native)
-        self._friction = Friction.of(form.model) if friction else None
-        self._held_friction: HeldFriction | None = None
-        if self._friction is not None and must_be_held(form, self._friction, self._q, self.dt):
-            self._held_friction = HeldFriction(form, self._friction)
-            self._friction = None
-        stops = JointStops(form)
-        self._stops = stops if joint_stops and stops.exist else None
-        self._loop: Any = None
+    def _check_actuators(self, actuators: Actuators) -> None:
+        model = self.form.model
+        if actuators.base != model.base:
+            raise ModelError(
+                f"the actuators are those of a {actuators.base} base; that of '{model.name}' "
+                f"is {model.base}"
+            )
+        if self.engine.drives_base:
+            raise ModelError(
+                f"the engine {self.engine.name} drives the base by drives of its own; leave out "
+                "the actuators"
+            )
 
-    def go_on_with(self, form: SimulatedForm, v: Array) -> None:
+    def _assemble(self, form: SimulatedForm) -> None:
+        self.form = form
+        friction = Friction.of(form.model) if self._has_friction else None
+        effects = self.engine.assemble(form, self.q, self.dt, friction, self._has_stops)
+        self._friction, self._held_friction = effects.friction, effects.held_friction
+        stops = JointStops(form)
+        self._stops = stops if effects.joint_stops and stops.exist else None
+
+    def change_robot(self, form: SimulatedForm, v: Array) -> None:
         """Go on with other inertias, as when the robot takes a body, from where it is.
 
         Args:
             form: of the robot, in the same coordinates.
             v: (nv,) velocity now.
         """
-        self._take_form(form)
-        self._solver_state = self._stepper.begin(form.state(self._q, v), self.time)
-        self._q, self._v = self._stepper.motion(self._solver_state)
+        self._assemble(form)
+        self.engine.start(self.q, v, self.time)
+        self.q, self.v = self.engine.motion()
+        if self.mechanism is not None:
+            self.mechanism.form = form
 
-    def begin_with(self, form: SimulatedForm) -> None:
-        """Return to the start as :meth:`reset`, with other inertias in the same coordinates."""
-        self._take_form(form)
-        self.reset()
+    def reset(self, form: SimulatedForm | None = None) -> None:
+        """Return to the start, without external efforts; port energies begin at zero.
 
-    def reset(self) -> None:
-        """Return to the start, without external efforts; port energies begin at zero."""
-        model = self._form.model
-        self._external = External()
-        v = np.zeros(model.nv) if self._start_velocity is None else self._start_velocity
-        start = self._form.state(self._home, v)
-        self._solver_state = self._stepper.begin(start, 0.0)
-        self._q, self._v = self._stepper.motion(self._solver_state)
-        self._steps, self.failures, self.failure = 0, 0, ""
-        self._port_energy = dict.fromkeys(port_names(model), 0.0)
+        Failures of actuators remain.
+
+        Args:
+            form: with other inertias in the same coordinates; as before when None.
+        """
+        if form is not None:
+            self._assemble(form)
+        model = self.form.model
+        self._external: Efforts = Ports()
+        self.engine.reset()
+        self.engine.start(self._home, self._start_velocity, 0.0)
+        self.q, self.v = self.engine.motion()
+        self.steps, self.failures, self.failure = 0, 0, ""
+        self._port_energy = dict.fromkeys((*port_names(model), *self.engine.ports), 0.0)
         self._dissipated = 0.0
         self.resets += 1
-        if self._gripped is not None:
-            self._gripped.reset(self._q, self._v)
-        self._acting = self._efforts()
-        self._before = self._acting
-
-    def hold_mechanism(self, mechanism: HeldMechanism) -> None:
-        """Take hold of a mechanism with the end effector where it is, before the first step.
-
-        The force of the grip is part of the port ``wrench_end_effector``; steps run in Python.
-        """
-        self._gripped = mechanism
-        mechanism.reset(self._q, self._v)
+        if self.actuation is not None:
+            self.actuation.reset()
+            at_rest = model.evaluate(self._home, np.zeros(model.nv))
+            self.actuation.settle(at_rest.g[: model.b])
+        if self.mechanism is not None:
+            self.mechanism.reset(self.form, self.q, self.v)
+        self._update()
+        self._remember()
+        self._mechanical_at_start = self._mechanical()
+        self._stored_at_start = sum(self._stored().values())
 
     @property
     def time(self) -> float:
         """Simulated time since the last reset, s."""
-        return self._steps * self.dt
+        return self.steps * self.dt
 
     @property
-    def steps(self) -> int:
-        """Steps since the last reset."""
-        return self._steps
+    def twist(self) -> Array:
+        """Twist of the base in its own axes, (b,)."""
+        return self.v[: self.form.model.b]
 
-    def hold(self, external: External) -> None:
-        """Apply ``external`` from now on instead of from the next sample.
+    def apply(self, external: Efforts) -> None:
+        """Apply external efforts from now on instead of from the next sample.
 
         Args:
-            external: efforts besides those of the controller.
+            external: besides those of the controller; torque and base wrench are held over each
+                step, and wrenches follow the motion where it is a function of time and state.
         """
         self._external = external
-        self._acting = self._efforts()
+        self._update()
 
-    def advance(self, steps: int, external: External) -> None:
-        """Integrate a number of steps; ``external`` acts from their end on, at the next sample.
+    def advance(self, steps: int, external: Efforts | None = None) -> None:
+        """Integrate a number of steps.
 
         A step that fails leaves the simulation at its last state, with the reason in ``failure``;
         it goes on after a :meth:`reset`.
 
         Args:
             steps: their number.
-            external: efforts besides those of the controller.
+            external: efforts from their end on, at the next sample; as before when None.
         """
         if self._stops is not None:
             # The loop in C++ knows of no stops, and may not run longer than they can be foreseen.
-            most = max(1, int(FORESEEN / self.dt))
-            while steps > most and not self.failure:
-                self._advance(most, self._external)
-                steps -= most
+            longest = max(1, int(FORESEEN / self.dt))
+            while steps > longest and not self.failure:
+                self._advance(longest, None)
+                steps -= longest
         self._advance(steps, external)
 
-    def _advance(self, steps: int, external: External) -> None:
+    def _advance(self, steps: int, external: Efforts | None) -> None:
         done = 0 if self.failure else self._advance_in_cpp(steps, external)
         for k in range(done, 0 if self.failure else steps):
-            self._before = self._acting
-            ports, started = self._ports(self._before), self._q
+            self._remember()
             try:
-                held, ports = self._with_held_friction(ports)
-                (step, failures), pushing = self._step(ports)
+                self._step()
             except (IntegrationError, StateError) as error:
                 self.failure = str(error)
                 return
-            self._solver_state = step.solver_state
-            self._q, self._v = self._stepper.motion(step.solver_state)
-            if self._gripped is not None:
-                self._gripped.commit()
-            self._steps += 1
-            self.failures += len(failures)
-            for name, energy in step.supplied.items():
-                self._port_energy[name] += energy
-            self._dissipated += step.dissipated
-            if pushing is not None:
-                held = pushing if held is None else held + pushing
-            if held is not None:
-                turned = self._form.model.difference(started, self._q)[self._form.model.b :]
-                work = float(held @ turned)
-                self._port_energy["torque"] -= work
-                self._dissipated -= work
-            if k == steps - 1:
+            if k == steps - 1 and external is not None:
                 self._external = external
-            self._acting = self._efforts()
+            self._update()
 
-    def _advance_in_cpp(self, steps: int, external: External) -> int:
-        """Integrate steps in C++ and return their number, zero where it cannot be.
+    def _step(self) -> None:
+        """Integrate one step under the efforts that are in force."""
+        efforts, friction, stop_torque = self._step_efforts(), None, None
+        if self._held_friction is not None:
+            friction = self._friction_torque(efforts)
+            efforts = add(efforts, Ports(friction))
+        step = self._predict(efforts)
+        if self._stops is not None and self._stops.passed(step.q, step.v, self.dt):
+            stop_torque = self._stops.torque((self.q, self.v), (step.q, step.v), self.dt)
+            step = self._predict(add(efforts, Ports(stop_torque)))
+        self.engine.accept(step, self._applied, friction, stop_torque)
+        model = self.form.model
+        if self.actuation is not None:
+            work = step.supplied["wrench_base"]
+            self.actuation.commit(work, self.twist, step.v[: model.b])
+        if self.mechanism is not None:
+            self.mechanism.commit()
+        displacement = model.difference(self.q, step.q)[model.b :]
+        self.q, self.v = step.q, step.v
+        self.steps += 1
+        self.failures += step.failures
+        self._account(step.supplied, step.dissipated)
+        for torque in (friction, stop_torque):
+            if torque is not None:
+                work = float(torque @ displacement)
+                self._account({"torque": -work}, -work)
 
-        A control with a law in C++ is not called meanwhile, any other one after every step. The
-        loop ends before a step that fails, which is left to the schemes in Python.
-        """
-        control, stepper = self._control, self._stepper
-        wrench = self._external.wrench_end_effector
+    def _account(self, supplied: Mapping[str, float], dissipated: float) -> None:
+        for name, energy in supplied.items():
+            if name in self._port_energy:
+                self._port_energy[name] += energy
+        self._dissipated += dissipated
+
+    def _advance_in_cpp(self, steps: int, external: Efforts | None) -> int:
+        """Take steps at once where nothing happens between them; return their number."""
+        control, outside = self._control, self._external
         if (
             control is None
             or steps < 2
-            or not isinstance(stepper, CompiledStepper)
+            or callable(outside)
+            or self.actuation is not None
+            or self.mechanism is not None
+            or self.current is not None
             or self._held_friction is not None
-            or self._gripped is not None
-            or (self._stops is not None and self._stops.near(self._q, self._v, steps * self.dt))
-            or self._external.wrench_tools
-            or not (wrench is None or self._external.in_tool_axes)
+            or (self._stops is not None and self._stops.near(self.q, self.v, steps * self.dt))
         ):
             return 0
-        if self._loop is None:
-            self._loop = stepper.closed_loop()
-        law = getattr(control, "in_cpp", None)
-        found = None if law is None else law()
-        if found is None:
-            run = partial(self._loop.run_function, control)
-        else:
-            run = partial(self._loop.run, found[0], *found[1])
-        outside = self._external
-        b = self._form.model.b
-        done = stepper.run_loop(
-            run,
-            self._solver_state,
-            Ports(
-                outside.torque,
-                outside.wrench_base if b else None,
-                wrench,
-                friction=self._friction,
-            ),
-            self._command,
-            (0.0, self.dt, self._steps, steps),
+        outside = replace(
+            outside,
+            wrench_base=outside.wrench_base if self.form.model.b else None,
+            friction=self._friction,
         )
-        if done.steps == 0:
+        span = (0.0, self.dt, self.steps, steps)
+        loop = self.engine.run_loop(control, outside, self._command, span)
+        if loop is None or loop.steps == 0:
             return 0
-        self._solver_state = done.result.solver_state
-        self._q, self._v = stepper.motion(self._solver_state)
-        self._steps += done.steps
-        for name, energy in done.result.supplied.items():
-            self._port_energy[name] += energy
-        self._dissipated += done.result.dissipated
-        if done.error is not None:
-            raise done.error
-        self._before = self._with_external(*done.before)
-        if done.steps == steps:
+        self.q, self.v = self.engine.motion()
+        self.steps += loop.steps
+        self._account(loop.result.supplied, loop.result.dissipated)
+        if loop.error is not None:
+            raise loop.error
+        self._combine(*loop.before)
+        self._remember()
+        if loop.steps == steps and external is not None:
             self._external = external
-        self._acting = self._with_external(*done.now)
-        return done.steps
+        self._combine(*loop.now)
+        return loop.steps
 
     def sample(self) -> Sample:
-        """Return the present motion, efforts and port energies.
+        """Return the present motion over ground, efforts and port energies.
 
         An effort that changes now is the mean of both sides; the force of a grip is its mean over
         the last step.
         """
-        before, acting, model = self._before, self._acting, self._form.model
-        wrenches = {
-            name: 0.5 * (self._in_its_axes(before, name) + self._in_its_axes(acting, name))
-            for name in (model.end_effector, *model.tools)
-        }
-        if self._gripped is not None:
-            wrenches[model.end_effector] += self._gripped.wrench(self._q)
+        model, state = self.form.model, self.form.state(self.q, self.v)
+        names = (model.end_effector, *model.tools)
+        wrenches = {name: np.zeros(6) for name in names}
+        for efforts in (self._external_before, self._external):
+            ports = efforts_at(efforts, self.time, state)
+            at_frames = {model.end_effector: ports.wrench_end_effector}
+            for name, wrench in {**at_frames, **(ports.wrench_tools or {})}.items():
+                if wrench is not None:
+                    wrenches[name] += 0.5 * wrench
+        if self.mechanism is not None:
+            wrenches[model.end_effector] += self.mechanism.wrench(self.q)
+        total = self._applied_before + self._applied
+        assert total.torque is not None  # commands have both
+        assert total.wrench_base is not None
         return Sample(
             self.time,
-            self._q,
-            self._v,
-            0.5 * (before.torque + acting.torque),
-            0.5 * (before.wrench_base + acting.wrench_base),
+            *self._over_ground(),
+            0.5 * total.torque,
+            0.5 * total.wrench_base,
             wrenches.pop(model.end_effector),
             dict(self._port_energy),
             self._dissipated,
@@ -283,7 +350,7 @@ class Simulation:
 
     def acceleration(self) -> Array:
         """Return the acceleration (nv,) of the present motion under the efforts of its sample."""
-        now, model = self.sample(), self._form.model
+        now, model = self.sample(), self.form.model
         ports = Ports(
             now.torque,
             now.wrench_base if model.b else None,
@@ -291,93 +358,144 @@ class Simulation:
             friction=self._friction,
             wrench_tools=now.wrench_tools or None,
         )
-        acting = self._with_held_friction(ports)[1]
-        held = acting(self.time, self._form.state(now.q, now.v)) if callable(acting) else acting
-        d = model.evaluate(now.q, now.v)
-        return np.linalg.solve(d.M, held.force(d) - d.C @ d.v)
+        if self._held_friction is not None:
+            ports += Ports(self._friction_torque(ports))
+        d = model.evaluate(self.q, self.v)
+        return np.linalg.solve(d.M, ports.force(d) - d.C @ d.v)
 
     def is_finite(self) -> bool:
         """Return whether the state is finite and every step has succeeded, whole or in parts."""
-        return not self.failure and isfinite(self._q.sum() + self._v.sum())
+        return not self.failure and isfinite(self.q.sum() + self.v.sum())
 
-    def _efforts(self) -> Efforts:
-        """Return the external efforts and those of the controller together."""
-        model = self._form.model
+    def unaccounted(self) -> float:
+        """Return the error of the energy balance of the robot's motion since the last reset, J."""
+        stored = self._mechanical() - self._mechanical_at_start
+        return stored - sum(self._port_energy.values()) + self._dissipated
+
+    def exergy_map(self) -> ExergyMap:
+        """Return where exergy is now, and where it has gone since the last reset.
+
+        The supply of actuators is a store that has lost what it gave. Without temperatures in the
+        model, energy that is lost counts as exergy destroyed.
+        """
+        stored, destroyed = self._stored(), self.engine.destroyed()
+        supplied = dict(sorted(self._port_energy.items()))
+        if destroyed is None:
+            destroyed = {"joints_and_drag": self._dissipated}
+        else:  # shafts and actuators are within what the engine accounts for
+            del supplied["torque"], supplied["wrench_base"]
+        if self.actuation is not None:
+            supplied.pop("wrench_base", None)
+            destroyed |= self.actuation.losses()
+        residual = sum(stored.values()) - self._stored_at_start - sum(supplied.values())
+        residual += sum(destroyed.values())
+        return ExergyMap(self.time, stored, destroyed, supplied, residual, *self.engine.electric())
+
+    def diagnostics(self) -> dict[str, object]:
+        """Return what actuators, mechanism and engine do, in words."""
+        report: dict[str, object] = {}
+        if self.mechanism is not None:
+            report["angle of the mechanism (rad)"] = f"{self.mechanism.angle:.4g}"
+        if self.actuation is not None:
+            missing = float(np.abs(self.actuation.held.missing).max())
+            report["energy from the supply (J)"] = f"{self.actuation.electric:.4g}"
+            report["wrench beyond the actuators (N, N m)"] = f"{missing:.3g}"
+            if self.actuation.failed:
+                report["failed actuators"] = ", ".join(self.actuation.failed)
+        return report | self.engine.diagnostics()
+
+    def _mechanical(self) -> float:
+        d = self.form.model.evaluate(self.q, self.v)
+        return d.kinetic_energy + d.potential_energy
+
+    def _stored(self) -> dict[str, float]:
+        d = self.form.model.evaluate(self.q, self.v)
+        stored = {"kinetic": d.kinetic_energy, "potential": d.potential_energy}
+        if self.actuation is not None:
+            stored["spinning"] = self.actuation.stored
+            stored["supply"] = -self.actuation.electric
+        return stored | self.engine.stored()
+
+    def _over_ground(self) -> tuple[Array, Array]:
+        if self.current is None:
+            return self.q, self.v
+        return self.current.over_ground(self.form.model, self.q, self.v, self.time)
+
+    def _remember(self) -> None:
+        """Keep the efforts in force, for the sample at the end of the step."""
+        self._applied_before, self._external_before = self._applied, self._external
+
+    def _update(self) -> None:
+        """Call the controller, and put its efforts and the external ones in force."""
+        model = self.form.model
         if self._control is None:
-            return self._with_external(np.zeros(model.n), np.zeros(model.b))
-        command = self._control(self._q, self._v, self.dt)
-        return self._with_external(command.torque, command.wrench_base)
+            self._combine(np.zeros(model.n), np.zeros(model.b))
+            return
+        command = self._control(*self._over_ground(), self.dt)
+        torque, base = command.torque, command.wrench_base
+        self._combine(
+            np.zeros(model.n) if torque is None else torque,
+            np.zeros(model.b) if base is None else base,
+        )
 
-    def _with_external(self, torque: Array, base: Array) -> Efforts:
-        """Return efforts of the controller and the external ones together."""
-        outside, model = self._external, self._form.model
+    def _combine(self, torque: Array, base: Array) -> None:
+        """Put efforts of the controller in force, as far as drives and actuators give them."""
         self._command = np.array(torque), np.array(base)
-        torque = self._command[0] if outside.torque is None else outside.torque + torque
-        base = self._command[1] if outside.wrench_base is None else outside.wrench_base + base
-        wrenches = {name: each for name, each in outside.wrench_tools.items() if each.value.any()}
-        if outside.wrench_end_effector is not None and outside.wrench_end_effector.any():
-            wrenches[model.end_effector] = ToolWrench(
-                outside.wrench_end_effector, outside.in_tool_axes
-            )
-        return Efforts(torque, base, wrenches)
+        outside = self._external
+        if callable(outside):
+            outside = outside(self.time, self.form.state(self.q, self.v))
+        commanded = Ports(*self._command) + Ports(outside.torque, outside.wrench_base)
+        applied = self.engine.limit(commanded, self.v)
+        if self.actuation is not None:
+            assert applied.wrench_base is not None  # the actuators' base has one
+            held = self.actuation.hold(applied.wrench_base, self.twist)
+            spins = self.actuation.spins
+            wrench = held.wrench_at(0.0, self.twist) if spins else held.wrench
+            applied = replace(applied, wrench_base=wrench)
+        self._applied = applied
 
-    def _ports(self, efforts: Efforts) -> Acting:
-        base = efforts.wrench_base if self._form.model.b else None
+    def _step_efforts(self) -> Efforts:
+        """Return the efforts of a step, without held friction and joint stops."""
+        external, applied, friction = self._external, self._applied, self._friction
+        b, actuation, start = self.form.model.b, self.actuation, self.time
 
-        def acting(wrenches: dict[str, Array]) -> Ports:
-            at_end = wrenches.pop(self._form.model.end_effector, None)
-            return Ports(
-                efforts.torque,
-                base,
-                at_end,
-                friction=self._friction,
-                wrench_tools=wrenches or None,
-            )
-
-        if all(wrench.in_tool_axes for wrench in efforts.wrenches.values()):
-            return acting({name: wrench.value for name, wrench in efforts.wrenches.items()})
-
-        def turned(t: float, x: PHState) -> Ports:
-            model = self._form.model
-            return acting({tool: w.at(model, x.q, tool) for tool, w in efforts.wrenches.items()})
-
-        return turned
-
-    def _step(self, ports: Acting) -> tuple[RetriedStep, Array | None]:
-        """Return a step, and the torques of the joint stops that act in it, or None."""
-        retried, stops = self._step_with(ports), self._stops
-        if stops is None:
-            return retried, None
-        free: tuple[Array, Array] = self._stepper.motion(retried.result.solver_state)
-        if not stops.passed(*free, self.dt):
-            return retried, None
-        pushing = stops.torque((self._q, self._v), free, self.dt)
-        return self._step_with(with_torque(ports, pushing)), pushing
-
-    def _step_with(self, ports: Acting) -> RetriedStep:
-        def take(acting: Acting) -> RetriedStep:
-            return step_with_retry(
-                self._stepper, self._solver_state, acting, self.time, self.dt, _HALVINGS
+        def total(ports: Ports, base: Array | None) -> Ports:
+            wrench, tools = ports.wrench_end_effector, ports.wrench_tools or {}
+            return replace(
+                ports,
+                torque=applied.torque,
+                wrench_base=base if b else None,
+                wrench_end_effector=wrench if wrench is not None and wrench.any() else None,
+                friction=friction,
+                wrench_tools={name: w for name, w in tools.items() if w.any()} or None,
             )
 
-        def motion(step: RetriedStep) -> tuple[Array, Array]:
-            found: tuple[Array, Array] = self._stepper.motion(step.result.solver_state)
-            return found
+        if actuation is None or not actuation.spins or b == 3:
+            if callable(external):
+                return lambda t, x: total(external(t, x), applied.wrench_base)
+            return total(external, applied.wrench_base)
+        held = actuation.held
 
-        if self._gripped is None:
-            return take(ports)
-        return self._gripped.step(take, motion, (self._q, self._v), ports, self.dt)
+        def with_spins(t: float, x: PHState) -> Ports:
+            """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
+            base = held.wrench_at(t - start, self.form.velocity(x)[:6])
+            return total(efforts_at(external, t, x), base)
 
-    def _with_held_friction(self, ports: Acting) -> tuple[Array | None, Acting]:
-        """Return the torques of held friction and the ports with them; None without it."""
-        if self._held_friction is None:
-            return None, ports
-        start = self._form.state(self._q, self._v)
-        gripped = ports if self._gripped is None else self._gripped.with_last_force(ports)
-        now = gripped(self.time, start) if callable(gripped) else gripped
-        braking = self._held_friction.torque(self._q, self._v, now, self.dt)
-        return braking, with_torque(ports, braking)
+        return with_spins
 
-    def _in_its_axes(self, efforts: Efforts, name: str) -> Array:
-        wrench = efforts.wrenches.get(name)
-        return np.zeros(6) if wrench is None else wrench.at(self._form.model, self._q, name)
+    def _predict(self, efforts: Efforts) -> Prediction:
+        def predict(efforts: Efforts) -> Prediction:
+            return self.engine.predict(efforts, self.time, self.dt)
+
+        if self.mechanism is None:
+            return predict(efforts)
+        return self.mechanism.predict(predict, (self.q, self.v), efforts, self.dt)
+
+    def _friction_torque(self, efforts: Efforts) -> Array:
+        """Return the torques of held friction for a step, (n,)."""
+        assert self._held_friction is not None
+        if self.mechanism is not None:
+            efforts = self.mechanism.with_last_force(efforts)
+        now = efforts_at(efforts, self.time, self.form.state(self.q, self.v))
+        friction = self.engine.present_friction(self._held_friction)
+        return HeldFriction(self.form, friction).torque(self.q, self.v, now, self.dt)

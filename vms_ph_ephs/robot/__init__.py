@@ -6,17 +6,17 @@
 from vms_ph_dynamics.energy.exergy_map import ExergyMap
 
 from .drives import Battery, Drives, Motors, Rotors
+from .engine import EphsEngine
 from .mechanism import Mechanism
 from .mechanism_stepper import MechanismStepper
 from .powertrain import Powertrain
-from .robot_simulation import EphsSimulation
 from .thermal_network import Conductor, ThermalNetwork
 
 __all__ = [
     "Battery",
     "Conductor",
     "Drives",
-    "EphsSimulation",
+    "EphsEngine",
     "ExergyMap",
     "Mechanism",
     "MechanismStepper",

@@ -13,7 +13,7 @@ from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.free_floating.capture import Body, capture, carrying
-from vms_ph_dynamics.simulation import ActuatedSimulation, Payload, Simulation
+from vms_ph_dynamics.simulation import Payload, Simulation
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
 
 from .task_goals import PayloadJudge
@@ -105,7 +105,7 @@ class PayloadUse:
         self.lost["setting_down"], self.left = energies[0], energies[1]
         pose = self.pose(now.q, now.time)
         self._set_down, self._laid, self.carried = pose[:3, 3], pose[:3, :3], None
-        simulation.go_on_with(StandardForm(plant), now.v)
+        simulation.change_robot(StandardForm(plant), now.v)
         return plant
 
     def take(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
@@ -124,7 +124,7 @@ class PayloadUse:
         self.brought = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
         self.carried = body
-        simulation.go_on_with(StandardForm(found.model), found.v)
+        simulation.change_robot(StandardForm(found.model), found.v)
         return found.model
 
     def see(self, q: Array) -> None:
@@ -185,9 +185,9 @@ class PayloadUse:
 
     def momentum(self, simulation: Simulation, plant: VMSModel) -> Array | None:
         """Return the momentum of robot and body about the origin, (6,); None where it changes."""
-        if not isinstance(simulation, ActuatedSimulation) or np.any(plant.gravity):
-            return None
         actuation = simulation.actuation
+        if actuation is None or np.any(plant.gravity):
+            return None
         if np.abs(actuation.actuators.allocation.matrix[:3]).max() > 0.0:
             return None
         now = simulation.sample()

@@ -16,8 +16,9 @@ from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_dynamics.simulation import External
-from vms_ph_dynamics.simulation.contact.mujoco_simulation import MujocoSimulation
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.simulation import Simulation
+from vms_ph_dynamics.simulation.contact.mujoco_engine import MujocoEngine
 from vms_ph_dynamics.simulation.contact.scene import Scene
 from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, PlaceGoal, Task
 
@@ -97,14 +98,15 @@ class _SceneRun:
         self._forces: dict[str, list[Array]] = {
             goal.body: [] for goal in task.goals.values() if isinstance(goal, ForceGoal)
         }
-        self.simulation = MujocoSimulation(
-            self._model,
+        self._engine = MujocoEngine(scene, robot_shapes(self._model, description))
+        self.simulation = Simulation(
+            StandardForm(self._model),
             q,
             step,
             None if self._law is None else self._control,
             task.joint_friction,
-            scene,
-            robot_shapes(self._model, description),
+            joint_stops=True,
+            engine=self._engine,
         )
 
     def _at_point(self, settings: RobotSettings, description: str) -> VMSModel:
@@ -125,7 +127,7 @@ class _SceneRun:
         began, simulation = clock.process_time(), self.simulation
         total = round(seconds / simulation.dt)
         for left in range(total, 0, -_SAMPLE):
-            simulation.advance(min(_SAMPLE, left), External())
+            simulation.advance(min(_SAMPLE, left))
             if not simulation.is_finite():
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
             if self._forces and self._task.judges_forces(simulation.time):
@@ -162,7 +164,7 @@ class _SceneRun:
 
     def _record(self) -> None:
         total = {name: np.zeros(3) for name in self._forces}
-        for contact in self.simulation.contacts():
+        for contact in self._engine.contacts():
             if contact.body in total:
                 total[contact.body] -= contact.force
         for name, force in total.items():
@@ -202,6 +204,6 @@ class _SceneRun:
 
     def _place(self, of: str) -> Array:
         if of != "end_effector":
-            return self.simulation.pose_of(of)[:3, 3]
+            return self._engine.pose_of(of)[:3, 3]
         q, v = self.simulation.sample().q, self.simulation.sample().v
         return self._model.evaluate(q, v).placement(self._model.end_effector)[:3, 3]

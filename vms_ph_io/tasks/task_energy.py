@@ -9,7 +9,7 @@ from typing import Any
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.exergy_map import ExergyMap
-from vms_ph_dynamics.simulation import ActuatedSimulation, HeldMechanism, Simulation
+from vms_ph_dynamics.simulation import HeldMechanism, Simulation
 
 from .payload_use import PayloadUse
 
@@ -69,7 +69,7 @@ class TaskEnergy:
             given.pop("wrench_end_effector", None)
         found |= {f"from {name}": e for name, e in given.items()}
         found |= self._of_held() | self._of_payload()
-        if not isinstance(simulation, ActuatedSimulation):
+        if simulation.actuation is None:
             return {**found, "lost in joints_and_drag": now.dissipated}
         found.pop("from wrench_base", None)
         exergy = simulation.exergy_map()
@@ -96,19 +96,12 @@ class TaskEnergy:
         return {name: energy for name, energy in found.items() if energy}
 
     def _mechanical(self, plant: VMSModel) -> float:
-        now = self._simulation.sample()
-        d = plant.evaluate(now.q, now.v)
+        d = plant.evaluate(self._simulation.q, self._simulation.v)
         return float(d.kinetic_energy + d.potential_energy)
 
     def _residual(self, plant: VMSModel) -> float:
-        if isinstance(self._simulation, ActuatedSimulation):
-            found = self._simulation.exergy_map()
-            return float(with_held(found, self._held, self._payload).residual)
-        beside = sum(each.residual for each in (self._held, self._payload) if each is not None)
-        now = self._simulation.sample()
-        supplied = sum(now.port_energy.values())
-        stored = self._mechanical(plant) - self._begun
-        return float(stored - supplied + now.dissipated) + beside
+        found = self._simulation.exergy_map()
+        return float(with_held(found, self._held, self._payload).residual)
 
 
 def with_held(

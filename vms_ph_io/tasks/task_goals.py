@@ -12,7 +12,7 @@ from vms_ph_dynamics import Evaluation, VMSModel
 from vms_ph_dynamics.actuation import Actuators
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
-from vms_ph_dynamics.simulation import ActuatedSimulation, Payload
+from vms_ph_dynamics.simulation import Payload, Simulation
 from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
 
 from .task_reference import TaskReference
@@ -29,13 +29,11 @@ class ActuatorUse:
         self._actuators = actuators
         self._inputs = self._rates = self._torques = 0.0
 
-    def see(self, simulation: Any) -> None:
+    def see(self, simulation: Simulation | None) -> None:
         """Take what the actuators did over the last step."""
-        a = self._actuators
-        if a is None or not isinstance(simulation, ActuatedSimulation):
-            return
-        actuation = simulation.actuation
-        self.take(actuation.held.inputs, actuation.shaft_rates(simulation.twist))
+        if simulation is not None and simulation.actuation is not None:
+            actuation = simulation.actuation
+            self.take(actuation.held.inputs, actuation.shaft_rates(simulation.twist))
 
     def take(self, inputs: Array, rates: Array) -> None:
         """Take the inputs (k,) of the actuators, N or N m, and the rates (k,) of their shafts."""

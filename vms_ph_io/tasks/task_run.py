@@ -16,16 +16,9 @@ from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import InertiaWarning, OptionError
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
-from vms_ph_dynamics.simulation import (
-    ActuatedSimulation,
-    External,
-    HeldMechanism,
-    Simulation,
-    ToolWrench,
-    WaterCurrent,
-)
+from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from ..robots.robot_settings import RobotSettings
@@ -130,9 +123,7 @@ class TaskRun:
         self.model = model = _model(settings, description)
         home = settings.initial_configuration(model, description)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
-        self._current = WaterCurrent(task.current) if task.current.any() else None
-        if self._current is not None:
-            self._current.check(model)
+        current = WaterCurrent(task.current) if task.current.any() else None
         wheels = on_wheels(model, task.wheels)
         self._make_law, self._allocation, self._native = make_law, allocation, native
         self._wheels = None if wheels is None else WheelUse(wheels, task.wheels)
@@ -155,24 +146,19 @@ class TaskRun:
             self._blown = model.link_names[0]
             plant = plant.with_tools((*plant.tools, self._blown))
         self._plant = self._empty = plant
-        current = self._current
-        velocity = np.zeros(model.nv) if current is None else current.start(model, start)
-        form = on_wheels(plant, task.wheels) or StandardForm(plant)
-        options: dict[str, Any] = {"native": native, "start_velocity": velocity}
-        self.simulation: Simulation
         self._use = ActuatorUse(model, actuators)
-        if actuators is None or not isinstance(form, StandardForm):
-            self.simulation = Simulation(
-                form, start, task.step, self._control, task.joint_friction, **options
-            )
-        else:
-            self.simulation = ActuatedSimulation(
-                form, start, task.step, self._control, actuators, task.joint_friction, **options
-            )
-        self._held: HeldMechanism | None = None
-        if task.mechanism is not None:
-            self._held = HeldMechanism(task.mechanism, form, -task.current)
-            self.simulation.hold_mechanism(self._held)
+        self.simulation = Simulation(
+            on_wheels(plant, task.wheels) or StandardForm(plant),
+            start,
+            task.step,
+            self._control,
+            task.joint_friction,
+            actuators=None if wheels is not None else actuators,
+            mechanism=task.mechanism,
+            current=current,
+            engine=FormEngine(native=native),
+        )
+        self._held = self.simulation.mechanism
         self._changes = list(self._payload.changes) if self._payload else []
         ground = current is not None and self._held is not None
         self._books = TaskEnergy(self.simulation, plant, self._held, self._payload, ground)
@@ -234,7 +220,7 @@ class TaskRun:
     def state(self) -> tuple[Array, Array]:
         """Return the motion in the inertial frame now, q (nq,) and v (nv,)."""
         now = self.simulation.sample()
-        return self._in_ground(now.q, now.v, self.simulation.time)
+        return now.q, now.v
 
     def _advance(self, steps: int) -> None:
         """Simulate steps, and what happens to the payload between them."""
@@ -253,19 +239,19 @@ class TaskRun:
 
     def _push_on(self, steps: int) -> None:
         if self._task.wind is None:
-            self.simulation.advance(steps, External())
+            self.simulation.advance(steps, Ports())
             return
         for _ in range(steps):
             self.simulation.advance(1, self._blowing(self.simulation.time + self._task.step))
 
-    def _blowing(self, time: float) -> External:
+    def _blowing(self, time: float) -> Ports:
         """Return the force of the wind on the base, in its axes."""
         assert self._task.wind is not None
         now = self.simulation.sample()
         rotation = self.model.base_pose(now.q)[:3, :3]
         force = rotation.T @ self._task.wind.force(time, rotation @ now.v[:3])
-        wrench = ToolWrench(np.concatenate([force, np.zeros(3)]))
-        return External(wrench_tools={self._blown: wrench})
+        wrench = np.concatenate([force, np.zeros(3)])
+        return Ports(wrench_tools={self._blown: wrench})
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         """Return the command of the law; the first call comes before the first step."""
@@ -273,16 +259,12 @@ class TaskRun:
         self._use.see(getattr(self, "simulation", None))
         if self._wheels is not None:
             self._wheels.see(q, v)
-        measured = self._sensor.measured(*self._in_ground(q, v, time))
+        measured = self._sensor.measured(q, v)
         reference = self._reference.since(self._given, time + 0.5 * dt)
         self._given = time + 0.5 * dt
         command = self._guard.update(RobotState(*measured), reference, dt)
         self._use.command(command.torque)
         return command
-
-    def _in_ground(self, q: Array, v: Array, time: float) -> tuple[Array, Array]:
-        current = self._current
-        return (q, v) if current is None else current.over_ground(self.model, q, v, time)
 
     def _total_momentum(self) -> Array | None:
         if self._payload is None:

@@ -12,7 +12,7 @@ from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.simulation import ActuatedSimulation, HeldMechanism
+from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_io.tasks.payload_use import PayloadUse
 from vms_ph_io.tasks.task_energy import with_held
 
@@ -32,14 +32,14 @@ class ActuatorPublisher:
         """
         self._failed: str = declare(node, "failed_actuators")
         self._publisher = None
-        if isinstance(simulation, ActuatedSimulation):
+        if getattr(simulation, "actuation", None) is not None:
             self._publisher = node.create_publisher(JointState, "vms_ph/actuator_states", 10)
         if refusal := self.fail(simulation, self._failed):
             raise VmsPhError(refusal)
 
     def fail(self, simulation: Any, names: str) -> str:
         """Let the named actuators have failed, and no others; return why not, or nothing."""
-        if not isinstance(simulation, ActuatedSimulation):
+        if getattr(simulation, "actuation", None) is None:
             return "" if not names else "failed_actuators: the base has no actuators; set actuators"
         words = names.replace(",", " ").split()
         try:

@@ -11,7 +11,8 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import ActuatedSimulation, Control, HeldMechanism, Simulation
+from vms_ph_dynamics.simulation import Control, FormEngine, HeldMechanism, Simulation
+from vms_ph_dynamics.simulation import Engine as SimulationEngine
 from vms_ph_io.settings import scenes
 from vms_ph_io.settings.scenes import SceneFile
 from vms_ph_io.wings import hook
@@ -46,7 +47,6 @@ class Engine:
         self._friction: bool = declare(node, "joint_friction")
         self._stops: bool = declare(node, "joint_stops")
         engine: str = declare(node, "engine")
-        self._engine, self._is_own = engine, engine == "vms_ph"
         self._is_mujoco, self.is_ephs = engine == "mujoco", engine == "ephs"
         self._drives: str = declare(node, "drives")
         name: str = declare(node, "scene")
@@ -61,10 +61,10 @@ class Engine:
                 f"{engine}"
             )
         self.actuators = robot.actuators()
-        if self.actuators is not None and engine != "vms_ph":
+        if self.actuators is not None and self.is_ephs:
             raise OptionError(
-                f"actuators:={robot.settings.actuators} are simulated by engine:=vms_ph alone; the "
-                f"engine is {engine}" + (", with rotors of its own" if self.is_ephs else "")
+                f"actuators:={robot.settings.actuators} move the base, which the drives of "
+                "engine:=ephs move already; leave one of them out"
             )
         if self._is_mujoco and self._scheme is not None:
             # MuJoCo has its own; a file of parameters for both engines may name one.
@@ -84,11 +84,6 @@ class Engine:
             raise OptionError(
                 "the end effector takes a payload or holds a mechanism; set payload.mass or "
                 "mechanism.inertia to zero"
-            )
-        if names and not self._is_own:
-            raise OptionError(
-                f"{names[0]}: payloads and mechanisms are simulated by engine:=vms_ph alone; the "
-                f"engine is {self._engine}"
             )
         if self.payload is not None and on_wheels:
             raise OptionError("a payload is for robots without 'wheels' that do not slip")
@@ -116,11 +111,6 @@ class Engine:
         """
         self._model, self._description = model, description
         self.medium.surround(model)
-        if not self._is_own and not (self.medium.is_at_rest and not self._robot.settings.wheels):
-            raise OptionError(
-                "current, wind and wheels that do not slip are simulated by engine:=vms_ph alone; "
-                f"the engine is {self._engine}"
-            )
         settings, task = self._robot.settings, self.scene and self.scene.task
         if task is None or task.robot != settings.robot or settings.initial_positions:
             return self._robot.initial_configuration(model)
@@ -135,75 +125,48 @@ class Engine:
             MissingExtraError: the engine is not installed.
             ModelError: it does not cover the robot.
         """
+        made = Simulation(
+            self._robot.settings.wheel_form(self._model) or StandardForm(self._model),
+            home,
+            step,
+            control,
+            self._friction,
+            joint_stops=self._stops,
+            actuators=None if self._robot.settings.wheels else self.actuators,
+            mechanism=self._mechanism,
+            current=self.medium.current,
+            engine=self._steps(),
+        )
+        self.held = made.mechanism
+        return made
+
+    def _steps(self) -> SimulationEngine:
+        # Imported here: only these engines need MuJoCo and the language of systems.
+        if self._is_mujoco:
+            from vms_ph_dynamics.simulation.contact import MujocoEngine
+            from vms_ph_io.descriptions.robot_shapes import robot_shapes
+
+            if self.scene is None:
+                return MujocoEngine()
+            shapes = robot_shapes(self._model, self._description)
+            return MujocoEngine(self.scene.scene, shapes)
         if self.is_ephs:
-            return self._with_drives(home, step, control)
-        if not self._is_mujoco:
-            return self._of_a_form(home, step, control)
-        # Imported here: only this engine needs MuJoCo.
-        from vms_ph_dynamics.simulation.contact import MujocoSimulation
-        from vms_ph_io.descriptions.robot_shapes import robot_shapes
-
-        return MujocoSimulation(
-            self._model,
-            home,
-            step,
-            control,
-            self._friction,
-            None if self.scene is None else self.scene.scene,
-            robot_shapes(self._model, self._description) if self.scene else (),
-            self._stops,
-        )
-
-    def _of_a_form(self, home: Array, step: float, control: Control | None) -> Simulation:
-        made: list[Simulation] = []
-        if control is not None:
-            # Law and simulation begin together, at zero.
-            control = self.medium.told(control, lambda: made[0].time if made else 0.0)
-        options = (
-            self._friction,
-            self._scheme,
-            self._native,
-            self._stops,
-            self.medium.start_velocity(home),
-        )
-        wheels = self._robot.settings.wheel_form(self._model)
-        if wheels is not None:
-            made.append(Simulation(wheels, home, step, control, *options))
-        elif self.actuators is None:
-            made.append(Simulation(StandardForm(self._model), home, step, control, *options))
-        else:
-            form = StandardForm(self._model)
-            made.append(ActuatedSimulation(form, home, step, control, self.actuators, *options))
-        if self._mechanism is not None:
-            held = StandardForm(self._model) if wheels is None else wheels
-            self.held = HeldMechanism(self._mechanism, held, self.medium.ground_velocity)
-            made[0].hold_mechanism(self.held)
-        return made[0]
-
-    def _with_drives(self, home: Array, step: float, control: Control | None) -> Any:
-        robot, model = self._robot, self._model
-        drives = hook("ephs", "files.drives_file", user="engine:=ephs").load(
-            model, robot.settings.robot, self._drives, robot.allocation()
-        )
-        return hook("ephs", "robot").EphsSimulation(
-            model,
-            home,
-            step,
-            control,
-            drives,
-            self._friction,
-            self._scheme,
-            self._native,
-            self._stops,
-        )
+            robot = self._robot
+            drives = hook("ephs", "files.drives_file", user="engine:=ephs").load(
+                self._model, robot.settings.robot, self._drives, robot.allocation()
+            )
+            engine: SimulationEngine = hook("ephs", "robot").EphsEngine(
+                drives, self._scheme, self._native
+            )
+            return engine
+        return FormEngine(self._scheme, self._native)
 
     def values(self, simulation: Any) -> dict[str, object]:
         """Return what the diagnostics report about the engine."""
-        found = {}
-        if self.held is not None:
-            found["angle of the mechanism (rad)"] = f"{self.held.angle:.4g}"
-        if self.is_ephs or self.actuators is not None:
-            return found | simulation.diagnostics()
-        if not self._is_mujoco:
-            return found
-        return {"energy from the error of MuJoCo's steps (J)": f"{simulation.unaccounted():.3e}"}
+        if not isinstance(simulation, Simulation):
+            return {}
+        report = simulation.diagnostics()
+        if self._is_mujoco and self.payload is None:
+            error = f"{simulation.unaccounted():.3e}"
+            report["energy from the error of MuJoCo's steps (J)"] = error
+        return report

@@ -7,7 +7,7 @@ An effort from a topic ends after a timeout, and is bounded in size. The brake h
 controller has ended.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,8 +20,10 @@ from vms_ph_controllers.safety.safe_output import SafeOutput
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.robot.links import LinkTree
-from vms_ph_dynamics.simulation import External, ToolWrench
+from vms_ph_dynamics.simulation import in_world_axes
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
 from ..messages.frames import ODOM, WORLD, tool_topic, without_prefix
@@ -136,8 +138,8 @@ class Brake:
             actuated: SafeOutput(model, allocation, actuated) for actuated in (True, False)
         }
 
-    def acting(self, q: Array, v: Array, dt: float, external: External, base: bool) -> External:
-        """Return the external efforts with those of the brake.
+    def efforts(self, q: Array, v: Array, dt: float, external: Efforts, base: bool) -> Efforts:
+        """Return the external efforts with those of the brake in place of torque and base wrench.
 
         Args:
             q: (nq,) present configuration.
@@ -147,12 +149,10 @@ class Brake:
             base: whether the base has actuators.
         """
         held = self._outputs[base].at(q, v, dt)
-        return External(
-            held.torque,
-            held.wrench_base,
-            external.wrench_end_effector,
-            external.in_tool_axes,
-        )
+        brake = Ports(held.torque, held.wrench_base)
+        if callable(external):
+            return lambda t, x: replace(external(t, x), torque=None, wrench_base=None) + brake
+        return replace(external, torque=held.torque, wrench_base=held.wrench_base)
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
@@ -193,7 +193,7 @@ class ExternalEfforts:
         self._discard()
 
     def _discard(self) -> None:
-        self._wrenches: dict[str, tuple[int, ToolWrench]] = {}
+        self._wrenches: dict[str, tuple[int, Array, bool]] = {}
         self._base: tuple[int, Array] | None = None
         self._torque: tuple[int, Array] | None = None
         self._commands = 0
@@ -211,7 +211,7 @@ class ExternalEfforts:
         """Whether wrenches of the base have been commanded."""
         return self._base is not None
 
-    def acting(self, time: float) -> External:
+    def efforts(self, time: float) -> Efforts:
         """Return the efforts that act from simulated time ``time`` (s) on."""
         if self._steady.now().nanoseconds < self._deaf_until:
             self._discard()
@@ -221,10 +221,16 @@ class ExternalEfforts:
             torque = self._torque[1]
         if self._base is not None and self._base[0] >= oldest:
             base = self._base[1]
-        acting = {name: wrench for name, (at, wrench) in self._wrenches.items() if at >= oldest}
-        pushed = ToolWrench(self._disturbances.force(time), in_tool_axes=False)
-        end = acting.pop(self._model.end_effector, pushed)
-        return External(torque, base, end.value, end.in_tool_axes, acting)
+        recent = {name: sent for name, sent in self._wrenches.items() if sent[0] >= oldest}
+        wrenches = {name: wrench for name, (_, wrench, _) in recent.items()}
+        in_world = {name for name, (_, _, own_axes) in recent.items() if not own_axes}
+        end_effector = self._model.end_effector
+        if end_effector not in wrenches:
+            wrenches[end_effector] = self._disturbances.force(time)
+            in_world.add(end_effector)
+        at_end = wrenches.pop(end_effector)
+        ports = Ports(torque, base, at_end, wrench_tools=wrenches or None)
+        return in_world_axes(self._model, ports, in_world) if in_world else ports
 
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
         frame = self._frame(message)
@@ -241,7 +247,7 @@ class ExternalEfforts:
             self._input_diagnostics.report(error)
             return
         received = self._steady.now().nanoseconds
-        self._wrenches[tool] = (received, ToolWrench(wrench, frame in ("", tool)))
+        self._wrenches[tool] = (received, wrench, frame in ("", tool))
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
         try:

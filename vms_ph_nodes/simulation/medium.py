@@ -3,17 +3,15 @@
 
 """The water and the air that a simulated robot moves in: a steady current, and wind on its base."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.simulation import Control, External, Sample, Simulation, ToolWrench
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.simulation import Simulation
+from vms_ph_dynamics.simulation.efforts import add
 from vms_ph_dynamics.simulation.robot_task import Wind
 
 from ..node.parameters import declare
@@ -25,6 +23,9 @@ class Medium:
 
     The wind is a wrench at the root link, a tool of the robot like others: its power is published,
     and accounted for by all nodes.
+
+    Attributes:
+        current: of the water around the robot, or None.
     """
 
     def __init__(self, node: Node, robot: RobotParameters) -> None:
@@ -45,11 +46,6 @@ class Medium:
         if mean.any():
             self._wind = Wind(mean, gust, period, drag_area, density)
 
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether there is neither a current nor a wind."""
-        return self._current is None and self._wind is None
-
     def surround(self, model: VMSModel) -> None:
         """Take the robot.
 
@@ -57,7 +53,7 @@ class Medium:
             OptionError: the robot is not in water that flows, or no wind can push it.
         """
         self._model, self._root = model, model.link_names[0]
-        self._current = self._robot.settings.water_current(model)
+        self.current = self._robot.settings.water_current(model)
         if self._wind is None:
             return
         if model.base != "floating":
@@ -70,54 +66,19 @@ class Medium:
                 f"tools:={self._root}"
             )
 
-    def start_velocity(self, q: Array) -> Array | None:
-        """Return the velocity (nv,) of a robot that is at rest over ground, or None for zero."""
-        return None if self._current is None else self._current.start(self._model, q)
-
-    @property
-    def ground_velocity(self) -> Array | None:
-        """Velocity of the ground as seen from the water, (3,); None where they do not move."""
-        return None if self._current is None else -self._current.velocity
-
-    def told(self, control: Control, time: Callable[[], float]) -> Control:
-        """Return a control that is told the motion over ground; ``time`` is the simulated one."""
-        current = self._current
-        if current is None:
-            return control
-
-        def over_ground(q: Array, v: Array, dt: float) -> Any:
-            return control(*current.over_ground(self._model, q, v, time()), dt)
-
-        return over_ground
-
-    def sample(self, simulation: Simulation) -> Sample:
-        """Return the present motion over ground, with efforts and port energies."""
-        now = simulation.sample()
-        if self._current is None:
-            return now
-        q, v = self._current.over_ground(self._model, now.q, now.v, now.time)
-        return replace(now, q=q, v=v)
-
-    def advance(self, simulation: Simulation, steps: int, external: External) -> None:
+    def advance(self, simulation: Simulation, steps: int, external: Efforts) -> None:
         """Integrate steps, in each of which the wind is that of its beginning."""
-        if self.is_at_rest:
+        if self._wind is None:
             simulation.advance(steps, external)
             return
-        # Single steps, also in a current: a loop in C++ does not tell its control the time.
         for _ in range(steps):
-            simulation.advance(1, self._blowing(simulation, external))
+            simulation.advance(1, add(external, self._wind_force(simulation)))
 
-    def _blowing(self, simulation: Simulation, external: External) -> External:
-        """Return efforts with the force of the wind at the end of the next step."""
-        if self._wind is None:
-            return external
+    def _wind_force(self, simulation: Simulation) -> Ports:
+        """Return the force of the wind at the end of the next step."""
+        assert self._wind is not None
         now = simulation.sample()
         rotation = self._model.base_pose(now.q)[:3, :3]
         wrench = np.zeros(6)
         wrench[:3] = rotation.T @ self._wind.force(now.time + simulation.dt, rotation @ now.v[:3])
-        pushed = external.wrench_tools.get(self._root)
-        if pushed is not None:
-            value = pushed.value.reshape(2, 3)
-            wrench += (value if pushed.in_tool_axes else value @ rotation).ravel()
-        tools = {**external.wrench_tools, self._root: ToolWrench(wrench)}
-        return replace(external, wrench_tools=tools)
+        return Ports(wrench_tools={self._root: wrench})

@@ -79,7 +79,7 @@ class PayloadPublishers:
         if carried:
             # The law first: the simulation calls it as it begins.
             self._say(None, None)
-            simulation.begin_with(StandardForm(self._model))
+            simulation.reset(StandardForm(self._model))
         else:
             simulation.reset()
 

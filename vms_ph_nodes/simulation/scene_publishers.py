@@ -54,7 +54,7 @@ class ScenePublishers:
     def publish(self, simulation: Any, stamp: Time) -> None:
         """Publish the contacts, and the bodies where they may have moved."""
         tool = Header(stamp=stamp, frame_id=self._tool)
-        self._wrenches.publish(to_wrench(tool, simulation.contact_wrench()))
+        self._wrenches.publish(to_wrench(tool, simulation.engine.contact_wrench()))
         moves = any(body.is_free for body in self._scene.bodies)
         if self._count == 0 or (moves and self._count % _EVERY == 0):
             self._markers.publish(MarkerArray(markers=self._drawn(simulation, stamp)))
@@ -64,7 +64,7 @@ class ScenePublishers:
         markers = []
         here = Header(stamp=stamp, frame_id=self._frame)
         for body in self._scene.bodies:
-            pose = simulation.pose_of(body.name)
+            pose = simulation.engine.pose_of(body.name)
             markers += [
                 marker_of(here, body.name, i, shape, pose) for i, shape in enumerate(body.shapes)
             ]

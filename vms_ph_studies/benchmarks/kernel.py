@@ -28,7 +28,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.evaluation_batch import threads_of
 from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
 from vms_ph_dynamics.native import native_module
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
 from vms_ph_io.build import native_build
 
@@ -182,12 +182,12 @@ def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
             guard.reset(RobotState(start, np.zeros(robot.nv)))
             control = HeldReference(guard, Reference())
             simulation = Simulation(
-                StandardForm(robot), start, _PERIOD, control, scheme=scheme, native=native
+                StandardForm(robot), start, _PERIOD, control, engine=FormEngine(scheme, native)
             )
             cases.append(
                 Case(
                     f"1 ms of loop: {law} in {language} by {scheme}, {where}",
-                    lambda simulation=simulation: simulation.advance(_STEPS, External()),  # type: ignore[misc]
+                    lambda simulation=simulation: simulation.advance(_STEPS),  # type: ignore[misc]
                     per=_STEPS,
                     seconds=_PERIOD / (200 if language == "C++" else 20) if native else None,
                 )

@@ -16,7 +16,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm, momenta
 from vms_ph_dynamics.free_floating import Body, Capture, capture
 from vms_ph_dynamics.groups import SE3
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
@@ -113,7 +113,7 @@ def _carried(
     steps, done = round(duration / dt), 0
     while done < steps and not simulation.failure:
         part = min(_REPORTED, steps - done)
-        simulation.advance(part, External())
+        simulation.advance(part)
         done += part
         report(done / steps)
     sample = simulation.sample()

@@ -15,7 +15,7 @@ from vms_ph_dynamics.actuation import Actuators, Motor, ReactionWheel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm, momenta
 from vms_ph_dynamics.free_floating import Body, capture
-from vms_ph_dynamics.simulation import ActuatedSimulation, External
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
@@ -45,13 +45,16 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         return law.update(RobotState(q, v), Reference(), step)
 
     dt, form = float(settings["step"]), DecoupledForm(caught.model)
-    simulation = ActuatedSimulation(form, caught.q, dt, control, actuators, start_velocity=caught.v)
+    simulation = Simulation(
+        form, caught.q, dt, control, actuators=actuators, start_velocity=caught.v
+    )
+    assert simulation.actuation is not None
     before, own = _angular(simulation, caught.model)
     steps, done = round(float(settings["duration"]) / dt), 0
     report = Stages(progress, 1).begin("wheels take up the momentum")
     while done < steps and not simulation.failure:
         part = min(_REPORTED, steps - done)
-        simulation.advance(part, External())
+        simulation.advance(part)
         used = max(used, float(np.abs(simulation.actuation.rates).max()))
         done += part
         report(done / steps)
@@ -107,11 +110,12 @@ def _wheels(settings: Settings) -> Actuators:
     )
 
 
-def _angular(simulation: ActuatedSimulation, model: VMSModel) -> tuple[Array, Array]:
+def _angular(simulation: Simulation, model: VMSModel) -> tuple[Array, Array]:
     """Return angular momenta in inertial axes, (3,) each, kg m^2/s.
 
     Of robot and wheels about the inertial origin, and of the robot alone about its centre of mass.
     """
+    assert simulation.actuation is not None
     sample = simulation.sample()
     d = model.evaluate(sample.q, sample.v)
     spatial, pose = momenta(d).spatial, model.base_pose(sample.q)

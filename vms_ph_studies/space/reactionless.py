@@ -17,7 +17,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm
 from vms_ph_dynamics.groups import SO3
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_dynamics.tasks import ReactionTask
 from vms_ph_io.progress import Progress, Stages
 
@@ -129,7 +129,7 @@ def _by_torques(
     simulation = Simulation(DecoupledForm(model), home, dt, control)
     steps, done = round(duration / dt), 0
     while done < steps and not simulation.failure:
-        simulation.advance(min(_REPORTED, steps - done), External())
+        simulation.advance(min(_REPORTED, steps - done))
         done += min(_REPORTED, steps - done)
         report(done / steps)
     tool = model.evaluate(simulation.sample().q, np.zeros(model.nv)).placement(model.end_effector)

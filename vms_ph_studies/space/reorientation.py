@@ -22,7 +22,7 @@ from vms_ph_dynamics.free_floating import (
     turn_by_curvature,
 )
 from vms_ph_dynamics.groups import SO3
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, compared, required
@@ -128,7 +128,7 @@ def _simulate(
     done = 0
     while done < steps and not simulation.failure:
         part = min(_REPORTED, steps - done)
-        simulation.advance(part, External())
+        simulation.advance(part)
         done += part
         report(done / steps)
     sample = simulation.sample()

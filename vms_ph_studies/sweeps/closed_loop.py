@@ -19,7 +19,9 @@ from vms_ph_controllers.hosting.native_guard import make_guard
 from vms_ph_dynamics import Allocation, StandardForm, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.simulation import FormEngine, Simulation, in_world_axes
 from vms_ph_io.robots.robot_settings import RobotSettings
 
 # Steps between two samples of displacement and kinetic energy.
@@ -93,12 +95,12 @@ def closed_loop(
     q = _start(model, home, positions or {}, spread, seed)
     plant = _with_errors(model, payload, inertia_scale)
     run = _Run(model, plant, law, allocation, q, step, friction, native)
-    push = External(wrench_end_effector=np.array([*force, 0.0, 0.0, 0.0]), in_tool_axes=False)
+    push = in_world_axes(plant, Ports(wrench_end_effector=np.array([*force, 0.0, 0.0, 0.0])))
     steps = round(seconds / step)
     pushed = min(round(force_duration / step), steps)
-    run.begin(push if pushed else External())
-    run.advance(pushed, then=External())
-    run.advance(steps - pushed, then=External())
+    run.begin(push if pushed else Ports())
+    run.advance(pushed, then=Ports())
+    run.advance(steps - pushed, then=Ports())
     return run.found()
 
 
@@ -136,16 +138,16 @@ class _Run:
         self._home = self._place(q)
         self._stored = plant.evaluate(q, np.zeros(plant.nv)).potential_energy
         self._simulation = Simulation(
-            StandardForm(plant), q, step, control, friction, native=native
+            StandardForm(plant), q, step, control, friction, engine=FormEngine(native=native)
         )
         self._samples = [(0.0, 0.0, 0.0)]
 
-    def begin(self, acting: External) -> None:
+    def begin(self, acting: Efforts) -> None:
         """Apply efforts from the start on."""
         self._acting = acting
-        self._simulation.hold(acting)
+        self._simulation.apply(acting)
 
-    def advance(self, steps: int, then: External) -> None:
+    def advance(self, steps: int, then: Efforts) -> None:
         """Simulate steps with the present efforts, and apply others from their end on."""
         for left in range(steps, 0, -_SAMPLE):
             last = left <= _SAMPLE

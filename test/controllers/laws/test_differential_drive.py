@@ -18,7 +18,7 @@ from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, SidewaysConstraint
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import Simulation
 
 BOUNDS = Bounds(0.4, 0.8, 0.5, 1.5)
 
@@ -77,7 +77,7 @@ def test_a_cart_comes_to_a_place_beside_it_while_its_arm_moves(dt: float) -> Non
     simulation = Simulation(
         form, start, dt, lambda q, v, dt: law.update(RobotState(q, v), wanted, dt)
     )
-    simulation.advance(round(6.5 / dt), External())
+    simulation.advance(round(6.5 / dt))
     now = simulation.sample()
     assert not simulation.failure
     error = np.linalg.inv(_pose(0.0, 0.5, -0.3)) @ model.base_pose(now.q)

@@ -13,7 +13,7 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm
 from vms_ph_dynamics.groups import SO3
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 
 _SO3 = SO3()
@@ -64,7 +64,7 @@ def test_joint_rates_stay_within_their_bound_where_the_task_allows(
         fastest = max(fastest, float(np.abs(v[6:]).max()))
         return law.update(RobotState(q, v), Reference(position=far), dt)
 
-    Simulation(DecoupledForm(light), home, 0.005, control).advance(120, External())  # type: ignore[arg-type]
+    Simulation(DecoupledForm(light), home, 0.005, control).advance(120)  # type: ignore[arg-type]
     assert 0.01 < fastest < 0.06
 
 
@@ -100,7 +100,7 @@ def test_tool_of_a_moving_satellite_comes_to_its_reference(
         control,
         start_velocity=drift,  # type: ignore[arg-type]
     )
-    simulation.advance(600, External())
+    simulation.advance(600)
     end = simulation.sample()
     reached = light.evaluate(end.q, end.v).placement(light.end_effector)[:3, 3]
     assert np.linalg.norm(reached - target) < 2e-3

@@ -11,7 +11,7 @@ from vms_ph_controllers import Reference, RobotState, Status, UnderactuatedFligh
 from vms_ph_controllers.laws.thrust_direction import ThrustDirection
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.simulation import ActuatedSimulation, External
+from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 
 
@@ -28,7 +28,7 @@ def turned(model: VMSModel, roll: float) -> np.ndarray:
 
 def flown(
     model: VMSModel, start: np.ndarray, dt: float, seconds: float, **gains: float
-) -> tuple[ActuatedSimulation, list]:
+) -> tuple[Simulation, list]:
     """Fly half a metre sideways with the arm swinging; return the simulation and the commands."""
     actuators = robots.get("borinot").own_actuators()
     law = UnderactuatedFlight(model, UnderactuatedFlight.Gains(**gains), actuators.allocation)
@@ -43,8 +43,8 @@ def flown(
         commands.append(law.update(RobotState(q, v), Reference(pose=goal, joints=arm), step))
         return commands[-1]
 
-    simulation = ActuatedSimulation(StandardForm(model), start, dt, control, actuators)
-    simulation.advance(round(seconds / dt), External())
+    simulation = Simulation(StandardForm(model), start, dt, control, actuators=actuators)
+    simulation.advance(round(seconds / dt))
     return simulation, commands
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.safety.guard import Guard
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
 
 Fault = Callable[[int, np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray, float]]
@@ -53,7 +53,7 @@ class Guarded:
         """Go on and return the commands; ``push`` is a wrench at the end effector."""
         # The simulation asks for the efforts of the next step at the end of each.
         before, self._given = self._given, self._given + samples
-        external = External(wrench_end_effector=push, in_tool_axes=False)
+        external = in_world_axes(self.model, Ports(wrench_end_effector=push))
         while len(self.commands) < self._given:
             self.simulation.advance(1, external)
         return self.commands[before : self._given]

@@ -18,7 +18,7 @@ from vms_ph_dynamics.forms import (
 )
 from vms_ph_dynamics.forms.subsystems import coupled_structure
 from vms_ph_dynamics.integrators import integrate
-from vms_ph_dynamics.simulation import External, Simulation, ToolWrench
+from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
@@ -154,11 +154,15 @@ def test_a_simulation_accounts_for_pushes_at_both_hands() -> None:
 
     simulation = Simulation(StandardForm(model), home, 1e-3, None)
     left = np.array([0.0, 0, 20, 0, 0.5, 0])
-    both = External(
-        wrench_end_effector=np.array([0.0, 10, 0, 0, 0, 0.3]),
-        wrench_tools={"left_gripper": ToolWrench(left, in_tool_axes=False)},
+    both = in_world_axes(
+        model,
+        Ports(
+            wrench_end_effector=np.array([0.0, 10, 0, 0, 0, 0.3]),
+            wrench_tools={"left_gripper": left},
+        ),
+        ["left_gripper"],
     )
-    simulation.hold(both)
+    simulation.apply(both)
     first = simulation.sample()
     simulation.advance(200, both)
     last = simulation.sample()

@@ -9,9 +9,9 @@ import pytest
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation import Actuators, ReactionWheel
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.forms.momenta import momenta
-from vms_ph_dynamics.simulation import ActuatedSimulation, External
+from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
 
 X, Y, Z = np.eye(3)
@@ -44,12 +44,12 @@ WHEELS = [
 
 def test_reaction_wheels_keep_the_angular_momentum_of_satellite_and_wheels() -> None:
     model, q = small_satellite()
-    simulation = ActuatedSimulation(
+    simulation = Simulation(
         StandardForm(model),
         q,
         1e-3,
         Moment(model),
-        Actuators(WHEELS),
+        actuators=Actuators(WHEELS),
         start_velocity=0.05 * np.cos(np.arange(model.nv)),
     )
 
@@ -61,7 +61,7 @@ def test_reaction_wheels_keep_the_angular_momentum_of_satellite_and_wheels() -> 
         return own
 
     begun, spun = total(), simulation.actuation.momentum
-    simulation.advance(300, External())
+    simulation.advance(300, Ports())
     # Momentum has moved between wheels and satellite, and none has come or gone.
     assert np.linalg.norm(simulation.actuation.momentum - spun) > 0.01
     np.testing.assert_allclose(total(), begun, atol=1e-11 * np.linalg.norm(begun))
@@ -76,10 +76,10 @@ def test_a_reaction_wheel_turns_a_planar_base_by_what_it_takes_up() -> None:
     tilted = ReactionWheel(np.array([0.6, 0.0, 0.8]), 0.1, 5.0, 100.0, rate=20.0)
     home = model.configuration(robots.get("omnidirectional_panda").home)
     actuators = Actuators([wheel, tilted], "planar")
-    simulation = ActuatedSimulation(StandardForm(model), home, 1e-3, None, actuators)
+    simulation = Simulation(StandardForm(model), home, 1e-3, actuators=actuators)
     weight = model.evaluate(home, np.zeros(model.nv)).g[model.b :]
-    turn = External(torque=weight, wrench_base=np.array([0.0, 0.0, 2.0]))
-    simulation.hold(turn)
+    turn = Ports(torque=weight, wrench_base=np.array([0.0, 0.0, 2.0]))
+    simulation.apply(turn)
 
     def total() -> float:
         sample = simulation.sample()
@@ -112,16 +112,16 @@ def test_a_robot_holds_its_base_on_its_actuators_while_the_arm_moves(
     goal = Reference(joints=model.joint_positions(home) + 0.2)
     used: list[np.ndarray] = []
 
-    simulations: list[ActuatedSimulation] = []
+    simulations: list[Simulation] = []
 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> object:
         if simulations:
             used.append(simulations[0].actuation.held.inputs)
         return law.update(RobotState(q, v), goal, dt)
 
-    simulation = ActuatedSimulation(StandardForm(model), home, step, control, actuators)
+    simulation = Simulation(StandardForm(model), home, step, control, actuators=actuators)
     simulations.append(simulation)
-    simulation.advance(round(seconds / step), External())
+    simulation.advance(round(seconds / step), Ports())
     moved = model.difference(home, simulation.sample().q)
     places = 2 if model.base == "planar" else 3
     assert np.linalg.norm(moved[:places]) < 0.02
@@ -149,10 +149,15 @@ def test_a_robot_that_hovers_at_rest_goes_on_at_long_steps(native: bool | None) 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> object:
         return law.update(RobotState(q, v), Reference(), dt)
 
-    simulation = ActuatedSimulation(
-        StandardForm(model), home, 5e-3, control, actuators, native=native
+    simulation = Simulation(
+        StandardForm(model),
+        home,
+        5e-3,
+        control,
+        actuators=actuators,
+        engine=FormEngine(native=native),
     )
-    simulation.advance(200, External())
+    simulation.advance(200, Ports())
     assert simulation.failure == ""
     assert simulation.failures == 0
     assert abs(simulation.exergy_map().residual) < 1e-11
@@ -161,6 +166,9 @@ def test_a_robot_that_hovers_at_rest_goes_on_at_long_steps(native: bool | None) 
 def test_actuators_of_another_base_are_refused() -> None:
     model, q = small_satellite()
     with pytest.raises(ModelError, match="those of a planar base; that of 'satellite_panda' is"):
-        ActuatedSimulation(
-            StandardForm(model), q, 1e-3, None, robots.get("omnidirectional_panda").own_actuators()
+        Simulation(
+            StandardForm(model),
+            q,
+            1e-3,
+            actuators=robots.get("omnidirectional_panda").own_actuators(),
         )

@@ -9,8 +9,8 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.forms import PHState, Ports, StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.simulation.held_friction import HeldFriction
+from vms_ph_dynamics.simulation import Simulation, in_world_axes
+from vms_ph_dynamics.simulation.joint_effects import HeldFriction
 
 # A fingertip of 0.1 g on a link of a gripper's size.
 FINGER = """
@@ -55,11 +55,11 @@ def test_the_error_of_held_friction_is_of_first_order_in_the_step() -> None:
     model = finger(damping=1e-4)
     errors, reference = [], simulation(model, dt=1e-6)
     assert reference._held_friction is None
-    reference.advance(20_000, External())
+    reference.advance(20_000, Ports())
     for dt in (1e-3, 5e-4, 2.5e-4):
         coarse = simulation(model, dt)
         assert coarse._held_friction is not None
-        coarse.advance(round(0.02 / dt), External())
+        coarse.advance(round(0.02 / dt), Ports())
         errors.append(np.abs(coarse.sample().q[0] - reference.sample().q[0]))
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert np.all(np.abs(orders - 1.0) < 0.15), (errors, orders)
@@ -71,8 +71,8 @@ def test_a_load_below_coulomb_friction_creeps_as_slowly_as_the_law_says() -> Non
     load = (
         -0.5 * model.joints.friction + model.evaluate(model.neutral_configuration(), np.zeros(2)).g
     )
-    held.hold(External(torque=load))
-    held.advance(300, External(torque=load))
+    held.apply(Ports(torque=load))
+    held.advance(300, Ports(torque=load))
     creep = -0.01 * np.arctanh(0.5)
     assert held.sample().v == pytest.approx([creep, creep], rel=5e-3)
     assert held.sample().q[0] == pytest.approx(0.3 * creep, rel=5e-3)
@@ -88,8 +88,8 @@ def test_the_energy_balance_closes_and_friction_never_supplies(
     start, exchanged, dissipated = energy(model, held), 0.0, 0.0
     for _ in range(100):
         torque = rng.normal(size=2) * 0.02
-        push = External(torque, wrench_end_effector=rng.normal(size=6) * 0.01, in_tool_axes=False)
-        held.advance(5, push)
+        push = Ports(torque, wrench_end_effector=rng.normal(size=6) * 0.01)
+        held.advance(5, in_world_axes(model, push))
         now = held.sample()
         assert not held.failure
         assert now.dissipated >= dissipated

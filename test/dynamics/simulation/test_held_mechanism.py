@@ -11,7 +11,7 @@ import pytest
 
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.simulation import External, HeldMechanism, Mechanism, Simulation
+from vms_ph_dynamics.simulation import HeldMechanism, Mechanism, Simulation
 from vms_ph_io import robots
 
 X, Y, Z = np.eye(3)
@@ -30,10 +30,10 @@ def run(panda: VMSModel, dt: float) -> tuple[Simulation, HeldMechanism]:
     q, torque = start(panda)
     acting = SimpleNamespace(torque=torque, wrench_base=np.zeros(0))
     form = StandardForm(panda)
-    simulation, held = Simulation(form, q, dt, lambda *_: acting), HeldMechanism(DOOR, form)
-    simulation.hold_mechanism(held)
-    simulation.advance(round(SHORT / dt), External())
-    return simulation, held
+    simulation = Simulation(form, q, dt, lambda *_: acting, mechanism=DOOR)
+    simulation.advance(round(SHORT / dt))
+    assert simulation.mechanism is not None
+    return simulation, simulation.mechanism
 
 
 def integrated(panda: VMSModel, steps: int) -> tuple[np.ndarray, float]:
@@ -141,7 +141,7 @@ def test_the_sample_of_a_robot_has_the_wrench_of_its_grip(panda: VMSModel) -> No
     begun = simulation.sample().port_energy["wrench_end_effector"]
     place = simulation.sample().q
     for _ in range(20):
-        simulation.advance(1, External())
+        simulation.advance(1)
         now = simulation.sample()
         # The force of a step is constant in inertial axes.
         d, before = panda.evaluate(now.q, now.v), panda.evaluate(place, now.v)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.simulation.joint_stops import stop_impulses
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.simulation import FormEngine, Simulation
+from vms_ph_dynamics.simulation.joint_effects import stop_impulses
 from vms_ph_io import robots
 
 
@@ -33,7 +33,7 @@ def test_an_arm_without_torque_comes_to_rest_on_its_stops(panda: VMSModel) -> No
     arm = Simulation(StandardForm(damped), q, 2e-3, None, friction=True, joint_stops=True)
     start, farthest = energy(arm, damped), -np.inf
     for _ in range(20):
-        arm.advance(100, External())
+        arm.advance(100, Ports())
         farthest = max(farthest, beyond(damped, arm.sample().q))
     now = arm.sample()
     assert arm.is_finite()
@@ -66,11 +66,11 @@ def test_stops_only_take_energy_and_the_balance_closes(base: str, scheme: str) -
     model = VMSModel.from_urdf(ARM, base=base)  # type: ignore[arg-type]
     form, rng = StandardForm(model), np.random.default_rng(1)
     start = model.neutral_configuration()
-    arm = Simulation(form, start, 1e-3, None, scheme=scheme, joint_stops=True)
+    arm = Simulation(form, start, 1e-3, joint_stops=True, engine=FormEngine(scheme))
     stored, taken = energy(arm, model), 0.0
     for _ in range(40):
-        acting = External(rng.normal(scale=10.0, size=model.n))
-        arm.hold(acting)
+        acting = Ports(rng.normal(scale=10.0, size=model.n))
+        arm.apply(acting)
         arm.advance(10, acting)
         now = arm.sample()
         assert beyond(model, now.q) < 2e-4
@@ -100,10 +100,12 @@ def test_the_twin_in_cpp_has_these_numbers(
     """native/test/joint_stops.cpp asserts the same ones of simulated hardware."""
     model = VMSModel.from_urdf(ARM, base=base)  # type: ignore[arg-type]
     wrench = None if base == "fixed" else np.array([0.0, 0.0, 40.0, 0.0, 0.5, 0.0])
-    acting = External(np.array([2.0, -1.0]), wrench)
+    acting = Ports(np.array([2.0, -1.0]), wrench)
     start = model.neutral_configuration()
-    arm = Simulation(StandardForm(model), start, 1e-3, None, native=False, joint_stops=True)
-    arm.hold(acting)
+    arm = Simulation(
+        StandardForm(model), start, 1e-3, joint_stops=True, engine=FormEngine(native=False)
+    )
+    arm.apply(acting)
     arm.advance(400, acting)
     now = arm.sample()
     assert now.q[-2:] == pytest.approx(joints, abs=1e-9)
@@ -118,15 +120,15 @@ def test_a_joint_leaves_its_stop_without_being_held_back(panda: VMSModel) -> Non
     free, stopped = (
         Simulation(StandardForm(panda), q, 1e-3, None, joint_stops=stops) for stops in (False, True)
     )
-    away = External(hold - np.array([5.0, *[0.0] * 6]))
+    away = Ports(hold - np.array([5.0, *[0.0] * 6]))
     for each in (free, stopped):
-        each.hold(away)
+        each.apply(away)
         each.advance(50, away)
     assert stopped.sample().q == pytest.approx(free.sample().q, abs=1e-12)
     assert stopped.sample().dissipated == 0.0
-    into = External(hold + np.array([50.0, *[0.0] * 6]))
+    into = Ports(hold + np.array([50.0, *[0.0] * 6]))
     pressed = Simulation(StandardForm(panda), q, 1e-3, None, joint_stops=True)
-    pressed.hold(into)
+    pressed.apply(into)
     pressed.advance(50, into)
     assert pressed.sample().q[0] == pytest.approx(upper, abs=1e-6)
     assert abs(pressed.sample().v[0]) < 1e-3
@@ -139,8 +141,8 @@ def test_a_fast_joint_stops_at_its_limit_and_not_beyond() -> None:
     <limit lower="-1" upper="0.1" effort="9" velocity="9"/></joint></robot>"""
     model = VMSModel.from_urdf(text, base="fixed")
     cart = Simulation(StandardForm(model), np.zeros(1), 1e-3, None, joint_stops=True)
-    push = External(np.array([400.0]))
-    cart.hold(push)
+    push = Ports(np.array([400.0]))
+    cart.apply(push)
     cart.advance(1000, push)
     now = cart.sample()
     assert now.q[0] == pytest.approx(0.1, abs=1e-9)

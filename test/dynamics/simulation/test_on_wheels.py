@@ -11,8 +11,8 @@ from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
-from vms_ph_dynamics.simulation import External, Simulation
-from vms_ph_dynamics.simulation.held_friction import HeldFriction
+from vms_ph_dynamics.simulation import FormEngine, Simulation
+from vms_ph_dynamics.simulation.joint_effects import HeldFriction
 
 DT = 0.01
 
@@ -35,7 +35,7 @@ def test_a_cart_coasts_onto_the_stop_of_its_elbow_and_its_wheels_do_not_slip() -
     start = model.evaluate(q, v)
     begun = start.kinetic_energy + start.potential_energy
     for _ in range(40):
-        simulation.advance(2, External())
+        simulation.advance(2)
         now = simulation.sample()
         rows = form.constraint_jacobian(model.evaluate(now.q, now.v))
         assert np.abs(rows @ now.v).max() < 1e-12
@@ -68,4 +68,4 @@ def test_friction_that_is_held_stops_the_motion_that_the_wheels_allow() -> None:
 def test_there_is_no_such_scheme_in_cpp() -> None:
     form = differential_drive()
     with pytest.raises(ModelError, match="have no scheme in C"):
-        Simulation(form, form.model.neutral_configuration(), DT, None, native=True)
+        Simulation(form, form.model.neutral_configuration(), DT, engine=FormEngine(native=True))

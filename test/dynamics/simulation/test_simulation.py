@@ -8,12 +8,12 @@ import pytest
 
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import PORTS, CanonicalForm
-from vms_ph_dynamics.simulation import External, Sample, Simulation
+from vms_ph_dynamics.forms import PORTS, CanonicalForm, Ports
+from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
 from vms_ph_dynamics.simulation.hosted import HostedSimulation
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
-NOTHING = External()
+NOTHING = Ports()
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def _trapezoid(values: np.ndarray, times: np.ndarray) -> float:
 
 
 def pushed(simulation: Simulation, ticks: int) -> list[Sample]:
-    samples = [simulation.sample()]
+    samples, model = [simulation.sample()], simulation.form.model
     for k in range(ticks):
         force = np.array([10.0, 0, 0, 0, 0, 0]) if 5 <= k < 20 else np.zeros(6)
-        simulation.advance(10, External(wrench_end_effector=force, in_tool_axes=False))
+        simulation.advance(10, in_world_axes(model, Ports(wrench_end_effector=force)))
         samples.append(simulation.sample())
     return samples
 
@@ -86,9 +86,9 @@ def test_an_arm_held_by_its_controller_stays_where_it_is(simulation: Simulation)
 def test_external_efforts_act_from_the_next_sample_on(panda: VMSModel) -> None:
     simulation = Simulation(CanonicalForm(panda), Q0, 1e-3, None)
     torque = np.arange(7.0)
-    simulation.advance(10, External(torque))
+    simulation.advance(10, Ports(torque))
     assert simulation.sample().port_energy["torque"] == 0.0
-    simulation.advance(10, External(torque))
+    simulation.advance(10, Ports(torque))
     assert simulation.sample().port_energy["torque"] != 0.0
     np.testing.assert_array_equal(simulation.sample().torque, torque)
 
@@ -99,9 +99,10 @@ def test_a_wrench_in_tool_axes_and_one_in_world_axes_are_the_same_force(panda: V
     in_tool = np.concatenate([force[:3] @ rotation, force[3:] @ rotation])
     hold = Command(np.zeros(0), panda.evaluate(Q0, np.zeros(7)).g)
     samples = []
-    for wrench, tool_axes in ((force, False), (in_tool, True)):
+    in_world = in_world_axes(panda, Ports(wrench_end_effector=force))
+    for push in (in_world, Ports(wrench_end_effector=in_tool)):
         simulation = Simulation(CanonicalForm(panda), Q0, 1e-3, lambda q, v, dt: hold)
-        simulation.advance(1, External(wrench_end_effector=wrench, in_tool_axes=tool_axes))
+        simulation.advance(1, push)
         samples.append(simulation.sample().wrench_end_effector)
     np.testing.assert_allclose(samples[0], samples[1], atol=1e-12)
     np.testing.assert_allclose(samples[1], in_tool / 2, atol=1e-12)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Command
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import External, Simulation
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
 
 
@@ -19,27 +20,26 @@ def _simulation(name: str) -> Simulation:
     return Simulation(StandardForm(model), home, 1e-3, None)
 
 
-def _push(force: float) -> External:
-    return External(
-        wrench_end_effector=np.array([force, 0.0, 0.0, 0.0, 0.0, 0.0]), in_tool_axes=False
-    )
+def _push(name: str, force: float) -> Efforts:
+    push = Ports(wrench_end_effector=np.array([force, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    return in_world_axes(robots.load(name), push)
 
 
 @pytest.mark.parametrize("name", ["panda", "hextilt"])
 def test_a_simulation_that_cannot_go_on_stands_until_it_is_reset(name: str) -> None:
     simulation = _simulation(name)
-    simulation.advance(10, _push(1e200))
+    simulation.advance(10, _push(name, 1e200))
     good = simulation.sample()
-    simulation.advance(10, External())
+    simulation.advance(10, Ports())
     assert simulation.failure
     assert not simulation.is_finite()
     stands = simulation.sample()
     assert np.isfinite([*stands.q, *stands.v]).all()
-    simulation.advance(10, External())
+    simulation.advance(10, Ports())
     assert simulation.time == stands.time == good.time
     simulation.reset()
     assert simulation.is_finite()
-    simulation.advance(10, External())
+    simulation.advance(10, Ports())
     assert simulation.is_finite()
     assert simulation.time == pytest.approx(0.01)
 
@@ -47,11 +47,11 @@ def test_a_simulation_that_cannot_go_on_stands_until_it_is_reset(name: str) -> N
 def test_a_reset_forgets_external_efforts() -> None:
     name = "panda"
     simulation = _simulation(name)
-    simulation.advance(1, _push(50.0))
+    simulation.advance(1, _push(name, 50.0))
     simulation.reset()
     free = _simulation(name)
     for each in (simulation, free):
-        each.advance(5, External())
+        each.advance(5, Ports())
     np.testing.assert_array_equal(simulation.sample().v, free.sample().v)
 
 
@@ -61,14 +61,14 @@ def test_no_effort_makes_a_step_cost_more_than_a_bounded_number_of_attempts(
 ) -> None:
     attempts = []
     simulation = _simulation(name)
-    stepper = simulation._stepper
+    stepper = simulation.engine.stepper
     step = stepper.step
     monkeypatch.setattr(stepper, "step", lambda *a: (attempts.append(1), step(*a))[1])
     for force in (1e6, 1e7, 1e9, 1e12):
         simulation.reset()
-        simulation.advance(1, _push(force))
+        simulation.advance(1, _push(name, force))
         attempts.clear()
-        simulation.advance(1, _push(force))
+        simulation.advance(1, _push(name, force))
         assert 1 <= len(attempts) <= 31
 
 
@@ -79,6 +79,6 @@ def test_a_controller_that_returns_no_numbers_stops_the_simulation_and_not_the_p
     simulation = Simulation(
         StandardForm(model), model.configuration(known.home), 1e-3, lambda q, v, dt: broken
     )
-    simulation.advance(10, External())
+    simulation.advance(10, Ports())
     assert simulation.failure
     assert np.isfinite(simulation.sample().q).all()

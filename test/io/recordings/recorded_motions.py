@@ -20,8 +20,7 @@ from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.forms import PORTS, Ports
-from vms_ph_dynamics.simulation import External, Sample, Simulation
-from vms_ph_dynamics.simulation.efforts import Actuation
+from vms_ph_dynamics.simulation import Actuation, FormEngine, Sample, Simulation
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.share import share_directory
 
@@ -91,10 +90,12 @@ def simulated(
         extra = size * np.sin(turn * clock[0])
         return Torques(d.g[model.b :] + extra - 0.5 * scale * v[model.b :], d.g[: model.b].copy())
 
-    run = Simulation(StandardForm(model), q, 1e-3, control, friction, native=False)
+    run = Simulation(
+        StandardForm(model), q, 1e-3, control, friction, engine=FormEngine(native=False)
+    )
     yield run.sample()
     for _ in range(round(seconds * 1000)):
-        run.advance(1, External(wrench_end_effector=push))
+        run.advance(1, Ports(wrench_end_effector=push))
         yield run.sample()
 
 

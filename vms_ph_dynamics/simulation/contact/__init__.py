@@ -3,9 +3,8 @@
 
 """Robots in scenes with contacts, simulated by MuJoCo, with energy accounting."""
 
-from .contacts import Contact
+from .mujoco_engine import Contact, MujocoEngine
 from .mujoco_robot import RobotShape
-from .mujoco_simulation import MujocoSimulation
 from .scene import Body, Scene, Shape, Surface
 from .task import ForceGoal, Goal, Move, PlaceGoal, RestGoal, Task
 
@@ -15,7 +14,7 @@ __all__ = [
     "ForceGoal",
     "Goal",
     "Move",
-    "MujocoSimulation",
+    "MujocoEngine",
     "PlaceGoal",
     "RestGoal",
     "RobotShape",

@@ -10,9 +10,10 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import MissingExtraError, ModelError
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import External, Simulation, ToolWrench
-from vms_ph_dynamics.simulation.contact import Body, MujocoSimulation, Scene, Shape
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.simulation import Simulation, in_world_axes
+from vms_ph_dynamics.simulation.contact import Body, MujocoEngine, Scene, Shape
 from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings
 
@@ -46,18 +47,24 @@ def at_home(name: str) -> tuple[VMSModel, np.ndarray]:
     return model, settings.initial_configuration(model, description)
 
 
-def efforts(model: VMSModel) -> External:
+def efforts(model: VMSModel) -> Ports:
     rng = np.random.default_rng(0)
-    return External(
+    return Ports(
         0.02 * rng.normal(size=model.n),
         rng.normal(size=model.b),
         0.1 * rng.normal(size=6),
-        wrench_tools={name: ToolWrench(0.1 * rng.normal(size=6)) for name in model.tools},
+        wrench_tools={name: 0.1 * rng.normal(size=6) for name in model.tools},
     )
 
 
-def run(simulation: Simulation, seconds: float, acting: External) -> Simulation:
-    simulation.hold(acting)
+def in_mujoco(
+    model: VMSModel, q: np.ndarray, dt: float = 1e-3, scene: Scene | None = None, **effects: bool
+) -> Simulation:
+    return Simulation(StandardForm(model), q, dt, engine=MujocoEngine(scene), **effects)
+
+
+def run(simulation: Simulation, seconds: float, acting: Efforts) -> Simulation:
+    simulation.apply(acting)
     simulation.advance(round(seconds / simulation.dt), acting)
     assert simulation.is_finite()
     return simulation
@@ -69,7 +76,7 @@ def test_free_motion_differs_by_the_first_order_error_of_mujocos_steps(name: str
     acting, apart, missing = efforts(model), [], []
     for dt in (2e-3, 1e-3):
         ours = run(Simulation(StandardForm(model), q, dt, None), 0.2, acting).sample()
-        theirs = MujocoSimulation(model, q, dt, None, joint_stops=False)
+        theirs = in_mujoco(model, q, dt)
         found = run(theirs, 0.2, acting).sample()
         apart.append(np.abs(model.difference(ours.q, found.q)).max())
         missing.append(theirs.unaccounted())
@@ -88,9 +95,9 @@ def test_random_trees_fall_as_in_the_forms(seed: int) -> None:
     model = random_tree(seed)
     q, apart = model.random_configuration(np.random.default_rng(seed)), []
     for dt in (1e-3, 5e-4):
-        ours = run(Simulation(StandardForm(model), q, dt, None), 0.05, External()).sample()
-        theirs = MujocoSimulation(model, q, dt, None, joint_stops=False)
-        found = run(theirs, 0.05, External()).sample()
+        ours = run(Simulation(StandardForm(model), q, dt, None), 0.05, Ports()).sample()
+        theirs = in_mujoco(model, q, dt)
+        found = run(theirs, 0.05, Ports()).sample()
         apart.append(np.abs(model.difference(ours.q, found.q)).max())
     assert apart[1] < 0.6 * apart[0] + 1e-12
 
@@ -98,10 +105,10 @@ def test_random_trees_fall_as_in_the_forms(seed: int) -> None:
 def test_a_wrench_at_a_second_tool_has_its_own_port() -> None:
     model, q = at_home("baxter")
     model = model.with_tools(("left_gripper",))
-    push = ToolWrench(np.array([0.0, 3.0, 0.0, 0.0, 0.0, 0.0]), in_tool_axes=False)
-    acting = External(wrench_tools={"left_gripper": push})
+    push = Ports(wrench_tools={"left_gripper": np.array([0.0, 3.0, 0.0, 0.0, 0.0, 0.0])})
+    acting = in_world_axes(model, push, ["left_gripper"])
     ours = run(Simulation(StandardForm(model), q, 1e-3, None), 0.2, acting).sample()
-    theirs = run(MujocoSimulation(model, q, 1e-3, None, joint_stops=False), 0.2, acting).sample()
+    theirs = run(in_mujoco(model, q, 1e-3), 0.2, acting).sample()
     expected = ours.port_energy["left_gripper"]
     assert abs(expected) > 0.01
     assert theirs.port_energy["left_gripper"] == pytest.approx(expected, rel=0.02)
@@ -109,7 +116,7 @@ def test_a_wrench_at_a_second_tool_has_its_own_port() -> None:
 
 def test_an_impact_takes_the_energy_of_the_fall_through_the_port_of_contact() -> None:
     model = drop()
-    fall = run(MujocoSimulation(model, np.array([0.55]), 1e-3, None, scene=GROUND), 2.0, External())
+    fall = run(in_mujoco(model, np.array([0.55]), scene=GROUND, joint_stops=True), 2.0, Ports())
     fallen = 2.0 * 9.81 * (0.55 - fall.sample().q[0])
     assert fall.sample().q[0] == pytest.approx(0.05, abs=2e-3)
     assert np.abs(fall.sample().v).max() < 1e-6
@@ -121,13 +128,15 @@ def test_an_impact_takes_the_energy_of_the_fall_through_the_port_of_contact() ->
 
 def test_the_wrench_of_contact_carries_the_weight_at_rest() -> None:
     model = drop()
-    fall = run(MujocoSimulation(model, np.array([0.06]), 1e-3, None, scene=GROUND), 1.0, External())
-    assert [contact.body for contact in fall.contacts()] == ["ground"]
-    assert fall.contact_wrench() == pytest.approx([0.0, 0.0, 2.0 * 9.81, 0.0, 0.0, 0.0], abs=1e-3)
+    fall = run(in_mujoco(model, np.array([0.06]), scene=GROUND, joint_stops=True), 1.0, Ports())
+    assert [contact.body for contact in fall.engine.contacts()] == ["ground"]
+    assert fall.engine.contact_wrench() == pytest.approx(
+        [0.0, 0.0, 2.0 * 9.81, 0.0, 0.0, 0.0], abs=1e-3
+    )
 
 
 def test_a_stop_of_a_joint_takes_the_energy_of_the_fall_through_its_own_port() -> None:
-    fall = run(MujocoSimulation(drop(), np.array([0.3]), 1e-3, None), 2.0, External())
+    fall = run(in_mujoco(drop(), np.array([0.3]), joint_stops=True), 2.0, Ports())
     fallen = 2.0 * 9.81 * (0.3 - fall.sample().q[0])
     assert fall.sample().q[0] == pytest.approx(-0.2, abs=2e-3)
     assert fall.sample().port_energy["joint_stops"] == pytest.approx(-fallen, rel=0.01)
@@ -135,14 +144,18 @@ def test_a_stop_of_a_joint_takes_the_energy_of_the_fall_through_its_own_port() -
 
 def test_viscous_friction_is_that_of_the_forms_and_dry_friction_holds() -> None:
     model = drop(damping=8.0)
-    ours = run(Simulation(StandardForm(model), np.zeros(1), 1e-3, None, True), 0.2, External())
-    theirs = run(MujocoSimulation(model, np.zeros(1), 1e-3, None, True), 0.2, External())
+    ours = run(Simulation(StandardForm(model), np.zeros(1), 1e-3, None, True), 0.2, Ports())
+    theirs = run(in_mujoco(model, np.zeros(1), friction=True, joint_stops=True), 0.2, Ports())
     assert theirs.sample().dissipated == pytest.approx(ours.sample().dissipated, rel=0.02)
-    held = run(MujocoSimulation(drop(0.0, 25.0), np.zeros(1), 1e-3, None, True), 0.5, External())
+    held = run(
+        in_mujoco(drop(0.0, 25.0), np.zeros(1), friction=True, joint_stops=True), 0.5, Ports()
+    )
     assert abs(held.sample().q[0]) < 1e-3
     # A pull above the friction of 25 N: what it supplies besides is dissipated.
-    pull = External(np.array([-10.0]))
-    slides = run(MujocoSimulation(drop(0.0, 25.0), np.zeros(1), 1e-3, None, True), 0.1, pull)
+    pull = Ports(np.array([-10.0]))
+    slides = run(
+        in_mujoco(drop(0.0, 25.0), np.zeros(1), friction=True, joint_stops=True), 0.1, pull
+    )
     way = -slides.sample().q[0]
     assert slides.sample().dissipated == pytest.approx(25.0 * way, rel=0.03)
 
@@ -157,30 +170,30 @@ def test_joints_that_mimic_others_follow_them() -> None:
         <mimic joint="height" multiplier="0.5" offset="0.1"/></joint></robot>""",
     )
     model = VMSModel.from_urdf(text, base="fixed", end_effector="ball")
-    ours = run(Simulation(StandardForm(model), np.zeros(1), 1e-3, None), 0.1, External()).sample()
-    theirs = MujocoSimulation(model, np.zeros(1), 1e-3, None, joint_stops=False)
-    found = run(theirs, 0.1, External()).sample()
+    ours = run(Simulation(StandardForm(model), np.zeros(1), 1e-3, None), 0.1, Ports()).sample()
+    theirs = in_mujoco(model, np.zeros(1))
+    found = run(theirs, 0.1, Ports()).sample()
     assert found.q == pytest.approx(ours.q, rel=0.03)
 
 
 def test_a_free_body_falls_to_rest_and_a_reset_returns_it() -> None:
     box = Body("box", (Shape("box", (0.1, 0.1, 0.1)),), pose=_at(0.5, 0.0, 0.3), mass=1.0)
     scene = Scene("box", bodies=(*GROUND.bodies, box))
-    fall = MujocoSimulation(drop(), np.array([0.9]), 1e-3, None, scene=scene)
-    run(fall, 1.0, External())
-    assert fall.pose_of("box")[:3, 3] == pytest.approx([0.5, 0.0, 0.05], abs=1e-3)
+    fall = in_mujoco(drop(), np.array([0.9]), scene=scene, joint_stops=True)
+    run(fall, 1.0, Ports())
+    assert fall.engine.pose_of("box")[:3, 3] == pytest.approx([0.5, 0.0, 0.05], abs=1e-3)
     # It touches the ground, not the robot, whose books it is no part of.
-    assert fall.contacts() == []
+    assert fall.engine.contacts() == []
     assert fall.sample().port_energy["contact"] == 0.0
     fall.reset()
-    assert fall.pose_of("box")[:3, 3] == pytest.approx([0.5, 0.0, 0.3])
-    assert fall.pose_of("ground") == pytest.approx(np.eye(4))
+    assert fall.engine.pose_of("box")[:3, 3] == pytest.approx([0.5, 0.0, 0.3])
+    assert fall.engine.pose_of("ground") == pytest.approx(np.eye(4))
 
 
 def test_a_motion_that_diverges_ends_with_its_reason() -> None:
-    wild = MujocoSimulation(drop(), np.zeros(1), 1e-3, None, joint_stops=False)
-    acting = External(np.array([1e30]))
-    wild.hold(acting)
+    wild = in_mujoco(drop(), np.zeros(1))
+    acting = Ports(np.array([1e30]))
+    wild.apply(acting)
     wild.advance(100, acting)
     assert not wild.is_finite()
     assert "does not stay finite" in wild.failure
@@ -191,13 +204,13 @@ def test_a_motion_that_diverges_ends_with_its_reason() -> None:
 def test_a_robot_in_a_fluid_is_refused_by_name() -> None:
     model = robots.load("bluerov2_alpha5")
     with pytest.raises(ModelError, match="does not simulate the fluid around 'bluerov2_alpha5'"):
-        MujocoSimulation(model, model.neutral_configuration(), 1e-3, None)
+        in_mujoco(model, model.neutral_configuration(), joint_stops=True)
 
 
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(MissingExtraError, match=r"engine mujoco requires the package mujoco: pip"):
-        MujocoSimulation(drop(), np.zeros(1), 1e-3, None)
+        in_mujoco(drop(), np.zeros(1), joint_stops=True)
 
 
 def _at(x: float, y: float, z: float) -> np.ndarray:

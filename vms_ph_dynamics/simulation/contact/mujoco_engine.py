@@ -1,0 +1,293 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An engine whose steps MuJoCo takes, with contacts, and with energy accounting."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...actuation.friction import Friction
+from ...arrays import Array
+from ...errors import ModelError
+from ...forms import PHState, Ports
+from ...integrators import IntegrationError
+from ...integrators.stepper import Efforts
+from ...nonholonomic import NonholonomicForm
+from ..efforts import efforts_at
+from ..engine import Engine, PlantEffects, Prediction
+from ..joint_effects import SimulatedForm
+from .coordinates import Coordinates
+from .mujoco_robot import MujocoRobot, RobotShape, build, import_mujoco
+from .scene import Scene
+
+CONTACT = "contact"
+JOINT_STOPS = "joint_stops"
+MIMICS = "mimic_joints"
+
+
+class MujocoEngine(Engine):
+    """Steps of MuJoCo.
+
+    The efforts of controller and ports are held over each step of MuJoCo's semi-implicit Euler
+    scheme, and their energies are the efforts times the displacement. The energies of contacts,
+    joint stops, friction and damping are their impulses times the mean of the velocities before
+    and after, which is what they take from the kinetic energy. What is left of the balance is the
+    error of MuJoCo's scheme, :meth:`.Simulation.unaccounted`; the ports do not hide it.
+
+    Attributes:
+        scene: what surrounds the robot.
+    """
+
+    name = "mujoco"
+
+    def __init__(self, scene: Scene | None = None, shapes: Sequence[RobotShape] = ()) -> None:
+        """Choose the surroundings.
+
+        Args:
+            scene: what surrounds the robot; nothing when None.
+            shapes: of the robot that touch the scene, besides those of its tool.
+
+        Raises:
+            MissingExtraError: MuJoCo is not installed.
+        """
+        self._mujoco = import_mujoco()
+        self.scene, self._shapes = Scene() if scene is None else scene, shapes
+        self._robot: MujocoRobot | None = None
+        self._data: Any = None
+
+    def assemble(
+        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
+    ) -> PlantEffects:
+        """Build the robot and its scene; MuJoCo has friction and stops of its own.
+
+        Raises:
+            ModelError: MuJoCo cannot represent the robot.
+        """
+        if isinstance(form, NonholonomicForm):
+            raise ModelError(
+                f"the engine mujoco rolls wheels by contacts; '{form.model.name}' has wheels that "
+                "do not slip, which only the engine vms_ph has"
+            )
+        before, model = self._robot, form.model
+        robot = build(model, self.scene, dt, friction, stops, self._shapes)
+        data = self._mujoco.MjData(robot.model)
+        if before is not None:  # bodies of the scene stay where they are
+            for name, at in robot.free.items():
+                old = before.free[name]
+                data.qpos[at : at + 7] = self._data.qpos[old : old + 7]
+                old, new = (r.model.joint(f"scene/{name}/free").dofadr[0] for r in (before, robot))
+                data.qvel[new : new + 6] = self._data.qvel[old : old + 6]
+        self._robot, self._data = robot, data
+        self._next = self._mujoco.MjData(robot.model)
+        self._model, self._form = model, form
+        self._books = _ContactEnergies(self._mujoco, robot)
+        self._coordinates = Coordinates(model, robot)
+        self._frames = {
+            name: model.tree.pinocchio.frames[model.tree.frame_id(name)]
+            for name in (model.end_effector, *model.tools)
+        }
+        ports = [CONTACT] * bool(self.scene.bodies) + [JOINT_STOPS] * stops
+        self.ports = (*ports, *[MIMICS] * bool(model.tree.mimics))
+        return PlantEffects()
+
+    def reset(self) -> None:
+        """Return the bodies of the scene to their start."""
+        self._mujoco.mj_resetData(self._robot.model, self._data)  # type: ignore[union-attr]
+
+    def start(self, q: Array, v: Array, t: float) -> None:
+        """Set the motion of the robot."""
+        self._coordinates.put(self._data, q, v)
+        self._mujoco.mj_step1(self._robot.model, self._data)  # type: ignore[union-attr]
+
+    def motion(self) -> tuple[Array, Array]:
+        """Return the motion of the robot in the coordinates of this project."""
+        return self._coordinates.motion(self._data)
+
+    def predict(self, efforts: Efforts, t: float, dt: float) -> Prediction:
+        """Return a step of MuJoCo.
+
+        Raises:
+            IntegrationError: it does not stay finite.
+        """
+        assert self._robot is not None
+        mujoco, m, data = self._mujoco, self._robot.model, self._next
+        mujoco.mj_copyData(data, m, self._data)
+        forces = self._forces(efforts_at(efforts, t, PHState(*self.motion())), data)
+        data.qfrc_applied[:] = sum(forces.values())
+        before = data.qvel.copy()
+        mujoco.mj_step2(m, data)
+        if data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not (
+            np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()
+        ):
+            raise IntegrationError(f"MuJoCo's step at {t:.6g} s does not stay finite")
+        displacement = dt * data.qvel
+        supplied = {name: float(force @ displacement) for name, force in forces.items()}
+        energies = self._books.energies(data, before)
+        mujoco.mj_step1(m, data)
+        q, v = self._coordinates.motion(data)
+        supplied |= energies.by_port
+        return Prediction(q, v, supplied, energies.dissipated, 0, data)
+
+    def accept(
+        self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
+    ) -> None:
+        """Go to the end of the step."""
+        self._data, self._next = self._next, self._data
+
+    def contacts(self) -> list["Contact"]:
+        """Return the contacts of the robot in the last step."""
+        assert self._robot is not None
+        return contacts_of(self._mujoco, self._robot, self.scene, self._data)
+
+    def contact_wrench(self) -> Array:
+        """Return the wrench of all contacts at the end effector in its axes, (6,), N and N m."""
+        place = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
+        force, moment = np.zeros(3), np.zeros(3)
+        for contact in self.contacts():
+            force += contact.force
+            moment += np.cross(contact.point - place[:3, 3], contact.force) + contact.moment
+        return np.concatenate([force @ place[:3, :3], moment @ place[:3, :3]])
+
+    def pose_of(self, body: str) -> Array:
+        """Return the pose of a body of the scene in the inertial frame, (4,4)."""
+        if not self.scene.body(body).is_free:
+            return self.scene.body(body).pose
+        now = self._data.body(f"scene/{body}")
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = now.xmat.reshape(3, 3), now.xpos
+        return pose
+
+    def _forces(self, ports: Ports, data: Any) -> dict[str, Array]:
+        """Return efforts as forces of MuJoCo by port."""
+        model = self._model
+        torque = np.zeros(model.n) if ports.torque is None else ports.torque
+        forces = {"torque": self._coordinates.force(data, torque, np.zeros(model.b))}
+        if ports.wrench_base is not None and model.b:
+            base = ports.wrench_base
+            forces["wrench_base"] = self._coordinates.force(data, np.zeros(model.n), base)
+        if ports.wrench_end_effector is not None:
+            at_end = self._force_at(model.end_effector, ports.wrench_end_effector, data)
+            forces["wrench_end_effector"] = at_end
+        for name, wrench in (ports.wrench_tools or {}).items():
+            forces[name] = self._force_at(name, wrench, data)
+        return forces
+
+    def _force_at(self, name: str, wrench: Array, data: Any) -> Array:
+        assert self._robot is not None
+        frame = self._frames[name]
+        body = int(self._robot.bodies[frame.parentJoint])
+        rotation = data.xmat[body].reshape(3, 3)
+        point = data.xpos[body] + rotation @ frame.placement.translation
+        turn = rotation @ frame.placement.rotation
+        force = np.zeros(self._robot.model.nv)
+        linear, angular = turn @ wrench[:3], turn @ wrench[3:]
+        self._mujoco.mj_applyFT(self._robot.model, data, linear, angular, point, body, force)
+        return force
+
+
+class Contact(NamedTuple):
+    """One contact.
+
+    Attributes:
+        body: of the scene.
+        point: (3,) in the inertial frame, m.
+        force: (3,) on the robot in the inertial frame, N.
+        moment: (3,) about the point, N m.
+        depth: of the penetration, m.
+    """
+
+    body: str
+    point: Array
+    force: Array
+    moment: Array
+    depth: float
+
+
+def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> list[Contact]:
+    """Return the contacts of the robot at the start of the last step."""
+    m, found = robot.model, []
+    for i in range(data.ncon):
+        contact = data.contact[i]
+        names = [m.body(m.geom_bodyid[geom]).name for geom in contact.geom]
+        ours = [not name.startswith("scene/") for name in names]
+        if ours[0] == ours[1] or contact.efc_address < 0:
+            continue
+        local = np.zeros(6)
+        mujoco.mj_contactForce(m, data, i, local)
+        # The rows of the frame are its axes; the force acts on the second geom.
+        axes = contact.frame.reshape(3, 3)
+        sign = 1.0 if ours[1] else -1.0
+        found.append(
+            Contact(
+                names[ours.index(False)].removeprefix("scene/"),
+                contact.pos.copy(),
+                sign * (local[:3] @ axes),
+                sign * (local[3:] @ axes),
+                max(0.0, -float(contact.dist)),
+            )
+        )
+    return found
+
+
+class _Energies(NamedTuple):
+    """Energies of one step.
+
+    Attributes:
+        by_port: into the robot, J.
+        dissipated: by friction and damping in its joints, J.
+    """
+
+    by_port: Mapping[str, float]
+    dissipated: float
+
+
+class _ContactEnergies:
+    """Splits the work of MuJoCo's constraint forces on the robot.
+
+    A step changes the velocity by ``M (v1 - v0) = h (f + J^T f_c - D v1)`` at the mass matrix of
+    its start, and each part takes ``h f . (v0 + v1) / 2`` from the kinetic energy.
+
+    Args:
+        mujoco: the module.
+        robot: the robot and its scene.
+    """
+
+    def __init__(self, mujoco: Any, robot: MujocoRobot) -> None:
+        self._mujoco, self._robot = mujoco, robot
+        kind = mujoco.mjtConstraint
+        self._of = {
+            int(kind.mjCNSTR_EQUALITY): MIMICS,
+            int(kind.mjCNSTR_LIMIT_JOINT): JOINT_STOPS,
+            int(kind.mjCNSTR_CONTACT_FRICTIONLESS): CONTACT,
+            int(kind.mjCNSTR_CONTACT_PYRAMIDAL): CONTACT,
+            int(kind.mjCNSTR_CONTACT_ELLIPTIC): CONTACT,
+        }
+        self._damping = robot.model.dof_damping * robot.own
+        self._joints = np.flatnonzero(robot.own)
+
+    def energies(self, data: Any, before: Array) -> _Energies:
+        """Return the energies of the step that has just been taken.
+
+        Args:
+            data: ``mujoco.MjData`` after it.
+            before: (nv,) velocity before it.
+        """
+        m, h = self._robot.model, self._robot.model.opt.timestep
+        mean = 0.5 * (before + data.qvel) * self._robot.own
+        dissipated = h * float((self._damping * data.qvel) @ mean)
+        if data.nefc == 0:
+            return _Energies({}, dissipated)
+        speed = np.zeros(data.nefc)
+        self._mujoco.mj_mulJacVec(m, data, speed, mean)
+        work, kinds = h * data.efc_force * speed, data.efc_type
+        by_port: dict[str, float] = {}
+        for kind in np.unique(kinds):
+            energy = float(work[kinds == kind].sum())
+            port = self._of.get(int(kind))
+            if port is None:
+                dissipated -= energy  # dry friction
+            else:
+                by_port[port] = by_port.get(port, 0.0) + energy
+        return _Energies(by_port, dissipated)

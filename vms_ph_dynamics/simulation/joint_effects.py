@@ -1,0 +1,207 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Joint friction that is too stiff for a scheme, and joint stops: torques held over each step."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.linalg import eigvals, solve
+
+from ..actuation.friction import Friction
+from ..arrays import Array
+from ..forms import Form, PHState, Ports
+from ..nonholonomic import NonholonomicForm
+
+SimulatedForm: TypeAlias = Form | NonholonomicForm
+"""A robot, or a robot on wheels that do not slip."""
+
+# Above this product of rate and step, friction is held. Explicit schemes of order four are stable
+# up to 2.8; half of a step's retries and the growth of the rate with the configuration are left.
+_STIFF = 0.5
+
+# Iterations on the secant slope of Coulomb friction, and the change of speed at which they end.
+_ITERATIONS, _CONVERGED = 50, 1e-9
+
+# Sweeps over the joints for the torques of several stops, and the change of speed at which they
+# end, rad/s or m/s.
+_SWEEPS, _CONVERGED = 400, 1e-12
+
+# Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
+# speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
+_NEAR, FORESEEN = 0.02, 4e-3
+
+
+def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, Array, Array]:
+    """Return mass matrix (m,m), basis (nv,m) and velocity (m,) that the constraints leave.
+
+    Without constraints these are the mass matrix, the identity and all velocities.
+    """
+    if isinstance(form, NonholonomicForm):
+        terms = form.terms(q, v[form.independent])
+        return terms.mass, terms.basis, terms.nu
+    return form.model.evaluate(q, v).M, np.eye(form.model.nv), v
+
+
+def friction_rate(form: SimulatedForm, friction: Friction, q: Array) -> float:
+    """Return the fastest rate at which friction stops a motion at rest, 1/s.
+
+    Args:
+        form: of the robot.
+        friction: in its joints.
+        q: (nq,) configuration.
+    """
+    model = form.model
+    if not model.n:
+        return 0.0
+    slope = np.zeros(model.nv)
+    slope[model.b :] = friction.slope(np.zeros(model.n))
+    inertia = model.evaluate(q, np.zeros(model.nv)).M
+    return float(eigvals(solve(inertia, np.diag(slope))).real.max())
+
+
+def must_be_held(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
+    """Return whether friction is too stiff for an explicit integrator with steps of ``dt`` (s)."""
+    return bool((form.model.joints.damping + form.model.joints.friction).any()) and (
+        friction_rate(form, friction, q) * dt > _STIFF
+    )
+
+
+class HeldFriction:
+    """Friction torques that are constant over a step, from the velocity at its end.
+
+    The velocity at the end solves ``M (v_end - v_free) = -dt F(v_end)``, where ``v_free`` is the
+    velocity that the step would reach without friction. Friction never turns a joint back in a
+    step, and a joint under a load below its Coulomb friction creeps as slowly as the smoothed law
+    says, at any stiffness. The error is of first order in the step. The work is the torque times
+    the displacement of the joint, so that the energy balance closes to the error of the integrator;
+    over a step in which another effort turns a joint back, it may have the other sign.
+
+    Args:
+        form: of the robot.
+        friction: in its joints.
+    """
+
+    def __init__(self, form: SimulatedForm, friction: Friction) -> None:
+        self._form, self._friction = form, friction
+
+    def torque(self, q: Array, v: Array, ports: Ports, dt: float) -> Array:
+        """Return the torques of friction for a step, (n,), N m or N.
+
+        Args:
+            q: (nq,) configuration at its start.
+            v: (nv,) velocity at its start.
+            ports: efforts during the step, without friction.
+            dt: the step, s.
+
+        Raises:
+            StateError: the state at the end of the step is not finite.
+        """
+        form, model = self._form, self._form.model
+        x = form.state(q, v)
+        rate = form.rate(x, ports)
+        at_end = PHState(model.integrate(q, dt * v), x.z + dt * rate.zdot)
+        free = form.velocity(at_end)
+        inertia, basis, velocity = independent_motion(form, at_end.q, free)
+        joints = basis[model.b :]
+        momentum = inertia @ velocity
+        # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
+        # friction above the true one, decreases the same convex function, and cannot overshoot.
+        speed = free[model.b :]
+        for _ in range(_ITERATIONS):
+            slope = self._secant(speed)
+            damped = inertia + (joints.T * (dt * slope)) @ joints
+            reached = joints @ solve(damped, momentum)
+            change, speed = np.abs(reached - speed).max(), reached
+            if change < _CONVERGED:
+                break
+        return -slope * speed
+
+    def _secant(self, speed: Array) -> Array:
+        """Return F(v) / v for each joint, (n,)."""
+        scaled = np.abs(speed) / self._friction.slip
+        # tanh(x) / x, which is 1 - x^2 / 3 near zero: 1 to rounding below 1e-8.
+        ratio = np.where(scaled > 1e-8, np.tanh(scaled) / np.maximum(scaled, 1e-8), 1.0)
+        return self._friction.viscous + self._friction.coulomb / self._friction.slip * ratio
+
+
+class JointStops:
+    """Torques of the stops of joints that reach their limits.
+
+    A stop only pushes, and only as much as a joint needs to end each step where it can still come
+    to rest before the limit in the next: ``d >= dt |v| / 2`` for the distance d and a speed v
+    towards the stop. The torque is constant over the step. It acts against the motion, so that
+    its work, the torque times the displacement, is never positive: stops dissipate, and a joint
+    lies on its stop at rest.
+
+    Args:
+        form: of the robot.
+    """
+
+    def __init__(self, form: SimulatedForm) -> None:
+        self._form, joints = form, form.model.joints
+        self._lower, self._upper = joints.lower, joints.upper
+        self.exist = bool(np.isfinite(np.concatenate([self._lower, self._upper])).any())
+
+    def near(self, q: Array, v: Array, time: float) -> bool:
+        """Return whether a joint may reach a stop within ``time`` (s)."""
+        below, above, rates = *self._distances(q), np.abs(v[self._form.model.b :])
+        return bool((np.minimum(below, above) < _NEAR + 2.0 * time * rates).any())
+
+    def passed(self, q: Array, v: Array, dt: float) -> bool:
+        """Return whether a joint can no longer come to rest before its stop in a step."""
+        below, above, way = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
+        return bool((below + np.minimum(way, 0.0) < 0.0).any()) or bool(
+            (above - np.maximum(way, 0.0) < 0.0).any()
+        )
+
+    def torque(self, before: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
+        """Return the torques of the stops for a step, (n,), N m or N.
+
+        Args:
+            before: q (nq,) and v (nv,) at its start.
+            free: q and v at its end without stops.
+            dt: the step, s.
+        """
+        model, still = self._form.model, np.zeros(self._form.model.nv)
+        inertia, basis, _ = independent_motion(self._form, free[0], still)
+        joints = basis[model.b :]
+        mobility = joints @ np.linalg.inv(inertia) @ joints.T
+        (below, above), half = self._distances(before[0]), 0.5 * before[1][model.b :]
+        least = np.minimum(0.0, -below / dt - half)
+        most = np.maximum(0.0, above / dt - half)
+        return stop_impulses(mobility, free[1][model.b :], least, most) / dt
+
+    def _distances(self, q: Array) -> tuple[Array, Array]:
+        """Return the distances from the lower and from the upper limits, (n,) each."""
+        at = self._form.model.joint_positions(q)
+        return at - self._lower, self._upper - at
+
+
+def stop_impulses(mobility: Array, free: Array, least: Array, most: Array) -> Array:
+    """Return the impulses that keep joint rates within bounds, (n,), N m s or N s.
+
+    They solve ``v = free + mobility impulse`` with ``least <= v <= most``, each impulse zero unless
+    its rate is at a bound, and then directed away from it, by projected Gauss-Seidel sweeps.
+
+    Args:
+        mobility: (n,n) change of the rates per impulse.
+        free: (n,) rates without impulses.
+        least: (n,) lowest rates, minus infinity for none.
+        most: (n,) highest rates, infinity for none.
+    """
+    impulse, rates = np.zeros(len(free)), free.copy()
+    limited = np.flatnonzero(np.isfinite(least) | np.isfinite(most))
+    for _ in range(_SWEEPS):
+        change = 0.0
+        for i in limited:
+            alone = rates[i] - mobility[i, i] * impulse[i]
+            wanted = (min(max(alone, least[i]), most[i]) - alone) / mobility[i, i]
+            added = wanted - impulse[i]
+            if added != 0.0:
+                impulse[i] = wanted
+                rates += mobility[:, i] * added
+                change = max(change, abs(mobility[i, i] * added))
+        if change < _CONVERGED:
+            break
+    return impulse

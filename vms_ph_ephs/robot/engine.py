@@ -1,0 +1,194 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An engine of bodies, joints, motors, a battery and heat."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError, StateError
+from vms_ph_dynamics.forms import Form, Ports
+from vms_ph_dynamics.integrators import IntegrationError, step_with_retry
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.simulation.engine import HALVINGS, Engine, PlantEffects, Prediction
+from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, must_be_held
+
+from .drives import Drives
+from .mechanism import Mechanism
+from .mechanism_stepper import MechanismStepper, Motion
+from .powertrain import Powertrain, named
+
+
+class EphsEngine(Engine):
+    """Steps of a robot's bodies and joints with its motors, battery and heat.
+
+    Mechanism and powertrain are systems of their own that meet at ports: the shafts of the motors,
+    where the torque is held over a step and its work is what the powertrain gives, and the housings
+    of the joints, whose heat by friction the powertrain conducts away. The temperatures of the
+    housings reduce viscous friction, those of the windings raise their resistance, and the voltage
+    of the bus limits the torques, which are reduced to what it allows.
+
+    Args:
+        drives: what drives the robot.
+        scheme: of the mechanism: projected_rk4, rk4 or discrete_gradient.
+        native: whether the mechanism runs in C++.
+
+    Attributes:
+        powertrain: the battery, the motors and the heat paths.
+    """
+
+    name = "ephs"
+    powertrain: Powertrain
+
+    def __init__(
+        self, drives: Drives, scheme: str | None = None, native: bool | None = None
+    ) -> None:
+        self._drives, self._scheme, self._native = drives, scheme or "projected_rk4", native
+        self._mechanism: Mechanism | None = None
+
+    def assemble(
+        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
+    ) -> PlantEffects:
+        """Assemble the mechanism, and once the powertrain.
+
+        Raises:
+            ModelError: bodies and joints cannot represent the robot, or the drives are those of
+                another number of joints.
+            OptionError: there is no such scheme.
+        """
+        model, drives = form.model, self._drives
+        if not isinstance(form, Form):
+            raise ModelError(
+                f"'{model.name}' has wheels that do not slip, which only the engine vms_ph has"
+            )
+        held = friction is not None and must_be_held(form, friction, q, dt)
+        first = self._mechanism is None
+        self._mechanism = Mechanism(
+            model,
+            drives.motors.housing_capacity,
+            drives.theta_0,
+            friction is not None and not held,
+            drives.softening,
+            self._native,
+        )
+        self._form, self._stepper = form, MechanismStepper(self._mechanism, form, self._scheme)
+        self.drives_base = model.b > 0
+        if first:
+            wet = model.fluid is not None
+            self.powertrain = Powertrain(model.joint_names, drives, dt, wet)
+        return PlantEffects(None, friction if held else None, stops)
+
+    def reset(self) -> None:
+        """Return to the start: everything at theta_0, the battery at its level."""
+        self.powertrain.reset()
+        # Friction that gave energy, as of a joint turned back within a step, J.
+        self._friction_debt = np.zeros(self._form.model.n)
+
+    def start(self, q: Array, v: Array, t: float) -> None:
+        """Set the motion; temperatures stay those of the powertrain."""
+        assert self._mechanism is not None
+        motion = self._stepper.begin(self._form.state(q, v), t)
+        self._state = self._with_housings(motion, self.powertrain.housings)
+
+    def motion(self) -> tuple[Array, Array]:
+        """Return the motion of the mechanism."""
+        return self._state.q, self._state.v
+
+    def predict(self, efforts: Efforts, t: float, dt: float) -> Prediction:
+        """Return a step of the mechanism."""
+        step, failures = step_with_retry(self._stepper, self._state, efforts, t, dt, HALVINGS)
+        after: Motion = step.solver_state
+        return Prediction(after.q, after.v, step.supplied, step.dissipated, len(failures), after)
+
+    def accept(
+        self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
+    ) -> None:
+        """Go to the end of a step of the mechanism, and take that of the powertrain.
+
+        Raises:
+            IntegrationError: the battery cannot give the energy.
+        """
+        assert self._mechanism is not None
+        assert applied.torque is not None  # commands have both
+        assert applied.wrench_base is not None
+        mechanism, train, drives = self._mechanism, self.powertrain, self._drives
+        before, after, model = self._state, step.state, self._form.model
+        displacement = model.difference(before.q, after.q)[model.b :]
+        work = after.work - before.work
+        warm, housings = mechanism.warm, train.housings.copy()
+        capacities = drives.motors.housing_capacity
+        if warm.size:
+            housings[warm] = mechanism.temperatures(after.inner.x)
+            train.destroyed["friction"][warm] += after.destroyed - before.destroyed
+        if model.fluid is not None:
+            train.destroyed["fluid_drag"] += after.drag - before.drag
+        for name, torque in (("friction", friction), ("joint_stops", stops)):
+            if torque is None:
+                continue
+            work = work - torque * displacement
+            heat = self._friction_debt - torque * displacement
+            self._friction_debt = np.minimum(heat, 0.0)
+            heated = housings + np.maximum(heat, 0.0) / capacities
+            train.destroyed[name] += drives.theta_0 * capacities * np.log(heated / housings)
+            housings = heated
+        train.housings = housings
+        base_work = step.supplied.get("wrench_base", 0.0) if model.b else 0.0
+        try:
+            housings = train.step(applied.torque, work, applied.wrench_base, base_work)
+        except StateError as error:
+            raise IntegrationError(str(error)) from error
+        self._state = self._with_housings(after, housings)
+
+    def limit(self, ports: Ports, v: Array) -> Ports:
+        """Return the efforts, reduced to what battery and drives allow."""
+        assert ports.torque is not None  # commands have both
+        assert ports.wrench_base is not None
+        train, b = self.powertrain, self._form.model.b
+        rates, twist = v[b:], v[:b]
+        limits = train.limits(rates, ports.wrench_base)
+        allowed = np.clip(ports.torque, limits.lower, limits.upper)
+        wrench = limits.base * ports.wrench_base
+        share = train.share_of_power(allowed, rates, wrench, twist)
+        return replace(ports, torque=share * allowed, wrench_base=share * wrench)
+
+    def present_friction(self, friction: Friction) -> Friction:
+        """Return the friction of the joints at the temperatures of their housings."""
+        warmer = self.powertrain.housings - self._drives.theta_0
+        soft = np.exp(-self._drives.softening * warmer)
+        return replace(friction, viscous=soft * friction.viscous)
+
+    def stored(self) -> dict[str, float]:
+        """Return the exergy in the battery and as heat, J."""
+        return self.powertrain.stored()
+
+    def destroyed(self) -> dict[str, float]:
+        """Return the exergy that every part has destroyed, J."""
+        return dict(named(self.powertrain.destroyed, self.powertrain.names))
+
+    def electric(self) -> tuple[dict[str, float], float, float, float]:
+        """Return temperatures (K), bus voltage (V), battery current (A) and charge level."""
+        train = self.powertrain
+        return train.temperatures(), train.voltage, train.current, train.level
+
+    def diagnostics(self) -> dict[str, object]:
+        """Return battery and temperatures in words."""
+        train = self.powertrain
+        temperatures = train.temperatures()
+        warmest = max(temperatures, key=lambda name: temperatures[name])
+        return {
+            "battery (V)": f"{train.voltage:.2f}",
+            "battery (A)": f"{train.current:.2f}",
+            "battery (%)": f"{100.0 * train.level:.2f}",
+            "warmest": f"{warmest}, {temperatures[warmest] - 273.15:.1f} °C",
+        }
+
+    def _with_housings(self, motion: Motion, housings: Array) -> Motion:
+        assert self._mechanism is not None
+        warm = self._mechanism.warm
+        if not warm.size:
+            return motion
+        x = self._mechanism.with_temperatures(motion.inner.x, housings[warm])
+        return motion._replace(inner=motion.inner._replace(x=x))
