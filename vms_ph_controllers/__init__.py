@@ -18,6 +18,7 @@ from .controller import (
     gain,
     switch,
 )
+from .guard import EnergyGuard
 from .laws.attitude_control import AttitudeControl
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.end_effector_impedance import EndEffectorImpedance
@@ -37,6 +38,7 @@ __all__ = [
     "Controller",
     "DecoupledVMSController",
     "EndEffectorImpedance",
+    "EnergyGuard",
     "EnergyTank",
     "LinearImpedance",
     "MobileManipulation",

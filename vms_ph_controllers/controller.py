@@ -75,6 +75,9 @@ class Reference:
     wrench: Array | None = None
 
 
+_KEEP = Reference()
+
+
 def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
     """Return a field of a reference if it has this shape and is finite, None otherwise."""
     if value is None or np.shape(value) != shape:
@@ -261,6 +264,21 @@ class Controller(ABC):
         """
         self.reset(state)
 
+    def __call__(
+        self, q: Array, v: Array, dt: float, reference: Reference | None = None
+    ) -> Command:
+        """Return the command for a state: :meth:`update` with arrays.
+
+        A law is thus a control of simulations, ``(q, v, dt) -> efforts``.
+
+        Args:
+            q: (nq,) measured configuration.
+            v: (nv,) measured velocity.
+            dt: time since the last update, s.
+            reference: what to follow; None keeps the present one.
+        """
+        return self.update(RobotState(q, v), _KEEP if reference is None else reference, dt)
+
     @abstractmethod
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command for a state.
@@ -292,3 +310,36 @@ class Controller(ABC):
         Hosts call this before the next update. A law with an energy balance must not attribute the
         motion in between to its own command.
         """
+
+
+class LawWrapper(Controller):
+    """A controller around a law, whose gains are its own.
+
+    Attributes:
+        law: the law.
+    """
+
+    law: Controller
+
+    def _wrap(self, law: Controller) -> None:
+        self.law, self.model = law, law.model
+        self.Gains = law.Gains  # type: ignore[misc]
+        self.FOLLOWS_JOINTS = law.FOLLOWS_JOINTS  # type: ignore[misc]
+        self.LEADS_BOTH = law.LEADS_BOTH  # type: ignore[misc]
+
+    @property
+    def gains(self) -> Any:
+        """The gains of the law."""
+        return self.law.gains
+
+    @gains.setter
+    def gains(self, gains: Any) -> None:
+        self.law.gains = gains
+
+    def missed_updates(self) -> None:
+        """Tell the law; see :meth:`Controller.missed_updates`."""
+        self.law.missed_updates()
+
+    def safe_output(self, q: Array) -> Command:
+        """Return that of the law; see :meth:`Controller.safe_output`."""
+        return self.law.safe_output(q)

@@ -20,7 +20,7 @@ from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
 
 from vms_ph_controllers import Status
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings, Guarded
+from vms_ph_controllers.guard import EnergyGuardSettings, GuardedEffort, PortGuard
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
@@ -45,7 +45,7 @@ from .topics.measured_states import MeasuredStates
 class _Adjustable:
     """The settings of a guard under the name that gains have."""
 
-    def __init__(self, guard: EnergyGuard) -> None:
+    def __init__(self, guard: PortGuard) -> None:
         self._guard = guard
 
     @property
@@ -75,7 +75,7 @@ class EnergyGuardNode(Node):
         self._period = NANOSECONDS / float(declare(self, "publish_rate"))
         self._prefix: str = declare(self, "frame_prefix")
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._guard: EnergyGuard | None = None
+        self._guard: PortGuard | None = None
         self._state: tuple[int, Array, Array] | None = None
         self._torque: tuple[int, Array] | None = None
         self._wrench: tuple[int, Array] | None = None
@@ -88,7 +88,7 @@ class EnergyGuardNode(Node):
     def destroy_node(self) -> None:
         """Log the certificate, announce the shutdown to the other nodes, then end."""
         if self._guard is not None and self._state is not None:
-            for line in self._guard.certificate().lines():
+            for line in self._guard.certificate.lines():
                 self.get_logger().info(line)
         self._health.announce_shutdown()
         super().destroy_node()
@@ -98,7 +98,7 @@ class EnergyGuardNode(Node):
         self._health.declare_robot(model)
         self._root = LinkTree(model.tree).root
         allocation, weights = self._actuators()
-        self._guard = EnergyGuard(
+        self._guard = PortGuard(
             model,
             delay=self._delay,
             effort_carries_weight=self._carries,
@@ -186,7 +186,7 @@ class EnergyGuardNode(Node):
         held = self._guard.hold(f"no usable state for {silent:.1f} s", 0.25 * self._state_timeout)
         self._send(held, self.get_clock().now().to_msg())
 
-    def _send(self, sent: Guarded, stamp: Time) -> None:
+    def _send(self, sent: GuardedEffort, stamp: Time) -> None:
         model, b = self._model, self._model.b
         header = Header(stamp=stamp)
         torque = sent.effort[b:].tolist()
@@ -200,7 +200,7 @@ class EnergyGuardNode(Node):
             return
         self._published = self._now()
         assert self._guard is not None
-        certificate = self._guard.certificate()
+        certificate = self._guard.certificate
         frame = with_prefix(self._prefix, inertial_frame(model, self._root))
         self._certificates.publish(
             to_certificate(Header(stamp=stamp, frame_id=frame), certificate, sent)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The energy guard.
-#include "vms_ph_native/energy_guard/energy_guard.hpp"
+#include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
@@ -11,13 +11,13 @@
 #include "bindings.hpp"
 
 namespace py = pybind11;
-using vms_ph::EnergyGuard;
+using vms_ph::PortGuard;
 using vms_ph::EnergyGuardSettings;
 using Vector = Eigen::VectorXd;
 
 namespace {
 
-void set(EnergyGuard& guard, const py::dict& given) {
+void set(PortGuard& guard, const py::dict& given) {
   for (const auto& [name, value] : given) {
     if (!EnergyGuardSettings::table().set(guard.settings, py::cast<std::string>(name),
                                           py::cast<double>(value))) {
@@ -27,7 +27,7 @@ void set(EnergyGuard& guard, const py::dict& given) {
   }
 }
 
-std::unique_ptr<EnergyGuard> make_energy_guard(const vms_ph::Model& model, const py::dict& settings,
+std::unique_ptr<PortGuard> make_energy_guard(const vms_ph::Model& model, const py::dict& settings,
                                                int delay, bool effort_carries_weight,
                                                bool base_actuated, double period,
                                                const std::optional<vms_ph::Allocation>& allocation,
@@ -39,7 +39,7 @@ std::unique_ptr<EnergyGuard> make_energy_guard(const vms_ph::Model& model, const
   options.period = period;
   options.allocation = allocation;
   if (weights) options.weights = *weights;
-  auto guard = std::make_unique<EnergyGuard>(model, EnergyGuardSettings(), options);
+  auto guard = std::make_unique<PortGuard>(model, EnergyGuardSettings(), options);
   set(*guard, settings);
   return guard;
 }
@@ -53,7 +53,7 @@ py::dict settings() {
   return result;
 }
 
-py::dict certificate(const EnergyGuard& guard) {
+py::dict certificate(const PortGuard& guard) {
   const vms_ph::Certificate found = guard.certificate();
   py::dict result;
 #define VMS_PH_FIELD(name) result[#name] = found.name;
@@ -67,14 +67,14 @@ py::dict certificate(const EnergyGuard& guard) {
 
 void bind_energy_guard(py::module_& module) {
   module.attr("energy_guard_settings") = settings();
-  py::class_<vms_ph::Guarded>(module, "Guarded", "See vms_ph_controllers.guard.Guarded.")
-      .def_property_readonly("effort", [](const vms_ph::Guarded& g) { return Vector(g.effort); })
+  py::class_<vms_ph::GuardedEffort>(module, "GuardedEffort", "See vms_ph_controllers.guard.GuardedEffort.")
+      .def_property_readonly("effort", [](const vms_ph::GuardedEffort& g) { return Vector(g.effort); })
       .def_property_readonly("status",
-                             [](const vms_ph::Guarded& g) { return static_cast<int>(g.status); })
+                             [](const vms_ph::GuardedEffort& g) { return static_cast<int>(g.status); })
       .def_property_readonly("reason",
-                             [](const vms_ph::Guarded& g) { return std::string(g.reason); })
-      .def_readonly("level", &vms_ph::Guarded::level);
-  py::class_<EnergyGuard>(module, "EnergyGuard", "See vms_ph_controllers.guard.EnergyGuard.")
+                             [](const vms_ph::GuardedEffort& g) { return std::string(g.reason); })
+      .def_readonly("level", &vms_ph::GuardedEffort::level);
+  py::class_<PortGuard>(module, "PortGuard", "See vms_ph_controllers.guard.PortGuard.")
       .def(py::init(&make_energy_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("settings") = py::dict(), py::arg("delay") = 0,
            py::arg("effort_carries_weight") = true, py::arg("base_actuated") = true,
@@ -83,23 +83,23 @@ void bind_energy_guard(py::module_& module) {
       .def("set", &set, py::arg("settings"))
       .def(
           "engage",
-          [](EnergyGuard& guard, const Vector& q, const Vector& v,
+          [](PortGuard& guard, const Vector& q, const Vector& v,
              const std::optional<Vector>& acting) {
             return guard.engage(q, v, acting ? *acting : Vector());
           },
           py::arg("q"), py::arg("v"), py::arg("acting") = py::none())
       .def(
           "update",
-          [](EnergyGuard& guard, const Vector& q, const Vector& v, const Vector& effort,
-             double dt) -> const vms_ph::Guarded& { return guard.update(q, v, effort, dt); },
+          [](PortGuard& guard, const Vector& q, const Vector& v, const Vector& effort,
+             double dt) -> const vms_ph::GuardedEffort& { return guard.update(q, v, effort, dt); },
           py::return_value_policy::reference_internal)
       .def(
           "hold",
-          [](EnergyGuard& guard, const std::string& why, double dt) -> const vms_ph::Guarded& {
+          [](PortGuard& guard, const std::string& why, double dt) -> const vms_ph::GuardedEffort& {
             return guard.hold(why.c_str(), dt);
           },
           py::return_value_policy::reference_internal)
-      .def("refill", &EnergyGuard::refill)
-      .def("drain", &EnergyGuard::drain)
-      .def("certificate", &certificate);
+      .def("refill", &PortGuard::refill)
+      .def("drain", &PortGuard::drain)
+      .def_property_readonly("certificate", &certificate);
 }

@@ -13,7 +13,7 @@
 #include "allocations.hpp"
 #include "arm.hpp"
 #include "check.hpp"
-#include "vms_ph_native/energy_guard/energy_guard.hpp"
+#include "vms_ph_native/energy_guard/port_guard.hpp"
 
 using namespace vms_ph;
 
@@ -29,7 +29,7 @@ void survives_everything(Base base, int delay, bool carries_weight) {
   EnergyGuardOptions options;
   options.delay = delay;
   options.effort_carries_weight = carries_weight;
-  EnergyGuard guard(model, settings, options);
+  PortGuard guard(model, settings, options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   Eigen::VectorXd effort = v, unknown;
   const double values[] = {
@@ -47,7 +47,7 @@ void survives_everything(Base base, int delay, bool carries_weight) {
     if (k % 611 == 0) guard.refill(0.1);
     if (k % 1400 == 0) guard.drain(0.1);
     guard.settings.freeze = k % 2000 > 1900;
-    const Guarded& sent =
+    const GuardedEffort& sent =
         k % 700 == 699 ? guard.hold("the state is old", 1e-3) : guard.update(q, v, effort, dt);
     ++statuses[static_cast<int>(sent.status)];
     CHECK(sent.effort.allFinite());
@@ -64,7 +64,7 @@ void passes_bit_for_bit(int delay) {
   settings.tank_capacity = settings.tank_initial = 1e3;
   EnergyGuardOptions options;
   options.delay = delay;
-  EnergyGuard guard(model, settings, options);
+  PortGuard guard(model, settings, options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   Eigen::VectorXd effort = v, unknown;
   CHECK(guard.engage(q, v, unknown));
@@ -77,7 +77,7 @@ void passes_bit_for_bit(int delay) {
       effort[i] = std::sin(1e3 * t + static_cast<double>(i));
     }
     const auto begin = std::chrono::steady_clock::now();
-    const Guarded& sent = guard.update(q, v, effort, 1e-3);
+    const GuardedEffort& sent = guard.update(q, v, effort, 1e-3);
     times[k] =
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     CHECK(sent.status == Status::ok);
@@ -114,7 +114,7 @@ void knows_its_actuators(int count, int delay) {
   options.delay = delay;
   options.allocation = rotors(count);
   BaseWrench limits(model, options.allocation, true, {});
-  EnergyGuard guard(model, EnergyGuardSettings(), options);
+  PortGuard guard(model, EnergyGuardSettings(), options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   Eigen::VectorXd effort = v, unknown;
   CHECK(guard.engage(q, v, unknown));
@@ -131,7 +131,7 @@ void knows_its_actuators(int count, int delay) {
     if (k % 1000 < 500) guard.drain(10.0);
     if (k % 1000 == 500) guard.refill(5.0);
     const auto begin = std::chrono::steady_clock::now();
-    const Guarded& sent = guard.update(q, v, effort, 1e-3);
+    const GuardedEffort& sent = guard.update(q, v, effort, 1e-3);
     times[k] =
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     VectorB wrench = sent.effort.head(6);

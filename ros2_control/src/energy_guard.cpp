@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // vms_ph/EnergyGuard: bounds the energy that any controller before it gives to a robot.
-#include "vms_ph_native/energy_guard/energy_guard.hpp"
+#include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <atomic>
 #include <limits>
@@ -91,7 +91,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
       }
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
       guard_ =
-          std::make_unique<vms_ph::EnergyGuard>(*model_, vms_ph::EnergyGuardSettings(), options);
+          std::make_unique<vms_ph::PortGuard>(*model_, vms_ph::EnergyGuardSettings(), options);
       const auto set = [this](const std::string& name, double value) {
         return vms_ph::EnergyGuardSettings::table().set(guard_->settings, name, value);
       };
@@ -231,7 +231,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     return k < model_->n() ? model_->b() + k : k - model_->n();
   }
 
-  const vms_ph::Guarded& guarded(const vms_ph::RobotState& state, double dt) noexcept {
+  const vms_ph::GuardedEffort& guarded(const vms_ph::RobotState& state, double dt) noexcept {
     if (const auto stamp = reader_->stamp()) {
       const char* problem = stamps_.problem(*stamp, dt);
       if (problem[0] != '\0') return guard_->hold(problem, dt);
@@ -280,7 +280,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   std::shared_ptr<energy_guard::ParamListener> placement_;
   std::shared_ptr<energy_guard_settings::ParamListener> listener_;
   std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<vms_ph::EnergyGuard> guard_;
+  std::unique_ptr<vms_ph::PortGuard> guard_;
   std::unique_ptr<GainParameters> settings_;
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<GuardCertificate> certificate_;

@@ -15,7 +15,7 @@
 #include <vms_ph/msg/energy_certificate.hpp>
 
 #include "sampling.hpp"
-#include "vms_ph_native/energy_guard/energy_guard.hpp"
+#include "vms_ph_native/energy_guard/port_guard.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -24,7 +24,7 @@ class GuardCertificate {
  public:
   /// @param rate  of the topic, Hz.
   GuardCertificate(rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model,
-                   const vms_ph::EnergyGuard& guard, const std::string& frame, double rate)
+                   const vms_ph::PortGuard& guard, const std::string& frame, double rate)
       : sampling_(rate),
         publisher_(std::make_unique<Publisher>(rclcpp::create_publisher<Message>(
             node, "~/certificate", rclcpp::QoS(1).transient_local()))) {
@@ -44,15 +44,15 @@ class GuardCertificate {
   }
 
   /// Publish when due; neither blocks nor allocates.
-  void add(const builtin_interfaces::msg::Time& stamp, const vms_ph::EnergyGuard& guard,
-           const vms_ph::Guarded& sent) noexcept {
+  void add(const builtin_interfaces::msg::Time& stamp, const vms_ph::PortGuard& guard,
+           const vms_ph::GuardedEffort& sent) noexcept {
     if (!sampling_.is_due(stamp)) return;
     fill(stamp, guard, sent);
     publisher_->try_publish(message_);
   }
 
   /// The certificate in words, for the log at the end of a run.
-  std::string text(const vms_ph::EnergyGuard& guard) const {
+  std::string text(const vms_ph::PortGuard& guard) const {
     const vms_ph::Certificate c = guard.certificate();
     char line[512];
     std::snprintf(line, sizeof line,
@@ -70,8 +70,8 @@ class GuardCertificate {
   using Publisher = realtime_tools::RealtimePublisher<Message>;
   static constexpr std::size_t kReason = 1024;
 
-  void fill(const builtin_interfaces::msg::Time& stamp, const vms_ph::EnergyGuard& guard,
-            const vms_ph::Guarded& sent) noexcept {
+  void fill(const builtin_interfaces::msg::Time& stamp, const vms_ph::PortGuard& guard,
+            const vms_ph::GuardedEffort& sent) noexcept {
     const vms_ph::Certificate found = guard.certificate();
     message_.header.stamp = stamp;
     message_.status = static_cast<std::uint8_t>(sent.status);

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from controllers.support.guard_runs import adversary, run, scene
 
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_io import read_urdf, robots
@@ -60,8 +60,8 @@ def test_both_languages_send_the_same(native: ModuleType, case: int) -> None:
     given = scene(model, model.configuration(known.home), rng, case, False)
     dt, rest = given.dt, np.zeros(model.nv)
     settings = {"tank_capacity": 3.0, "tank_initial": 0.05, **settings}
-    ours = EnergyGuard(model, EnergyGuardSettings(**settings), period=dt, **options)
-    theirs = native.EnergyGuard(native_model(native, model), settings, period=dt, **options)
+    ours = PortGuard(model, EnergyGuardSettings(**settings), period=dt, **options)
+    theirs = native.PortGuard(native_model(native, model), settings, period=dt, **options)
     acting = None if case % 2 else model.evaluate(given.q, rest).g + 0.1
     q, v = given.q, 0.2 * rng.uniform(-1, 1, model.nv)
     ours.engage(q, v, acting)
@@ -91,7 +91,7 @@ def test_both_languages_send_the_same(native: ModuleType, case: int) -> None:
         v = np.clip(v + dt * a, -3.0, 3.0) if k % 15 else -0.7 * v
         q = model.integrate(q, dt * v)
     assert len(said) >= 3, said
-    one, two = ours.certificate(), theirs.certificate()
+    one, two = ours.certificate, theirs.certificate
     for each, value in two.items():
         assert value == pytest.approx(getattr(one, each), abs=PARITY * size), each
 
@@ -128,10 +128,10 @@ def test_both_languages_send_the_same_to_limited_and_failed_actuators(
     dt = float(rng.choice([1e-3, 5e-3]))
     options: Any = {"delay": seed % 4, "period": dt, "weights": weights}
     settings = {"tank_capacity": 3.0, "tank_initial": float(rng.choice([0.0, 0.05, 2.0]))}
-    ours = EnergyGuard(model, EnergyGuardSettings(**settings), allocation=allocation, **options)
+    ours = PortGuard(model, EnergyGuardSettings(**settings), allocation=allocation, **options)
     limits = (allocation.matrix, allocation.lower, allocation.upper)
     options["allocation"] = native.Allocation.of_matrix(*limits)
-    theirs = native.EnergyGuard(native_model(native, model), settings, **options)
+    theirs = native.PortGuard(native_model(native, model), settings, **options)
     q, v = model.configuration(known.home), 0.3 * rng.uniform(-1, 1, model.nv)
     q = model.integrate(q, 0.3 * rng.uniform(-1, 1, model.nv))
     acting = 1e3 * rng.standard_normal(model.nv) if seed % 2 else None
@@ -162,11 +162,11 @@ def test_actuators_of_another_base_are_refused(native: ModuleType) -> None:
     rotors = robots.get("hextilt").own_actuators().allocation
     own = native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper)
     with pytest.raises(ValueError, match="wrenches of 3 components"):
-        native.EnergyGuard(hextilt, allocation=planar)
+        native.PortGuard(hextilt, allocation=planar)
     with pytest.raises(ValueError, match="above zero"):
-        native.EnergyGuard(hextilt, allocation=own, weights=-np.ones(6))
+        native.PortGuard(hextilt, allocation=own, weights=-np.ones(6))
     with pytest.raises(ValueError, match="have other limits left"):
-        native.EnergyGuard(hextilt, allocation=own, effort_carries_weight=False)
+        native.PortGuard(hextilt, allocation=own, effort_carries_weight=False)
 
 
 def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> None:
@@ -174,8 +174,8 @@ def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> N
     wrong: list[dict[str, Any]] = [{"delay": 4}, {"period": 0.0}, {"settings": {"torque": 2.0}}]
     for each in wrong:
         with pytest.raises(ValueError, match=r"must be|no setting"):
-            native.EnergyGuard(panda, **each)
-    guard = native.EnergyGuard(panda)
+            native.PortGuard(panda, **each)
+    guard = native.PortGuard(panda)
     assert not guard.engage(np.zeros(3), np.zeros(7))
     held = guard.hold("the state is old", 1e-3)
     assert held.reason.startswith("reflex: the state is old")
@@ -190,15 +190,15 @@ class Compiled:
         delay, period = rest
         self._model = native_model(native, model)
         given = {key: float(value) for key, value in asdict(settings).items()}
-        self._guard = native.EnergyGuard(self._model, given, delay=delay, period=period)
+        self._guard = native.PortGuard(self._model, given, delay=delay, period=period)
         self.engage, self.update = self._guard.engage, self._guard.update
 
     @property
     def level(self) -> float:
-        return float(self._guard.certificate()["level"])
+        return float(self._guard.certificate["level"])
 
     def certificate(self) -> SimpleNamespace:
-        return SimpleNamespace(**self._guard.certificate())
+        return SimpleNamespace(**self._guard.certificate)
 
 
 @pytest.mark.parametrize(
@@ -241,9 +241,9 @@ def test_garbage_lost_messages_and_settings_at_their_bounds_give_finite_efforts_
                 settings[item.name] = float(rng.choice([item.default, low, high, 1e-300]))
         dt = float(rng.choice([0.02, 0.001]))
         options: Any = {"delay": int(rng.integers(0, 4)), "period": dt}
-        plain = EnergyGuard(model, EnergyGuardSettings(**settings), **options)
+        plain = PortGuard(model, EnergyGuardSettings(**settings), **options)
         given = {key: float(value) for key, value in settings.items()}
-        core = native.EnergyGuard(native_model(native, model), given, **options)
+        core = native.PortGuard(native_model(native, model), given, **options)
         q, v = q0, np.zeros(model.nv)
         plain.engage(q, v)
         assert core.engage(q, v)
@@ -289,8 +289,8 @@ def test_where_holding_the_weight_needs_no_energy_an_empty_tank_does_not_brake_w
     q, v, dt = model.neutral_configuration(), np.zeros(6), 1e-3
     v[0] = 0.1
     settings = {"tank_capacity": 0.0, "tank_initial": 0.0}
-    plain = EnergyGuard(model, EnergyGuardSettings(**settings), period=dt)
-    core = native.EnergyGuard(native_model(native, model), settings, period=dt)
+    plain = PortGuard(model, EnergyGuardSettings(**settings), period=dt)
+    core = native.PortGuard(native_model(native, model), settings, period=dt)
     wanted = model.evaluate(q, v).g + np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     for guard in (plain, core):
         guard.engage(q, v)

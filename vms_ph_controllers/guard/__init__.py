@@ -4,7 +4,8 @@
 """A guard of energy between any controller and a robot, and its certificate."""
 
 from .certificate import Certificate
-from .energy_guard import EnergyGuard, Guarded
+from .energy_guard import EnergyGuard
+from .port_guard import GuardedEffort, PortGuard
 from .settings import EnergyGuardSettings
 
-__all__ = ["Certificate", "EnergyGuard", "EnergyGuardSettings", "Guarded"]
+__all__ = ["Certificate", "EnergyGuard", "EnergyGuardSettings", "GuardedEffort", "PortGuard"]

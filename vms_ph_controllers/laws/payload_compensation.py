@@ -4,21 +4,20 @@
 """The weight of an observed payload in the gravity term of any law."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
-from ..controller import Command, Controller, Reference, RobotState, is_usable_step
+from ..controller import Command, Controller, LawWrapper, Reference, RobotState, is_usable_step
 from ..observers import Payload
 
 # Largest standard deviation of the mass of a payload that is compensated, as a share of the mass.
 _KNOWN = 0.2
 
 
-class PayloadCompensation(Controller):
+class PayloadCompensation(LawWrapper):
     """A law whose efforts carry the weight of a payload as well.
 
     ``f + J^T (m g, m c x g)`` with the efforts f of the law, the Jacobian J of the end effector and
@@ -39,23 +38,10 @@ class PayloadCompensation(Controller):
             law: the law.
             rate: largest change of the mass in force, kg/s.
         """
-        super().__init__(law.model)
-        self.law = law
+        self._wrap(law)
         self.payload: Payload | None = None
-        self.Gains = law.Gains  # type: ignore[misc]
-        self.FOLLOWS_JOINTS = law.FOLLOWS_JOINTS  # type: ignore[misc]
-        self.LEADS_BOTH = law.LEADS_BOTH  # type: ignore[misc]
         self.rate = rate
         self._held = np.zeros(4)
-
-    @property
-    def gains(self) -> Any:
-        """The gains of the law."""
-        return self.law.gains
-
-    @gains.setter
-    def gains(self, gains: Any) -> None:
-        self.law.gains = gains
 
     @property
     def mass(self) -> float:
@@ -69,10 +55,6 @@ class PayloadCompensation(Controller):
     def resume(self, state: RobotState) -> None:
         """Continue the law at another pose; see :meth:`Controller.resume`."""
         self.law.resume(state)
-
-    def missed_updates(self) -> None:
-        """Tell the law; see :meth:`Controller.missed_updates`."""
-        self.law.missed_updates()
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command of the law with the weight of the payload."""

@@ -45,6 +45,10 @@ class PortCertificate:
             "not_seen": list(self.not_seen),
         }
 
+    def __str__(self) -> str:
+        """Return the certificate as text."""
+        return "\n".join(self.lines())
+
     def lines(self) -> list[str]:
         """Return the certificate as lines of text."""
         rows = [

@@ -11,7 +11,7 @@ from geometry_msgs.msg import Point, Twist, Vector3
 from std_msgs.msg import Header
 from vms_ph.msg import Energy, EnergyCertificate, Momentum, PortEnergy, Power
 
-from vms_ph_controllers.guard import Certificate, Guarded
+from vms_ph_controllers.guard import Certificate, GuardedEffort
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
@@ -124,7 +124,7 @@ def _vector(value: Array) -> Vector3:
     return Vector3(x=x, y=y, z=z)
 
 
-def to_certificate(header: Header, certificate: Certificate, sent: Guarded) -> EnergyCertificate:
+def to_certificate(header: Header, certificate: Certificate, sent: GuardedEffort) -> EnergyCertificate:
     """Return a certificate, with what the guard does now, as a message."""
     numbers = {item.name: getattr(certificate, item.name) for item in fields(certificate)}
     return EnergyCertificate(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Status
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_controllers.guard.base_wrench import BaseWrench
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
@@ -128,7 +128,7 @@ def test_a_guard_that_does_not_know_the_actuators_counts_energy_that_was_never_t
 def test_every_wrench_within_the_limits_passes_bit_for_bit_and_no_other_is_sent(name: str) -> None:
     model, home, allocation = _vehicle(name)
     rng, v, b = np.random.default_rng(4), np.zeros(model.nv), model.b
-    guard = EnergyGuard(model, EnergyGuardSettings(1e6, 1e6), allocation=allocation)
+    guard = PortGuard(model, EnergyGuardSettings(1e6, 1e6), allocation=allocation)
     guard.engage(home, v)
     weight = model.evaluate(home, v).g
     for k in range(200):
@@ -158,7 +158,7 @@ def test_whatever_is_wanted_or_measured_no_wrench_beyond_the_limits_is_sent(
         allocation = _failed(allocation, failed)
     rng, b = np.random.default_rng(6), model.b
     settings = EnergyGuardSettings(1.0, 0.01, joint_speed=0.5, torque=0.7)
-    guard = EnergyGuard(model, settings, allocation=allocation, delay=1)
+    guard = PortGuard(model, settings, allocation=allocation, delay=1)
     v = 0.3 * rng.uniform(-1, 1, model.nv)
     guard.engage(home, v, acting=1e3 * rng.standard_normal(model.nv))
     statuses = set()
@@ -194,10 +194,10 @@ def test_actuators_that_do_not_fit_are_refused() -> None:
     model, _, allocation = _vehicle("hextilt")
     planar, _, wheels = _vehicle("omnidirectional_panda")
     with pytest.raises(ModelError, match="wrenches of 3 components"):
-        EnergyGuard(model, allocation=wheels)
+        PortGuard(model, allocation=wheels)
     with pytest.raises(ModelError, match="numbers above zero"):
-        EnergyGuard(model, allocation=allocation, weights=np.ones(3))
+        PortGuard(model, allocation=allocation, weights=np.ones(3))
     with pytest.raises(ModelError, match="have other limits left"):
-        EnergyGuard(model, allocation=allocation, effort_carries_weight=False)
+        PortGuard(model, allocation=allocation, effort_carries_weight=False)
     # The wheels of a cart do not carry its weight.
-    EnergyGuard(planar, allocation=wheels, effort_carries_weight=False)
+    PortGuard(planar, allocation=wheels, effort_carries_weight=False)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
@@ -102,7 +102,7 @@ def test_contacts_that_turn_the_motion_the_worst_way_in_every_sample_do_not_rais
     panda, home = _model("panda")
     model = panda.without_gravity()
     settings = EnergyGuardSettings(tank_capacity=10.0, tank_initial=0.1)
-    guard = EnergyGuard(model, settings, delay=delay, period=dt)
+    guard = PortGuard(model, settings, delay=delay, period=dt)
     rng, none = np.random.default_rng(1), np.zeros(model.nv)
     plant = Plant(model, home, 0.5 * rng.uniform(-1, 1, model.nv))
     guard.engage(plant.q, plant.v)
@@ -115,7 +115,7 @@ def test_contacts_that_turn_the_motion_the_worst_way_in_every_sample_do_not_rais
         force = queue.pop(0)
         plant.v = _turned(model, plant, force)
         plant.hold(force, none, dt, none)
-    found = guard.certificate()
+    found = guard.certificate
     assert max(debts) <= found.largest_unseen + found.lent + _ROUNDING
     assert max(debts) > 0.1  # the turns are worth it: there is a debt
     # It has come to its ceiling, and stays there.

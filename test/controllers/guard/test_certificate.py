@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
@@ -17,9 +17,9 @@ from ..support.guard_runs import ContactPlant
 DT = 1e-3
 
 
-def _driven(model: VMSModel, delay: int = 0, lost: int = 0) -> tuple[EnergyGuard, ContactPlant]:
+def _driven(model: VMSModel, delay: int = 0, lost: int = 0) -> tuple[PortGuard, ContactPlant]:
     plant = ContactPlant(model, model.configuration(robots.get("panda").home), np.zeros(7), [])
-    guard = EnergyGuard(model, EnergyGuardSettings(5.0, 2.0), delay=delay)
+    guard = PortGuard(model, EnergyGuardSettings(5.0, 2.0), delay=delay)
     guard.engage(plant.q, plant.v)
     queue = [np.array(model.evaluate(plant.q, plant.v).g)] * delay
     for k in range(80):
@@ -34,9 +34,9 @@ def _driven(model: VMSModel, delay: int = 0, lost: int = 0) -> tuple[EnergyGuard
 def test_it_books_what_an_independent_integration_finds(panda: VMSModel) -> None:
     for delay in (0, 3):
         guard, plant = _driven(panda, delay)
-        before = guard.certificate()
+        before = guard.certificate
         guard.update(plant.q, plant.v, np.zeros(7), DT)
-        found = guard.certificate()
+        found = guard.certificate
         assert abs(found.given - plant.given) < 1e-9
         assert found.largest_given >= before.given
         assert found.margin == found.budget - found.largest_given
@@ -48,14 +48,14 @@ def test_it_books_what_an_independent_integration_finds(panda: VMSModel) -> None
 def test_lost_samples_are_counted_and_nothing_is_credited_for_them(panda: VMSModel) -> None:
     guard, plant = _driven(panda, lost=5)
     guard.update(plant.q, plant.v, np.zeros(7), DT)
-    found = guard.certificate()
+    found = guard.certificate
     assert 5 <= found.lost <= 12  # and until states are believed again
     assert found.given >= plant.given - 1e-9
     assert any("without a believable state" in each for each in found.not_seen)
 
 
 def test_it_is_plain_data_and_lines_that_say_what_was_not_seen(panda: VMSModel) -> None:
-    found = _driven(panda)[0].certificate()
+    found = _driven(panda)[0].certificate
     read = json.loads(json.dumps(found.document()))
     assert read["verdict"] == "kept"
     assert read["samples"] == 80
@@ -67,6 +67,6 @@ def test_it_is_plain_data_and_lines_that_say_what_was_not_seen(panda: VMSModel) 
 
 
 def test_an_excess_beyond_the_work_not_seen_is_called_broken(panda: VMSModel) -> None:
-    found = _driven(panda)[0].certificate()
+    found = _driven(panda)[0].certificate
     assert replace(found, margin=-0.5 * found.largest_unseen).verdict == "excess"
     assert replace(found, margin=-1.0 - found.largest_unseen).verdict == "broken"

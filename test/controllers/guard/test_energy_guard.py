@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Status
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_io import robots
 
@@ -30,8 +30,8 @@ def _along(model: VMSModel, plant: ContactPlant) -> np.ndarray:
     return effort
 
 
-def _guard(model: VMSModel, v: np.ndarray, options: Any = None, **settings: Any) -> EnergyGuard:
-    guard = EnergyGuard(model, EnergyGuardSettings(**settings), **(options or {}))
+def _guard(model: VMSModel, v: np.ndarray, options: Any = None, **settings: Any) -> PortGuard:
+    guard = PortGuard(model, EnergyGuardSettings(**settings), **(options or {}))
     guard.engage(_home(model), v)
     return guard
 
@@ -40,7 +40,7 @@ def _guard(model: VMSModel, v: np.ndarray, options: Any = None, **settings: Any)
 def test_with_a_full_tank_efforts_pass_bit_for_bit(panda: VMSModel, delay: int) -> None:
     rng = np.random.default_rng(3)
     plant = ContactPlant(panda, _home(panda), np.zeros(7), [])
-    guard = EnergyGuard(panda, EnergyGuardSettings(100.0, 100.0), delay=delay)
+    guard = PortGuard(panda, EnergyGuardSettings(100.0, 100.0), delay=delay)
     guard.engage(plant.q, plant.v)
     for k in range(40):
         wanted = panda.evaluate(plant.q, plant.v).g + rng.uniform(-1, 1, 7)
@@ -119,7 +119,7 @@ def test_the_weight_is_never_scaled_and_its_work_is_booked_apart(
         plant.hold(sent.effort, np.zeros(7), DT, np.zeros(7))
     guard.update(plant.q, plant.v, sent.effort, DT)
     risen = panda.evaluate(plant.q, plant.v).potential_energy - start
-    found = guard.certificate()
+    found = guard.certificate
     assert found.weight_work == pytest.approx(risen, abs=1e-9)
     assert found.given == pytest.approx(plant.given, abs=1e-9)
     assert abs(risen) > 0.1
@@ -142,7 +142,7 @@ def test_limits_hold_and_say_so(
 ) -> None:
     plant = ContactPlant(panda, _home(panda), np.zeros(7), [])
     settings = EnergyGuardSettings(100.0, 100.0, **limit)
-    guard = EnergyGuard(panda, settings, delay=delay, effort_carries_weight=True)
+    guard = PortGuard(panda, settings, delay=delay, effort_carries_weight=True)
     guard.engage(plant.q, plant.v)
     queue = [np.array(panda.evaluate(plant.q, plant.v).g)] * delay
     said, last = "", queue[0] if queue else None
@@ -177,7 +177,7 @@ def test_the_budget_changes_at_run_time(panda: VMSModel) -> None:
     assert guard.drain(100.0) == 2.5
     assert guard.level == 0.0
     assert guard.refill(-1.0) == guard.drain(-1.0) == guard.refill(np.nan) == 0.0
-    found = guard.certificate()
+    found = guard.certificate
     assert found.budget == 0.0
 
 
@@ -199,13 +199,13 @@ def test_the_refill_power_pays_for_work_against_friction(panda: VMSModel) -> Non
     for _ in range(100):
         guard.update(_home(panda), np.zeros(7), weight, 0.01)
     assert guard.level == pytest.approx(2.0)
-    assert guard.certificate().budget == pytest.approx(2.0)
+    assert guard.certificate.budget == pytest.approx(2.0)
 
 
 def test_the_effort_does_not_jump_at_engagement_nor_after_a_reflex(panda: VMSModel) -> None:
     rest = np.zeros(7)
     acting = panda.evaluate(_home(panda), rest).g + 3.0
-    guard = EnergyGuard(panda, EnergyGuardSettings(engagement_time=0.05), period=DT)
+    guard = PortGuard(panda, EnergyGuardSettings(engagement_time=0.05), period=DT)
     guard.engage(_home(panda), rest, acting)
     wanted, last = acting - 4.0, acting
     steps = []
@@ -238,7 +238,7 @@ def test_an_effort_that_is_no_number_is_a_reflex_with_a_reason(panda: VMSModel) 
 @pytest.mark.parametrize("delay", [-1, 4, 1.5, "2"])
 def test_a_delay_out_of_range_is_refused_in_a_sentence(panda: VMSModel, delay: Any) -> None:
     with pytest.raises(OptionError, match="must be 0, 1, 2 or 3 samples; given"):
-        EnergyGuard(panda, delay=delay)
+        PortGuard(panda, delay=delay)
 
 
 def test_a_robot_whose_base_has_no_actuators_is_guarded(rng: np.random.Generator) -> None:
@@ -246,7 +246,7 @@ def test_a_robot_whose_base_has_no_actuators_is_guarded(rng: np.random.Generator
     model = known.load()
     q, v = model.configuration(known.home), 0.1 * rng.uniform(-1, 1, model.nv)
     plant = ContactPlant(model, q, v, [])
-    guard = EnergyGuard(model, EnergyGuardSettings(tank_initial=0.0), base_actuated=False)
+    guard = PortGuard(model, EnergyGuardSettings(tank_initial=0.0), base_actuated=False)
     guard.engage(q, v)
     for k in range(20):
         wanted = np.concatenate([np.zeros(6), 10.0 * np.sign(plant.v[6:])])
@@ -260,10 +260,10 @@ def test_a_robot_whose_base_has_no_actuators_is_guarded(rng: np.random.Generator
 
 def test_a_robot_in_a_fluid_carries_its_weight_itself() -> None:
     with pytest.raises(ModelError, match="buoyancy acts without gravity too"):
-        EnergyGuard(robots.load("bluerov2_alpha5"), effort_carries_weight=False)
+        PortGuard(robots.load("bluerov2_alpha5"), effort_carries_weight=False)
 
 
 @pytest.mark.parametrize("period", [0.0, -1.0, 2.0, np.nan])
 def test_a_period_out_of_range_is_refused_in_a_sentence(panda: VMSModel, period: float) -> None:
     with pytest.raises(OptionError, match="period must be above 0 s"):
-        EnergyGuard(panda, period=period)
+        PortGuard(panda, period=period)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import RobotState
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_controllers.observers import ImpulseBalance, MomentumObserver, NoiseModel
 from vms_ph_dynamics import VMSModel
 
@@ -82,9 +82,7 @@ def test_the_guard_counts_the_energy_given(
 ) -> None:
     efforts, energy = known["efforts"], known["energy_given"]
     settings = EnergyGuardSettings(tank_capacity=1e4, tank_initial=5e3, engagement_time=0.0)
-    guard = EnergyGuard(
-        arm, settings, delay=delay, period=_DT, effort_carries_weight=carries_weight
-    )
+    guard = PortGuard(arm, settings, delay=delay, period=_DT, effort_carries_weight=carries_weight)
     angles = np.array([known["q1"], known["q2"]])
     start = _state(arm, known, 0)
     guard.engage(start.q, start.v)
@@ -101,10 +99,10 @@ def test_the_guard_counts_the_energy_given(
         wanted = efforts[min(k + delay, len(efforts) - 1)]
         sent = guard.update(state.q, state.v, wanted, _DT if k else 0.0)
         assert np.array_equal(sent.effort, wanted)
-        assert guard.certificate().given == pytest.approx(booked[k], abs=1e-12)
+        assert guard.certificate.given == pytest.approx(booked[k], abs=1e-12)
         since = booked[max(0, k - delay - 1) : k + 1]
         unseen = max(unseen, since[-1] - since.min())
-    found = guard.certificate()
+    found = guard.certificate
     assert found.weight_work == pytest.approx(known["weight_work"][-1], abs=1e-12)
     assert found.largest_given == pytest.approx(booked.max(), abs=1e-12)
     assert found.largest_unseen == pytest.approx(unseen, abs=1e-12)

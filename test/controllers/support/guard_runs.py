@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_controllers.guard import EnergyGuard, EnergyGuardSettings
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 
@@ -129,7 +129,7 @@ def python(
     period: float,
     allocation: Allocation | None = None,
 ) -> Any:
-    return EnergyGuard(model, settings, delay=delay, period=period, allocation=allocation)
+    return PortGuard(model, settings, delay=delay, period=period, allocation=allocation)
 
 
 @dataclass
@@ -332,7 +332,7 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = pyth
         found.excess = max(found.excess, plant.most - given.initial)
         since = min(before[-1 - d :])
         found.unseen = max(found.unseen, plant.most - since)
-    found.level, found.lent = guard.level, guard.certificate().lent
+    found.level, found.lent = guard.level, guard.certificate.lent
     found.speed = float(np.abs(plant.v).max())
     return found
 

@@ -17,7 +17,7 @@
 namespace vms_ph {
 
 /// What a guard sends to a robot.
-struct Guarded {
+struct GuardedEffort {
   VectorV effort;  ///< (nv,) base wrench, then joint torques
   /// ok where the wanted effort passes unchanged, saturated where it is scaled or damped, holding
   /// during a reflex.
@@ -75,15 +75,15 @@ struct EnergyGuardOptions {
 };
 
 /// Bounds the energy that any controller gives to a robot through its ports; see
-/// vms_ph_controllers.guard.EnergyGuard. update() never throws, prints, blocks or allocates.
-class EnergyGuard {
+/// vms_ph_controllers.guard.PortGuard. update() never throws, prints, blocks or allocates.
+class PortGuard {
  public:
   /// Guard a robot; the model must outlive the guard.
   ///
   /// @throws ModelError  a delay that is not 0 to 3 samples, a period that is not within 0 and 1 s,
   ///                     a bound out of its range, an allocation or weights of another kind of
   ///                     base, or hardware that carries the weight with these actuators.
-  EnergyGuard(const Model& model, const EnergyGuardSettings& settings,
+  PortGuard(const Model& model, const EnergyGuardSettings& settings,
               const EnergyGuardOptions& options);
 
   EnergyGuardSettings settings;  ///< tank and limits
@@ -95,11 +95,11 @@ class EnergyGuard {
   bool engage(const ConstVector& q, const ConstVector& v, const ConstVector& acting) noexcept;
 
   /// The effort to send in place of a wanted one (nv,); valid until the next call.
-  const Guarded& update(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
+  const GuardedEffort& update(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
                         double dt) noexcept;
 
   /// The safe output, for a host without a new state; `why` is part of its reason.
-  const Guarded& hold(const char* why, double dt) noexcept;
+  const GuardedEffort& hold(const char* why, double dt) noexcept;
 
   /// Add energy to the tank, J; return how much there was room for.
   double refill(double energy) noexcept;
@@ -118,7 +118,7 @@ class EnergyGuard {
   void restart() noexcept;
   void settle(double dt) noexcept;
   void limit(const VectorV& resting, double step, double dt) noexcept;
-  const Guarded& blind(const ConstVector& q, const ConstVector& v, double dt,
+  const GuardedEffort& blind(const ConstVector& q, const ConstVector& v, double dt,
                        const char* why) noexcept;
   bool bumpless(double dt) noexcept;
   void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
@@ -146,7 +146,7 @@ class EnergyGuard {
   const VectorV still_;
   bool has_acting_ = false, has_offset_ = false, has_potential_ = false;
   double fading_ = 0.0, potential_ = 0.0;
-  Guarded guarded_;
+  GuardedEffort guarded_;
   Reason reason_{1024};
 };
 

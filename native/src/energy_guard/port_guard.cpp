@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/energy_guard/energy_guard.hpp"
+#include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -72,7 +72,7 @@ const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
   return settings;
 }
 
-EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
+PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& given,
                          const EnergyGuardOptions& options)
     : settings(given),
       weighed_(model),
@@ -107,7 +107,7 @@ EnergyGuard::EnergyGuard(const Model& model, const EnergyGuardSettings& given,
   guarded_.effort = resting_;
 }
 
-void EnergyGuard::restart() noexcept {
+void PortGuard::restart() noexcept {
   ledger_ = TankLedger(settings.tank_capacity, settings.tank_initial);
   ceiling_ = DebtCeiling(delay_);
   counts_ = Certificate();
@@ -116,7 +116,7 @@ void EnergyGuard::restart() noexcept {
   fading_ = 0.0;
 }
 
-bool EnergyGuard::engage(const ConstVector& q, const ConstVector& v,
+bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
                          const ConstVector& acting) noexcept {
   if (v.size() != model_.nv() || !v.allFinite() || !model_.is_configuration(q)) return false;
   states_.restart(q, v);
@@ -137,11 +137,11 @@ bool EnergyGuard::engage(const ConstVector& q, const ConstVector& v,
   return true;
 }
 
-bool EnergyGuard::is_effort(const ConstVector& effort) const noexcept {
+bool PortGuard::is_effort(const ConstVector& effort) const noexcept {
   return effort.size() == still_.size() && effort.allFinite();
 }
 
-const Guarded& EnergyGuard::update(const ConstVector& q, const ConstVector& v,
+const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& v,
                                    const ConstVector& effort, double dt) noexcept {
   ++counts_.samples;
   const Judgement& seen = states_.judge(q, v, dt);
@@ -191,21 +191,21 @@ const Guarded& EnergyGuard::update(const ConstVector& q, const ConstVector& v,
   return guarded_;
 }
 
-const Guarded& EnergyGuard::hold(const char* why, double dt) noexcept {
+const GuardedEffort& PortGuard::hold(const char* why, double dt) noexcept {
   ++counts_.samples;
   const Judgement& seen = states_.judge(nowhere_, motionless_, dt);
   return blind(seen.q, seen.v, dt, why);
 }
 
-double EnergyGuard::refill(double energy) noexcept {
+double PortGuard::refill(double energy) noexcept {
   return std::isfinite(energy) ? ledger_.refill(std::max(0.0, energy)) : 0.0;
 }
 
-double EnergyGuard::drain(double energy) noexcept {
+double PortGuard::drain(double energy) noexcept {
   return std::isnan(energy) ? 0.0 : ledger_.drain(std::max(0.0, energy));
 }
 
-Certificate EnergyGuard::certificate() const noexcept {
+Certificate PortGuard::certificate() const noexcept {
   Certificate result = counts_;
   result.budget = ledger_.budget;
   result.given = ledger_.given;
@@ -216,7 +216,7 @@ Certificate EnergyGuard::certificate() const noexcept {
 }
 
 /// Count the energy given since the last state.
-void EnergyGuard::settle(double dt) noexcept {
+void PortGuard::settle(double dt) noexcept {
   ledger_.capacity = settings.tank_capacity;
   const double work = under_way_.work(d_, dt);
   ledger_.give(work);
@@ -238,7 +238,7 @@ void EnergyGuard::settle(double dt) noexcept {
 
 /// Add what is left of the jump at engagement to the wanted effort in force_; return whether any
 /// is.
-bool EnergyGuard::bumpless(double dt) noexcept {
+bool PortGuard::bumpless(double dt) noexcept {
   if (has_acting_) {
     offset_ = acting_ - force_;
     has_offset_ = (offset_.array() != 0.0).any();
@@ -254,7 +254,7 @@ bool EnergyGuard::bumpless(double dt) noexcept {
 }
 
 /// Reduce the effort in force_ to the limits of joints and motion.
-void EnergyGuard::limit(const VectorV& resting, double step, double dt) noexcept {
+void PortGuard::limit(const VectorV& resting, double step, double dt) noexcept {
   if (settings.torque < 1.0) {
     const auto bound = (settings.torque * weighed_.effort()).array();
     if ((force_.tail(n_).cwiseAbs().array() > bound).any()) {
@@ -279,14 +279,14 @@ void EnergyGuard::limit(const VectorV& resting, double step, double dt) noexcept
 }
 
 /// Write the safe output to force_.
-void EnergyGuard::safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
+void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
   safe_.compute(q, v, dt);
   force_.head(b_) = safe_.wrench_base();
   force_.tail(n_) = safe_.torque();
 }
 
 /// The safe output while no state can be believed; `why` is nullptr where the reason is written.
-const Guarded& EnergyGuard::blind(const ConstVector& q, const ConstVector& v, double dt,
+const GuardedEffort& PortGuard::blind(const ConstVector& q, const ConstVector& v, double dt,
                                   const char* why) noexcept {
   if (why != nullptr) reason_.set("reflex: %s; holding and damping", why);
   const bool timed = 0.0 < dt && dt <= kLongestStep;
@@ -312,7 +312,7 @@ const Guarded& EnergyGuard::blind(const ConstVector& q, const ConstVector& v, do
   return guarded_;
 }
 
-void EnergyGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept {
+void PortGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept {
   if (is_reflex) {
     ++counts_.reflexes;
   } else if (is_brake) {
@@ -322,7 +322,7 @@ void EnergyGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept
   }
 }
 
-void EnergyGuard::tell(const char* more) noexcept {
+void PortGuard::tell(const char* more) noexcept {
   reason_.add(reason_.empty() ? "%s" : "; %s", more);
 }
 

@@ -1,0 +1,342 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A guard of energy between any controller and a robot."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
+from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.evaluation import Evaluation
+
+from ..controller import Status
+from ..safety.limits import TorqueLimits
+from ..safety.plausibility import LONGEST_STEP, PlausibilityBounds, StatePlausibility
+from ..safety.safe_output import SafeOutput
+from .base_wrench import BaseWrench
+from .certificate import Certificate, Counts
+from .debt_ceiling import DebtCeiling
+from .efforts_under_way import EffortsUnderWay
+from .motion_limits import MotionLimits, is_limited
+from .sample_budget import SampleBudget
+from .settings import EnergyGuardSettings
+from .tank_ledger import TankLedger
+
+# Time step of the safe output where the measured one cannot be one, s.
+_STEP = 1e-3
+
+_BEYOND = "base wrench at the limits of its actuators"
+
+# Largest delay from measurement to effort, samples.
+MOST_DELAY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedEffort:
+    """What a guard sends to a robot.
+
+    Attributes:
+        effort: (nv,) base wrench, then joint torques; the wanted one itself where nothing is
+            limited.
+        status: OK where the wanted effort passes unchanged, SATURATED where it is scaled or damped,
+            HOLDING during a reflex.
+        reason: what was changed and why, in words; empty for an effort that passes unchanged.
+        level: energy in the tank, J; negative for a debt.
+    """
+
+    effort: Array
+    status: Status
+    reason: str
+    level: float
+
+
+class PortGuard:
+    """Bounds the energy that any controller gives to a robot through its ports.
+
+    Efforts pass unchanged while the tank covers the energy that they are predicted to give;
+    otherwise they are scaled, or the robot is braked. A wrench of the base that its actuators do
+    not give is replaced by the nearest that they do, so that efforts act as they are sent. The
+    energy that was given is counted exactly from the positions, once they are measured. With a
+    delay of d samples it is known d + 1 samples after the decision; the energy given exceeds the
+    budget at most by the work of efforts over these samples, which is repaid first.
+
+    Attributes:
+        settings: tank and limits; replace the whole record to change them.
+        ledger: the tank, with the sums of what went in and out.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        settings: EnergyGuardSettings | None = None,
+        *,
+        delay: int = 0,
+        effort_carries_weight: bool = True,
+        base_actuated: bool = True,
+        bounds: PlausibilityBounds | None = None,
+        period: float = 1e-3,
+        allocation: Allocation | None = None,
+        weights: Array | None = None,
+    ) -> None:
+        """Guard a robot.
+
+        Args:
+            model: the robot.
+            settings: tank and limits; the defaults when None.
+            delay: number of samples from a measurement to the beginning of the effort that was
+                computed from it, 0 to 3.
+            effort_carries_weight: whether the efforts compensate gravity; False for hardware that
+                adds the compensation itself.
+            base_actuated: whether a moving base has actuators.
+            bounds: of plausible states; the defaults when None.
+            period: nominal duration of a sample, s; shorter ones are predicted with it.
+            allocation: the actuators of a moving base, whose limits no wrench that is sent exceeds;
+                None for a base that can apply any wrench. One that has failed has limits of zero.
+            weights: (b,) of the components of a wrench beyond these limits, of which those of small
+                weight are given up first, as :meth:`.Allocation.within` does; as there when None.
+
+        Raises:
+            OptionError: the delay is not a number of samples from 0 to 3, or the period is not
+                between 0 and 1 s.
+            ModelError: the robot is in a fluid, and its hardware carries the weight; the allocation
+                or the weights are for another kind of base; or its hardware carries the weight
+                with the actuators of a base, so that it is unknown what is left of their limits.
+        """
+        if delay not in range(MOST_DELAY + 1):
+            raise OptionError(f"the delay must be 0, 1, 2 or 3 samples; given: {delay!r}")
+        if not 0.0 < period <= LONGEST_STEP:
+            raise OptionError(f"the period must be above 0 s and at most 1 s; given: {period!r}")
+        has_weight = model.b == 6 and bool(np.any(model.gravity))
+        if allocation is not None and has_weight and not effort_carries_weight:
+            raise ModelError(
+                "the actuators of a floating base that compensate its weight have other limits "
+                "left; let the efforts carry the weight, or give no allocation"
+            )
+        self.settings = EnergyGuardSettings() if settings is None else settings
+        self.delay, self.carries_weight = int(delay), effort_carries_weight
+        # Efforts that do not carry the weight act as if there was none.
+        self._model = model if effort_carries_weight else model.without_gravity()
+        self._weighed, self._period, self._b = model, period, model.b
+        self._states = StatePlausibility(model, bounds)
+        self._limits, self._motion = TorqueLimits(model), MotionLimits(model)
+        self._budget = SampleBudget(
+            self._model, BaseWrench(model, allocation, base_actuated, weights)
+        )
+        self._safe = SafeOutput(self._model, allocation, base_actuated)
+        self._under_way = EffortsUnderWay(self._model, self.delay)
+        self._still = np.zeros(model.nv)
+        self._nowhere = np.full(model.nq, np.nan)
+        self._acting: Array | None = None  # from which the effort departs without a jump
+        self._offset: Array | None = None  # that fades out
+        self._weight_of: float | None = None  # potential of gravity at the last state, J
+        self._restart()
+
+    @property
+    def level(self) -> float:
+        """Energy in the tank, J; negative for a debt."""
+        return self.ledger.level
+
+    def engage(self, q: Array, v: Array, acting: Array | None = None) -> None:
+        """Begin at a state, with a tank at its initial level.
+
+        Args:
+            q: (nq,) present configuration.
+            v: (nv,) present velocity.
+            acting: (nv,) effort that acts now, from which the effort of the guard departs without a
+                jump; None if it is not known.
+
+        Raises:
+            StateError: the state does not fit the model.
+        """
+        d = self._weighed.evaluate(q, v)
+        self._states.restart(d.q, d.v)
+        self._restart()
+        here = Evaluation(self._model, d.q, d.v)
+        known = acting is not None and self._is_effort(acting)
+        held = self._budget.resting(here)
+        if known:
+            held = self._budget.delivered(np.array(acting, float))
+        resting = self._budget.resting(here)
+        self._under_way.forget(held - self._budget.unheld(here), held - resting)
+        self._acting = held if known else None
+
+    def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
+        """Return the effort to send in place of a wanted one; never raises.
+
+        Args:
+            q: (nq,) as measured.
+            v: (nv,) as measured.
+            effort: (nv,) of the controller: base wrench, then joint torques.
+            dt: time since the last update, s.
+        """
+        counts = self._counts
+        counts.samples += 1
+        seen = self._states.judge(q, v, dt)
+        if seen.reason:
+            return self._blind(seen.q, seen.v, dt, f"implausible state: {seen.reason}")
+        d = Evaluation(self._model, seen.q, seen.v)
+        self._settle(d, dt)
+        counts.time += dt
+        step = max(dt, self._period)
+        resting = self._budget.resting(d)
+        reason, is_fading, beyond = "", False, False
+        if not self._is_effort(effort):
+            reason = "reflex: the effort is not finite or not that of this robot"
+            wanted = self._safe_effort(seen.q, seen.v, step)
+        else:
+            given = np.asarray(effort, float)
+            sent = self._bumpless(given, dt)
+            is_fading = sent is not given
+            wanted = self._budget.delivered(sent)
+            beyond = wanted is not sent
+        is_reflex = bool(reason)
+        force, why = self._limited(d, wanted, resting, step, dt)
+        granted = self._budget.grant(
+            d, force, self._under_way, self._available(), self._ceiling, step
+        )
+        if granted.reason:
+            force = granted.force
+            self._limits.replace(force[self._b :])
+        if beyond:
+            why = f"{_BEYOND}; {why}" if why else _BEYOND
+        if is_fading:
+            why = f"{why}; fading in" if why else "fading in"
+        reason = "; ".join(filter(None, (reason, why, granted.reason)))
+        self._count(is_reflex, bool(reason), granted.is_brake)
+        self._under_way.send(force - self._budget.unheld(d), granted.active)
+        self._under_way.see(d, d.potential_energy)
+        if is_reflex:
+            self._acting, self._offset = force, None
+            return GuardedEffort(force, Status.HOLDING, reason, self.level)
+        return GuardedEffort(force, Status.SATURATED if reason else Status.OK, reason, self.level)
+
+    def hold(self, why: str, dt: float) -> GuardedEffort:
+        """Return the safe output, for a host without a new state, and why in its reason.
+
+        Args:
+            why: the reason, in words.
+            dt: time since the last update, s.
+        """
+        self._counts.samples += 1
+        seen = self._states.judge(self._nowhere, np.full_like(self._still, np.nan), dt)
+        return self._blind(seen.q, seen.v, dt, why)
+
+    def refill(self, energy: float) -> float:
+        """Add energy to the tank, J; return how much there was room for."""
+        return self.ledger.refill(max(0.0, energy)) if np.isfinite(energy) else 0.0
+
+    def drain(self, energy: float) -> float:
+        """Take energy out of the tank, J, at most what is in it; return how much that was."""
+        return 0.0 if np.isnan(energy) else self.ledger.drain(max(0.0, energy))
+
+    @property
+    def certificate(self) -> Certificate:
+        """Return what the guard has seen since the engagement."""
+        return Certificate.of(
+            self._weighed, self.ledger, self._counts, self.delay, self.carries_weight
+        )
+
+    def _restart(self) -> None:
+        s = self.settings
+        self.ledger = TankLedger(s.tank_capacity, s.tank_initial)
+        self._ceiling = DebtCeiling(self.delay)
+        self._counts = Counts()
+        self._limits.restart()
+        self._acting = self._offset = None
+        self._fading = 0.0
+        self._weight_of = None
+
+    def _settle(self, d: Evaluation, dt: float) -> None:
+        """Count the energy given since the last state."""
+        ledger, s = self.ledger, self.settings
+        ledger.capacity = s.tank_capacity
+        work = self._under_way.work(d, d.potential_energy, dt)
+        ledger.give(work)
+        if s.refill_power > 0.0 and not s.freeze:
+            ledger.refill(s.refill_power * dt)
+        unseen = self._ceiling.settle(ledger.level, work, d.kinetic_energy)
+        self._counts.settle(unseen, self._ceiling.lent)
+        if self.carries_weight:
+            potential = d.potential_energy
+        else:
+            potential = Evaluation(self._weighed, d.q, self._still).potential_energy
+        if self._weight_of is not None:
+            self._counts.weight_work += potential - self._weight_of
+        self._weight_of = potential
+
+    def _available(self) -> float:
+        level = self.ledger.level
+        return min(level, 0.0) if self.settings.freeze else level
+
+    def _is_effort(self, effort: Array) -> bool:
+        return np.shape(effort) == self._still.shape and bool(np.isfinite(effort).all())
+
+    def _bumpless(self, effort: Array, dt: float) -> Array:
+        """Return the effort with what is left of the jump at engagement."""
+        if self._acting is not None:
+            offset = self._acting - effort
+            self._offset = offset if np.any(offset) else None
+            self._acting, self._fading = None, 1.0
+        if self._offset is None:
+            return effort
+        faded = effort + self._fading * self._offset
+        time = self.settings.engagement_time
+        self._fading = self._fading - dt / time if time > 0.0 else 0.0
+        if self._fading <= 0.0:
+            self._offset = None
+        return faded
+
+    def _limited(
+        self, d: Evaluation, wanted: Array, resting: Array, step: float, dt: float
+    ) -> tuple[Array, str]:
+        """Return the effort within the limits of joints and motion, and what was limited."""
+        s, b = self.settings, self._b
+        torque, why = wanted[b:], ""
+        if s.torque < 1.0:
+            bound = s.torque * self._weighed.joints.effort
+            if (np.abs(torque) > bound).any():
+                torque = np.clip(torque, -bound, bound)
+                why = f"torque at {s.torque:.0%} of its limit"
+        limited = self._limits.apply(torque, resting[b:], d.v[b:], s.torque_rate, 0.0, dt)
+        force = wanted
+        if why or limited.reason:
+            force = np.concatenate([wanted[:b], limited.torque])
+        why = "; ".join(filter(None, (why, limited.reason)))
+        if not is_limited(s):
+            return force, why
+        brake = self._budget.strongest_brake(d, step)
+        v = self._budget.velocity_ahead(d, self._under_way.queue[1:], step)
+        share = self._motion.share(d, v, force, brake, resting, s, step)
+        if share.share < 1.0:
+            force = brake + share.share * (force - brake)
+            self._limits.replace(force[b:])
+            why = f"{why}; {share.reason}" if why else share.reason
+        return force, why
+
+    def _safe_effort(self, q: Array, v: Array, dt: float) -> Array:
+        safe = self._safe.at(q, v, dt)
+        return np.concatenate([safe.wrench_base, safe.torque])
+
+    def _blind(self, q: Array, v: Array, dt: float, why: str) -> GuardedEffort:
+        """Return the safe output while no state can be believed."""
+        step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
+        force = self._safe_effort(q, v, step)
+        d = Evaluation(self._model, q, self._still)
+        self._under_way.send(force - self._budget.unheld(d), force - self._budget.resting(d))
+        self._under_way.act_unseen(self._under_way.queue[0])
+        self._limits.replace(force[self._b :])
+        self._acting, self._offset = force, None
+        self._counts.lost += 1
+        self._counts.time += dt if 0.0 < dt <= LONGEST_STEP else 0.0
+        self._count(True, True, False)
+        reason = f"reflex: {why}; holding and damping"
+        return GuardedEffort(force, Status.HOLDING, reason, self.level)
+
+    def _count(self, is_reflex: bool, is_changed: bool, is_brake: bool) -> None:
+        counts = self._counts
+        counts.reflexes += is_reflex
+        counts.braked += is_brake and not is_reflex
+        counts.scaled += is_changed and not is_brake and not is_reflex
