@@ -53,6 +53,8 @@ class VMSModel:
         base_gravity: the same in the axes of the base's position coordinates. These are the
             inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
             :attr:`.KinematicTree.mount`.
+        home: (nq,) configuration in which it starts: that of a bundled robot, else the neutral one;
+            see :meth:`with_home`.
         fluid: the fluid that surrounds the robot, or None.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
@@ -90,6 +92,7 @@ class VMSModel:
         self.end_effector_id = tree.frame_id(self.end_effector)
         self.tools: tuple[str, ...] = ()
         self.tool_ids: tuple[int, ...] = ()
+        self.home = frozen(self.neutral_configuration())
         self.fluid = fluid
         if fluid is not None:
             fluid.check(tree)
@@ -353,6 +356,16 @@ class VMSModel:
         weightless.base_gravity = weightless.tree.base_gravity
         return weightless
 
+    def with_home(self, home: Array) -> "VMSModel":
+        """Return this robot with another configuration in which it starts, (nq,).
+
+        Raises:
+            StateError: it is no configuration of this robot.
+        """
+        placed = copy(self)
+        placed.home = frozen(self.checked_configuration(home))
+        return placed
+
     def with_tools(self, tools: Iterable[str]) -> "VMSModel":
         """Return this robot with these further wrench ports.
 
@@ -408,6 +421,30 @@ class VMSModel:
             raise StateError(
                 f"'{name}' is no joint of '{self.name}'; its joints are {joints}"
             ) from None
+
+    def placement(self, frame: str, q: Array) -> Array:
+        """Return the pose of any frame in the inertial frame, (4,4), m.
+
+        Args:
+            frame: name of a link, a joint or another frame.
+            q: (nq,) configuration.
+
+        Raises:
+            ModelError: there is no such frame; the message lists the links.
+        """
+        return self.evaluate(q, np.zeros(self.nv)).placement(frame)
+
+    def jacobian(self, frame: str, q: Array) -> Array:
+        """Return the Jacobian of any frame, in the axes of that frame, linear first, (6,nv).
+
+        Args:
+            frame: name of a link, a joint or another frame.
+            q: (nq,) configuration.
+
+        Raises:
+            ModelError: there is no such frame; the message lists the links.
+        """
+        return self.evaluate(q, np.zeros(self.nv)).jacobian(frame)
 
     def frame_id(self, name: str) -> int:
         """Return Pinocchio's index of a frame; that of a link if a joint has the same name.

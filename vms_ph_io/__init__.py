@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""File input and output: URDF, xacro and MJCF, bundled robots, parameters, bags, plots."""
+"""Simulation of closed loops, and files: URDF, xacro, MJCF, bundled robots, bags, plots."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,18 +12,37 @@ if TYPE_CHECKING:
     from . import robots
     from .descriptions.loading import load, load_mjcf
     from .descriptions.urdf import load_urdf, read_urdf
+    from .simulation import Push, Trajectory, simulate
 
-__all__ = ["load", "load_mjcf", "load_urdf", "read_urdf", "robots", "share_directory"]
+__all__ = [
+    "Push",
+    "Trajectory",
+    "load",
+    "load_mjcf",
+    "load_urdf",
+    "read_urdf",
+    "robots",
+    "share_directory",
+    "simulate",
+]
+
+_MODULES = {
+    "load": ".descriptions.loading",
+    "load_mjcf": ".descriptions.loading",
+    "load_urdf": ".descriptions.urdf",
+    "read_urdf": ".descriptions.urdf",
+    "Push": ".simulation",
+    "Trajectory": ".simulation",
+    "simulate": ".simulation",
+}
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that looking up a file does not import Pinocchio.
     if name == "robots":
         return import_module(".robots", __name__)
-    loading = name in ("load", "load_mjcf")
-    module = ".descriptions.loading" if loading else ".descriptions.urdf"
-    if name in ("load", "load_mjcf", "load_urdf", "read_urdf"):
-        value = getattr(import_module(module, __name__), name)
+    if name in _MODULES:
+        value = getattr(import_module(_MODULES[name], __name__), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")

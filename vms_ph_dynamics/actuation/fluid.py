@@ -208,6 +208,15 @@ class Fluid:
             total += self.density * body.volume * float(tree.gravity @ centre)
         return total
 
+    def damping(self, d: Kinematics) -> Array:
+        """Return D with the drag ``-D v``, (nv,nv), symmetric and positive semidefinite."""
+        total = np.zeros((d.tree.nv, d.tree.nv))
+        for body in self.bodies:
+            jacobian = d.jacobian(body.link)
+            drag = body.linear_drag + body.quadratic_drag * np.abs(jacobian @ d.v)
+            total += (jacobian.T * drag) @ jacobian
+        return total
+
     def drag(self, d: Kinematics) -> Array:
         """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``, N, N m."""
         total = np.zeros(d.tree.nv)

@@ -167,6 +167,29 @@ class Form(ABC):
             stored += float(d.g @ d.v)
         return PowerBalance(stored, ports.supplied(d), ports.dissipated(d))
 
+    def dissipation(self, x: PHState, friction: Friction | None = None) -> Array:
+        """Return R(x) with ``xdot = (J - R) dH/dx + G u``, symmetric and positive semidefinite.
+
+        Laid out as :meth:`interconnection`; ``dH^T R dH`` is the power, W, that friction in the
+        joints and the drag of a fluid dissipate.
+
+        Args:
+            x: state.
+            friction: in the joints; that of the robot's description when None.
+
+        Raises:
+            StateError: the state has the wrong shape or is not finite.
+        """
+        d, b = self.evaluation(x), self.model.b
+        friction = Friction.of(self.model) if friction is None else friction
+        damping = np.zeros((self.model.nv, self.model.nv))
+        damping[b:, b:] = np.diag(friction.secant(d.v[b:]))
+        if self.model.fluid is not None:
+            damping += self.model.fluid.damping(d)
+        g = self.input_map(x)
+        r = g @ damping @ g.T
+        return 0.5 * (r + r.T)
+
     def checked_state(self, x: PHState) -> PHState:
         """Return ``x`` after checking its shapes and entries.
 

@@ -16,6 +16,11 @@ from ..errors import StateError
 from .stepper import Stepper
 
 
+# A balance is closed when less is unaccounted than this share of what was exchanged, and than the
+# rounding of energies of robots at rest, J.
+_CLOSED, _ROUNDING = 1e-6, 1e-9
+
+
 @dataclass(frozen=True)
 class Audit:
     """The energy balance between one recorded instant and the next; arrays of length N.
@@ -36,6 +41,37 @@ class Audit:
     def residual(self) -> Array:
         """``stored - supplied + dissipated``: the unaccounted energy, (N,), J."""
         return self.stored - sum(self.supplied.values(), 0.0 * self.stored) + self.dissipated
+
+    @property
+    def exchanged(self) -> float:
+        """Energy that was stored, supplied and dissipated, each by its size, J."""
+        crossed = (*self.supplied.values(), self.dissipated, self.stored)
+        return float(sum(np.abs(energy).sum() for energy in crossed))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the largest unaccounted energy is below a millionth of what was exchanged."""
+        unaccounted = np.abs(np.cumsum(self.residual)).max(initial=0.0)
+        return bool(unaccounted <= _CLOSED * self.exchanged + _ROUNDING)
+
+    def __str__(self) -> str:
+        """Return the balance from start to end, in about ten lines."""
+        unaccounted = np.cumsum(self.residual)
+        largest = float(np.abs(unaccounted).max(initial=0.0))
+        lines = ["energy balance (J), positive into the robot"]
+        lines += [
+            f"  supplied by {name:<21}{float(energy.sum()):+14.6g}"
+            for name, energy in self.supplied.items()
+        ]
+        lines += [
+            f"  {'dissipated':<33}{float(self.dissipated.sum()):+14.6g}",
+            f"  {'stored':<33}{float(self.stored.sum()):+14.6g}",
+            f"  {'residual':<33}{float(self.residual.sum()):+14.3g}",
+            f"  {'largest residual at any time':<33}{largest:+14.3g}",
+        ]
+        verdict = "closed" if self.is_closed else "open"
+        share = largest / self.exchanged if self.exchanged else 0.0
+        return "\n".join([*lines, f"  verdict: {verdict}, {share:.1e} of the energy exchanged"])
 
 
 @dataclass(frozen=True)

@@ -109,20 +109,13 @@ class HeldFriction:
         # friction above the true one, decreases the same convex function, and cannot overshoot.
         speed = free[model.b :]
         for _ in range(_ITERATIONS):
-            slope = self._secant(speed)
+            slope = self._friction.secant(speed)
             damped = inertia + (joints.T * (dt * slope)) @ joints
             reached = joints @ solve(damped, momentum)
             change, speed = np.abs(reached - speed).max(), reached
             if change < _CONVERGED:
                 break
         return -slope * speed
-
-    def _secant(self, speed: Array) -> Array:
-        """Return F(v) / v for each joint, (n,)."""
-        scaled = np.abs(speed) / self._friction.slip
-        # tanh(x) / x, which is 1 - x^2 / 3 near zero: 1 to rounding below 1e-8.
-        ratio = np.where(scaled > 1e-8, np.tanh(scaled) / np.maximum(scaled, 1e-8), 1.0)
-        return self._friction.viscous + self._friction.coulomb / self._friction.slip * ratio
 
 
 class JointStops:

@@ -216,7 +216,7 @@ class Simulation:
                 step, and wrenches follow the motion where it is a function of time and state.
         """
         self._external = external
-        self._update()
+        self._combine(*self._command)
 
     def advance(self, steps: int, external: Efforts | None = None) -> None:
         """Integrate a number of steps.

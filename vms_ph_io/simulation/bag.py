@@ -1,0 +1,184 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The bag of a simulated closed loop, with the topics that the nodes record."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics.energy.null_space_energy import kinetic_null
+from vms_ph_dynamics.forms import PORTS, Ports
+from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.simulation import Sample
+from vms_ph_dynamics.tasks import PositionTask
+
+from ..bag import BagWriter, MessageTypes
+from ..share import share_directory
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+# Stamps begin at one second: a stamp of zero means that there is none.
+_START = 1_000_000_000
+
+_TYPES = {
+    "/joint_states": "sensor_msgs/msg/JointState",
+    "/vms_ph/wrench_end_effector": "geometry_msgs/msg/WrenchStamped",
+    "/vms_ph/wrench_base": "geometry_msgs/msg/WrenchStamped",
+    "/vms_ph/port_energy": "vms_ph/msg/PortEnergy",
+    "/vms_ph/energy": "vms_ph/msg/Energy",
+    "/vms_ph/power": "vms_ph/msg/Power",
+    "/odom": "nav_msgs/msg/Odometry",
+    "/robot_description": "std_msgs/msg/String",
+}
+
+
+def write_bag(trajectory: "Trajectory", folder: Path) -> None:
+    """Write a bag of a trajectory.
+
+    Args:
+        trajectory: to be written.
+        folder: of the bag.
+
+    Raises:
+        BagError: the folder exists, or cannot be created.
+    """
+    types = MessageTypes()
+    types.register_folder("vms_ph", share_directory() / "msg")
+    model = trajectory.model
+    moving = {"/vms_ph/wrench_base", "/odom"}
+    topics = {t: k for t, k in _TYPES.items() if model.b or t not in moving}
+    with BagWriter(folder, ros_distro="") as bag:
+        for topic, name in topics.items():
+            bag.add_topic(topic, types.definition(name))
+        for time, topic, message in _Messages(trajectory, types.store.types).all():
+            content = types.store.serialize_cdr(message, _TYPES[topic])
+            bag.write(topic, bytes(content), time)
+
+
+class _Messages:
+    """The messages of a trajectory."""
+
+    def __init__(self, trajectory: "Trajectory", types: Any) -> None:
+        self._trajectory, self._model, self._types = trajectory, trajectory.model, types
+        self._audit, self._task = EnergyAudit(), PositionTask(self._model)
+        self._root = LinkTree(self._model.tree).root
+        self._inertial = "odom" if self._model.b else self._root
+
+    def all(self) -> Iterator[tuple[int, str, Any]]:
+        """Yield time (ns), topic and message of all samples in order."""
+        if self._trajectory.description:
+            text = self._types["std_msgs/msg/String"](self._trajectory.description)
+            yield _START, "/robot_description", text
+        for sample in self._trajectory.samples():
+            time = _START + round(sample.time * 1e9)
+            for topic, message in self._of(time, sample).items():
+                yield time, topic, message
+
+    def _of(self, time: int, sample: Sample) -> dict[str, Any]:
+        model, types = self._model, self._types
+        stamp = types["builtin_interfaces/msg/Time"](time // 10**9, time % 10**9)
+        head = types["std_msgs/msg/Header"](stamp, "")
+        inertial = types["std_msgs/msg/Header"](stamp, self._inertial)
+        d = model.evaluate(sample.q, sample.v)
+        kinetic, potential = d.kinetic_energy, d.potential_energy
+        base = 0.5 * float(d.p @ d.v_hat) if model.b else 0.0
+        null = kinetic_null(d, self._task)
+        energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
+        exact = PortEnergies(sample.port_energy, sample.dissipated)
+        power = Ports(
+            sample.torque,
+            sample.wrench_base if model.b else None,
+            sample.wrench_end_effector,
+            wrench_tools=dict(sample.wrench_tools),
+        ).supplied(d)
+        powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
+        audit = self._audit
+        audit.add(Flow(time, kinetic + potential, powers, float("nan"), exact))
+        messages = {
+            "/joint_states": types["sensor_msgs/msg/JointState"](
+                head,
+                list(model.joint_names),
+                model.joint_positions(sample.q),
+                sample.v[model.b :],
+                sample.torque,
+            ),
+            "/vms_ph/wrench_end_effector": self._wrench(
+                stamp, model.end_effector, sample.wrench_end_effector
+            ),
+            "/vms_ph/port_energy": types["vms_ph/msg/PortEnergy"](
+                head,
+                *(sample.port_energy[p] for p in PORTS),
+                list(energies),
+                np.array(list(energies.values())),
+                sample.dissipated,
+                0,
+            ),
+            "/vms_ph/energy": types["vms_ph/msg/Energy"](
+                inertial,
+                kinetic + potential,
+                kinetic,
+                potential,
+                base,
+                kinetic - base,
+                kinetic - null,
+                null,
+            ),
+            "/vms_ph/power": types["vms_ph/msg/Power"](
+                inertial,
+                *(power[p] for p in PORTS),
+                list(energies),
+                np.array([powers[p] for p in energies]),
+                float("nan"),
+                float("nan"),
+                float("nan"),
+                *(audit.port_energy[p] for p in PORTS),
+                np.array([audit.port_energy[p] for p in energies]),
+                audit.dissipated,
+                audit.stored,
+                audit.unaccounted_energy,
+                audit.residual,
+                True,
+            ),
+        }
+        if model.b:
+            base_wrench = np.zeros(6)
+            base_wrench[[0, 1, 5] if model.base == "planar" else slice(6)] = sample.wrench_base
+            messages["/vms_ph/wrench_base"] = self._wrench(stamp, self._root, base_wrench)
+            messages["/odom"] = self._odometry(inertial, sample)
+        return messages
+
+    def _wrench(self, stamp: Any, frame: str, wrench: Array) -> Any:
+        types, vector = self._types, self._types["geometry_msgs/msg/Vector3"]
+        content = types["geometry_msgs/msg/Wrench"](vector(*wrench[:3]), vector(*wrench[3:]))
+        head = types["std_msgs/msg/Header"](stamp, frame)
+        return types["geometry_msgs/msg/WrenchStamped"](head, content)
+
+    def _odometry(self, head: Any, sample: Sample) -> Any:
+        types, vector = self._types, self._types["geometry_msgs/msg/Vector3"]
+        place: Array = np.zeros(3)
+        turn: Array = np.zeros(4)
+        twist: Array = np.zeros(6)
+        if self._model.base == "planar":
+            x, y, c, s = sample.q[:4]
+            half = 0.5 * np.arctan2(s, c)
+            place[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
+            twist[[0, 1, 5]] = sample.v[:3]
+        else:
+            place, turn, twist = sample.q[:3], sample.q[3:7], sample.v[:6]
+        pose = types["geometry_msgs/msg/Pose"](
+            types["geometry_msgs/msg/Point"](*place),
+            types["geometry_msgs/msg/Quaternion"](*turn),
+        )
+        motion = types["geometry_msgs/msg/Twist"](vector(*twist[:3]), vector(*twist[3:]))
+        return types["nav_msgs/msg/Odometry"](
+            head,
+            self._root,
+            types["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36)),
+            types["geometry_msgs/msg/TwistWithCovariance"](motion, np.zeros(36)),
+        )

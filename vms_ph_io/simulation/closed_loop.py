@@ -1,0 +1,336 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Simulation of a closed loop in one call."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vms_ph_controllers import EnergyGuard
+from vms_ph_dynamics import Allocation, VMSModel
+from vms_ph_dynamics.actuation import Actuators
+from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics.errors import OptionError, StateError
+from vms_ph_dynamics.forms import Form, Ports, StandardForm, port_names
+from vms_ph_dynamics.integrators.stepper import Efforts
+from vms_ph_dynamics.nonholonomic import NonholonomicForm
+from vms_ph_dynamics.simulation import (
+    Engine,
+    FormEngine,
+    Mechanism,
+    Payload,
+    Sample,
+    Simulation,
+    WaterCurrent,
+    in_world_axes,
+)
+
+from .. import robots
+from ..descriptions.loading import load
+from ..descriptions.urdf import read_urdf
+from ..tasks.payload_use import PayloadUse
+from ..tasks.uncertainty import Uncertainty
+from .control import Law, LoopControl
+from .trajectory import SimulationStopped, Trajectory
+
+_EFFECTS = (
+    '"friction", "joint_stops", "actuators" (those of a bundled robot), or an Actuators, '
+    "Mechanism, Payload, WaterCurrent or Engine"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Push:
+    """An effort at a port for some time.
+
+    Attributes:
+        port: name of a power port: ``torque``, ``wrench_base``, ``wrench_end_effector`` or a tool.
+        effort: torques (n,), wrench on the base (b,), or a wrench (6,), linear first, N and N m.
+        start: s.
+        duration: s; to the end of the run when None.
+        axes: ``"own"`` for those of the frame, ``"world"`` for inertial axes, in which the wrench
+            keeps its direction.
+
+    Raises:
+        OptionError: times or axes are not valid.
+    """
+
+    port: str
+    effort: npt.ArrayLike
+    start: float = 0.0
+    duration: float | None = None
+    axes: str = "own"
+
+    def __post_init__(self) -> None:
+        """Check times and axes."""
+        if self.axes not in ("own", "world"):
+            raise OptionError(f"axes of a Push are 'own' or 'world'; given: '{self.axes}'")
+        if not self.start >= 0.0 or (self.duration is not None and not self.duration >= 0.0):
+            raise OptionError(
+                f"a Push begins at start >= 0 s and lasts duration >= 0 s; given: "
+                f"start={self.start}, duration={self.duration}"
+            )
+
+    def ports(self, model: VMSModel) -> Efforts:
+        """Return it as efforts at the ports of a robot.
+
+        Raises:
+            OptionError: the robot has no such port, or the effort has another size.
+        """
+        names = port_names(model)
+        if self.port not in names:
+            raise OptionError(
+                f"'{self.port}' is no port of '{model.name}'; its ports are {', '.join(names)}. A "
+                "further frame becomes a port by model.with_tools([name])"
+            )
+        sizes = {"torque": model.n, "wrench_base": model.b}
+        size = sizes.get(self.port, 6)
+        try:
+            effort = vector(self.effort, size, self.port)
+        except StateError as error:
+            joints = f"; its joints are {', '.join(model.joint_names)}"
+            fixed = "; its base is fixed" if not size else ""
+            raise OptionError(f"{error}{joints if self.port == 'torque' else fixed}") from None
+        ports = Ports()
+        if self.port in ("torque", "wrench_base", "wrench_end_effector"):
+            ports = replace(ports, **{self.port: effort})  # type: ignore[arg-type]
+        else:
+            ports = Ports(wrench_tools={self.port: effort})
+        if self.axes == "own" or self.port in sizes:
+            return ports
+        frame = model.end_effector if self.port == "wrench_end_effector" else self.port
+        return in_world_axes(model, ports, [frame])
+
+    def acts_at(self, time: float) -> bool:
+        """Return whether it acts at a time, s."""
+        end = np.inf if self.duration is None else self.start + self.duration
+        return self.start - 1e-9 <= time < end - 1e-9
+
+
+def simulate(
+    robot: str | Path | VMSModel | Form | NonholonomicForm,
+    law: Law = None,
+    seconds: float = 1.0,
+    *,
+    reference: Any = None,
+    disturbances: Iterable[Push] = (),
+    guard: EnergyGuard | None = None,
+    rate: float = 1000.0,
+    q: npt.ArrayLike | None = None,
+    v: npt.ArrayLike | None = None,
+    effects: Iterable[Any] = (),
+    scheme: str | None = None,
+    native: bool | None = None,
+    uncertainty: Uncertainty | None = None,
+    seed: int | None = None,
+    every: int = 1,
+) -> Trajectory:
+    """Return the motion of a robot under a law, with its energies at every port.
+
+    Args:
+        robot: name of a bundled robot, path of a description, model or form.
+        law: class of a controller, an object or the name of one; a function ``(q, v, dt)`` that
+            returns torques (n,), base wrench and torques (nv,), or a record with ``torque`` and
+            ``wrench_base``; None for no efforts.
+        seconds: duration, s.
+        reference: of the law: a :class:`.Reference`, a position (3,) or pose (4,4), a function of
+            time that returns one of these, or a trajectory whose joints are followed.
+        disturbances: efforts at ports for some time.
+        guard: limits the energy that the law gives, ``EnergyGuard(budget=1.0)``.
+        rate: of law and integrator, Hz.
+        q: (nq,) configuration at the start; the home of the robot when None.
+        v: (nv,) velocity at the start; at rest when None.
+        effects: on the robot: ``"friction"``, ``"joint_stops"``, ``"actuators"``, or an
+            :class:`.Actuators`, :class:`.Mechanism`, :class:`.Payload`, :class:`.WaterCurrent` or
+            an :class:`.Engine`; wheels that do not slip by their form as ``robot``.
+        scheme: of the integrator, one of :data:`.integrators.SCHEMES`.
+        native: whether the scheme runs in C++; where it can when None.
+        uncertainty: what the law does not know of robot and start, and how it measures.
+        seed: of the draws of the uncertainty.
+        every: number of steps between records.
+
+    Raises:
+        OptionError: an argument is not accepted; the message says what is.
+        ControlFault: the law raised, or returned no efforts of the robot; the message names the
+            law, the time and the cause.
+        SimulationStopped: the motion cannot be integrated; it has the trajectory up to there.
+    """
+    if not (np.isfinite(seconds) and seconds > 0.0 and np.isfinite(rate) and rate > 0.0):
+        raise OptionError(
+            f"seconds and rate must be above zero; given: seconds={seconds}, rate={rate} Hz"
+        )
+    if every < 1:
+        raise OptionError(f"every must be at least 1 step; given: {every}")
+    form, description, allocation = _robot(robot)
+    run = _Run(form, description, law, guard, reference, allocation, 1.0 / rate)
+    unknown = Uncertainty() if uncertainty is None else uncertainty
+    if seed is not None:
+        unknown = Uncertainty(**{**vars(unknown), "seed": seed})
+    run.assemble(effects, FormEngine(scheme, native), q, v, unknown)
+    return run.trajectory(round(seconds * rate), every, tuple(disturbances))
+
+
+class _Run:
+    """One closed loop."""
+
+    def __init__(
+        self,
+        form: Form | NonholonomicForm,
+        description: str,
+        law: Law,
+        guard: EnergyGuard | None,
+        reference: Any,
+        allocation: Allocation | None,
+        dt: float,
+    ) -> None:
+        self._form, self._model, self._dt = form, form.model, dt
+        self._description = description
+        wheels = form if isinstance(form, NonholonomicForm) else None
+        self._control: LoopControl | None = None
+        if law is not None:
+            self._control = LoopControl(form.model, law, guard, reference, allocation, wheels)
+        elif guard is not None:
+            raise OptionError("a guard needs a law; give law=, or leave out guard")
+        self._payload: PayloadUse | None = None
+
+    def assemble(
+        self,
+        effects: Iterable[Any],
+        engine: Engine,
+        q: npt.ArrayLike | None,
+        v: npt.ArrayLike | None,
+        unknown: Uncertainty,
+    ) -> None:
+        """Put the robot where it starts, with the effects on it."""
+        model, options = self._model, {}
+        for effect in [effects] if isinstance(effects, str) else effects:
+            name, value = _effect(effect, model)
+            options[name] = value
+        payload = options.pop("payload", None)
+        start = model.home if q is None else model.checked_configuration(_vector(q, model.nq, "q"))
+        start = unknown.start(model, np.array(start))
+        rest = None if v is None else _vector(v, model.nv, "v")
+        if payload is not None:
+            self._payload = PayloadUse(payload, model, start)
+        control: Callable[..., Any] | None = self._control
+        if self._control is not None:
+            law = self._control
+            law.reset(start, np.zeros(model.nv) if rest is None else rest)
+            sensor = unknown.sensor(model, self._dt)
+            if unknown.noise or unknown.delay:
+                control = lambda q, v, dt: law(*sensor.measured(q, v), dt)  # noqa: E731
+        form, plant = self._form, unknown.plant(model)
+        if plant is not model:
+            form = StandardForm(plant)
+        self._unloaded = plant
+        self._simulation = Simulation(
+            form, start, self._dt, control, start_velocity=rest, **{"engine": engine, **options}
+        )
+
+    def trajectory(self, steps: int, every: int, pushes: Sequence[Push]) -> Trajectory:
+        """Return the motion, recorded every so many steps."""
+        simulation, dt = self._simulation, self._dt
+        acting = {push: push.ports(simulation.form.model) for push in pushes}
+        changes = {round(at / dt) for push in pushes for at in _times(push)}
+        if self._payload is not None:
+            changes |= {round(at / dt) for at in self._payload.changes}
+        simulation.apply(_total(acting, 0.0))
+        samples, energies = [self._sample()], [self._energies()]
+        while simulation.steps < steps:
+            now = simulation.steps
+            end = min([steps, now - now % every + every, *(k for k in changes if k > now)])
+            simulation.advance(end - now, _total(acting, end * dt))
+            if simulation.failure or not simulation.is_finite():
+                raise SimulationStopped(
+                    f"the motion cannot be integrated beyond {simulation.time:.6g} s: "
+                    f"{simulation.failure or 'the state is not finite'}; the error has the "
+                    "trajectory up to there",
+                    self._recorded(samples, energies),
+                )
+            if self._payload is not None and end in changes:
+                self._payload.change(simulation, self._unloaded)
+            if end % every == 0 or end == steps:
+                samples.append(self._sample())
+                energies.append(self._energies())
+        return self._recorded(samples, energies)
+
+    def _sample(self) -> Sample:
+        """Return the present sample; a payload supplies the energy that it brings."""
+        now, payload = self._simulation.sample(), self._payload
+        if payload is None:
+            return now
+        supplied = {**now.port_energy, "payload": payload.brought - payload.left}
+        lost = now.dissipated + sum(payload.lost.values())
+        return replace(now, port_energy=supplied, dissipated=lost)
+
+    def _energies(self) -> tuple[float, float]:
+        simulation = self._simulation
+        d = simulation.form.model.evaluate(simulation.q, simulation.v)
+        return d.kinetic_energy, d.potential_energy
+
+    def _recorded(self, samples: list[Sample], energies: list[tuple[float, float]]) -> Trajectory:
+        certificate = None if self._control is None else self._control.certificate
+        model = self._simulation.form.model
+        return Trajectory.of(model, samples, energies, certificate, self._description)
+
+
+def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]:
+    """Return the form of a robot, its URDF or an empty text, and how its base is actuated."""
+    if isinstance(robot, Form | NonholonomicForm):
+        return robot, "", None
+    if isinstance(robot, VMSModel):
+        return StandardForm(robot), "", None
+    if isinstance(robot, str) and not Path(robot).exists():
+        known = robots.get(robot)
+        description = known.description()
+        return StandardForm(known.model(description)), description, known.allocation()
+    if isinstance(robot, str | Path):
+        path = Path(robot)
+        text = read_urdf(path) if path.suffix in (".urdf", ".xacro") else ""
+        return StandardForm(load(path)), text, None
+    raise OptionError(
+        "a robot is the name of a bundled one, the path of a description, a VMSModel or a form; "
+        f"given: {type(robot).__name__}. robots.names() lists the bundled ones"
+    )
+
+
+def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
+    """Return the argument of :class:`.Simulation` that an effect is."""
+    if effect in ("friction", "joint_stops"):
+        return effect, True
+    if isinstance(effect, str) and effect == "actuators":
+        return "actuators", robots.get(model.name).own_actuators()
+    kinds: dict[type, str] = {
+        Actuators: "actuators",
+        Mechanism: "mechanism",
+        Payload: "payload",
+        WaterCurrent: "current",
+        Engine: "engine",
+    }
+    for kind, name in kinds.items():
+        if isinstance(effect, kind):
+            return name, effect
+    raise OptionError(f"an effect is {_EFFECTS}; given: {effect!r}")
+
+
+def _times(push: Push) -> tuple[float, ...]:
+    return (push.start,) if push.duration is None else (push.start, push.start + push.duration)
+
+
+def _total(acting: dict[Push, Efforts], time: float) -> Efforts:
+    """Return the sum of the pushes that act at a time, s."""
+    now = [efforts for push, efforts in acting.items() if push.acts_at(time)]
+    held = sum((e for e in now if not callable(e)), Ports())
+    functions = [e for e in now if callable(e)]
+    if not functions:
+        return held
+    return lambda t, x: sum((f(t, x) for f in functions), held)
+
+
+def _vector(values: npt.ArrayLike, size: int, name: str) -> Array:
+    return vector(values, size, name)

@@ -1,0 +1,237 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The controller of a simulated closed loop: a law of any kind, its guard and its reference."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from vms_ph_controllers import Command, Controller, EnergyGuard, Reference, RobotState
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_dynamics import Allocation, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics.nonholonomic import NonholonomicForm
+
+Law = type[Controller] | Controller | str | Callable[[Array, Array, float], Any] | None
+"""A law: its class, an object, the name of a class, ``(q, v, dt) -> efforts``, or None."""
+
+_KEEP = Reference()
+
+
+class ControlFault(VmsPhError):
+    """A law that raised, or returned no efforts of its robot."""
+
+
+class LoopControl:
+    """A law in the loop of a simulation, with the reference of the present time.
+
+    Attributes:
+        controller: the law, behind its guard where there is one; None without a law.
+        time: of the present sample, s; the simulation sets it.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        law: Law,
+        guard: EnergyGuard | None,
+        reference: Any,
+        allocation: Allocation | None,
+        form: NonholonomicForm | None,
+    ) -> None:
+        """Make the law for a robot.
+
+        Raises:
+            OptionError: law, guard or reference are none.
+            VmsPhError: the law does not support this robot.
+        """
+        self.model, self.time, self._steps = model, 0.0, 0
+        self._reference = reference_function(reference, model)
+        self.name, made = _made(law, model, allocation, form)
+        if guard is not None:
+            made = _guarded(guard, made, model)
+        elif isinstance(made, EnergyGuard):
+            made.attach(model=model)
+        self.controller: Controller | None = None
+        self._function: Callable[..., Any] | None = None
+        if isinstance(made, Controller):
+            self.controller = made
+        else:
+            self._function = made
+
+    @property
+    def certificate(self) -> Any:
+        """That of the guard, or None without one."""
+        return getattr(self.controller, "certificate", None)
+
+    def reset(self, q: Array, v: Array) -> None:
+        """Begin at a configuration (nq,) and velocity (nv,)."""
+        self._steps = 0
+        if self.controller is not None:
+            self.controller.reset(RobotState(q, v))
+
+    def __call__(self, q: Array, v: Array, dt: float) -> Command:
+        """Return the efforts for the next step.
+
+        Raises:
+            ControlFault: the law raised, or returned no efforts of this robot.
+        """
+        time, self._steps = self._steps * dt, self._steps + 1
+        try:
+            if self.controller is not None:
+                command = self.controller.update(RobotState(q, v), self._reference(time), dt)
+            else:
+                assert self._function is not None
+                command = as_command(self._function(q, v, dt), self.model, self.name)
+        except ControlFault as fault:
+            raise ControlFault(f"at {time:.6g} s {fault}") from fault.__cause__
+        except Exception as error:  # a law of a user may raise anything
+            raise ControlFault(
+                f"at {time:.6g} s {self.name} raised {type(error).__name__}: {error}"
+            ) from error
+        self._check(command, time)
+        return command
+
+    def _check(self, command: Command, time: float) -> None:
+        for name in ("torque", "wrench_base"):
+            efforts = np.asarray(getattr(command, name), dtype=float)
+            if not np.isfinite(efforts).all():
+                bad = int(np.flatnonzero(~np.isfinite(efforts))[0])
+                at = f" of joint '{self.model.joint_names[bad]}'" if name == "torque" else ""
+                raise ControlFault(
+                    f"at {time:.6g} s {self.name} returned {efforts[bad]} as the {name}{at}; give "
+                    "finite numbers, or put the law behind EnergyGuard(law, budget=1.0)"
+                )
+
+
+def as_command(efforts: Any, model: VMSModel, name: str) -> Command:
+    """Return what a function returned as a command.
+
+    Args:
+        efforts: a command or ports; torques (n,); or base wrench and torques (nv,).
+        model: the robot.
+        name: of the law, for messages.
+
+    Raises:
+        ControlFault: they are no efforts of this robot.
+    """
+    if isinstance(efforts, Command):
+        return efforts
+    if hasattr(efforts, "torque"):
+        torque, base = efforts.torque, getattr(efforts, "wrench_base", None)
+        return Command(
+            np.zeros(model.b) if base is None else base,
+            np.zeros(model.n) if torque is None else torque,
+        )
+    try:
+        array = np.asarray(efforts, dtype=float)
+    except (TypeError, ValueError):
+        array = np.full(0, np.nan)
+    if array.shape == (model.n,):
+        return Command(np.zeros(model.b), array)
+    if array.shape == (model.nv,):
+        return Command(array[: model.b], array[model.b :])
+    accepted = f"torques ({model.n},) of the joints {', '.join(model.joint_names)}"
+    if model.b:
+        accepted += f", or base wrench and torques ({model.nv},)"
+    shape = f"shape {array.shape}" if array.size else repr(efforts)
+    raise ControlFault(f"{name} returned {shape}; a law returns {accepted}")
+
+
+def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Reference]:
+    """Return a reference as a function of time (s).
+
+    Args:
+        reference: a :class:`.Reference`, a position (3,) or a pose (4,4); a function of time that
+            returns one; a trajectory, whose joint positions are followed; or None.
+        model: the robot.
+
+    Raises:
+        OptionError: it is none of these.
+    """
+    if reference is None:
+        return lambda time: _KEEP
+    if callable(reference):
+        return lambda time: _as_reference(reference(time))
+    if hasattr(reference, "t") and hasattr(reference, "q"):
+        times = np.asarray(reference.t)
+        positions = np.array([model.joint_positions(q) for q in np.asarray(reference.q)])
+
+        def joints(time: float) -> Reference:
+            at = [np.interp(time, times, positions[:, k]) for k in range(model.n)]
+            return Reference(joints=np.array(at))
+
+        return joints
+    constant = _as_reference(reference)
+    return lambda time: constant
+
+
+def _as_reference(value: Any) -> Reference:
+    if isinstance(value, Reference):
+        given = {f.name: getattr(value, f.name) for f in fields(value)}
+        return replace(
+            value, **{n: np.asarray(x, dtype=float) for n, x in given.items() if x is not None}
+        )
+    array = np.asarray(value, dtype=float) if isinstance(value, Sequence | np.ndarray) else None
+    if array is not None and array.shape == (3,):
+        return Reference(position=array)
+    if array is not None and array.shape == (4, 4):
+        return Reference(pose=array)
+    raise OptionError(
+        "a reference is Reference(position=..., pose=..., joints=...), a position (3,), a pose "
+        f"(4,4), a function of time that returns one of these, or a trajectory; given: {value!r}"
+    )
+
+
+def _made(
+    law: Law, model: VMSModel, allocation: Allocation | None, form: NonholonomicForm | None
+) -> tuple[str, Any]:
+    """Return the name of a law and the law, a controller or a function."""
+    if isinstance(law, Controller):
+        own = law if not isinstance(law, EnergyGuard) else vars(law).get("law")
+        if own is not None and (own.model.nq, own.model.nv) != (model.nq, model.nv):
+            raise OptionError(
+                f"the law was made for '{own.model.name}' with {own.model.nv} velocities; "
+                f"'{model.name}' has {model.nv}. Give the class, or make the law for this model"
+            )
+        return type(law).__name__, law
+    if isinstance(law, str):
+        return law, make_controller(law, model, allocation, form=form)
+    if isinstance(law, type) and issubclass(law, Controller):
+        path = f"{law.__module__}.{law.__qualname__}"
+        if "<locals>" in path:
+            return law.__name__, law(model)
+        return law.__name__, make_controller(path, model, allocation, form=form)
+    if not callable(law):
+        raise OptionError(
+            "a law is a class derived from Controller, an object of one, the name of one, a "
+            f"function (q, v, dt) that returns torques, or None; given: {law!r}"
+        )
+    name = getattr(law, "__name__", type(law).__name__)
+    try:
+        inspect.signature(law).bind(model.home, model.home, 1e-3)
+    except TypeError as error:
+        raise OptionError(
+            f"a law is called as {name}(q, v, dt) and returns torques; {name} does not take "
+            f"these arguments: {error}"
+        ) from None
+    except ValueError:
+        pass  # a function without a signature, of another language
+    return name, law
+
+
+def _guarded(guard: EnergyGuard, law: Any, model: VMSModel) -> EnergyGuard:
+    if not isinstance(guard, EnergyGuard):
+        raise OptionError(
+            f"a guard is EnergyGuard(budget=1.0), with a budget in J; given: {guard!r}"
+        )
+    if isinstance(law, EnergyGuard):
+        raise OptionError("the law is behind an EnergyGuard already; leave out guard")
+    if isinstance(law, Controller):
+        return guard.attach(law, model)
+    return guard.attach(lambda q, v, dt: as_command(law(q, v, dt), model, "the law"), model)

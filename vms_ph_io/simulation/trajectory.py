@@ -1,0 +1,181 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A simulated closed loop as arrays over time, with its energy balance, a plot and a bag."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_controllers.guard.certificate import Certificate
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.forms import Ports, port_names
+from vms_ph_dynamics.integrators import Audit
+from vms_ph_dynamics.simulation import Sample
+
+from .bag import write_bag
+
+
+class SimulationStopped(VmsPhError):
+    """The motion cannot be integrated any further.
+
+    Attributes:
+        trajectory: up to there.
+    """
+
+    def __init__(self, message: str, trajectory: "Trajectory") -> None:
+        super().__init__(message)
+        self.trajectory = trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A run of a closed loop, recorded at N+1 instants; all arrays are read-only.
+
+    Attributes:
+        model: the robot.
+        t: (N+1,) s.
+        q: (N+1,nq) configurations.
+        v: (N+1,nv) velocities.
+        torque: (N+1,n) joint torques, N m or N; at a jump, the mean of both sides.
+        wrench_base: (N+1,b) wrench on the base in its own axes, linear first, N and N m.
+        wrenches: at the end effector (``wrench_end_effector``) and the tools, by port, (N+1,6)
+            each, in the axes of the frame.
+        kinetic_energy, potential_energy: (N+1,) J.
+        power: into the robot by port, (N+1,) each, W.
+        port_energy: supplied since the start by port, (N+1,) each, as the integrator counts, J.
+        dissipated: (N+1,) energy lost since the start in friction, drag and stops, J.
+        certificate: of the guard, or None without one.
+        description: URDF of the robot, or empty.
+    """
+
+    model: VMSModel
+    t: Array
+    q: Array
+    v: Array
+    torque: Array
+    wrench_base: Array
+    wrenches: Mapping[str, Array]
+    kinetic_energy: Array
+    potential_energy: Array
+    power: Mapping[str, Array]
+    port_energy: Mapping[str, Array]
+    dissipated: Array
+    certificate: Certificate | None = None
+    description: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        model: VMSModel,
+        samples: list[Sample],
+        energies: list[tuple[float, float]],
+        certificate: Certificate | None = None,
+        description: str = "",
+    ) -> "Trajectory":
+        """Return the trajectory of samples, with kinetic and potential energy (J) at each."""
+        ports = tuple(samples[0].port_energy)
+        own = port_names(model)[2:]  # wrenches: the end effector, then the tools
+        wrenches = {port: [] for port in own}  # type: ignore[var-annotated]
+        power: dict[str, list[float]] = {port: [] for port in ports}
+        for sample in samples:
+            at_frames = {own[0]: sample.wrench_end_effector, **sample.wrench_tools}
+            for port, rows in wrenches.items():
+                rows.append(at_frames[port])
+            base = sample.wrench_base if model.b else None
+            applied = Ports(
+                sample.torque, base, at_frames[own[0]], wrench_tools=dict(sample.wrench_tools)
+            )
+            supplied = applied.supplied(model.evaluate(sample.q, sample.v))
+            for port, rows in power.items():
+                rows.append(supplied.get(port, np.nan))
+
+        def column(name: str) -> Array:
+            return frozen(np.array([getattr(sample, name) for sample in samples]))
+
+        kinetic, potential = (frozen(np.array(part)) for part in zip(*energies, strict=True))
+        return cls(
+            model,
+            column("time"),
+            column("q"),
+            column("v"),
+            column("torque"),
+            column("wrench_base"),
+            {port: frozen(np.array(rows)) for port, rows in wrenches.items()},
+            kinetic,
+            potential,
+            {port: frozen(np.array(rows)) for port, rows in power.items()},
+            {p: frozen(np.array([s.port_energy[p] for s in samples])) for p in ports},
+            column("dissipated"),
+            certificate,
+            description,
+        )
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy, (N+1,), J."""
+        return self.kinetic_energy + self.potential_energy
+
+    @property
+    def audit(self) -> Audit:
+        """The energy balance between the recorded instants; it prints as text."""
+        return Audit(
+            frozen(np.diff(self.energy)),
+            {port: frozen(np.diff(energy)) for port, energy in self.port_energy.items()},
+            frozen(np.diff(self.dissipated)),
+            np.zeros(len(self.t) - 1, dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of recorded instants."""
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        """Return robot, duration and the state of the energy balance."""
+        balance = "closed" if self.audit.is_closed else "open"
+        return f"Trajectory({self.model.name}, {self.t[-1]:g} s, energy balance {balance})"
+
+    def samples(self) -> list[Sample]:
+        """Return the recorded instants one by one."""
+        end_effector, *tools = self.wrenches
+        return [
+            Sample(
+                float(self.t[k]),
+                self.q[k],
+                self.v[k],
+                self.torque[k],
+                self.wrench_base[k],
+                self.wrenches[end_effector][k],
+                {port: float(energy[k]) for port, energy in self.port_energy.items()},
+                float(self.dissipated[k]),
+                {port: self.wrenches[port][k] for port in tools},
+            )
+            for k in range(len(self.t))
+        ]
+
+    def plot(self, file: str | Path | None = None) -> Any:
+        """Return a figure of matplotlib: motion, torques, powers and the energy balance.
+
+        Args:
+            file: path of a PNG, PDF or SVG file to write it to; None for none.
+        """
+        from ..audit.plots import plot_closed_loop
+
+        return plot_closed_loop(self, None if file is None else Path(file))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a bag that ``vms-ph audit``, ``plot`` and ``replay`` read; return its path.
+
+        Args:
+            folder: of the bag, which must not exist.
+
+        Raises:
+            BagError: it exists, or cannot be created.
+        """
+        write_bag(self, Path(folder))
+        return Path(folder)
