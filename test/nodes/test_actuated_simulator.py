@@ -98,7 +98,7 @@ def test_the_simulator_publishes_its_actuators_and_where_their_energy_goes() -> 
         (("robot:=hextilt", "actuators:=mine"), "own, ideal or the path of a file; given: 'mine'"),
         (
             ("robot:=hextilt", "actuators:=own", "engine:=ephs"),
-            "simulated by engine:=vms_ph alone; the engine is ephs",
+            "move the base, which the drives of engine:=ephs move already",
         ),
         (("robot:=hextilt", "failed_actuators:=rotor_1"), "the base has no actuators"),
     ],

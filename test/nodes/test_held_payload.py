@@ -179,7 +179,6 @@ def test_a_controller_on_its_own_goes_on_with_gains_and_references_for_what_it_i
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ("engine:=mujoco", "payload.mass: payloads and mechanisms are simulated by engine:=vms_ph"),
         ("mechanism.inertia:=1.0", "takes a payload or holds a mechanism"),
         ("payload.moments:=[1.0, 1.0, 9.0]", "none larger than the sum of the others"),
         ("payload.place:=[1.0]", r"place of a payload must have shape \(3,\)"),

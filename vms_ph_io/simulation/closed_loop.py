@@ -235,7 +235,8 @@ class _Run:
     def trajectory(self, steps: int, every: int, pushes: Sequence[Push]) -> Trajectory:
         """Return the motion, recorded every so many steps."""
         simulation, dt = self._simulation, self._dt
-        acting = {push: push.ports(simulation.form.model) for push in pushes}
+        with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
+            acting = {push: push.ports(simulation.form.model) for push in pushes}
         changes = {round(at / dt) for push in pushes for at in _times(push)}
         if self._payload is not None:
             changes |= {round(at / dt) for at in self._payload.changes}
@@ -304,7 +305,7 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
     if effect in ("friction", "joint_stops"):
         return effect, True
     if isinstance(effect, str) and effect == "actuators":
-        return "actuators", robots.get(model.name).own_actuators()
+        return "actuators", robots.get(robots.known_as(model.name)).own_actuators()
     kinds: dict[type, str] = {
         Actuators: "actuators",
         Mechanism: "mechanism",

@@ -4,7 +4,7 @@
 """The controller of a simulated closed loop: a law of any kind, its guard and its reference."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -177,10 +177,13 @@ def _as_reference(value: Any) -> Reference:
         return replace(
             value, **{n: np.asarray(x, dtype=float) for n, x in given.items() if x is not None}
         )
-    array = np.asarray(value, dtype=float) if isinstance(value, Sequence | np.ndarray) else None
-    if array is not None and array.shape == (3,):
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.shape == (3,):
         return Reference(position=array)
-    if array is not None and array.shape == (4, 4):
+    if array.shape == (4, 4):
         return Reference(pose=array)
     raise OptionError(
         "a reference is Reference(position=..., pose=..., joints=...), a position (3,), a pose "

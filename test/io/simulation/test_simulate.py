@@ -1,0 +1,212 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Closed loops in one call: programs written by guess run, or fail with the sentence that mends."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import (
+    Command,
+    DecoupledVMSController,
+    EnergyGuard,
+    Reference,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_dynamics import StandardForm, VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload
+from vms_ph_io import Push, Trajectory, robots, simulate
+from vms_ph_io.audit.run_record import read_run
+from vms_ph_io.recordings.from_messages import read_messages
+from vms_ph_io.simulation import ControlFault, SimulationStopped
+
+PUSH = Push("wrench_end_effector", [0, 15, 0, 0, 0, 0], start=0.02, duration=0.03)
+
+
+def test_the_energy_balance_of_a_pushed_arm_in_eight_lines() -> None:
+    push = Push("wrench_end_effector", [0, 15, 0, 0, 0, 0], start=0.05, duration=0.1)
+    run = simulate("panda", TaskSpaceIDAPBC, seconds=0.2, disturbances=[push])
+    assert len(str(run.audit).splitlines()) <= 10
+    assert "verdict: closed" in str(run.audit)
+    pushed = run.power["wrench_end_effector"] != 0.0
+    np.testing.assert_allclose(run.t[pushed][[0, -1]], [0.05, 0.15], atol=1e-9)
+    assert run.wrenches["wrench_end_effector"][100, 1] == 15.0
+    assert run.energy.shape == run.t.shape == (201,)
+
+
+def test_a_hexarotor_with_an_arm_flies_to_a_pose_and_is_plotted_in_eight_lines(
+    tmp_path: Path,
+) -> None:
+    goal = np.eye(4)
+    goal[:3, 3] = [0.1, 0.05, 0.05]
+    reference = Reference(pose=goal)
+    run = simulate("hextilt", DecoupledVMSController, 3.0, reference=reference, rate=200)
+    run.plot().savefig(tmp_path / "flight.png")
+    np.testing.assert_allclose(run.q[-1, :3], goal[:3, 3], atol=0.02)
+    assert (tmp_path / "flight.png").stat().st_size > 10_000
+
+
+def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_lines() -> None:
+    model = robots.load("panda")
+
+    def law(q: Array, v: Array, dt: float) -> Array:
+        d = model.evaluate(q, v)
+        return d.g + 4.0 * model.difference(model.home, q) + 1.0 * v
+
+    run = simulate(model, EnergyGuard(law, budget=1.0), seconds=0.3, v=np.full(7, 0.2))
+    assert run.certificate is not None
+    assert run.certificate.verdict in ("kept", "excess")
+    assert "budget       1 J" in str(run.certificate)
+    same = simulate(model, law, 0.3, v=np.full(7, 0.2), guard=EnergyGuard(budget=1.0))
+    np.testing.assert_array_equal(same.q, run.q)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"robot": "pandas"}, r"there is no robot 'pandas'; bundled are panda"),
+        (
+            {"disturbances": [Push("end_effector", np.ones(6))]},
+            r"no port of 'panda'; its ports are torque, wrench_base, wrench_end_effector",
+        ),
+        (
+            {"disturbances": [Push("torque", [1.0, 2.0])]},
+            r"torque must have shape \(7,\).*panda_joint1, panda_joint2",
+        ),
+        (
+            {"disturbances": [Push("wrench_base", np.ones(6))]},
+            r"wrench_base must have shape \(0,\).*its base is fixed",
+        ),
+        ({"law": lambda q, v: q}, r"called as <lambda>\(q, v, dt\) and returns torques"),
+        (
+            {"law": lambda q, v, dt: np.zeros(6)},
+            r"at 0 s <lambda> returned shape \(6,\).*torques \(7,\) of the joints panda_joint1",
+        ),
+        ({"law": 3.0}, r"a law is a class derived from Controller"),
+        ({"law": "TaskSpaceIDAPCB"}, r"did you mean TaskSpaceIDAPBC\?"),
+        ({"law": TaskSpaceIDAPBC, "guard": 1.0}, r"a guard is EnergyGuard\(budget=1.0\)"),
+        ({"guard": EnergyGuard(budget=1.0)}, r"a guard needs a law"),
+        ({"law": TaskSpaceIDAPBC, "reference": "home"}, r"a reference is Reference\(position="),
+        ({"q": np.zeros(6)}, r"q must have shape \(7,\)"),
+        ({"effects": ["wind"]}, r'an effect is "friction", "joint_stops"'),
+        ({"scheme": "euler"}, r"there is no scheme 'euler'; there are projected_rk4"),
+        ({"seconds": 0.0}, r"seconds and rate must be above zero"),
+    ],
+)
+def test_a_wrong_guess_is_answered_by_the_sentence_that_mends_it(
+    arguments: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(VmsPhError, match=sentence):
+        simulate(**{"robot": "panda", "seconds": 0.01, **arguments})  # type: ignore[arg-type]
+
+
+def test_an_end_effector_that_the_robot_lacks_is_answered_by_its_links() -> None:
+    with pytest.raises(VmsPhError, match="panda_link7"):
+        robots.get("panda").model(robots.get("panda").description(), end_effector="hand")
+
+
+def test_a_law_that_raises_ends_the_run_with_law_time_and_cause(panda: VMSModel) -> None:
+    def my_law(q: Array, v: Array, dt: float) -> Array:
+        my_law.calls += 1  # type: ignore[attr-defined]
+        if my_law.calls > 3:  # type: ignore[attr-defined]
+            raise ZeroDivisionError("division by zero")
+        return np.zeros(7)
+
+    my_law.calls = 0  # type: ignore[attr-defined]
+    with pytest.raises(ControlFault, match=r"at 0\.003 s my_law raised ZeroDivisionError: divi"):
+        simulate(panda, my_law, 0.01)
+    with pytest.raises(ControlFault, match=r"at 0 s .* nan as the torque of joint 'panda_joint3'"):
+        simulate(panda, lambda q, v, dt: [0, 0, np.nan, 0, 0, 0, 0], 0.01)
+
+
+def test_a_motion_that_diverges_has_its_trajectory_up_to_there(panda: VMSModel) -> None:
+    push = Push("torque", np.full(7, 1e200), start=0.005)
+    with pytest.raises(SimulationStopped, match=r"beyond 0\.00") as stopped:
+        simulate(panda, seconds=0.02, disturbances=[push])
+    assert 1 <= len(stopped.value.trajectory) < 20
+
+
+def test_a_function_commands_base_and_joints_of_a_moving_base() -> None:
+    model = robots.load("satellite_panda")
+    force = np.zeros(model.nv)
+    force[0] = 2.0
+    by_array = simulate(model, lambda q, v, dt: force, 0.05)
+    by_command = simulate(model, lambda q, v, dt: Command(force[:6], force[6:]), 0.05)
+    np.testing.assert_array_equal(by_array.v, by_command.v)
+    assert by_array.power["wrench_base"][-1] > 0.0
+
+
+def test_references_are_constant_functions_of_time_or_trajectories() -> None:
+    place = robots.load("panda").placement("panda_link8", robots.load("panda").home)[:3, 3]
+    goal = place + np.array([0.0, 0.02, 0.0])
+    kinds = (goal.tolist(), Reference(position=goal), lambda t: Reference(position=goal))
+    runs = [simulate("panda", TaskSpaceIDAPBC, 0.05, reference=kind) for kind in kinds]
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.q, runs[0].q)
+    assert np.abs(runs[0].v).max() > 1e-3
+    law = DecoupledVMSController
+    first = simulate("satellite_panda", lambda q, v, dt: 0.5 * np.ones(7), 0.2, rate=200)
+    followed = simulate("satellite_panda", law, 0.2, rate=200, reference=first)
+    assert followed.v[-1, 6:] @ first.v[-1, 6:] > 0.0
+
+
+def test_effects_combine_and_the_balance_of_energy_closes() -> None:
+    door = Mechanism(np.array([0.0, 0.5, 0.0]), np.array([0.0, 0.0, 1.0]), 2.0)
+    run = simulate(
+        "panda",
+        TaskSpaceIDAPBC,
+        0.1,
+        effects=["friction", "joint_stops", door, FormEngine("projected_midpoint")],
+        disturbances=[Push("wrench_end_effector", [5, 0, 0, 0, 0, 0], axes="world")],
+    )
+    assert run.dissipated[-1] > 0.0
+    assert run.audit.is_closed
+    payload = Payload(0.5, np.full(3, 1e-3), at=0.05, reach=0.5)
+    taken = simulate("panda", TaskSpaceIDAPBC, 0.1, effects=[payload])
+    assert taken.port_energy["payload"][-1] != 0.0
+    assert taken.audit.is_closed
+    flown = simulate("hextilt", "DecoupledVMSController", 0.1, rate=200, effects=["actuators"])
+    assert flown.audit.is_closed
+
+
+def test_the_same_seed_draws_the_same_start() -> None:
+    from vms_ph_io.tasks.uncertainty import Uncertainty
+
+    unknown = Uncertainty(spread=0.1, noise=1.0)
+    runs = [
+        simulate("panda", TaskSpaceIDAPBC, 0.02, uncertainty=unknown, seed=k) for k in (3, 3, 4)
+    ]
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    assert np.abs(runs[0].q[0] - runs[2].q[0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["panda", "satellite_panda", "omnidirectional_panda"])
+def test_a_saved_run_is_read_by_audits_and_plots(name: str, tmp_path: Path) -> None:
+    run = simulate(name, seconds=0.1, disturbances=[PUSH], rate=500)
+    folder = run.save(tmp_path / "my_run")
+    record = read_run(folder)
+    np.testing.assert_allclose(record.power["time"], run.t, atol=1e-8)
+    np.testing.assert_allclose(record.energy["total"], run.energy, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        record.power["wrench_end_effector"], run.power["wrench_end_effector"], atol=1e-12
+    )
+    assert abs(record.unaccounted_energy) < 1e-9
+    recording = read_messages(folder)
+    assert recording.port_energies is not None
+    assert bool(recording.bases) == bool(run.model.b)
+    assert "<robot" in recording.description
+    with pytest.raises(VmsPhError, match=re.escape("bags are not overwritten")):
+        run.save(folder)
+
+
+def test_a_form_or_a_model_is_simulated_as_it_is(panda: VMSModel) -> None:
+    runs = [simulate(robot, seconds=0.02, every=5) for robot in (panda, StandardForm(panda))]
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    assert len(runs[0]) == 5
+    assert isinstance(runs[0], Trajectory)
+    assert repr(runs[0]) == "Trajectory(panda, 0.02 s, energy balance closed)"
