@@ -38,10 +38,10 @@ def activate(share: Path) -> bool:
     """
     if is_active():
         return True
-    wanted = os.environ.get(VARIABLE, "")
-    if wanted not in ("", "embedded", "ros2"):
-        raise RuntimeError(f"{VARIABLE}={wanted!r} is no runtime: give embedded or ros2.")
-    if wanted == "ros2" or (not wanted and _real_rclpy()):
+    runtime = os.environ.get(VARIABLE, "")
+    if runtime not in ("", "embedded", "ros2"):
+        raise RuntimeError(f"{VARIABLE}={runtime!r} is no runtime: give embedded or ros2.")
+    if runtime == "ros2" or (not runtime and _real_rclpy()):
         return False
     _make_room()
     packages.register(OWN_PACKAGE, share)

@@ -39,7 +39,7 @@ def share_directory(package: str) -> Path | None:
 
 def names() -> list[str]:
     """The names of all packages that can be found."""
-    found = {
+    package_names = {
         path.parent.name for prefix in prefixes() for path in prefix.glob("share/*/package.xml")
     }
-    return sorted(found | _registered.keys())
+    return sorted(package_names | _registered.keys())

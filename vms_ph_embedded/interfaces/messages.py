@@ -122,16 +122,19 @@ def _build_message(typename: str) -> Any:
     fields = tuple(make_field(n, desc, message_class) for n, desc in described)
     constants = store.constants(typename)
     defaults = store.defaults(typename)
-    shown = {**constants, **{f"{key.upper()}__DEFAULT": value for key, value in defaults.items()}}
+    class_attributes = {
+        **constants,
+        **{f"{key.upper()}__DEFAULT": value for key, value in defaults.items()},
+    }
 
     # Constants are read-only on the class because they are properties of its metaclass.
     metaclass = type(
         f"Metaclass_{name}",
         (MessageMeta,),
-        {key: property(_constant(value)) for key, value in shown.items()},
+        {key: property(_constant(value)) for key, value in class_attributes.items()},
     )
     namespace: dict[str, Any] = {
-        **shown,
+        **class_attributes,
         **{field.name: property(attrgetter(field.slot), _setter(field)) for field in fields},
         "__slots__": tuple(field.slot for field in fields),
         "__module__": f"{package}.{kind}",

@@ -44,9 +44,9 @@ def interfaces(package: str, kind: str) -> list[str]:
     """The names of all interfaces of a kind ("msg" or "srv") in a package."""
     if package in _shares:
         return sorted(path.stem for path in (_shares[package] / kind).glob(f"*.{kind}"))
-    known = _store().fielddefs if kind == "msg" else STANDARD_SERVICES
+    definitions = _store().fielddefs if kind == "msg" else STANDARD_SERVICES
     prefix = f"{package}/{kind}/"
-    return sorted(name[len(prefix) :] for name in known if name.startswith(prefix))
+    return sorted(name[len(prefix) :] for name in definitions if name.startswith(prefix))
 
 
 def fields(typename: str) -> list[tuple[str, FieldDesc]]:
@@ -147,11 +147,11 @@ def _text(typename: str) -> str:
 
 def _field_defaults(text: str) -> dict[str, Any]:
     """Read ``type name value`` lines, which rosbags parses but does not keep."""
-    found = {}
+    field_defaults = {}
     for line in text.splitlines():
         words = line.split("#")[0].split(None, 2)
         if len(words) == 3 and "=" not in words[1] and not words[2].startswith("="):
             value = {"true": "True", "false": "False"}.get(words[2].strip(), words[2].strip())
             is_float = words[0].startswith("float") and "[" not in words[0]
-            found[words[1]] = float(value) if is_float else literal_eval(value)
-    return found
+            field_defaults[words[1]] = float(value) if is_float else literal_eval(value)
+    return field_defaults

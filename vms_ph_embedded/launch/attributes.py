@@ -21,13 +21,13 @@ class Text:
     location: Location
 
     @classmethod
-    def of(cls, given: str, location: Location) -> "Text":
+    def of(cls, attribute_text: str, location: Location) -> "Text":
         """Read the text of an attribute, and refuse substitutions that are not accepted.
 
         Raises:
             LaunchError: The text breaks the grammar, or uses an unknown substitution.
         """
-        template = grammar.parse(given, location)
+        template = grammar.parse(attribute_text, location)
         check_calls(template, location)
         return cls(template, location)
 
@@ -36,14 +36,14 @@ class Text:
         return text(self.template, context, self.location)
 
 
-def wanted(element: Element, name: str) -> Text:
+def required(element: Element, name: str) -> Text:
     """An attribute that the schema demands."""
     return Text.of(element.attributes[name].text, element.at(name))
 
 
 def optional(element: Element, name: str) -> Text | None:
     """An attribute that may be missing."""
-    return wanted(element, name) if name in element.attributes else None
+    return required(element, name) if name in element.attributes else None
 
 
 def literal(element: Element, name: str, kind: values.Kind) -> values.Scalar | None:
@@ -52,25 +52,25 @@ def literal(element: Element, name: str, kind: values.Kind) -> values.Scalar | N
     Raises:
         LaunchError: It is not of the kind.
     """
-    given = element.text(name)
-    if given is None:
+    attribute_text = element.text(name)
+    if attribute_text is None:
         return None
     try:
-        value = values.coerce(given, kind)
+        value = values.coerce(attribute_text, kind)
     except ValueError as error:
-        hint = "; substitutions are not carried out here" if "$(" in given else ""
+        hint = "; substitutions are not carried out here" if "$(" in attribute_text else ""
         raise LaunchError(f"{name}: {error}{hint}", element.at(name)) from None
     assert not isinstance(value, list)
     return value
 
 
-def one_of(given: str, accepted: Iterable[str], what: str, location: Location) -> str:
+def one_of(choice: str, accepted: Iterable[str], attribute: str, location: Location) -> str:
     """Refuse a word that is not in a list.
 
     Raises:
         LaunchError: With the list.
     """
     words = list(accepted)
-    if given in words:
-        return given
-    raise LaunchError(f"{what} is {given!r}; accepted are {', '.join(words)}", location)
+    if choice in words:
+        return choice
+    raise LaunchError(f"{attribute} is {choice!r}; accepted are {', '.join(words)}", location)

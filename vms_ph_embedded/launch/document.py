@@ -155,16 +155,16 @@ class _Builder:
         begin = self._parser.CurrentByteIndex
         places: dict[str, Location] = {}
         position = begin
-        while found := _ATTRIBUTE.search(self._source, position):
+        while match := _ATTRIBUTE.search(self._source, position):
             # Between two attributes stands only white space; a bracket means the tag is over.
-            if b">" in self._source[position : found.start()]:
+            if b">" in self._source[position : match.start()]:
                 break
-            before = self._source[begin : found.start()]
+            before = self._source[begin : match.start()]
             newline = before.rfind(b"\n")
             column = (start.column if newline < 0 else 0) + len(before[newline + 1 :].decode())
             column += newline >= 0
-            places[found[1].decode()] = Location(
+            places[match[1].decode()] = Location(
                 self._file, start.line + before.count(b"\n"), column
             )
-            position = found.end()
+            position = match.end()
         return places

@@ -109,24 +109,24 @@ def _replace(text: str) -> Callable[..., str]:
 
 
 def _round(number: Any, *digits: int) -> Any:
-    if any(abs(each) > _MOST_DIGITS for each in digits):
+    if any(abs(digit_count) > _MOST_DIGITS for digit_count in digits):
         raise ValueError(f"a number is rounded to at most {_MOST_DIGITS} digits")
     return round(number, *digits)
 
 
 def _prod(items: Any) -> Any:
     factors = list(items)
-    check_bits(sum(abs(each).bit_length() for each in factors if isinstance(each, int)))
+    check_bits(sum(abs(factor).bit_length() for factor in factors if isinstance(factor, int)))
     return math.prod(factors)
 
 
 def _of_small(function: Callable[..., int]) -> Callable[..., int]:
     """A function of whole numbers whose value, or time, grows faster than any power of them."""
 
-    def bounded(*given: int) -> int:
-        if any(each > _MOST_FACTORS for each in given):
+    def bounded(*arguments: int) -> int:
+        if any(argument > _MOST_FACTORS for argument in arguments):
             raise ValueError(f"{function.__name__} takes at most {_MOST_FACTORS}")
-        return function(*given)
+        return function(*arguments)
 
     return bounded
 

@@ -81,7 +81,7 @@ class _Reader:
             if self._opens_substitution():
                 fragments.append(self._substitution(stop))
             else:
-                fragments.append(self._plain(stop or ""))
+                fragments.append(self._literal_text(stop or ""))
         return tuple(fragments)
 
     def _substitution(self, quote: str | None) -> Call:
@@ -121,14 +121,14 @@ class _Reader:
             elif any(self._is_special(stop) for stop in stops):
                 break
             else:
-                parts.append(self._plain(stops))
+                parts.append(self._literal_text(stops))
         if not parts:
             raise self._error(
                 begin, "an argument expected; quote it if it is empty or has a space", here=True
             )
         return tuple(parts)
 
-    def _plain(self, stops: str) -> str:
+    def _literal_text(self, stops: str) -> str:
         begin = self._at
         while self._at < len(self._text) and not self._opens_substitution():
             if any(self._is_special(stop) for stop in stops):

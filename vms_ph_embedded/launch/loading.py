@@ -39,26 +39,26 @@ def load(
             accepted, or something the file refers to does not exist. The message begins with
             file, line and column.
     """
-    given = dict(arguments) if isinstance(arguments, Mapping) else parse_arguments(arguments)
+    assignments = dict(arguments) if isinstance(arguments, Mapping) else parse_arguments(arguments)
     launch_file = LaunchFile.read(Path(file))
     context = _context(resolve, find_share)
-    for argument in launch_file.missing(set(given), context.without_variables()):
+    for argument in launch_file.missing(set(assignments), context.without_variables()):
         raise LaunchError(
             f"{launch_file.file} needs a value for its argument {argument.name!r} "
             f"({argument.description or 'no description'}); give {argument.name}:=value"
         )
-    context.configurations.update(given)
+    context.configurations.update(assignments)
     context.file_for_ros = launch_file.file
     launch_file.run(context)
     declared = {argument.name: argument for argument in reversed(context.arguments)}
     in_order = tuple(dict.fromkeys(argument.name for argument in context.arguments))
     # Those of an <include> that a condition leaves out are declared, too.
-    nowhere = _context(resolve, find_share)
-    everywhere = [a.name for f in launch_file.with_includes(nowhere) for a in f.declared()]
-    known = dict.fromkeys((*in_order, *everywhere))
-    for name in given:
-        if name not in known.keys() | _BUILT_IN:
-            raise LaunchError(_unknown(name, tuple(known)))
+    bare_context = _context(resolve, find_share)
+    everywhere = [a.name for f in launch_file.with_includes(bare_context) for a in f.declared()]
+    argument_names = dict.fromkeys((*in_order, *everywhere))
+    for name in assignments:
+        if name not in argument_names.keys() | _BUILT_IN:
+            raise LaunchError(_unknown(name, tuple(argument_names)))
     return LaunchDescription(
         launch_file.file,
         tuple(declared[name] for name in in_order),
@@ -85,13 +85,13 @@ def parse_arguments(words: Sequence[str]) -> dict[str, str]:
     Raises:
         LaunchError: A word is not of that form.
     """
-    given = {}
+    assignments = {}
     for word in words:
         name, separator, value = word.partition(":=")
         if not name or not separator or not value:
             raise LaunchError(f"argument {word!r} is not of the form name:=value")
-        given[name] = value
-    return given
+        assignments[name] = value
+    return assignments
 
 
 def declared_arguments(
@@ -104,12 +104,12 @@ def declared_arguments(
     Raises:
         LaunchError: The file is not in the accepted subset.
     """
-    found: dict[str, DeclaredArgument] = {}
+    by_name: dict[str, DeclaredArgument] = {}
     context = _context(None, find_share)
     for launch_file in LaunchFile.read(Path(file)).with_includes(context):
         for argument in launch_file.declared():
-            found.setdefault(argument.name, argument)
-    return tuple(found.values())
+            by_name.setdefault(argument.name, argument)
+    return tuple(by_name.values())
 
 
 def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> str:
@@ -144,5 +144,5 @@ def _described(argument: DeclaredArgument) -> str:
 def _unknown(name: str, declared: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, declared, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    known = ", ".join(declared) or "none"
-    return f"no launch file declares the argument {name!r}{hint}; declared are: {known}"
+    listing = ", ".join(declared) or "none"
+    return f"no launch file declares the argument {name!r}{hint}; declared are: {listing}"

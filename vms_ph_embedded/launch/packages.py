@@ -21,8 +21,8 @@ OWN_PACKAGE = "vms_ph"
 
 def prefixes(environment: Mapping[str, str]) -> list[Path]:
     """The install prefixes of a sourced ROS 2; empty without one."""
-    given = environment.get("AMENT_PREFIX_PATH", "")
-    return [Path(prefix) for prefix in given.split(os.pathsep) if prefix]
+    search_path = environment.get("AMENT_PREFIX_PATH", "")
+    return [Path(prefix) for prefix in search_path.split(os.pathsep) if prefix]
 
 
 def _prefix_of(package: str, environment: Mapping[str, str]) -> Path | None:
@@ -76,13 +76,13 @@ def find_executable(
             raise LookupError(f"package {package!r}: {error}") from error
     prefix = _prefix_of(package, environment)
     folder = prefix / "lib" / package if prefix else None
-    found = shutil.which(executable, path=str(folder)) if folder else None
-    if found is None and prefix is None:
-        found = shutil.which(executable, path=environment.get("PATH"))
-    if found is None:
+    program = shutil.which(executable, path=str(folder)) if folder else None
+    if program is None and prefix is None:
+        program = shutil.which(executable, path=environment.get("PATH"))
+    if program is None:
         raise LookupError(
             f"executable {executable!r} of package {package!r} is neither in "
             f"{folder or 'lib/' + package + ' of a prefix in AMENT_PREFIX_PATH'} nor on the PATH"
             f"{_ONLY_IN_ROS.get(package, '')}"
         )
-    return (found,)
+    return (program,)

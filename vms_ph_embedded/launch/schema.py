@@ -128,8 +128,8 @@ def _tag_inside(parent: Element, tag: Tag, child: Element) -> Tag:
     )
 
 
-def _listed(introduction: str, given: str, names: Iterable[str]) -> str:
-    known = sorted(names)
-    close = difflib.get_close_matches(given, known, n=1)
+def _listed(introduction: str, misspelt: str, names: Iterable[str]) -> str:
+    accepted = sorted(names)
+    close = difflib.get_close_matches(misspelt, accepted, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"{introduction} {', '.join(known)}{hint}"
+    return f"{introduction} {', '.join(accepted)}{hint}"

@@ -47,11 +47,11 @@ class _Arguments:
         return text(self.templates[index], self.context, self.location)
 
     def truth(self, index: int) -> bool:
-        given = self[index]
+        argument = self[index]
         try:
-            return bool(values.coerce(given, values.BOOL))
+            return bool(values.coerce(argument, values.BOOL))
         except ValueError:
-            raise _Failure(f"{given!r} is neither true nor false") from None
+            raise _Failure(f"{argument!r} is neither true nor false") from None
 
 
 def text(template: Template, context: Context, location: Location | None = None) -> str:
@@ -125,43 +125,43 @@ class _Entry:
         return len(self.usage.split()) - 1
 
 
-def _var(given: _Arguments, context: Context) -> str:
-    name = given[0]
+def _var(arguments: _Arguments, context: Context) -> str:
+    name = arguments[0]
     if name in context.configurations:
         return context.configurations[name]
-    if len(given) == 2:
-        return given[1]
-    known = ", ".join(sorted(context.configurations)) or "none"
-    raise _Failure(f"no variable {name!r} is set here; set are: {known}")
+    if len(arguments) == 2:
+        return arguments[1]
+    defined = ", ".join(sorted(context.configurations)) or "none"
+    raise _Failure(f"no variable {name!r} is set here; set are: {defined}")
 
 
-def _env(given: _Arguments, context: Context) -> str:
-    default = given[1] if len(given) == 2 else None
-    value = context.environment.get(given[0], default)
+def _env(arguments: _Arguments, context: Context) -> str:
+    default = arguments[1] if len(arguments) == 2 else None
+    value = context.environment.get(arguments[0], default)
     if value is None:
         raise _Failure(
-            f"environment variable {given[0]!r} is not set; a default may follow its name"
+            f"environment variable {arguments[0]!r} is not set; a default may follow its name"
         )
     return value
 
 
-def _find_package_share(given: _Arguments, context: Context) -> str:
+def _find_package_share(arguments: _Arguments, context: Context) -> str:
     try:
-        return str(context.find_share(given[0]))
+        return str(context.find_share(arguments[0]))
     except LookupError as error:
         raise _Failure(str(error.args[0] if error.args else error)) from None
 
 
-def _find_executable(given: _Arguments, context: Context) -> str:
-    found = shutil.which(given[0], path=context.environment.get("PATH"))
-    if found is None:
-        raise _Failure(f"no executable {given[0]!r} on the PATH")
-    return found
+def _find_executable(arguments: _Arguments, context: Context) -> str:
+    program = shutil.which(arguments[0], path=context.environment.get("PATH"))
+    if program is None:
+        raise _Failure(f"no executable {arguments[0]!r} on the PATH")
+    return program
 
 
-def _command(given: _Arguments, context: Context) -> str:
-    line = given[0]
-    on_stderr = given[1] if len(given) == 2 else "fail"
+def _command(arguments: _Arguments, context: Context) -> str:
+    line = arguments[0]
+    on_stderr = arguments[1] if len(arguments) == 2 else "fail"
     if on_stderr not in ("fail", "ignore", "warn", "capture"):
         raise _Failure(f"on_stderr is {on_stderr!r}; it may be fail, ignore, warn or capture")
     try:
@@ -193,7 +193,7 @@ def _command(given: _Arguments, context: Context) -> str:
 
 
 def _this_file(kind: str, part: Callable[[Path], Path]) -> Callable[[_Arguments, Context], str]:
-    def this(_given: _Arguments, context: Context) -> str:
+    def this(_arguments: _Arguments, context: Context) -> str:
         if not context.files:
             raise _Failure("is known only while the file is carried out")
         mine, for_ros = part(context.file), part(context.file_for_ros)
@@ -208,27 +208,31 @@ def _this_file(kind: str, part: Callable[[Path], Path]) -> Callable[[_Arguments,
     return this
 
 
-def _anonymous(given: _Arguments, context: Context) -> str:
-    key = "anon" + given[0]
+def _anonymous(arguments: _Arguments, context: Context) -> str:
+    key = "anon" + arguments[0]
     if key not in context.configurations:
-        name = f"{given[0]}_{socket.gethostname()}_{os.getpid()}_{random.randint(0, sys.maxsize)}"
+        name = (
+            f"{arguments[0]}_{socket.gethostname()}_{os.getpid()}_{random.randint(0, sys.maxsize)}"
+        )
         for character in ".-:":
             name = name.replace(character, "_")
         context.configurations[key] = name
     return context.configurations[key]
 
 
-def _file_content(given: _Arguments, context: Context) -> str:
+def _file_content(arguments: _Arguments, context: Context) -> str:
     try:
-        return read_text(given[0])
+        return read_text(arguments[0])
     except (OSError, VmsPhError) as error:
-        raise _Failure(f"cannot read {given[0]}: {error}") from None
+        raise _Failure(f"cannot read {arguments[0]}: {error}") from None
 
 
-def _eval(given: _Arguments, context: Context) -> str:
-    if len(given) == 2 and given[1].strip() not in ("", "math"):
-        raise _Failure(f"module {given[1]!r} is not available in expressions; only math is")
-    return expression.evaluate(given[0], with_math=len(given) == 1 or bool(given[1].strip()))
+def _eval(arguments: _Arguments, context: Context) -> str:
+    if len(arguments) == 2 and arguments[1].strip() not in ("", "math"):
+        raise _Failure(f"module {arguments[1]!r} is not available in expressions; only math is")
+    return expression.evaluate(
+        arguments[0], with_math=len(arguments) == 1 or bool(arguments[1].strip())
+    )
 
 
 def _equal(left: str, right: str) -> bool:
@@ -258,14 +262,22 @@ _ENTRIES: dict[str, _Entry] = {
         _Entry("anon NAME", _anonymous),
         _Entry("file-content PATH", _file_content),
         _Entry("eval 'EXPRESSION' [MODULES]", _eval),
-        _Entry("equals A B", lambda given, _: _lower(_equal(given[0], given[1]))),
-        _Entry("not-equals A B", lambda given, _: _lower(not _equal(given[0], given[1]))),
-        _Entry("not A", lambda given, _: _lower(not given.truth(0))),
-        _Entry("and A B", lambda given, _: _lower(all([given.truth(0), given.truth(1)]))),
-        _Entry("or A B", lambda given, _: _lower(any([given.truth(0), given.truth(1)]))),
+        _Entry("equals A B", lambda arguments, _: _lower(_equal(arguments[0], arguments[1]))),
+        _Entry(
+            "not-equals A B", lambda arguments, _: _lower(not _equal(arguments[0], arguments[1]))
+        ),
+        _Entry("not A", lambda arguments, _: _lower(not arguments.truth(0))),
+        _Entry(
+            "and A B", lambda arguments, _: _lower(all([arguments.truth(0), arguments.truth(1)]))
+        ),
+        _Entry(
+            "or A B", lambda arguments, _: _lower(any([arguments.truth(0), arguments.truth(1)]))
+        ),
         _Entry(
             "if CONDITION THEN [ELSE]",
-            lambda given, _: given[1] if given.truth(0) else given[2] if len(given) == 3 else "",
+            lambda arguments, _: (
+                arguments[1] if arguments.truth(0) else arguments[2] if len(arguments) == 3 else ""
+            ),
         ),
     )
 }

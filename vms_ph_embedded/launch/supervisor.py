@@ -100,17 +100,17 @@ def _marked(token: str) -> set[int]:
     have left their group. Needs /proc; elsewhere the messages must do.
     """
     mark = f"{TOKEN}={token}".encode()
-    found = set()
+    groups = set()
     for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
         if not name.isdigit() or int(name) == os.getpid():
             continue
         try:
             with open(f"/proc/{name}/environ", "rb") as file:
                 if mark in file.read().split(b"\0"):
-                    found.add(os.getpgid(int(name)))
+                    groups.add(os.getpgid(int(name)))
         except OSError:
             continue
-    return found - {os.getpgid(0)}
+    return groups - {os.getpgid(0)}
 
 
 if __name__ == "__main__":

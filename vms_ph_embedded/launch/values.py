@@ -55,11 +55,11 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def coerce(given: str, kind: Kind, *, lenient: bool = False) -> Value:
+def coerce(text: str, kind: Kind, *, lenient: bool = False) -> Value:
     """Text as a value of a kind.
 
     Args:
-        given: The text.
+        text: The text.
         kind: The required kind.
         lenient: Keep text that cannot be converted, in lists too: a substitution may yet come.
 
@@ -67,23 +67,23 @@ def coerce(given: str, kind: Kind, *, lenient: bool = False) -> Value:
         ValueError: The text is not of the kind; the message names its kind.
     """
     if kind.scalar is str and not kind.is_list:
-        return given
+        return text
     if kind.scalar in (int, float) and not kind.is_list:
         try:
-            return int(given) if kind.scalar is int else float(given)
+            return int(text) if kind.scalar is int else float(text)
         except ValueError:
             if lenient:
-                return given
-            raise ValueError(f"{given!r} is not of type {kind.name}") from None
+                return text
+            raise ValueError(f"{text!r} is not of type {kind.name}") from None
     if kind.scalar is bool and not kind.is_list:
-        given = {"1": "true", "0": "false"}.get(given, given)
-    value = _from_yaml(given, lenient)
+        text = {"1": "true", "0": "false"}.get(text, text)
+    value = _from_yaml(text, lenient)
     if kind.scalar is None:
         return value
     items = value if isinstance(value, list) else [value]
     accepted = (kind.scalar, str) if lenient else (kind.scalar,)
     if isinstance(value, list) is not kind.is_list or not _all(items, *accepted):
-        raise ValueError(f"{given!r} is not of type {kind.name}; YAML reads it as {value!r}")
+        raise ValueError(f"{text!r} is not of type {kind.name}; YAML reads it as {value!r}")
     return value
 
 
@@ -92,26 +92,26 @@ def _all(items: list[Scalar], *types: type) -> bool:
     return all(isinstance(item, types) for item in items)
 
 
-def _from_yaml(given: str, lenient: bool) -> Value:
-    if not given:
-        return given
+def _from_yaml(text: str, lenient: bool) -> Value:
+    if not text:
+        return text
     try:
-        value = parse_yaml(given)
+        value = parse_yaml(text)
     except YamlError:
         if lenient:
-            return given
-        raise ValueError(f"{given!r} is not YAML; write type='str' if it is text") from None
+            return text
+        raise ValueError(f"{text!r} is not YAML; write type='str' if it is text") from None
     if isinstance(value, list):
         kinds = [type(item) for item in value if type(item) is not str]
         first = kinds[0] if kinds else str
         accepted = (first, str) if lenient else (first,)
         if first in _SCALARS and _all(value, *accepted):
             return value
-        raise ValueError(f"{given!r} is a list of mixed types; write [1.0, 2.5], not [1, 2.5]")
+        raise ValueError(f"{text!r} is a list of mixed types; write [1.0, 2.5], not [1, 2.5]")
     if isinstance(value, _SCALARS):
         return value  # type: ignore[return-value]
     raise ValueError(
-        f"YAML reads {given!r} as {type(value).__name__}; accepted are bool, int, float, text "
+        f"YAML reads {text!r} as {type(value).__name__}; accepted are bool, int, float, text "
         "and lists of them. Write type='str' if it is text"
     )
 
@@ -131,25 +131,25 @@ class TypedTemplate:
     location: Location
 
     @classmethod
-    def parse(cls, given: str, kind: Kind, location: Location) -> "TypedTemplate":
+    def parse(cls, text: str, kind: Kind, location: Location) -> "TypedTemplate":
         """Read the text of an attribute.
 
         Raises:
             LaunchError: It can never become a value of the kind.
         """
         try:
-            value = coerce(given, kind, lenient=True)
+            value = coerce(text, kind, lenient=True)
             if not isinstance(value, list):
                 content = _template(value, location)
                 if not isinstance(content, tuple):
-                    _demand(content, kind, given)
+                    _demand(content, kind, text)
                 return cls(kind, content, location)
             items = [_template(item, location) for item in value]
             fixed = [item for item in items if not isinstance(item, tuple)]
             if len({type(item) for item in fixed}) > 1:
-                raise ValueError(f"{given!r} is a list of mixed types")
+                raise ValueError(f"{text!r} is a list of mixed types")
             for item in fixed if items else [""]:  # an empty list is one of text
-                _demand(item, kind, given)
+                _demand(item, kind, text)
             return cls(kind, items, location)
         except ValueError as error:
             raise LaunchError(str(error), location) from None
@@ -194,15 +194,15 @@ def _template(item: Scalar, location: Location) -> Scalar | grammar.Template:
     return template
 
 
-def _demand(item: Scalar, kind: Kind, given: str) -> None:
+def _demand(item: Scalar, kind: Kind, text: str) -> None:
     if kind.scalar is not None and type(item) is not kind.scalar:
-        raise ValueError(f"{given!r} is not of type {kind.name}")
+        raise ValueError(f"{text!r} is not of type {kind.name}")
 
 
 def _demand_uniform(items: list[Value], kind: Kind) -> None:
     types = [type(item) for item in items if type(item) is not str]
-    wanted = kind.scalar or (types[0] if types else str)
-    if any(isinstance(item, list) or not isinstance(item, wanted) for item in items):
+    scalar_type = kind.scalar or (types[0] if types else str)
+    if any(isinstance(item, list) or not isinstance(item, scalar_type) for item in items):
         raise ValueError(f"{items!r} is a list of mixed types")
 
 

@@ -24,7 +24,7 @@ from vms_ph_embedded.wire.participant import Participant, type_hash_data
 _INFO_TYPE = "rmw_dds_common/msg/ParticipantEntitiesInfo"
 _INFO_TOPIC = "ros_discovery_info"
 _FRESH = SampleState.NotRead | ViewState.Any | InstanceState.Alive
-_GONE = (
+_DISPOSED = (
     SampleState.Any
     | ViewState.Any
     | InstanceState.NotAliveDisposed
@@ -73,7 +73,7 @@ class Graph:
         )
         self.condition = self._reader.condition
         self._gid = participant.gid
-        self._own: list[NodeEntry] = []
+        self._local_nodes: list[NodeEntry] = []
         self._others: dict[bytes, list[NodeEntry]] = {}
         self._lock = threading.Lock()
 
@@ -82,13 +82,13 @@ class Graph:
     def add_node(self, node: NodeEntry) -> None:
         """Announce a node of this participant."""
         with self._lock:
-            self._own.append(node)
+            self._local_nodes.append(node)
         self.announce()
 
     def remove_node(self, node: NodeEntry) -> None:
         """Withdraw a node of this participant."""
         with self._lock:
-            self._own.remove(node)
+            self._local_nodes.remove(node)
         self.announce()
 
     def announce(self) -> None:
@@ -107,7 +107,7 @@ class Graph:
                         reader_gid_seq=[gid(data=list(g)) for g in node.readers],
                         writer_gid_seq=[gid(data=list(g)) for g in node.writers],
                     )
-                    for node in self._own
+                    for node in self._local_nodes
                 ],
             )
             self._writer.write(serialize(message))
@@ -117,9 +117,9 @@ class Graph:
     def update(self) -> None:
         """Read the messages of other participants since the last call."""
         with self._lock:
-            while (taken := self._reader.take()) is not None:
+            while (sample := self._reader.take()) is not None:
                 try:
-                    message = deserialize(taken[0], self._message)
+                    message = deserialize(sample[0], self._message)
                 except DecodingError:
                     continue  # of a participant that is no ROS 2: its nodes stay unknown
                 self._others[message.gid.data.tobytes()] = [
@@ -146,7 +146,10 @@ class Graph:
         """All nodes, this participant's first."""
         self.update()
         with self._lock:
-            return [*self._own, *(node for nodes in self._others.values() for node in nodes)]
+            return [
+                *self._local_nodes,
+                *(node for nodes in self._others.values() for node in nodes),
+            ]
 
     def publications(self) -> list[Any]:
         """All writers that DDS knows of."""
@@ -158,15 +161,15 @@ class Graph:
 
     def topics(self, gids: set[bytes] | None = None, *, demangle: bool = True) -> NamesAndTypes:
         """The topics with their types; of some endpoints only when their identities are given."""
-        found = defaultdict(set)
+        types_by_name = defaultdict(set)
         for endpoint in (*self.publications(), *self.subscriptions()):
             name = names.ros_topic(endpoint.topic_name) if demangle else endpoint.topic_name
             if name is not None and name.startswith("DCPS"):
                 continue  # Cyclone's own readers of what it discovers
             if name is not None and (gids is None or endpoint.key.bytes in gids):
                 kind = names.ros_type(endpoint.type_name) if demangle else endpoint.type_name
-                found[name].add(kind)
-        return _sorted(found)
+                types_by_name[name].add(kind)
+        return _sorted(types_by_name)
 
     def services(self, gids: set[bytes] | None = None, *, requests: bool = False) -> NamesAndTypes:
         """The services with their types; of some endpoints only when their identities are given.
@@ -174,14 +177,14 @@ class Graph:
         With `requests` only endpoints that carry requests count: the reader of a server, the
         writer of a client.
         """
-        found = defaultdict(set)
+        types_by_name = defaultdict(set)
         for endpoint in (*self.publications(), *self.subscriptions()):
             name = names.ros_service(endpoint.topic_name)
             if name is None or (gids is not None and endpoint.key.bytes not in gids):
                 continue
             if not requests or endpoint.topic_name.startswith(f"{names.REQUEST}/"):
-                found[name].add(names.ros_service_type(endpoint.type_name))
-        return _sorted(found)
+                types_by_name[name].add(names.ros_service_type(endpoint.type_name))
+        return _sorted(types_by_name)
 
 
 class _Endpoints:
@@ -190,26 +193,26 @@ class _Endpoints:
     def __init__(self, participant: Any, builtin_topic: Any) -> None:
         self._reader = BuiltinDataReader(participant, builtin_topic)
         self._fresh = ReadCondition(self._reader, _FRESH)
-        self._gone = ReadCondition(self._reader, _GONE)
-        self._known: dict[bytes, Any] = {}
+        self._disposed = ReadCondition(self._reader, _DISPOSED)
+        self._endpoints: dict[bytes, Any] = {}
         self._lock = threading.Lock()
 
     def all(self) -> list[Any]:
         # Each is read once: to read it is slow, and Cyclone's Python binding loses the memory of
         # the user data of every one that it reads.
         with self._lock:
-            if self._fresh.triggered or self._gone.triggered:
+            if self._fresh.triggered or self._disposed.triggered:
                 with interrupts.deferred():
                     self._update()
-            return list(self._known.values())
+            return list(self._endpoints.values())
 
     def _update(self) -> None:
-        while taken := self._reader.take(_AT_ONCE, self._fresh):
-            self._known.update({endpoint.key.bytes: endpoint for endpoint in taken})
-        while taken := self._reader.take(_AT_ONCE, self._gone):
-            for endpoint in taken:
-                self._known.pop(endpoint.key.bytes, None)
+        while samples := self._reader.take(_AT_ONCE, self._fresh):
+            self._endpoints.update({endpoint.key.bytes: endpoint for endpoint in samples})
+        while samples := self._reader.take(_AT_ONCE, self._disposed):
+            for endpoint in samples:
+                self._endpoints.pop(endpoint.key.bytes, None)
 
 
-def _sorted(found: dict[str, set[str]]) -> NamesAndTypes:
-    return [(name, sorted(found[name])) for name in sorted(found)]
+def _sorted(types_by_name: dict[str, set[str]]) -> NamesAndTypes:
+    return [(name, sorted(types_by_name[name])) for name in sorted(types_by_name)]

@@ -29,14 +29,14 @@ def sockets_on_loopback() -> Iterator[None]:
 
 def _sockets() -> dict[str, int]:
     """Return the descriptors of this process's sockets by their names in /proc."""
-    found = {}
+    sockets = {}
     with contextlib.suppress(OSError):
         for number in os.listdir("/proc/self/fd"):
             with contextlib.suppress(OSError):  # closed by now, as that of this listing
                 name = os.readlink(f"/proc/self/fd/{number}")
                 if name.startswith("socket:"):
-                    found[name] = int(number)
-    return found
+                    sockets[name] = int(number)
+    return sockets
 
 
 def _bind(descriptor: int) -> None:

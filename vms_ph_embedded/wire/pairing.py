@@ -43,11 +43,11 @@ class KnownClients:
         self._participant = participant
         self._requests = requests
         self._replies = replies
-        self._known: set[int] = set()
+        self._clients: set[int] = set()
 
     def wait_for(self, publication_handle: int) -> None:
         """Wait for the reader of the client that wrote a request, but not for long."""
-        if publication_handle in self._known:
+        if publication_handle in self._clients:
             return
         deadline = time.monotonic() + _PATIENCE
         waiting = WaitSet(self._participant.entity)
@@ -59,21 +59,21 @@ class KnownClients:
                     return
         finally:
             waiting.close()
-        if len(self._known) > 1000:  # clients that went long ago
-            self._known.clear()
-        self._known.add(publication_handle)
+        if len(self._clients) > 1000:  # clients that went long ago
+            self._clients.clear()
+        self._clients.add(publication_handle)
 
     def _is_matched(self, publication_handle: int) -> bool:
         self._replies.entity.take_status()  # so that the next wait is for something new
-        wanted = _id_of_writer(CLIENT, self._requests, publication_handle)
+        writer_id = _id_of_writer(CLIENT, self._requests, publication_handle)
         # It has none when the client has gone, or never had one.
-        return wanted is None or wanted in _ids_of_readers(CLIENT, self._replies)
+        return writer_id is None or writer_id in _ids_of_readers(CLIENT, self._replies)
 
 
 def _ids_of_readers(role: str, writer: Writer) -> set[str | None]:
     with interrupts.deferred():
-        found = [writer.entity.get_matched_subscription_data(h) for h in writer.matches()]
-    return {_id(role, reader) for reader in found}
+        readers = [writer.entity.get_matched_subscription_data(h) for h in writer.matches()]
+    return {_id(role, reader) for reader in readers}
 
 
 def _id_of_writer(role: str, reader: Reader, handle: int) -> str | None:

@@ -27,19 +27,19 @@ class WaitSet:
 
     def watch(self, members: Iterable[Entity]) -> None:
         """Wait for these, and for nothing else."""
-        wanted = {id(member): member for member in members}
-        gone = self._members.keys() - wanted.keys()
-        if gone:
+        members_by_id = {id(member): member for member in members}
+        removed = self._members.keys() - members_by_id.keys()
+        if removed:
             # A member that was deleted can no longer be taken out, so start afresh.
             delete(self._set)
             self._set = _CycloneWaitSet(self._participant)
             self._members = {}
-        for key in wanted.keys() - self._members.keys():
+        for key in members_by_id.keys() - self._members.keys():
             try:
-                self._set.attach(wanted[key])
+                self._set.attach(members_by_id[key])
             except DDSException:
-                del wanted[key]  # deleted in the meantime by another thread
-        self._members = wanted
+                del members_by_id[key]  # deleted in the meantime by another thread
+        self._members = members_by_id
 
     def leave_out(self, member: Entity) -> None:
         """Do not wait for a member until it is watched again."""

@@ -34,14 +34,15 @@ class Condition:
         Raises:
             LaunchError: The text comes to neither true nor false.
         """
-        given = self.text.evaluate(context)
-        word = given.strip().lower()
+        condition_text = self.text.evaluate(context)
+        word = condition_text.strip().lower()
         if word in ("true", "1"):
             return self.expected
         if word in ("false", "0"):
             return not self.expected
         raise LaunchError(
-            f"the condition comes to {given!r}; accepted are true, 1, false, 0", self.text.location
+            f"the condition comes to {condition_text!r}; accepted are true, 1, false, 0",
+            self.text.location,
         )
 
 

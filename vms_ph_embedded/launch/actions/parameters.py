@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from vms_ph_embedded.launch import grammar, values
-from vms_ph_embedded.launch.attributes import Text, literal, one_of, wanted
+from vms_ph_embedded.launch.attributes import Text, literal, one_of, required
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.description import YamlFile
 from vms_ph_embedded.launch.document import Element
@@ -84,7 +84,7 @@ def read(element: Element) -> Iterator[ParameterValue | ParameterFile]:
     if element.children:
         raise LaunchError("<param from=...> takes no parameters inside", element.location)
     substitute = literal(element, "allow_substs", values.BOOL) is True
-    yield ParameterFile(wanted(element, "from"), substitute)
+    yield ParameterFile(required(element, "from"), substitute)
 
 
 def _values(element: Element, prefix: tuple[Text, ...]) -> Iterator[ParameterValue]:
@@ -93,7 +93,7 @@ def _values(element: Element, prefix: tuple[Text, ...]) -> Iterator[ParameterVal
             raise LaunchError(f"<param name=...> takes no {other!r}", element.at(other))
     if "name" not in element.attributes:
         raise LaunchError("<param> lacks its attribute 'name'", element.location)
-    name = (*prefix, wanted(element, "name"))
+    name = (*prefix, required(element, "name"))
     value = element.text("value")
     if (value is None) is not bool(element.children):
         raise LaunchError("<param> needs either 'value' or parameters inside it", element.location)

@@ -13,7 +13,7 @@ from vms_ph_embedded.launch import command_line, names, values
 from vms_ph_embedded.launch.actions import parameters
 from vms_ph_embedded.launch.actions.base import Action, Condition
 from vms_ph_embedded.launch.actions.rules import NAMESPACE
-from vms_ph_embedded.launch.attributes import Text, literal, one_of, optional, wanted
+from vms_ph_embedded.launch.attributes import Text, literal, one_of, optional, required
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.description import NodeIdentity, ProcessDescription, YamlFile
 from vms_ph_embedded.launch.document import Element
@@ -57,7 +57,7 @@ class _Options:
             optional(element, "launch-prefix"),
             _seconds(element, "sigterm_timeout"),
             _seconds(element, "sigkill_timeout"),
-            tuple((wanted(e, "name"), wanted(e, "value")) for e in element.inside("env")),
+            tuple((required(e, "name"), required(e, "value")) for e in element.inside("env")),
             literal(element, "shell", values.BOOL) is True,
         )
 
@@ -100,16 +100,18 @@ class _Options:
                 return shlex.split(self.prefix.evaluate(context))
             # The user may give both as arguments of the launch, without the file declaring them.
             pattern = context.configurations.get("launch-prefix-filter", "")
-            given = context.configurations.get("launch-prefix", "")
-            return shlex.split(given) if re.match(pattern, os.path.basename(program)) else []
+            command_prefix = context.configurations.get("launch-prefix", "")
+            return (
+                shlex.split(command_prefix) if re.match(pattern, os.path.basename(program)) else []
+            )
         except (ValueError, re.error) as error:
             raise LaunchError(f"launch-prefix: {error}", self.location) from None
 
     def _output(self, context: Context) -> str:
-        given = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT")
-        if given is None:
-            given = self.output.evaluate(context) if self.output else "log"
-        return one_of(given, _OUTPUTS, "output", self.location)
+        output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT")
+        if output is None:
+            output = self.output.evaluate(context) if self.output else "log"
+        return one_of(output, _OUTPUTS, "output", self.location)
 
     def _respawns(self, context: Context) -> bool:
         if self.respawn is None:
@@ -119,9 +121,9 @@ class _Options:
         except ValueError as error:
             raise LaunchError(f"respawn: {error}", self.respawn.location) from None
 
-    def _timeout(self, given: float | None, variable: str, context: Context) -> float:
-        if given is not None:
-            return given
+    def _timeout(self, timeout: float | None, variable: str, context: Context) -> float:
+        if timeout is not None:
+            return timeout
         word = context.configurations.get(variable, "5")
         try:
             seconds = float(word)
@@ -153,7 +155,7 @@ class Executable(Action):
     @classmethod
     def read(cls, element: Element) -> "Executable":
         """Read the tag."""
-        words = command_line.split(wanted(element, "cmd"))
+        words = command_line.split(required(element, "cmd"))
         options = _Options.read(element)
         name = optional(element, "name")
         return cls(element.location, Condition.read(element), words, name, options)
@@ -189,14 +191,14 @@ class Node(Action):
             element.location,
             Condition.read(element),
             optional(element, "pkg"),
-            wanted(element, "exec"),
+            required(element, "exec"),
             optional(element, "name"),
             optional(element, "exec_name"),
             optional(element, "namespace"),
             command_line.split(arguments) if arguments else (),
             command_line.split(ros_arguments) if ros_arguments else (),
             tuple(rule for tag in element.inside("param") for rule in parameters.read(tag)),
-            tuple((wanted(e, "from"), wanted(e, "to")) for e in element.inside("remap")),
+            tuple((required(e, "from"), required(e, "to")) for e in element.inside("remap")),
             _Options.read(element),
         )
 
@@ -215,10 +217,10 @@ class Node(Action):
             command += ["-p", f"{parameter}:={value}"]
         for file in self._parameter_files(node, context):
             command += ["--params-file", file]
-        own = [
+        node_remaps = [
             (source.evaluate(context), target.evaluate(context)) for source, target in self.remaps
         ]
-        for source_name, target_name in (*context.remaps, *own):
+        for source_name, target_name in (*context.remaps, *node_remaps):
             command += ["-r", f"{source_name}:={target_name}"]
         name = self.process_name.evaluate(context) if self.process_name else None
         program = os.path.basename(node.executable)
@@ -229,8 +231,8 @@ class Node(Action):
         name = self.name.evaluate(context) if self.name else None
         if name is not None and self.name:
             names.check_node_name(name, self.name.location)
-        own = self.namespace.evaluate(context) if self.namespace else None
-        namespace = names.join(context.configurations.get(NAMESPACE), own)
+        node_namespace = self.namespace.evaluate(context) if self.namespace else None
+        namespace = names.join(context.configurations.get(NAMESPACE), node_namespace)
         if namespace is not None:
             names.check_namespace(
                 namespace, self.namespace.location if self.namespace else self.location

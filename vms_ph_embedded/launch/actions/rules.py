@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vms_ph_embedded.launch import names, values
 from vms_ph_embedded.launch.actions.base import Action, Condition
-from vms_ph_embedded.launch.attributes import Text, wanted
+from vms_ph_embedded.launch.attributes import Text, required
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import LaunchError
@@ -25,7 +25,7 @@ class PushNamespace(Action):
     @classmethod
     def read(cls, element: Element) -> "PushNamespace":
         """Read the tag."""
-        return cls(element.location, Condition.read(element), wanted(element, "namespace"))
+        return cls(element.location, Condition.read(element), required(element, "namespace"))
 
     def _execute(self, context: Context) -> None:
         joined = names.join(context.configurations.get(NAMESPACE), self.namespace.evaluate(context))
@@ -44,7 +44,7 @@ class SetRemap(Action):
     @classmethod
     def read(cls, element: Element) -> "SetRemap":
         """Read the tag."""
-        source, target = wanted(element, "from"), wanted(element, "to")
+        source, target = required(element, "from"), required(element, "to")
         return cls(element.location, Condition.read(element), source, target)
 
     def _execute(self, context: Context) -> None:
@@ -66,20 +66,20 @@ class SetParameter(Action):
     @classmethod
     def read(cls, element: Element) -> "SetParameter":
         """Read the tag."""
-        name, value = wanted(element, "name"), wanted(element, "value")
+        name, value = required(element, "name"), required(element, "value")
         return cls(element.location, Condition.read(element), name, value)
 
     def _execute(self, context: Context) -> None:
-        given = self.value.evaluate(context)
+        parameter_text = self.value.evaluate(context)
         try:
-            value = values.coerce(given or "''", values.ANY)
+            value = values.coerce(parameter_text or "''", values.ANY)
             survives = values.coerce(str(value), values.ANY) == value and value != ""
         except ValueError as error:
             raise LaunchError(str(error), self.value.location) from None
         if isinstance(value, list) or not survives:
             raise LaunchError(
-                f"<set_parameter> cannot carry {given!r} unchanged: ros2 launch hands lists and "
-                "quoted text over without their brackets and quotes. Use <param> in the nodes",
+                f"<set_parameter> cannot pass {parameter_text!r} on unchanged: ros2 launch removes "
+                "the brackets of lists and the quotes of text. Use <param> in the nodes",
                 self.value.location,
             )
         context.add_parameter(self.name.evaluate(context), str(value), self.location)

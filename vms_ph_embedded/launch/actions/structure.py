@@ -19,7 +19,7 @@ from vms_ph_embedded.launch.actions.variables import (
     SetEnvironment,
     UnsetEnvironment,
 )
-from vms_ph_embedded.launch.attributes import Text, literal, wanted
+from vms_ph_embedded.launch.attributes import Text, literal, required
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.description import DeclaredArgument
 from vms_ph_embedded.launch.document import Element
@@ -63,40 +63,44 @@ class LaunchFile:
             for action in self.actions:
                 action.run(context)
 
-    def missing(self, given: set[str], nowhere: Context) -> Iterator[DeclaredArgument]:
+    def missing(
+        self, argument_names: set[str], bare_context: Context
+    ) -> Iterator[DeclaredArgument]:
         """The arguments that ``ros2 launch`` demands before it carries out anything.
 
         That a variable of the name is set already is not enough there. Files to be included count
         too, whatever their condition, if their path depends on no variable.
 
         Args:
-            given: Names of the arguments handed over.
-            nowhere: A context without any variables.
+            argument_names: Names of the arguments handed over.
+            bare_context: A context without any variables.
         """
         for argument, conditional in _arguments(self.actions):
-            if argument.default is None and not conditional and argument.name not in given:
+            if argument.default is None and not conditional and argument.name not in argument_names:
                 yield argument.declaration(conditional)
         for include in _includes(self.actions):
-            included = include.read_without_variables(nowhere)
+            included = include.read_without_variables(bare_context)
             if included is not None:
-                with nowhere.inside(self.file, None):
-                    yield from included.missing(given | include.names(nowhere), nowhere)
+                with bare_context.inside(self.file, None):
+                    yield from included.missing(
+                        argument_names | include.names(bare_context), bare_context
+                    )
 
     def declared(self) -> tuple[DeclaredArgument, ...]:
         """The arguments of this file, includes left aside; the first of a name counts."""
-        found: dict[str, DeclaredArgument] = {}
+        by_name: dict[str, DeclaredArgument] = {}
         for argument, conditional in _arguments(self.actions):
-            found.setdefault(argument.name, argument.declaration(conditional))
-        return tuple(found.values())
+            by_name.setdefault(argument.name, argument.declaration(conditional))
+        return tuple(by_name.values())
 
-    def with_includes(self, nowhere: Context) -> Iterator["LaunchFile"]:
+    def with_includes(self, bare_context: Context) -> Iterator["LaunchFile"]:
         """This file and those it includes, as far as their paths depend on no variable."""
         yield self
         for include in _includes(self.actions):
-            included = include.read_without_variables(nowhere)
+            included = include.read_without_variables(bare_context)
             if included is not None:
-                with nowhere.inside(self.file, None):
-                    yield from included.with_includes(nowhere)
+                with bare_context.inside(self.file, None):
+                    yield from included.with_includes(bare_context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +134,16 @@ class Include(Action):
     """``<include>``: carries out another file here, in the same scope."""
 
     file: Text
-    given: tuple[tuple[Text, Text], ...]
+    arguments: tuple[tuple[Text, Text], ...]
 
     @classmethod
     def read(cls, element: Element) -> "Include":
         """Read the tag."""
-        file = wanted(element, "file")
-        given = tuple((wanted(a, "name"), wanted(a, "value")) for a in element.inside("arg"))
-        return cls(element.location, Condition.read(element), file, given)
+        file = required(element, "file")
+        arguments = tuple(
+            (required(a, "name"), required(a, "value")) for a in element.inside("arg")
+        )
+        return cls(element.location, Condition.read(element), file, arguments)
 
     def read_file(self, context: Context) -> LaunchFile:
         """The file to be included.
@@ -158,17 +164,17 @@ class Include(Action):
                 raise LaunchError(str(error), self.file.location) from None
             raise
 
-    def read_without_variables(self, nowhere: Context) -> LaunchFile | None:
+    def read_without_variables(self, bare_context: Context) -> LaunchFile | None:
         """The file to be included; None when its path depends on a variable, or is circular."""
         try:
-            included = self.read_file(nowhere)
+            included = self.read_file(bare_context)
         except LaunchError:
             return None
-        return None if included.file in nowhere.files else included
+        return None if included.file in bare_context.files else included
 
     def names(self, context: Context) -> set[str]:
         """Names of the arguments that are handed over."""
-        return {name.evaluate(context) for name, _ in self.given}
+        return {name.evaluate(context) for name, _ in self.arguments}
 
     def _execute(self, context: Context) -> None:
         launch_file = self.read_file(context)
@@ -179,7 +185,7 @@ class Include(Action):
                 f'<arg name="{argument.name}" value="..."/>',
                 self.location,
             )
-        for name, value in self.given:
+        for name, value in self.arguments:
             context.configurations[name.evaluate(context)] = value.evaluate(context)
         launch_file.run(context, self.location)
 

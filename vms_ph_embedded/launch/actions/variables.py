@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vms_ph_embedded.launch import grammar
 from vms_ph_embedded.launch.actions.base import Action, Condition
-from vms_ph_embedded.launch.attributes import Text, optional, wanted
+from vms_ph_embedded.launch.attributes import Text, optional, required
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.description import DeclaredArgument, Log
 from vms_ph_embedded.launch.document import Element
@@ -73,7 +73,7 @@ class Let(_Assignment):
     @classmethod
     def read(cls, element: Element) -> "Let":
         """Read the tag."""
-        name, value = wanted(element, "name"), wanted(element, "value")
+        name, value = required(element, "name"), required(element, "value")
         return cls(element.location, Condition.read(element), name, value)
 
     def _execute(self, context: Context) -> None:
@@ -87,7 +87,7 @@ class SetEnvironment(_Assignment):
     @classmethod
     def read(cls, element: Element) -> "SetEnvironment":
         """Read the tag."""
-        name, value = wanted(element, "name"), wanted(element, "value")
+        name, value = required(element, "name"), required(element, "value")
         return cls(element.location, Condition.read(element), name, value)
 
     def _execute(self, context: Context) -> None:
@@ -103,7 +103,7 @@ class UnsetEnvironment(Action):
     @classmethod
     def read(cls, element: Element) -> "UnsetEnvironment":
         """Read the tag."""
-        return cls(element.location, Condition.read(element), wanted(element, "name"))
+        return cls(element.location, Condition.read(element), required(element, "name"))
 
     def _execute(self, context: Context) -> None:
         context.environment.pop(self.name.evaluate(context), None)
@@ -118,7 +118,7 @@ class LogMessage(Action):
     @classmethod
     def read(cls, element: Element) -> "LogMessage":
         """Read the tag."""
-        return cls(element.location, Condition.read(element), wanted(element, "message"))
+        return cls(element.location, Condition.read(element), required(element, "message"))
 
     def _execute(self, context: Context) -> None:
         context.steps.append(Log(self.message.evaluate(context)))

@@ -53,21 +53,21 @@ class Arguments:
 
 def parse(args: Sequence[str]) -> Arguments:
     """Sort a command line; ROS arguments stand between --ros-args and --."""
-    found = Arguments()
+    parsed = Arguments()
     words = iter(args)
     for word in words:
         if word == "--ros-args":
-            _parse_ros(words, found)
+            _parse_ros(words, parsed)
         else:
-            found.others.append(word)
-    return found
+            parsed.others.append(word)
+    return parsed
 
 
 def remap_name(
     kind: str, name: str, node_name: str, namespace: str, arguments: Sequence[Arguments]
 ) -> str:
     """An absolute topic or service name after the first rule that matches it."""
-    for rule in (rule for each in arguments for rule in each.remap):
+    for rule in (rule for source in arguments for rule in source.remap):
         applies = rule.kind in (kind, "any") and rule.node in (None, node_name)
         if applies and _names.expand(rule.match, node_name, namespace) == name:
             return _names.expand(rule.replacement, node_name, namespace)
@@ -76,7 +76,7 @@ def remap_name(
 
 def remap_node(kind: str, node_name: str, arguments: Sequence[Arguments]) -> str | None:
     """The node name or namespace that a ``__node`` or ``__ns`` rule gives to a node."""
-    for rule in (rule for each in arguments for rule in each.remap):
+    for rule in (rule for source in arguments for rule in source.remap):
         if rule.kind == kind and rule.node in (None, node_name):
             return rule.replacement
     return None
@@ -85,8 +85,8 @@ def remap_node(kind: str, node_name: str, arguments: Sequence[Arguments]) -> str
 def parameters_of(full_node_name: str, arguments: Sequence[Arguments]) -> dict[str, Any]:
     """The parameter values that command lines and files give to a node."""
     values: dict[str, Any] = {}
-    for each in arguments:
-        for pattern, parameters in each.parameters.items():
+    for source in arguments:
+        for pattern, parameters in source.parameters.items():
             if _matches(pattern, full_node_name):
                 values.update(parameters)
     return values
@@ -108,7 +108,7 @@ def parse_value(text: str) -> Any:
         raise RCLError(f"Failed to parse ROS arguments: {text!r} is not YAML ({error})") from error
 
 
-def _parse_ros(words: Iterator[str], found: Arguments) -> None:
+def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
     unknown = []
     for word in words:
         if word == "--":
@@ -116,19 +116,19 @@ def _parse_ros(words: Iterator[str], found: Arguments) -> None:
         if word == "--ros-args":
             continue
         if word in ("-r", "--remap"):
-            found.remap.append(_remap_rule(_next(words, word)))
+            parsed.remap.append(_remap_rule(_next(words, word)))
         elif word in ("-p", "--param"):
             node, name, value = _parameter(_next(words, word))
-            found.parameters.setdefault(node, {})[name] = value
+            parsed.parameters.setdefault(node, {})[name] = value
         elif word == "--params-file":
             for node, parameters in _parameter_file(_next(words, word)).items():
-                found.parameters.setdefault(node, {}).update(parameters)
+                parsed.parameters.setdefault(node, {}).update(parameters)
         elif word == "--log-level":
-            found.log_levels.append(_log_level(_next(words, word)))
+            parsed.log_levels.append(_log_level(_next(words, word)))
         elif word in ("-e", "--enclave"):
             _next(words, word)  # there is no security here for an enclave to name
         elif word in ("--enable-rosout-logs", "--disable-rosout-logs"):
-            found.rosout = word.startswith("--enable")
+            parsed.rosout = word.startswith("--enable")
         elif word in _LACKING:
             subset.refuse(f"the ROS argument {word}")
         else:
@@ -197,12 +197,12 @@ def _parameter_file(path: str) -> dict[str, dict[str, Any]]:
         tree = parse_yaml(read_text(path), _ParameterLoader)
     except (OSError, VmsPhError) as error:
         raise RCLError(f"Failed to parse ROS arguments: params file {path!r}: {error}") from error
-    found: dict[str, dict[str, Any]] = {}
-    _find_nodes(tree, (), found, path)
-    return found
+    nodes: dict[str, dict[str, Any]] = {}
+    _find_nodes(tree, (), nodes, path)
+    return nodes
 
 
-def _find_nodes(tree: Any, above: tuple[str, ...], found: dict[str, Any], path: str) -> None:
+def _find_nodes(tree: Any, above: tuple[str, ...], nodes: dict[str, Any], path: str) -> None:
     if not isinstance(tree, dict):
         raise RCLError(
             f"Failed to parse ROS arguments: params file {path!r} should read "
@@ -212,10 +212,10 @@ def _find_nodes(tree: Any, above: tuple[str, ...], found: dict[str, Any], path: 
     for key, below in tree.items():
         if key == "ros__parameters":
             node = re.sub("/+", "/", "/".join(above))
-            flat = found.setdefault(node, {})
+            flat = nodes.setdefault(node, {})
             flat.update(_flatten(below, "", path))
         else:
-            _find_nodes(below, (*above, str(key)), found, path)
+            _find_nodes(below, (*above, str(key)), nodes, path)
 
 
 def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:

@@ -94,23 +94,23 @@ class NodeGraph:
 
     def count_publishers(self, topic_name: str) -> int:
         """Number of publishers of a topic; the name is not remapped."""
-        wanted = names.topic(self._ros_full_name(topic_name))
-        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.publications())
+        dds_topic = names.topic(self._ros_full_name(topic_name))
+        return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.publications())
 
     def count_subscribers(self, topic_name: str) -> int:
         """Number of subscriptions of a topic; the name is not remapped."""
-        wanted = names.topic(self._ros_full_name(topic_name))
-        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.subscriptions())
+        dds_topic = names.topic(self._ros_full_name(topic_name))
+        return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.subscriptions())
 
     def count_services(self, service_name: str) -> int:
         """Number of servers of a service; the name is not remapped."""
-        wanted = names.request(self._ros_full_name(service_name, is_service=True))
-        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.subscriptions())
+        dds_topic = names.request(self._ros_full_name(service_name, is_service=True))
+        return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.subscriptions())
 
     def count_clients(self, service_name: str) -> int:
         """Number of clients of a service; the name is not remapped."""
-        wanted = names.request(self._ros_full_name(service_name, is_service=True))
-        return sum(endpoint.topic_name == wanted for endpoint in self._ros_graph.publications())
+        dds_topic = names.request(self._ros_full_name(service_name, is_service=True))
+        return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.publications())
 
     def get_publishers_info_by_topic(
         self, topic_name: str, no_mangle: bool = False
@@ -157,14 +157,14 @@ class NodeGraph:
     def _ros_infos(
         self, endpoints: list[Any], topic_name: str, no_mangle: bool, kind: TopicEndpointTypeEnum
     ) -> list[TopicEndpointInfo]:
-        wanted = topic_name if no_mangle else names.topic(self._ros_full_name(topic_name))
+        dds_topic = topic_name if no_mangle else names.topic(self._ros_full_name(topic_name))
         owners = {
             gid: node for node in self._ros_graph.nodes() for gid in (*node.readers, *node.writers)
         }
         unknown = NodeEntry("_NODE_NAME_UNKNOWN_", "_NODE_NAMESPACE_UNKNOWN_")
         infos = []
         for endpoint in endpoints:
-            if endpoint.topic_name != wanted:
+            if endpoint.topic_name != dds_topic:
                 continue
             node = owners.get(endpoint.key.bytes, unknown)
             infos.append(

@@ -64,22 +64,24 @@ class NodeParameters:
         ignore_override: bool = False,
     ) -> Parameter:
         """Declare a parameter by a default value, or by a type if there is none."""
-        given: tuple[Any, ...] = (name,)
+        declaration: tuple[Any, ...] = (name,)
         if value is not None or descriptor is not None:
-            given = (name, value, descriptor or ParameterDescriptor())
-        return self.declare_parameters("", [given], ignore_override)[0]
+            declaration = (name, value, descriptor or ParameterDescriptor())
+        return self.declare_parameters("", [declaration], ignore_override)[0]
 
     def declare_parameters(
         self, namespace: str, parameters: Sequence[tuple[Any, ...]], ignore_override: bool = False
     ) -> list[Parameter]:
         """Declare parameters given as (name, value or type, descriptor)."""
         declared = [
-            self._ros_read_declaration(index, given, namespace, ignore_override)
-            for index, given in enumerate(parameters)
+            self._ros_read_declaration(index, declaration, namespace, ignore_override)
+            for index, declaration in enumerate(parameters)
         ]
-        taken = [parameter.name for parameter, _ in declared if self.has_parameter(parameter.name)]
-        if taken:
-            raise ParameterAlreadyDeclaredException(taken)
+        duplicates = [
+            parameter.name for parameter, _ in declared if self.has_parameter(parameter.name)
+        ]
+        if duplicates:
+            raise ParameterAlreadyDeclaredException(duplicates)
         for parameter, descriptor in declared:
             result = self._ros_set_together([parameter], {parameter.name: descriptor})
             if result.successful:
@@ -263,14 +265,14 @@ class NodeParameters:
             raise ParameterNotDeclaredException(name)
 
     def _ros_read_declaration(
-        self, index: int, given: tuple[Any, ...], namespace: str, ignore_override: bool
+        self, index: int, declaration: tuple[Any, ...], namespace: str, ignore_override: bool
     ) -> tuple[Parameter, Any]:
-        if not 1 <= len(given) <= 3:
+        if not 1 <= len(declaration) <= 3:
             raise TypeError(
-                f"Invalid parameter tuple length at index {index} in parameters list: {given}; "
-                "expecting length between 1 and 3"
+                f"Invalid parameter tuple length at index {index} in parameters list: "
+                f"{declaration}; expecting length between 1 and 3"
             )
-        name = given[0]
+        name = declaration[0]
         if not isinstance(name, str):
             raise TypeError(
                 f"First element {name} at index {index} in parameters list is not a str."
@@ -278,13 +280,13 @@ class NodeParameters:
         if namespace:
             name = f"{namespace}.{name}"
         validate_parameter_name(name)
-        descriptor = given[2] if len(given) > 2 else ParameterDescriptor()
+        descriptor = declaration[2] if len(declaration) > 2 else ParameterDescriptor()
         if not isinstance(descriptor, ParameterDescriptor):
             raise TypeError(
                 f"Third element {descriptor} at index {index} in parameters list "
                 "is not a ParameterDescriptor."
             )
-        if len(given) == 1:
+        if len(declaration) == 1:
             warnings.warn(
                 f"when declaring parameter named '{name}', declaring a parameter only providing "
                 "its name is deprecated. You have to either:\n"
@@ -295,7 +297,9 @@ class NodeParameters:
                 stacklevel=4,
             )
             descriptor.dynamic_typing = True
-        value = self._ros_read_type(name, given[1] if len(given) > 1 else None, descriptor)
+        value = self._ros_read_type(
+            name, declaration[1] if len(declaration) > 1 else None, descriptor
+        )
         if not ignore_override and name in self._parameter_overrides:
             value = self._parameter_overrides[name].value
         return Parameter(name, value=value), descriptor

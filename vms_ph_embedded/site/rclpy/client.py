@@ -140,9 +140,9 @@ class Client(subset.Subset):
         return self._reader.has_data()
 
     def _take(self) -> Callable[[], Any] | None:
-        while (taken := self._reader.take()) is not None:
+        while (sample := self._reader.take()) is not None:
             try:
-                body, guid, number = service_header.split(taken[0])
+                body, guid, number = service_header.split(sample[0])
                 with self._lock:
                     future = self._pending_requests.get(number) if guid == self._guid else None
                 if future is None:

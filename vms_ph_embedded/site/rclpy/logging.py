@@ -105,10 +105,10 @@ class RcutilsLogger:
     def _passes(
         self, caller: FrameType, severity: LoggingSeverity, filters: dict[str, Any]
     ) -> bool:
-        place = (caller.f_code.co_filename, caller.f_lineno, caller.f_lasti)
-        state = self._places.get(place)
+        call_site = (caller.f_code.co_filename, caller.f_lineno, caller.f_lasti)
+        state = self._places.get(call_site)
         if state is None:
-            state = self._places[place] = _PlaceState(severity, _checked(filters))
+            state = self._places[call_site] = _PlaceState(severity, _checked(filters))
         elif severity != state.severity:
             raise ValueError("Logger severity cannot be changed between calls.")
         elif filters != state.filters:

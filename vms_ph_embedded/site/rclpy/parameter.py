@@ -186,21 +186,21 @@ def parameter_dict_from_yaml_file(
         keys += [key for key in tree if key != "/**"]
     if not keys:
         raise RuntimeError("Param file does not contain selected parameters")
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for key in keys:
         node = tree[key]
         if not isinstance(node, dict) or not isinstance(node.get("ros__parameters"), dict):
             raise RuntimeError(f"YAML file is not a valid ROS parameter file for node {key}")
-        found.update(_unpack(namespace, node["ros__parameters"]))
-    return found
+        parameters.update(_unpack(namespace, node["ros__parameters"]))
+    return parameters
 
 
 def _unpack(prefix: str, tree: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for key, value in tree.items():
         name = f"{prefix}{key}"
         if isinstance(value, dict):
-            found.update(_unpack(name + PARAMETER_SEPARATOR_STRING, value))
+            parameters.update(_unpack(name + PARAMETER_SEPARATOR_STRING, value))
         else:
-            found[name] = ParameterMsg(name=name, value=get_parameter_value(str(value)))
-    return found
+            parameters[name] = ParameterMsg(name=name, value=get_parameter_value(str(value)))
+    return parameters

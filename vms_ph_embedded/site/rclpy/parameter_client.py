@@ -119,10 +119,10 @@ class AsyncParameterClient(subset.Subset):
         callback: _Callback | None = None,
     ) -> Future:
         """Set the parameters that a file gives to the other node."""
-        found = parameter_dict_from_yaml_file(
+        parameters = parameter_dict_from_yaml_file(
             parameter_file, use_wildcard, target_nodes=[self.remote_node_name]
         )
-        return self.set_parameters(list(found.values()), callback)
+        return self.set_parameters(list(parameters.values()), callback)
 
     def _clients(self) -> list[Client]:
         return [

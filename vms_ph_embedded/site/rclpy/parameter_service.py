@@ -50,8 +50,8 @@ class ParameterService:
 
     def _get(self, request: Any, response: Any) -> Any:
         try:
-            found = self._node.get_parameters(request.names)
-            response.values = [parameter.get_parameter_value() for parameter in found]
+            parameters = self._node.get_parameters(request.names)
+            response.values = [parameter.get_parameter_value() for parameter in parameters]
         except (ParameterNotDeclaredException, ParameterUninitializedException):
             response.values = []
         return response

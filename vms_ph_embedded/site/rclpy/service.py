@@ -84,13 +84,13 @@ class Service(subset.Subset):
         return self._reader.has_data()
 
     def _take(self) -> Callable[[], Any] | None:
-        taken = self._reader.take()
-        if taken is None:
+        sample = self._reader.take()
+        if sample is None:
             return None
         header = None
         try:
-            body, guid, sequence_number = service_header.split(taken[0])
-            header = RequestHeader(guid, sequence_number, taken[1].publication_handle)
+            body, guid, sequence_number = service_header.split(sample[0])
+            header = RequestHeader(guid, sequence_number, sample[1].publication_handle)
             request = deserialize(body, self.srv_type.Request)
         except DecodingError as error:
             self._undecodable(self.service_name, error)

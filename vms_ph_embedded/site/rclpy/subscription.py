@@ -84,10 +84,10 @@ class Subscription(subset.Subset):
         return self._reader.has_data()
 
     def _take(self) -> Callable[[], Any] | None:
-        taken = self._reader.take()
-        if taken is None:
+        sample = self._reader.take()
+        if sample is None:
             return None
-        data, info = taken
+        data, info = sample
         try:
             message = data if self.raw else deserialize(data, self.msg_type)
         except DecodingError as error:

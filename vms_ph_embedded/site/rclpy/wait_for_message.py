@@ -22,15 +22,15 @@ def wait_for_message(
     time_to_wait: float = -1,
 ) -> tuple[bool, Any]:
     """Wait for the next message of a topic; (False, None) at the end of the time or a shutdown."""
-    got: list[Any] = []
-    subscription = node.create_subscription(msg_type, topic, got.append, qos_profile)
+    received: list[Any] = []
+    subscription = node.create_subscription(msg_type, topic, received.append, qos_profile)
     waiting = WaitSet(node.context._participant.entity)  # type: ignore[union-attr]
     try:
         waiting.watch([subscription._reader.condition, node.context._make_guard()])
         waiting.wait(FOREVER if time_to_wait < 0 else int(time_to_wait * 1e9))
         if node.context.ok() and (call := subscription._take()) is not None:
             call()
-        return (True, got[0]) if got else (False, None)
+        return (True, received[0]) if received else (False, None)
     finally:
         waiting.close()
         node.destroy_subscription(subscription)

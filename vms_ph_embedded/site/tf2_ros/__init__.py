@@ -43,9 +43,9 @@ class StaticTransformBroadcaster:
 
     def sendTransform(self, transform: Any) -> None:
         """Publish a transform, or several, together with those published before."""
-        known = {each.child_frame_id: each for each in self.net_message.transforms}
-        known.update({each.child_frame_id: each for each in _as_list(transform)})
-        self.net_message = TFMessage(transforms=list(known.values()))
+        stamped = [*self.net_message.transforms, *_as_list(transform)]
+        by_child_frame = {one.child_frame_id: one for one in stamped}
+        self.net_message = TFMessage(transforms=list(by_child_frame.values()))
         self.pub_tf.publish(self.net_message)
 
 

@@ -75,42 +75,42 @@ class LifecycleNodeMixin(ManagedEntity):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Notify the entities; an override must call this."""
-        return self._tell("on_configure", state)
+        return self._notify("on_configure", state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Notify the entities; an override must call this."""
-        return self._tell("on_cleanup", state)
+        return self._notify("on_cleanup", state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Notify the entities; an override must call this."""
-        return self._tell("on_shutdown", state)
+        return self._notify("on_shutdown", state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Notify the entities; an override must call this."""
-        return self._tell("on_activate", state)
+        return self._notify("on_activate", state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Notify the entities; an override must call this."""
-        return self._tell("on_deactivate", state)
+        return self._notify("on_deactivate", state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Notify the entities; an override must call this."""
-        return self._tell("on_error", state)
+        return self._notify("on_error", state)
 
     def create_lifecycle_publisher(self, *args: Any, **kwargs: Any) -> LifecyclePublisher:
         """Make a publisher that publishes only while this node is active."""
-        made = self.create_publisher(*args, publisher_class=LifecyclePublisher, **kwargs)
-        self.add_managed_entity(made)
+        publisher = self.create_publisher(*args, publisher_class=LifecyclePublisher, **kwargs)
+        self.add_managed_entity(publisher)
         if self._lifecycle_state is ACTIVE:
-            made.on_activate(self._lifecycle_state)
-        return made
+            publisher.on_activate(self._lifecycle_state)
+        return publisher
 
     def destroy_lifecycle_publisher(self, publisher: LifecyclePublisher) -> bool:
         """Destroy such a publisher."""
         self._managed_entities.discard(publisher)
         return self.destroy_publisher(publisher)
 
-    def _tell(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
+    def _notify(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
         for entity in self._managed_entities:
             result = getattr(entity, callback)(state)
             if result is not _SUCCESS:
@@ -163,11 +163,11 @@ class LifecycleNodeMixin(ManagedEntity):
             self._transition_events.publish(event)
 
     def _on_change_state(self, request: Any, response: Any) -> Any:
-        wanted = request.transition
+        requested = request.transition
         for transition in self._available():
-            # A label counts for more than a number, as in rclpy.
-            by_label = wanted.label and transition.label == wanted.label
-            if by_label or (not wanted.label and transition.number == wanted.id):
+            # A label takes precedence over a number, as in rclpy.
+            by_label = requested.label and transition.label == requested.label
+            if by_label or (not requested.label and transition.number == requested.id):
                 response.success = self._change(transition) is _SUCCESS
         return response
 
