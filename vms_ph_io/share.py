@@ -27,9 +27,9 @@ def share_directory() -> Path:
             return prefix / "share" / PACKAGE
     installed = Path(sys.prefix) / "share" / PACKAGE
     checkout = Path(__file__).resolve().parent.parent
-    for place in (installed, checkout):
-        if (place / "package.xml").is_file():
-            return place
+    for candidate in (installed, checkout):
+        if (candidate / "package.xml").is_file():
+            return candidate
     looked = ", ".join(str(p) for p in (*prefixes, installed, checkout))
     raise VmsPhError(
         f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {looked}; "

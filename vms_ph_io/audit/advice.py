@@ -17,9 +17,9 @@ from ..command import command
 _HEAVY = 0.3
 
 
-def base_reason(model: VMSModel, given: str) -> str:
+def base_reason(model: VMSModel, chosen_base: str) -> str:
     """Return in words why a robot has its base; empty where a user has chosen it."""
-    if given not in ("", "auto"):
+    if chosen_base not in ("", "auto"):
         return ""
     if model.base == "fixed":
         return "guessed: the first joint is neither floating nor planar"
@@ -36,13 +36,13 @@ def advice(model: VMSModel) -> Iterator[str]:
             "move: if it flies, floats or rolls, choose --base floating or --base planar"
         )
     table = model.joints
-    for values, what, why in (
+    for values, quantity, why in (
         (table.effort, "effort limit", "the controllers cannot bound their torques"),
         (table.velocity, "velocity limit", "implausible speeds are judged by general bounds"),
     ):
         missing = [n for n, x in zip(model.joint_names, values, strict=True) if not np.isfinite(x)]
         if missing:
-            yield f"no {what} for {_listed(missing)}: {why}"
+            yield f"no {quantity} for {_listed(missing)}: {why}"
     if model.n and not (table.damping.any() or table.friction.any()):
         yield (
             "no joint has friction (<dynamics damping=... friction=...>): on a real robot it will "
@@ -55,13 +55,13 @@ def next_lines(model: VMSModel, file: str, base: str, end_effector: str, inertia
     vms = command()
     if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and "/" not in file:
         return [f"{vms} launch {file} web:=true push_period:=5", f"{vms} demo --robot {file}"]
-    given = {"base": base, "end_effector": end_effector, "inertia": inertia}
-    chosen = {name: value for name, value in given.items() if value not in ("", "auto")}
+    options_by_name = {"base": base, "end_effector": end_effector, "inertia": inertia}
+    chosen = {name: value for name, value in options_by_name.items() if value not in ("", "auto")}
     options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in chosen.items())
     name = "my_" + "".join(c if c.isalnum() else "_" for c in Path(file).name.split(".")[0].lower())
     return [f"{vms} demo --robot {file}{options}", f"{vms} new {name} --robot {file}{options}"]
 
 
 def _listed(names: "list[str] | tuple[str, ...]") -> str:
-    shown = ", ".join(names[:4])
-    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
+    listing = ", ".join(names[:4])
+    return listing if len(names) <= 4 else f"{listing} and {len(names) - 4} more"

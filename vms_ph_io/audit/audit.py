@@ -24,7 +24,7 @@ from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.recording import Recording
 
-KEPT = 20_000
+MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""
 
 _LINK_INSTANTS = 500
@@ -116,7 +116,7 @@ def audit(
     name = friction_name or "URDF"
     if friction is None:
         friction, name = _own_friction(motion)
-    stride = max(1, -(-len(motion) // KEPT))
+    stride = max(1, -(-len(motion) // MAX_INSTANTS))
     writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
     q, v, done = [], [], 0
     for block in motion.blocks():
@@ -162,13 +162,13 @@ def audit_recording(
 def _own_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
     series = motion.recording.port_energies
     if series is not None and len(series.table):
-        place = series.table.columns.index(DISSIPATED)
+        column = series.table.columns.index(DISSIPATED)
         last = series.table.rows(len(series.table) - 1, len(series.table))
-        if not last[0, place]:
+        if not last[0, column]:
             return None, "none (as in the recorded simulation)"
-    own = JointFriction.of(motion.model)
-    none = not own.viscous.any() and not own.coulomb.any()
-    return (None, "none (the description has none)") if none else (own, "URDF")
+    friction = JointFriction.of(motion.model)
+    none = not friction.viscous.any() and not friction.coulomb.any()
+    return (None, "none (the description has none)") if none else (friction, "URDF")
 
 
 def _agreement(motion: RecordedMotion, ledger: Ledger) -> Agreement | None:
@@ -180,11 +180,11 @@ def _agreement(motion: RecordedMotion, ledger: Ledger) -> Agreement | None:
     stored, unaccounted = columns.index("stored"), columns.index("unaccounted_energy")
     times = series.table.times
     rows = series.table.rows(0, len(times))
-    own = motion.start + np.round(ledger.time * 1e9).astype(np.int64)
+    stamps = motion.start + np.round(ledger.time * 1e9).astype(np.int64)
     order = np.argsort(times, kind="stable")
-    near = np.searchsorted(times[order], own - 1000)
+    near = np.searchsorted(times[order], stamps - 1000)
     near = np.minimum(near, len(times) - 1)
-    hit = np.abs(times[order][near] - own) <= 1000
+    hit = np.abs(times[order][near] - stamps) <= 1000
     if hit.sum() < 2:
         return None
     live = rows[order[near[hit]]][:, [stored, unaccounted]]

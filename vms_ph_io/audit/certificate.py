@@ -36,8 +36,8 @@ class RecordedCertificate(PortCertificate):
         samples: number of samples.
         lost: samples that are missing, by the usual period.
         gaps: number of gaps, and ``gap_time`` their duration, s, in which nothing was seen.
-        given: energy given beyond the weight, from the first sample to the last.
-        largest_given: its largest value since the first sample, and ``when``, s.
+        supplied: energy given beyond the weight, from the first sample to the last.
+        largest_supplied: its largest value since the first sample, and ``when``, s.
         largest_rise: largest energy given in any interval: what a tank must hold that is filled by
             what comes back.
         largest_step: largest energy given between two samples, which is not resolved.
@@ -60,8 +60,8 @@ class RecordedCertificate(PortCertificate):
     lost: int
     gaps: int
     gap_time: float
-    given: float
-    largest_given: float
+    supplied: float
+    largest_supplied: float
     when: float
     largest_rise: float
     largest_step: float
@@ -83,19 +83,19 @@ class RecordedCertificate(PortCertificate):
     @property
     def not_seen(self) -> tuple[str, ...]:
         """What the recording cannot show, in sentences."""
-        said = [
+        sentences = [
             "energy at other ports: contacts, people, springs, actuators that are not recorded",
             "efforts that differ from those recorded: friction in the drives, wrong gains",
             f"peaks between two samples; between two of them up to {self.largest_step:.4g} J "
             "was given",
         ]
         if self.lost:
-            said.append(f"{self.lost} samples that are missing")
+            sentences.append(f"{self.lost} samples that are missing")
         if self.gaps:
-            said.append(f"{self.gap_time:.3f} s in {self.gaps} gaps")
+            sentences.append(f"{self.gap_time:.3f} s in {self.gaps} gaps")
         if "wrench_base" not in self.ports:
-            said.append("a wrench of actuators on a moving base, if the robot has one")
-        return tuple(said)
+            sentences.append("a wrench of actuators on a moving base, if the robot has one")
+        return tuple(sentences)
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what was observed: names and text."""
@@ -108,7 +108,8 @@ class RecordedCertificate(PortCertificate):
             yield "budget", f"{self.budget:.6g} J, margin {self.margin:.6g} J"
         yield (
             "given",
-            f"{self.given:.6g} J in all, at most {self.largest_given:.6g} J at {self.when:.3f} s",
+            f"{self.supplied:.6g} J in all, at most {self.largest_supplied:.6g} J at "
+            f"{self.when:.3f} s",
         )
         yield "", f"at most {self.largest_rise:.6g} J in any interval"
         yield "uncertainty", f"{self.uncertainty:.3g} J ({self.method})"
@@ -121,8 +122,8 @@ class _Sums:
     def __init__(self, motion: RecordedMotion) -> None:
         self._model = motion.model
         self._path = EnergyPath(motion.model)
-        self.given = self.most = self.when = self.rise = self.step = self.weight = 0.0
-        self._lowest = self._coarse = self.doubt = 0.0
+        self.supplied = self.most = self.when = self.rise = self.step = self.weight = 0.0
+        self._lowest = self._coarse_error = self.quadrature_error = 0.0
 
     def add(self, block: Block) -> None:
         samples = block.samples
@@ -132,7 +133,7 @@ class _Sums:
         work, coarse = self._work(block)
         steps = work - potential
         self.weight += float(potential.sum())
-        path = self.given + np.concatenate([[0.0], np.cumsum(steps)])
+        path = self.supplied + np.concatenate([[0.0], np.cumsum(steps)])
         top = int(np.argmax(path))
         if path[top] > self.most:
             self.most, self.when = float(path[top]), float(samples.t[top])
@@ -142,10 +143,10 @@ class _Sums:
         self.step = max(self.step, float(np.abs(steps).max()))
         if coarse is not None and len(coarse):
             even = np.cumsum(work)[1 : 2 * len(coarse) : 2]
-            apart = self._coarse + np.cumsum(coarse) - even
-            self.doubt = max(self.doubt, float(np.abs(apart).max()))
-            self._coarse = float(apart[-1])
-        self.given = float(path[-1])
+            coarse_error = self._coarse_error + np.cumsum(coarse) - even
+            self.quadrature_error = max(self.quadrature_error, float(np.abs(coarse_error).max()))
+            self._coarse_error = float(coarse_error[-1])
+        self.supplied = float(path[-1])
 
     def _work(self, block: Block) -> tuple[Array, Array | None]:
         """Return the work between samples, (N-1,), and that with twice the period, or None."""
@@ -161,11 +162,11 @@ class _Sums:
             effort, rate = np.hstack([wrench, effort]), samples.v
         dt = np.diff(samples.t)
         if samples.held:
-            moved = [
+            steps = [
                 self._model.difference(q, after)
                 for q, after in zip(samples.q[:-1], samples.q[1:], strict=True)
             ]
-            ways = np.array(moved)[:, -effort.shape[1] :]
+            ways = np.array(steps)[:, -effort.shape[1] :]
             return (effort[:-1] * ways).sum(axis=1), None
         power = (effort * rate).sum(axis=1)
         fine = 0.5 * dt * (power[:-1] + power[1:])
@@ -213,14 +214,14 @@ def certify(
         method = "efforts held from sample to sample"
     margin = None if budget is None else budget - sums.most
     return RecordedCertificate(
-        tuple(names), duration, count, lost, gaps, gap_time, sums.given, sums.most, sums.when,
-        sums.rise, sums.step, sums.doubt, sums.weight, budget, margin, method,
+        tuple(names), duration, count, lost, gaps, gap_time, sums.supplied, sums.most, sums.when,
+        sums.rise, sums.step, sums.quadrature_error, sums.weight, budget, margin, method,
     )  # fmt: skip
 
 
-def write_certificate(found: RecordedCertificate, folder: Path) -> Path:
+def write_certificate(certificate: RecordedCertificate, folder: Path) -> Path:
     """Write ``certificate.json`` into a folder, which is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "certificate.json"
-    path.write_text(json.dumps(found.document(), indent=2) + "\n")
+    path.write_text(json.dumps(certificate.document(), indent=2) + "\n")
     return path

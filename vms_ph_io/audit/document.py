@@ -16,8 +16,8 @@ def document(audit: Audit) -> dict[str, Any]:
 
     What is not defined, such as a number that is not finite, is None.
     """
-    found: dict[str, Any] = _finite(_document(audit))
-    return found
+    plain: dict[str, Any] = _finite(_document(audit))
+    return plain
 
 
 def _finite(value: Any) -> Any:
@@ -122,8 +122,8 @@ def _ports(audit: Audit) -> dict[str, float]:
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
         ports[audit.port_name(name)] = float(energy)
     # What the recording itself contains is exact.
-    known = {name: e for name, e in ledger.exact.items() if name in ports or e}
-    return {**ports, **{name: e for name, e in known.items() if name != "dissipated"}}
+    recorded = {name: e for name, e in ledger.exact.items() if name in ports or e}
+    return {**ports, **{name: e for name, e in recorded.items() if name != "dissipated"}}
 
 
 def lines(audit: Audit) -> Iterator[str]:
@@ -159,18 +159,18 @@ def lines(audit: Audit) -> Iterator[str]:
         )
     yield f"joint                    gross    supplied  dissipated    residual (J), effort (friction: {audit.friction})"  # noqa: E501  one line of a table
     for k, name in enumerate(ledger.joints):
-        place = ledger.balanced.index(name)
+        row = ledger.balanced.index(name)
         yield (
             f"  {name[:20]:<20}{ledger.gross_by_joint[k]:>10.4g}"
             f"{ledger.supplied_by_joint[k]:>+12.4g}{ledger.dissipated_by_joint[k]:>12.4g}"
-            f"{ledger.residual_by_joint[place]:>+12.4g}{ledger.residual_effort[place]:>10.3g} rms"
+            f"{ledger.residual_by_joint[row]:>+12.4g}{ledger.residual_effort[row]:>10.3g} rms"
         )
-    for found in audit.appearances[:8]:
-        word = "appeared" if found.energy > 0.0 else "disappeared"
-        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in found.shares.items())
+    for appearance in audit.appearances[:8]:
+        word = "appeared" if appearance.energy > 0.0 else "disappeared"
+        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.shares.items())
         yield (
-            f"from {found.begin:.2f} s to {found.end:.2f} s {abs(found.energy):.3g} J {word}: "
-            f"{where}"
+            f"from {appearance.begin:.2f} s to {appearance.end:.2f} s "
+            f"{abs(appearance.energy):.3g} J {word}: {where}"
         )
     for supply in audit.supplies:
         if supply.violates:
@@ -179,8 +179,8 @@ def lines(audit: Audit) -> Iterator[str]:
                 f"than it took at {supply.time:.2f} s; a passive neighbour cannot"
             )
     yield "signals"
-    for said in audit.conditioning.statements(audit.model.joint_names):
-        yield f"  {said}"
+    for statement in audit.conditioning.statements(audit.model.joint_names):
+        yield f"  {statement}"
 
 
 def _throughput(audit: Audit) -> str:

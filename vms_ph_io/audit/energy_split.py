@@ -70,18 +70,20 @@ class LawSplit:
 
     def __init__(self) -> None:
         self.moving = False
-        self._seen: EnergySplit | None = None
+        self._last_split: EnergySplit | None = None
 
     @property
     def split(self) -> EnergySplit:
         """The split of the last record; before the first, that of the base."""
-        return self._seen or (BASE if self.moving else TASK)
+        return self._last_split or (BASE if self.moving else TASK)
 
     def see(self, value_of: Callable[[str], Any]) -> None:
         """Take a record into account; at rest all splits fit, and the last one stays."""
-        found = split_of_law(value_of, self.moving if self._seen is None else self._seen is BASE)
-        if found is not None:
-            self._seen = found
+        split = split_of_law(
+            value_of, self.moving if self._last_split is None else self._last_split is BASE
+        )
+        if split is not None:
+            self._last_split = split
 
 
 def parts_of_law(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class RecordedReference:
 def with_identification(
     audit: Audit,
     motions: Sequence[RecordedMotion],
-    what: Sequence[str],
+    parameters: Sequence[str],
     *,
     frame: str = "",
     friction: JointFriction | None = None,
@@ -65,7 +65,7 @@ def with_identification(
     Args:
         audit: of the first motion.
         motions: the motion of the audit first, and others of the same robot.
-        what: of payload, friction, gains, armature, inertia.
+        parameters: of payload, friction, gains, armature, inertia.
         frame: at which a payload is fixed; the end effector if empty.
         friction: what is known of friction; None: it is estimated.
         prior: what an earlier identification found.
@@ -79,40 +79,52 @@ def with_identification(
     Raises:
         VmsPhError: what is asked for cannot be identified.
     """
-    known = [Reference(one.name, one.load, _parts(one.motion), one.session) for one in references]
-    if "payload" in what and any(one.motion is motions[0] for one in references):
+    known_loads = [
+        Reference(one.name, one.load, _parts(one.motion), one.session) for one in references
+    ]
+    if "payload" in parameters and any(one.motion is motions[0] for one in references):
         raise VmsPhError("a recording whose load is asked for cannot be a reference for itself")
-    own = [motion for motion in motions if all(motion is not one.motion for one in references)]
-    samples = [part for motion in own for part in _parts(motion)]
-    if "payload" not in what:
-        samples += [part for one in known if one.load == 0.0 for part in one.samples]
+    unreferenced = [
+        motion for motion in motions if all(motion is not one.motion for one in references)
+    ]
+    samples = [part for motion in unreferenced for part in _parts(motion)]
+    if "payload" not in parameters:
+        samples += [part for one in known_loads if one.load == 0.0 for part in one.samples]
     if not samples:
         raise VmsPhError(f"no part of the recording without a gap has {_LEAST} samples")
     law = None if friction is None else (lambda rate: -friction.force(rate))
     settings = Settings(load_friction=True if load_friction else None)
     options: dict[str, Any] = {"frame": frame or None, "prior": prior, "settings": settings}
-    found = identify(audit.model, samples, what, friction=law, **options)
-    if "payload" in what:
+    identification = identify(audit.model, samples, parameters, friction=law, **options)
+    if "payload" in parameters:
         loads = () if prior is None else prior.references
-        if known:
-            loads = reference_loads(audit.model, known, what=what, friction=law, **options)
-        if known or loads:
-            found = predicted(found, loads)
-    elif known:
-        plain = [part for motion in own for part in _parts(motion)]
-        loads = left_out_loads(audit.model, plain, known, what, **options)
-        found = replace(found, belief=replace(found.belief, references=loads))
+        if known_loads:
+            loads = reference_loads(
+                audit.model, known_loads, what=parameters, friction=law, **options
+            )
+        if known_loads or loads:
+            identification = predicted(identification, loads)
+    elif known_loads:
+        unknown_samples = [part for motion in unreferenced for part in _parts(motion)]
+        loads = left_out_loads(audit.model, unknown_samples, known_loads, parameters, **options)
+        identification = replace(
+            identification, belief=replace(identification.belief, references=loads)
+        )
     identified = {
-        **found.as_dictionary(),
-        "windows": found.windows,
-        "largest_unaccounted_before": found.unaccounted_before,
-        "largest_unaccounted": found.unaccounted,
+        **identification.as_dictionary(),
+        "windows": identification.windows,
+        "largest_unaccounted_before": identification.unaccounted_before,
+        "largest_unaccounted": identification.unaccounted,
     }
-    if found.belief.references:
-        identified["references"] = [asdict(one) for one in found.belief.references]
-    told = [one for part in _parts(motions[0]) for one in findings(audit.model, part, found, law)]
-    sayings = tuple(one.as_dictionary() for one in told)
-    return replace(audit, identified=identified, findings=sayings), found
+    if identification.belief.references:
+        identified["references"] = [asdict(one) for one in identification.belief.references]
+    statements = [
+        one
+        for part in _parts(motions[0])
+        for one in findings(audit.model, part, identification, law)
+    ]
+    sayings = tuple(one.as_dictionary() for one in statements)
+    return replace(audit, identified=identified, findings=sayings), identification
 
 
 def _parts(motion: RecordedMotion) -> list[MotionSamples]:
@@ -122,7 +134,7 @@ def _parts(motion: RecordedMotion) -> list[MotionSamples]:
         if not block.continues or not parts:
             parts.append([])
         parts[-1].append(block.samples)
-    return [whole for part in parts if len(whole := _joined(part)) >= _LEAST]
+    return [joined for part in parts if len(joined := _joined(part)) >= _LEAST]
 
 
 def _joined(blocks: Sequence[MotionSamples]) -> MotionSamples:
@@ -143,16 +155,17 @@ def _joined(blocks: Sequence[MotionSamples]) -> MotionSamples:
     )
 
 
-def identified_lines(audit: Audit, found: Identification) -> Iterator[str]:
+def identified_lines(audit: Audit, identification: Identification) -> Iterator[str]:
     """Return the lines of an identification for a terminal."""
     yield (
-        f"identified from {found.windows} windows of {found.length:g} s; the largest unaccounted "
-        f"energy falls from {found.unaccounted_before:.4g} J to {found.unaccounted:.4g} J"
+        f"identified from {identification.windows} windows of {identification.length:g} s; the "
+        f"largest unaccounted energy falls from {identification.unaccounted_before:.4g} J to "
+        f"{identification.unaccounted:.4g} J"
     )
-    for p in found.claimed:
+    for p in identification.claimed:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
-        other = found.torque.get(p.name)
+        other = identification.torque.get(p.name)
         beside = ""
         if other is not None and other.low is not None:
             beside = f"; torque regressor {other.low:.4g} to {other.high:.4g}"
@@ -163,17 +176,17 @@ def identified_lines(audit: Audit, found: Identification) -> Iterator[str]:
         )
         if p.meaning:
             yield f"    {p.meaning}"
-    yield from _reference_lines(found)
-    if found.not_excited:
-        yield "  not excited: " + ", ".join(p.name for p in found.not_excited)
+    yield from _reference_lines(identification)
+    if identification.not_excited:
+        yield "  not excited: " + ", ".join(p.name for p in identification.not_excited)
     for one in audit.findings:
         yield f"finding    {one['text']}"
 
 
-def _reference_lines(found: Identification) -> Iterator[str]:
+def _reference_lines(identification: Identification) -> Iterator[str]:
     """Return what references tell, or that there are none."""
-    mass = next((p for p in found.parameters if p.name == "payload_mass"), None)
-    loads = found.belief.references
+    mass = next((p for p in identification.parameters if p.name == "payload_mass"), None)
+    loads = identification.belief.references
     if mass is not None:
         if mass.value is not None and not loads:
             yield (
@@ -192,7 +205,7 @@ def _reference_lines(found: Identification) -> Iterator[str]:
 
 
 def write_identified(
-    audit: Audit, found: Identification, description: str, folder: Path
+    audit: Audit, identification: Identification, description: str, folder: Path
 ) -> list[Path]:
     """Write the URDF with what was identified, the friction, and the belief for a later prior.
 
@@ -200,15 +213,15 @@ def write_identified(
         VmsPhError: the folder cannot be written.
     """
     belief = {
-        "names": found.belief.names,
-        "mean": found.belief.mean.tolist(),
-        "covariance": found.belief.covariance.tolist(),
-        "references": [asdict(one) for one in found.belief.references],
+        "names": identification.belief.names,
+        "mean": identification.belief.mean.tolist(),
+        "covariance": identification.belief.covariance.tolist(),
+        "references": [asdict(one) for one in identification.belief.references],
     }
     texts = {"belief.json": json.dumps(belief) + "\n"}
-    if any(p.kind in ("friction", "payload", "inertia") for p in found.claimed):
-        texts["identified.urdf"] = identified_urdf(description, audit.model, found)
-    rows = friction_rows(audit.model.joint_names, found)
+    if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
+        texts["identified.urdf"] = identified_urdf(description, audit.model, identification)
+    rows = friction_rows(audit.model.joint_names, identification)
     if rows:
         texts["friction.yaml"] = "\n".join(
             [
@@ -229,13 +242,13 @@ def write_identified(
     return written
 
 
-def friction_rows(joints: Sequence[str], found: Identification) -> list[str]:
+def friction_rows(joints: Sequence[str], identification: Identification) -> list[str]:
     """Return the lines of a friction file, one for each joint with friction that is claimed."""
     rows = []
     for joint in joints:
         terms = {
             term: p.value
-            for p in found.claimed
+            for p in identification.claimed
             for term in ("viscous", "coulomb", "offset")
             if p.name == f"friction.{joint}.{term}"
         }

@@ -48,7 +48,7 @@ def write_page(audit: Audit, file: Path) -> None:
         f"model), largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s.</p>",
         *(f"<p><b>{escape(note)}</b></p>" for note in audit.recording.notes),
         "<h2>Where the energy went</h2>",
-        _drawn(_sankey(go, audit)),
+        _figure_html(_sankey(go, audit)),
         "<h2>Energy balance</h2>",
         _table(("", "J"), [(entry.name, f"{entry.energy:+.6g}") for entry in balance(audit)]),
         *_plots(go, audit),
@@ -59,7 +59,7 @@ def write_page(audit: Audit, file: Path) -> None:
             _joints(audit),
         ),
         "<h2>By link</h2>",
-        _drawn(_links(go, audit)),
+        _figure_html(_links(go, audit)),
         "<h2>Energy that appeared or disappeared</h2>",
         _table(("from (s)", "to (s)", "J", "where"), _appearances(audit)),
         "<h2>Passivity</h2>",
@@ -68,7 +68,7 @@ def write_page(audit: Audit, file: Path) -> None:
         _table(("", "net (J)", "at (s)", "largest rise (J)", ""), _supplies(audit)),
         "<h2>Signals</h2>",
         "<ul>",
-        *(f"<li>{escape(said)}</li>" for said in
+        *(f"<li>{escape(statement)}</li>" for statement in
           audit.conditioning.statements(audit.model.joint_names)),
         "</ul>",
         *_identified(audit),
@@ -92,7 +92,7 @@ def _robot(audit: Audit) -> str:
     )
 
 
-def _drawn(figure: Any) -> str:
+def _figure_html(figure: Any) -> str:
     text: str = figure.to_html(full_html=False, include_plotlyjs=False)
     return text
 
@@ -134,7 +134,7 @@ def _either(name: str, robot: str, energy: float) -> tuple[str, str, float]:
 
 
 def _plots(go: Any, audit: Audit) -> list[str]:
-    shown = curves(audit, _INSTANTS)
+    series = curves(audit, _INSTANTS)
     titles = {
         "energy": "Energy over time",
         "power": "Power by joint and port",
@@ -142,23 +142,25 @@ def _plots(go: Any, audit: Audit) -> list[str]:
         "residual": "Energy of the residual of each momentum balance",
     }
     parts = []
-    for name, (label, lines) in shown.groups.items():
+    for name, (label, lines) in series.groups.items():
         figure = go.Figure()
         for line, values in lines.items():
-            figure.add_scatter(x=_short(shown.time), y=_short(values), name=line, mode="lines")
-        parts += [f"<h2>{titles[name]}</h2>", _drawn(_over_time(figure, label))]
+            figure.add_scatter(x=_short(series.time), y=_short(values), name=line, mode="lines")
+        parts += [f"<h2>{titles[name]}</h2>", _figure_html(_over_time(figure, label))]
     figure = go.Figure()
-    low, high = shown.unaccounted - shown.band, shown.unaccounted + shown.band
-    figure.add_scatter(x=_short(shown.time), y=_short(high), mode="lines", line={"width": 0},
+    low, high = series.unaccounted - series.band, series.unaccounted + series.band
+    figure.add_scatter(x=_short(series.time), y=_short(high), mode="lines", line={"width": 0},
                        showlegend=False)  # fmt: skip
-    figure.add_scatter(x=_short(shown.time), y=_short(low), mode="lines", line={"width": 0},
+    figure.add_scatter(x=_short(series.time), y=_short(low), mode="lines", line={"width": 0},
                        fill="tonexty", name="95 %")  # fmt: skip
     figure.add_scatter(
-        x=_short(shown.time), y=_short(shown.unaccounted), mode="lines", name="unaccounted"
+        x=_short(series.time), y=_short(series.unaccounted), mode="lines", name="unaccounted"
     )
-    for found in audit.appearances:
-        figure.add_vrect(x0=found.begin, x1=found.end, fillcolor="red", opacity=0.12, line_width=0)
-    parts += ["<h2>Unaccounted energy</h2>", _drawn(_over_time(figure, "J"))]
+    for appearance in audit.appearances:
+        figure.add_vrect(
+            x0=appearance.begin, x1=appearance.end, fillcolor="red", opacity=0.12, line_width=0
+        )
+    parts += ["<h2>Unaccounted energy</h2>", _figure_html(_over_time(figure, "J"))]
     return parts
 
 
@@ -194,21 +196,21 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _joints(audit: Audit) -> Iterable[Sequence[str]]:
     ledger = audit.ledger
     for name in ledger.balanced:
-        place = ledger.balanced.index(name)
-        own = ["", "", "", ""]
+        row = ledger.balanced.index(name)
+        energies = ["", "", "", ""]
         if name in ledger.joints:
             k = ledger.joints.index(name)
-            own = [f"{float(values[k]):.5g}" for values in (
+            energies = [f"{float(values[k]):.5g}" for values in (
                 ledger.gross_by_joint, ledger.supplied_by_joint, -ledger.returned_by_joint,
                 ledger.dissipated_by_joint)]  # fmt: skip
-        residual = f"{float(ledger.residual_by_joint[place]):+.4g}"
-        yield (name, *own, residual, f"{float(ledger.residual_effort[place]):.3g}")
+        residual = f"{float(ledger.residual_by_joint[row]):+.4g}"
+        yield (name, *energies, residual, f"{float(ledger.residual_effort[row]):.3g}")
 
 
 def _appearances(audit: Audit) -> Iterable[Sequence[str]]:
-    for found in audit.appearances:
-        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in found.shares.items())
-        yield f"{found.begin:.2f}", f"{found.end:.2f}", f"{found.energy:+.4g}", where
+    for appearance in audit.appearances:
+        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.shares.items())
+        yield f"{appearance.begin:.2f}", f"{appearance.end:.2f}", f"{appearance.energy:+.4g}", where
 
 
 def _supplies(audit: Audit) -> Iterable[Sequence[str]]:
@@ -235,14 +237,14 @@ def _identified(audit: Audit) -> list[str]:
         for name, v in values.items()
     ]
     head = ("parameter", "value", "95 % interval", "unit", "torque regressor")
-    found = ["<h2>Identified</h2>", _table(head, rows)]
+    sections = ["<h2>Identified</h2>", _table(head, rows)]
     left_out = ", ".join(audit.identified.get("not_excited", ()))
     if left_out:
-        found.append(f"<p>Not excited by this recording: {escape(left_out)}.</p>")
+        sections.append(f"<p>Not excited by this recording: {escape(left_out)}.</p>")
     if audit.findings:
-        told = "".join(f"<li>{escape(str(one['text']))}</li>" for one in audit.findings)
-        found.append(f"<h2>What the recording tells of the model</h2><ul>{told}</ul>")
-    return found
+        statements = "".join(f"<li>{escape(str(one['text']))}</li>" for one in audit.findings)
+        sections.append(f"<h2>What the recording tells of the model</h2><ul>{statements}</ul>")
+    return sections
 
 
 def _beside(value: dict[str, Any]) -> str:

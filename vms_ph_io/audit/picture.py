@@ -16,19 +16,19 @@ def draw(audit: Audit, file: Path) -> None:
     """Draw an audit to a PNG file in an existing folder."""
     from matplotlib.figure import Figure
 
-    shown = curves(audit, 3000)
+    series = curves(audit, 3000)
     figure = Figure(figsize=(10, 13), layout="constrained", dpi=110)
     energy, power, friction, residual, rest = figure.subplots(5, 1, sharex=True)
     for axes, group in ((energy, "energy"), (power, "power"), (friction, "friction"),
                         (residual, "residual")):  # fmt: skip
-        _plot(axes, shown, group)
+        _plot(axes, series, group)
     rest.fill_between(
-        shown.time, shown.unaccounted - shown.band, shown.unaccounted + shown.band,
+        series.time, series.unaccounted - series.band, series.unaccounted + series.band,
         color="#1f4e79", alpha=0.2, linewidth=0, label="95 %",
     )  # fmt: skip
-    rest.plot(shown.time, shown.unaccounted, color="#1f4e79", linewidth=1.2, label="unaccounted")
-    for found in audit.appearances:
-        rest.axvspan(found.begin, found.end, color="#c0392b", alpha=0.15, linewidth=0)
+    rest.plot(series.time, series.unaccounted, color="#1f4e79", linewidth=1.2, label="unaccounted")
+    for appearance in audit.appearances:
+        rest.axvspan(appearance.begin, appearance.end, color="#c0392b", alpha=0.15, linewidth=0)
     rest.set_ylabel("unaccounted (J)")
     rest.set_xlabel("time (s)")
     rest.legend(fontsize=8, loc="upper left")
@@ -41,11 +41,11 @@ def draw(audit: Audit, file: Path) -> None:
     figure.savefig(file)
 
 
-def _plot(axes: Any, shown: Curves, group: str) -> None:
-    label, lines = shown.groups[group]
+def _plot(axes: Any, series: Curves, group: str) -> None:
+    label, lines = series.groups[group]
     for name, values in lines.items():
         if np.any(values):
-            axes.plot(shown.time, values, linewidth=1.1, label=name)
+            axes.plot(series.time, values, linewidth=1.1, label=name)
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:

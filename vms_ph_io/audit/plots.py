@@ -44,17 +44,17 @@ def plot_run(run: RunRecord, file: Path) -> None:
     energy, total, power, error = figure.subplots(4, 1, sharex=True)
     control = run.control
     if control:
-        whole = {"closed-loop total": control["closed_loop_energy"], **run.law_energies}
-        _lines(energy, control["time"], whole, "closed-loop energy (J)")
+        energies = {"closed-loop total": control["closed_loop_energy"], **run.law_energies}
+        _lines(energy, control["time"], energies, "closed-loop energy (J)")
     else:
-        whole = {"total": run.energy["total"], **run.robot_energies}
-        _lines(energy, run.energy["time"], whole, "energy of the robot (J)")
+        energies = {"total": run.energy["total"], **run.robot_energies}
+        _lines(energy, run.energy["time"], energies, "energy of the robot (J)")
     _lines(
         total,
         run.power["time"],
         {
             "stored in the robot": run.power["stored"],
-            **_shown(run, run.port_energies),
+            **_of_shown_ports(run, run.port_energies),
             "friction": -run.power["dissipated_energy"],
         },
         "energy since the start (J)",
@@ -63,7 +63,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
         power,
         run.power["time"],
         {
-            **_shown(run, run.port_powers),
+            **_of_shown_ports(run, run.port_powers),
             "friction": -run.power["dissipated"],
         },
         "power into the robot (W)",
@@ -85,7 +85,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
     figure.savefig(file)
 
 
-def _shown(run: RunRecord, series: Series) -> dict[str, Array]:
+def _of_shown_ports(run: RunRecord, series: Series) -> dict[str, Array]:
     return {port: series[port] for port in run.shown_ports}
 
 

@@ -58,8 +58,8 @@ class RunRecord:
     def ports(self) -> tuple[str, ...]:
         """Names of the ports: the default ports, then the tool ports."""
         tools = [name.removesuffix("_energy") for name in self.power if name.endswith("_energy")]
-        known = (*PORTS, "dissipated", "unaccounted")
-        return (*PORTS, *(name for name in tools if name not in known))
+        standard = (*PORTS, "dissipated", "unaccounted")
+        return (*PORTS, *(name for name in tools if name not in standard))
 
     @property
     def moves(self) -> bool:

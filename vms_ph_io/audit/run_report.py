@@ -36,8 +36,8 @@ def balance(run: RunRecord) -> dict[str, float]:
     return {name: float(value) for name, value in parts.items()}
 
 
-def _sum(name: str, whole: float, parts: dict[str, float]) -> Iterator[str]:
-    yield f"  {name:<{_WIDTH}}{_joules(whole)}"
+def _sum(name: str, total: float, parts: dict[str, float]) -> Iterator[str]:
+    yield f"  {name:<{_WIDTH}}{_joules(total)}"
     for part, value in parts.items():
         yield f"    {part:<{_WIDTH - 2}}{_joules(value)}"
 

@@ -28,12 +28,12 @@ def write_csv(audit: Audit, file: Path) -> None:
         "unaccounted": ledger.series["unaccounted"],
         "unaccounted_band": ledger.band,
     }
-    for what, names in (
+    for quantity, names in (
         ("supplied", ledger.joints), ("gross", ledger.joints), ("dissipated", ledger.joints),
         ("residual", ledger.balanced),
     ):  # fmt: skip
-        values = ledger.series[f"{what}_by_joint"]
-        columns |= {f"{what}.{name}": values[:, k] for k, name in enumerate(names)}
+        values = ledger.series[f"{quantity}_by_joint"]
+        columns |= {f"{quantity}.{name}": values[:, k] for k, name in enumerate(names)}
     for k, name in enumerate(ledger.ports):
         columns[f"supplied.{audit.port_name(name)}"] = ledger.series["supplied_by_port"][:, k]
     with file.open("w", newline="", encoding="utf-8") as stream:

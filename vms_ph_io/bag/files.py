@@ -40,8 +40,8 @@ def bag_files(path: Path) -> tuple[Path, ...]:
     if listed and all(os.path.isfile(file) and file.suffix in SUFFIXES for file in listed):
         return listed
     for suffix in SUFFIXES:
-        if found := sorted(path.glob(f"*{suffix}"), key=_by_number):
-            return tuple(found)
+        if files := sorted(path.glob(f"*{suffix}"), key=_by_number):
+            return tuple(files)
     raise BagError(f"folder {path} is not a bag: it contains neither .mcap nor .db3 files")
 
 

@@ -135,7 +135,7 @@ class McapReader:
         chunk = Chunk.read(_stream(body))
         if self.compression is None:
             self.compression = chunk.compression or "none"
-        content = memoryview(_plain(chunk))
+        content = memoryview(_decompressed(chunk))
         if chunk.uncompressed_crc and zlib.crc32(content) != chunk.uncompressed_crc:
             raise ValueError("checksum")
         position = 0
@@ -201,7 +201,7 @@ def _stream(body: bytes) -> ReadDataStream:
     return ReadDataStream(BytesIO(body))
 
 
-def _plain(chunk: Chunk) -> bytes:
+def _decompressed(chunk: Chunk) -> bytes:
     """Return the uncompressed records of a chunk, within a size limit.
 
     Raises:
@@ -209,14 +209,14 @@ def _plain(chunk: Chunk) -> bytes:
     """
     if chunk.uncompressed_size > LARGEST_CHUNK:
         raise ValueError(f"a chunk has a stated size of {chunk.uncompressed_size} bytes")
-    plain: bytes
+    content: bytes
     if chunk.compression == "zstd":
         with zstandard.ZstdDecompressor().stream_reader(chunk.data) as stream:
-            plain = stream.read(chunk.uncompressed_size)
-        return plain
+            content = stream.read(chunk.uncompressed_size)
+        return content
     if chunk.compression == "lz4":
-        plain = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size)
-        return plain
+        content = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size)
+        return content
     if chunk.compression:
         raise BagError(f"unknown chunk compression {chunk.compression!r}")
     return chunk.data

@@ -139,15 +139,15 @@ class McapWriter:
             return
         times = [time for entries in self._index.values() for time, _ in entries]
         first, last = min(times), max(times)
-        plain = bytes(self._chunk)
+        records = bytes(self._chunk)
         chunk = _record(
             Chunk(
                 compression=_COMPRESSION_NAMES[self.compression],
-                data=self._compressed(plain),
+                data=self._compressed(records),
                 message_start_time=first,
                 message_end_time=last,
-                uncompressed_crc=zlib.crc32(plain),
-                uncompressed_size=len(plain),
+                uncompressed_crc=zlib.crc32(records),
+                uncompressed_size=len(records),
             )
         )
         start, offsets, indexes = self._size, {}, bytearray()
@@ -170,7 +170,7 @@ class McapWriter:
                 compressed_size=len(chunk)
                 - _CHUNK_OVERHEAD
                 - len(_COMPRESSION_NAMES[self.compression]),
-                uncompressed_size=len(plain),
+                uncompressed_size=len(records),
             )
         )
         for channel, count in counts.items():
@@ -258,11 +258,11 @@ class McapWriter:
         self._chunk = bytearray()
         self._index: dict[int, list[tuple[int, int]]] = {}
 
-    def _compressed(self, plain: bytes) -> bytes:
+    def _compressed(self, records: bytes) -> bytes:
         if self.compression == "lz4":
-            compressed: bytes = lz4.frame.compress(plain)
+            compressed: bytes = lz4.frame.compress(records)
             return compressed
-        return zstandard.compress(plain) if self.compression == "zstd" else plain
+        return zstandard.compress(records) if self.compression == "zstd" else records
 
     def _write(self, data: bytes | bytearray) -> None:
         """Write all bytes, or leave the file unchanged."""

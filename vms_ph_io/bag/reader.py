@@ -113,7 +113,7 @@ class BagReader:
 
     def _from_sqlite(self, path: Path) -> Iterator[BagMessage | BagTopic]:
         """Read by ``rosbags``; files without definitions use those of ROS 2 Jazzy."""
-        known = MessageTypes()
+        types = MessageTypes()
         decoders: dict[int, Decoder | None] = {}
         try:
             with RosbagsReader(path) as reader:
@@ -123,8 +123,8 @@ class BagReader:
                     encoding, text = "ros2msg", connection.msgdef.data
                     if connection.msgdef.format is MessageDefinitionFormat.IDL:
                         encoding = "ros2idl"
-                    if not text and connection.msgtype in known.store.fielddefs:
-                        text = known.definition(connection.msgtype).text
+                    if not text and connection.msgtype in types.store.fielddefs:
+                        text = types.definition(connection.msgtype).text
                     decoders[connection.id] = (
                         self._decoder_of(connection.msgtype, encoding, text, "cdr")
                         if text
@@ -149,11 +149,11 @@ class BagReader:
             raise BagError(f"cannot read {path}: {reason}") from None
 
 
-def _check_types(path: Path, wanted: type, *values: object) -> None:
+def _check_types(path: Path, expected: type, *values: object) -> None:
     """Check entries of an SQLite file, whose columns may contain values of any type."""
     for value in values:
-        if not isinstance(value, wanted):
+        if not isinstance(value, expected):
             raise BagError(
                 f"cannot read {path}: it is damaged, an entry is a {type(value).__name__} in place "
-                f"of a {wanted.__name__}"
+                f"of a {expected.__name__}"
             )

@@ -237,8 +237,8 @@ def _metadata(scans: Sequence[_Scan], source: Path) -> BagMetadata:
     """Return the metadata of all files; entries that only the old metadata has are kept."""
     topics: dict[str, TopicMetadata] = {}
     for topic in (topic for scan in scans for topic in scan.topics):
-        known = topics.get(topic.name)
-        before = known.message_count if known else 0
+        earlier = topics.get(topic.name)
+        before = earlier.message_count if earlier else 0
         topics[topic.name] = replace(topic, message_count=topic.message_count + before)
     try:
         old = BagMetadata.read(source if source.is_dir() else source.parent)

@@ -112,8 +112,8 @@ class MessageTypes:
     def _text(self, type_name: str) -> str:
         """Return the registered text, with comments, or a generated one."""
         generated, _ = self.store.generate_msgdef(type_name, ros_version=2)
-        own, *used = generated.split(_SEPARATOR)
-        sections = [self._texts.get(type_name, own)]
+        definition, *used = generated.split(_SEPARATOR)
+        sections = [self._texts.get(type_name, definition)]
         for section in used:
             heading, _, body = section.partition("\n")
             package, _, name = heading.removeprefix("MSG: ").rpartition("/")
@@ -129,23 +129,26 @@ class MessageTypes:
         used = _used(self.store.fielddefs, type_name)
         if not any("char" in str(self.store.fielddefs[name][1]) for name in used):
             return self.store.hash_rihs01(type_name)
-        plain = get_typestore(Stores.EMPTY)
+        without_char = get_typestore(Stores.EMPTY)
         for name in used:
             constants, fields = self.store.fielddefs[name]
-            plain.fielddefs[name] = (constants, [(n, _without_char(desc)) for n, desc in fields])
-        return plain.hash_rihs01(type_name)
+            without_char.fielddefs[name] = (
+                constants,
+                [(n, _without_char(desc)) for n, desc in fields],
+            )
+        return without_char.hash_rihs01(type_name)
 
 
 def _used(types: Typesdict, type_name: str) -> set[str]:
     """Return the type and all types it uses."""
-    found: set[str] = set()
+    used: set[str] = set()
     todo = [type_name]
     while todo:
         name = todo.pop()
-        if name not in found:
-            found.add(name)
+        if name not in used:
+            used.add(name)
             todo.extend(_named(desc for _, desc in types[name][1]))
-    return found
+    return used
 
 
 def _named(descriptions: Iterable[FieldDesc]) -> Iterable[str]:

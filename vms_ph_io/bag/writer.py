@@ -86,23 +86,23 @@ class BagWriter:
         self._flusher.start()
 
     def _create(self, compression: str) -> McapWriter:
-        made = False
+        is_new = False
         try:
             self.folder.mkdir(parents=True)
-            made = True
+            is_new = True
             writer = McapWriter(self.file, compression)
         except FileExistsError:
             raise BagError(
                 f"{self.folder} exists; bags are not overwritten: choose another name, or remove it"
             ) from None
         except OSError as error:
-            self._remove_folder(made)
+            self._remove_folder(is_new)
             raise BagError(
                 f"cannot create a bag in {self.folder}: {error.strerror}; choose a folder that can "
                 "be written"
             ) from None
         except BagError:
-            self._remove_folder(made)
+            self._remove_folder(is_new)
             raise
         try:
             self._metadata(writer, RECORDING).write(self.folder)
@@ -111,8 +111,8 @@ class BagWriter:
             raise self._failed(error) from None
         return writer
 
-    def _remove_folder(self, made: bool) -> None:
-        if made:
+    def _remove_folder(self, is_new: bool) -> None:
+        if is_new:
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
 
@@ -144,13 +144,13 @@ class BagWriter:
         )
         with self._lock:
             self._check()
-            known = self._topics.get(name)
-            if known is not None and known.type != topic.type:
+            existing = self._topics.get(name)
+            if existing is not None and existing.type != topic.type:
                 raise BagError(
-                    f"topic {name} is recorded with type {known.type}; a bag has one type for a "
+                    f"topic {name} is recorded with type {existing.type}; a bag has one type for a "
                     f"topic, {topic.type} cannot be added"
                 )
-            if known is not None:
+            if existing is not None:
                 return
             try:
                 if topic.type not in self._schemas:

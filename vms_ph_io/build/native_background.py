@@ -130,25 +130,25 @@ def record_built(sources: str) -> None:
 def in_words() -> str:
     """Return the state of the core in this environment in one sentence."""
     prefix = str(_FOLDER)
-    place = Path(sysconfig.get_path("platlib", vars={"base": prefix, "platbase": prefix}))
-    there = any(place.glob("vms_ph_native.*"))
+    folder = Path(sysconfig.get_path("platlib", vars={"base": prefix, "platbase": prefix}))
+    is_installed = any(folder.glob("vms_ph_native.*"))
     state = _read()
     building = state is not None and state.phase in ("waiting", "packages", "compiling")
     if building and _is_running():
         now = {"waiting": "is about to be built", "packages": "needs packages, which are installed"}
         assert state is not None
         text = now.get(state.phase, f"is being compiled{_progress()}")
-        meanwhile = "the earlier one is used" if there else "Python is used"
+        meanwhile = "the earlier one is used" if is_installed else "Python is used"
         return f"the C++ core {text} in the background (log: {LOG}); meanwhile {meanwhile}"
     failed = state is not None and state.phase == "failed"
     why = f"({state.detail}; log: {LOG})" if state is not None and failed else ""
-    if there and failed:
+    if is_installed and failed:
         return (
-            f"the C++ core is installed in {place}, but the build of the present sources failed "
+            f"the C++ core is installed in {folder}, but the build of the present sources failed "
             f"{why}; ./vms native tries again"
         )
-    if there:
-        return f"the C++ core is installed in {place}"
+    if is_installed:
+        return f"the C++ core is installed in {folder}"
     if failed:
         return f"the C++ core could not be built {why}; Python is used, ./vms native tries again"
     return "the C++ core is not installed, and Python is used; ./vms native builds it"
@@ -210,7 +210,7 @@ def _install_packages() -> None:
     Raises:
         VmsPhError: pip could not install it.
     """
-    wanted = [
+    requirements = [
         text.partition(";")[0].strip()
         for text in requires("vms-ph") or []
         if re.search(r"""extra\s*==\s*['"]native['"]""", text)
@@ -220,20 +220,20 @@ def _install_packages() -> None:
         return
     with packages_alone(), LOG.open("w") as log:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-        there = subprocess.run([*pip, "freeze"], capture_output=True, text=True, check=True)
+        freeze = subprocess.run([*pip, "freeze"], capture_output=True, text=True, check=True)
         # Lines of editable packages and of files are no constraints.
         fixed = _FOLDER / ".native-constraints"
-        plain = [line for line in there.stdout.splitlines() if re.fullmatch(r"[\w.-]+==\S+", line)]
-        fixed.write_text("\n".join(plain))
-        wanted = [_as_installed(name) for name in wanted]
+        versions = [line for line in freeze.stdout.splitlines() if re.fullmatch(r"[\w.-]+==\S+", line)]
+        fixed.write_text("\n".join(versions))
+        requirements = [_as_installed(name) for name in requirements]
         done = subprocess.run(
-            [*pip, "install", "--constraint", str(fixed), *wanted],
+            [*pip, "install", "--constraint", str(fixed), *requirements],
             stdout=log,
             stderr=subprocess.STDOUT,
             check=False,
         )
     if done.returncode:
-        raise VmsPhError(f"pip could not install {', '.join(wanted)}")
+        raise VmsPhError(f"pip could not install {', '.join(requirements)}")
 
 
 def _as_installed(requirement: str) -> str:

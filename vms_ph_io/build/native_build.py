@@ -69,7 +69,7 @@ def build(
         "VMS_PH_SANITIZE": "ON" if sanitize else "OFF",
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
-    with _alone(folder):
+    with _build_lock(folder):
         options = (f"-D{name}={value}" for name, value in switches.items())
         cmake(*configure, *options, listener=listener)
         cmake("--build", folder, "--target", *targets, listener=listener)
@@ -77,7 +77,7 @@ def build(
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _build_lock(folder: Path) -> Iterator[None]:
     """Wait until no other process builds in this folder."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:
@@ -90,13 +90,13 @@ def install(folder: Path) -> Path:
 
     A process that has the earlier one loaded keeps it until its end.
     """
-    place = Path(sysconfig.get_path("platlib"))
-    with tempfile.TemporaryDirectory(dir=place, prefix=".vms_ph_native-") as staged:
+    site_packages = Path(sysconfig.get_path("platlib"))
+    with tempfile.TemporaryDirectory(dir=site_packages, prefix=".vms_ph_native-") as staged:
         cmake("--install", folder, "--prefix", staged, "--component", "python")
         # Replaced, not written over: a loaded library must not change.
         for file in Path(staged).iterdir():
-            file.replace(place / file.name)
-    return place
+            file.replace(site_packages / file.name)
+    return site_packages
 
 
 def cmake(*arguments: object, listener: Listener | None = None) -> str:

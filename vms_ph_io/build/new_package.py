@@ -30,7 +30,7 @@ _FILES = {
 }
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TAKEN = ("launch", "urdf", "config", "rviz", "test", "resource")
+_RESERVED = ("launch", "urdf", "config", "rviz", "test", "resource")
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class NewPackage:
                 "the name of a package has lower-case letters, digits and underscores, begins with "
                 f"a letter, and not with vms_ph; given: '{self.name}'"
             )
-        if self.name in _TAKEN:
+        if self.name in _RESERVED:
             raise OptionError(
                 f"'{self.name}' is the name of a folder in the package; choose another"
             )
 
     def _values(self, description: str) -> dict[str, str]:
         model = self.settings.model(description)
-        own = f"$(dirname)/../{self.name}/law.py:Law"
+        law_path = f"$(dirname)/../{self.name}/law.py:Law"
         options = {"base": model.base, "end_effector": model.end_effector}
         inertia = self.settings.inertia or "auto"
         if inertia != "auto":
@@ -95,7 +95,7 @@ class NewPackage:
             "end_effector": model.end_effector,
             "inertia": inertia,
             "options": ", ".join(f'{key}="{value}"' for key, value in options.items()),
-            "controller": self.law or own,
+            "controller": self.law or law_path,
             "controller_name": self.law or f"{self.name}.law:Law",
             "fixed_frame": "odom" if model.b else LinkTree(model.tree).root,
             "push": str(round(max(0.1, 2.0 * model.total_mass), 1)),  # a fifth of the weight, N
@@ -110,12 +110,12 @@ class NewPackage:
         for source, target in _FILES.items():
             text = (templates / source).read_text(encoding="utf-8")
             is_xml = ".xml" in source
-            known = {key: escape(value) for key, value in values.items()} if is_xml else values
+            substitutions = {key: escape(value) for key, value in values.items()} if is_xml else values
             file = folder / Template(target).substitute(name=self.name)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(Template(text).substitute(known), encoding="utf-8")
-        for place in ("urdf", "rviz", "resource"):
-            (folder / place).mkdir()
+            file.write_text(Template(text).substitute(substitutions), encoding="utf-8")
+        for subfolder in ("urdf", "rviz", "resource"):
+            (folder / subfolder).mkdir()
         (folder / "urdf" / f"{self.name}.urdf").write_text(description, encoding="utf-8")
         (folder / "resource" / self.name).touch()
         rviz = share_directory() / f"rviz/{values['moving']}.rviz"

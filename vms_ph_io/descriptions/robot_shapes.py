@@ -33,16 +33,16 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
         ModelError: a mesh cannot be read.
     """
     text = _without_missing_meshes(description)
-    whole, geometry = pin.buildModelFromXML(text), pin.GeometryModel()
+    full_model, geometry = pin.buildModelFromXML(text), pin.GeometryModel()
     try:
-        pin.buildGeomFromUrdfString(whole, text, pin.GeometryType.COLLISION, geometry, [])
+        pin.buildGeomFromUrdfString(full_model, text, pin.GeometryType.COLLISION, geometry, [])
     except ValueError as error:
         raise ModelError(
             f"the collision geometry of '{robot.name}' cannot be read: {error}"
         ) from None
-    tree, found = robot.tree, []
+    tree, shapes = robot.tree, []
     for item in geometry.geometryObjects:
-        link = whole.frames[item.parentFrame]
+        link = full_model.frames[item.parentFrame]
         if not tree.has_frame(link.name):
             continue
         at = tree.pinocchio.frames[tree.frame_id(link.name)]
@@ -52,8 +52,8 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
         pose = at.placement.homogeneous @ np.linalg.solve(in_link, item.placement.homogeneous)
         shape = _shape(item.geometry, pose)
         if shape is not None:
-            found.append(RobotShape(at.parentJoint, shape))
-    return found
+            shapes.append(RobotShape(at.parentJoint, shape))
+    return shapes
 
 
 def _shape(geometry: Any, pose: Array) -> Shape | None:

@@ -44,8 +44,8 @@ class BaseStates:
         if not model.b:
             return
         root = LinkTree(model.tree).root
-        found = [s for s in recording.bases if not chosen or s.name == chosen]
-        near = [s for s in found if s.child.rpartition("/")[2] in ("", root)] or found
+        candidates = [s for s in recording.bases if not chosen or s.name == chosen]
+        near = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
         posed = [s for s in near if _has(s, 0)]
         if not posed:
             names = ", ".join(s.name for s in recording.bases) or "none"
@@ -79,27 +79,29 @@ class BaseStates:
         if self._pose is None:
             return np.zeros((count, 0)), np.zeros((count, 0))
         pose = _continued(self._pose.at(begin, end)[:, : len(POSE)])
-        place, turn = pose[:, :3], pose[:, 3:]
-        turn = turn / np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), 1e-12)
+        position, quaternion = pose[:, :3], pose[:, 3:]
+        quaternion = quaternion / np.maximum(
+            np.linalg.norm(quaternion, axis=1, keepdims=True), 1e-12
+        )
         if self._twist is not None:
             twist = self._twist.at(begin, end)[:, len(POSE) :]
             twist = np.where(np.abs(twist) <= LARGEST, twist, 0.0)
         else:
-            twist = _twist_of(t, place, turn)
+            twist = _twist_of(t, position, quaternion)
         if model.base == "planar":
-            angle = 2.0 * np.arctan2(turn[:, 2], turn[:, 3])
-            q = np.column_stack([place[:, :2], np.cos(angle), np.sin(angle)])
+            angle = 2.0 * np.arctan2(quaternion[:, 2], quaternion[:, 3])
+            q = np.column_stack([position[:, :2], np.cos(angle), np.sin(angle)])
             return q, twist[:, _PLANAR_TWIST]
-        return np.hstack([place, turn]), twist
+        return np.hstack([position, quaternion]), twist
 
     def noise(self, q: Array) -> Array:
         """Return the noise of the base's configuration in tangent coordinates, (b,)."""
         if not self.model.b:
             return np.zeros(0)
-        own = white_noise(q[:, : self.model.nq_base])
+        noise = white_noise(q[:, : self.model.nq_base])
         if self.model.base == "planar":
-            return np.array([own[0], own[1], float(np.hypot(own[2], own[3]))])
-        return np.concatenate([own[:3], 2.0 * own[3:6]])
+            return np.array([noise[0], noise[1], float(np.hypot(noise[2], noise[3]))])
+        return np.concatenate([noise[:3], 2.0 * noise[3:6]])
 
 
 def moves(recording: Recording, model: VMSModel) -> str:
@@ -125,10 +127,10 @@ def _continued(pose: Array) -> Array:
     return np.hstack([pose[:, :3], pose[:, 3:] * sign[:, None]])
 
 
-def _twist_of(t: Array, place: Array, turn: Array) -> Array:
+def _twist_of(t: Array, position: Array, quaternion: Array) -> Array:
     """Return body twists from the slopes of positions and quaternions, (N, 6)."""
-    slope = smoothed_velocity(t, np.hstack([place, turn]))[0]
-    x, y, z, w = turn.T
+    slope = smoothed_velocity(t, np.hstack([position, quaternion]))[0]
+    x, y, z, w = quaternion.T
     dx, dy, dz, dw = slope[:, 3:].T
     # Twice the vector part of conj(q) dq/dt.
     rotation = 2.0 * np.column_stack(
@@ -138,7 +140,7 @@ def _twist_of(t: Array, place: Array, turn: Array) -> Array:
             w * dz - z * dw - x * dy + y * dx,
         ]
     )
-    return np.hstack([_rotated_back(turn, slope[:, :3]), rotation])
+    return np.hstack([_rotated_back(quaternion, slope[:, :3]), rotation])
 
 
 def _rotated_back(turn: Array, vector: Array) -> Array:

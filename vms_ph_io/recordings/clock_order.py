@@ -65,7 +65,7 @@ def clock_order(table: Table) -> ClockOrder:
             [table.rows(k, k + 100_000)[:, 0] for k in range(0, len(stamps), 100_000)]
         )
         stamps, source = stamps + np.round(log * 1e9).astype(np.int64), "log times"
-    plain = stamps
+    recorded = stamps
     stamps, breaks = _continued(stamps)
     order = np.argsort(stamps, kind="stable")
     late = int((np.diff(order) < 0).sum())
@@ -79,16 +79,16 @@ def clock_order(table: Table) -> ClockOrder:
     for time in breaks:
         gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
     borders = [0, *(np.flatnonzero(gap) + 1).tolist(), len(t)]
-    kept = period[~gap]
+    regular = period[~gap]
     return ClockOrder(
         index,
         t,
-        plain[index],
+        recorded[index],
         tuple((a, b) for a, b in pairwise(borders) if b > a),
         source,
         1.0 / typical if typical > 0.0 else 0.0,
-        float(kept.std()) if len(kept) else 0.0,
-        float(kept.max()) if len(kept) else 0.0,
+        float(regular.std()) if len(regular) else 0.0,
+        float(regular.max()) if len(regular) else 0.0,
         len(order) - len(index),
         late,
         tuple((time - ordered[0]) * 1e-9 for time in breaks),

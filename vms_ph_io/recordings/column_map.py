@@ -125,21 +125,21 @@ def read_map(path: Path) -> ColumnMap:
 
 def _quantity(entry: Any, size: int, path: Path, name: str) -> Quantity:
     """Return a quantity given as columns, or with further keys."""
-    given = entry if isinstance(entry, dict) else {"columns": entry}
-    if unknown := [str(key) for key in given if key not in _ENTRY_KEYS]:
+    fields = entry if isinstance(entry, dict) else {"columns": entry}
+    if unknown := [str(key) for key in fields if key not in _ENTRY_KEYS]:
         raise RecordingError(
             f"{path}: {name} has the unknown key '{unknown[0]}'; accepted are "
             f"{', '.join(_ENTRY_KEYS)}"
         )
-    columns = tuple(_column(c, path, name) for c in _list(given.get("columns", ()), path, name))
+    columns = tuple(_column(c, path, name) for c in _list(fields.get("columns", ()), path, name))
     if columns and size and len(columns) != size:
         raise RecordingError(f"{path}: {name} must have {size} columns; given: {len(columns)}")
-    unit = str(given.get("unit", "")) or "rad"
+    unit = str(fields.get("unit", "")) or "rad"
     if unit not in UNITS:
         raise RecordingError(
             f"{path}: {name} has the unknown unit '{unit}'; accepted are {', '.join(UNITS)}"
         )
-    gain = given.get("gain", 1.0)
+    gain = fields.get("gain", 1.0)
     factors = [_number(g, path, f"the gain of {name}") for g in _list(gain, path, name)]
     if len(factors) not in (1, size or len(factors)):
         raise RecordingError(f"{path}: {name} must have one gain, or {size}; given: {len(factors)}")
@@ -147,9 +147,9 @@ def _quantity(entry: Any, size: int, path: Path, name: str) -> Quantity:
     return Quantity(
         columns,
         float(scale[0]) if len(scale) == 1 else scale,
-        str(given.get("file", "")),
-        str(given.get("array", "")),
-        bool(given.get("interleaved", False)),
+        str(fields.get("file", "")),
+        str(fields.get("array", "")),
+        bool(fields.get("interleaved", False)),
     )
 
 

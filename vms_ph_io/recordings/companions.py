@@ -56,24 +56,26 @@ class Companion:
             return np.zeros((end - begin, len(self.series.table.columns) - 1))
         start = self._stamps[begin]
         t = (self._stamps[begin:end] - start).astype(float)
-        own = (self._times[low:high] - start).astype(float)
-        found = np.empty((end - begin, rows.shape[1]))
+        times = (self._times[low:high] - start).astype(float)
+        interpolated = np.empty((end - begin, rows.shape[1]))
         for k in range(rows.shape[1]):
-            known = np.isfinite(rows[:, k])
-            found[:, k] = np.interp(t, own[known], rows[known, k]) if known.any() else np.nan
-        return found
+            finite = np.isfinite(rows[:, k])
+            interpolated[:, k] = (
+                np.interp(t, times[finite], rows[finite, k]) if finite.any() else np.nan
+            )
+        return interpolated
 
     def same(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
         low, high = self._range(begin, end)
         rows = self._rows(low, high)
-        found = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
+        matched = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
         if len(rows):
             near = np.searchsorted(self._times[low:high], self._stamps[begin:end] - _SAME)
             near = np.minimum(near, len(rows) - 1)
             hit = np.abs(self._times[low:high][near] - self._stamps[begin:end]) <= _SAME
-            found[hit] = rows[near[hit]]
-        return found
+            matched[hit] = rows[near[hit]]
+        return matched
 
     def _range(self, begin: int, end: int) -> tuple[int, int]:
         low = int(np.searchsorted(self._times, self._stamps[begin], side="right")) - 1

@@ -104,25 +104,25 @@ def _differences(
     inside = (t_a >= t_b[0] - 1e-9) & (t_a <= t_b[-1] + 1e-9)
     if not inside.any():
         return []
-    found = []
+    differences = []
     for k, name in enumerate(names):
         d = x_a[inside, k] - np.interp(t_a[inside], t_b, x_b[:, k])
         d = np.where(np.isnan(x_a[inside, k]) & np.isnan(d), 0.0, d)
         if not np.isfinite(d).any():
             continue
-        place = int(np.nanargmax(np.abs(d)))
-        found.append(
+        worst = int(np.nanargmax(np.abs(d)))
+        differences.append(
             Difference(
                 topic,
                 name,
                 float(np.sqrt(np.nanmean(d**2))),
-                float(abs(d[place])),
-                float(t_a[inside][place]),
+                float(abs(d[worst])),
+                float(t_a[inside][worst]),
                 float(np.nanstd(x_a[:, k])) if np.isfinite(x_a[:, k]).any() else 0.0,
                 int(inside.sum()),
             )
         )
-    return found
+    return differences
 
 
 def _series(columns: Columns, names: list[str], start: int) -> tuple[Array, Array]:
@@ -154,8 +154,8 @@ def _best_shift(
         inside = (t_a >= t_b[0] + shift) & (t_a <= t_b[-1] + shift)
         if inside.sum() < 0.4 * min(len(t_a), len(t_b)):
             return np.inf
-        moved = [np.interp(t_a[inside], t_b + shift, column) for column in x_b.T]
-        return float(np.mean((x_a[inside] - np.array(moved).T) ** 2))
+        shifted = [np.interp(t_a[inside], t_b + shift, column) for column in x_b.T]
+        return float(np.mean((x_a[inside] - np.array(shifted).T) ** 2))
 
     span, centre = reach, 0.0
     while span > 0.1 * step:

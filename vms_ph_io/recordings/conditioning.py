@@ -30,7 +30,7 @@ class Conditioning:
         saturated: by joint, share of the samples at its largest effort.
         meaning: what the efforts may be; None without efforts or motion.
         chosen: the meaning that is used.
-        held: whether efforts are commands that act until the next sample.
+        commands_held: whether efforts are commands that act until the next sample.
         rates: Hz, of each other series that is used.
         notes: further statements, in sentences.
     """
@@ -46,61 +46,61 @@ class Conditioning:
     saturated: Mapping[str, float]
     meaning: EffortMeaning | None
     chosen: str
-    held: bool
+    commands_held: bool
     rates: Mapping[str, float]
     notes: tuple[str, ...] = field(default=())
 
     def statements(self, joints: tuple[str, ...]) -> list[str]:
         """Return what was found and done, in sentences."""
         order = self.order
-        said = [
+        sentences = [
             f"{len(order.t)} samples at {order.rate:.4g} Hz; the periods vary by "
             f"{1e3 * order.jitter:.3g} ms (standard deviation), the longest is "
             f"{1e3 * order.longest:.3g} ms"
         ]
         if order.source != "stamps":
-            said.append("the stamps do not advance; the times of the log are used")
+            sentences.append("the stamps do not advance; the times of the log are used")
         if self.clock in ("uniform", "motion"):
-            said.append(
+            sentences.append(
                 f"positions and velocities fit {_CLOCKS[self.clock]} better than the stamps, which "
                 f"deviate by {1e3 * self.clock_jitter:.3g} ms (standard deviation); these times "
                 "are used"
             )
         if order.repeated:
-            said.append(f"{order.repeated} samples repeat a time and were left out")
+            sentences.append(f"{order.repeated} samples repeat a time and were left out")
         if order.late:
-            said.append(f"{order.late} samples were out of order and were sorted")
-        said += [f"the clock was set back at {t:.3f} s; the recording goes on there" for t in
+            sentences.append(f"{order.late} samples were out of order and were sorted")
+        sentences += [f"the clock was set back at {t:.3f} s; the recording goes on there" for t in
                  order.set_back]  # fmt: skip
-        said += [
+        sentences += [
             f"a gap of {length:.3f} s begins at {begin:.3f} s; what happened in it is not accounted"
             for begin, length in order.gaps[:20]
         ]
         if len(order.gaps) > 20:
-            said.append(f"{len(order.gaps) - 20} further gaps")
-        said += [
+            sentences.append(f"{len(order.gaps) - 20} further gaps")
+        sentences += [
             f"the velocity of {joint} is estimated from the positions: {why}"
             for joint, why in self.velocity.items()
         ]
-        said.append(self._lag())
+        sentences.append(self._lag())
         noise = self.noise
         base = len(noise.velocity) - len(joints)
-        said.append(
+        sentences.append(
             "noise (largest standard deviation): positions "
             f"{noise.position[base:].max(initial=0.0):.2g}, velocities "
             f"{noise.velocity[base:].max(initial=0.0):.2g}, efforts "
             f"{noise.effort.max(initial=0.0):.2g} in SI units"
         )
-        said += [
+        sentences += [
             f"the effort of {joint} is at its largest size in {100 * share:.1f} % of the samples "
             "(saturated)"
             for joint, share in self.saturated.items()
         ]
-        said += [
+        sentences += [
             f"{name} has {rate:.4g} Hz and is interpolated to the joint states"
             for name, rate in self.rates.items()
         ]
-        return [*said, *self._efforts(joints), *self.notes]
+        return [*sentences, *self._efforts(joints), *self.notes]
 
     def _lag(self) -> str:
         if not self.lag_corrected:
@@ -108,36 +108,40 @@ class Conditioning:
         return f"velocities lagged positions by {1e3 * self.lag:.2f} ms and were shifted"
 
     def _efforts(self, joints: tuple[str, ...]) -> list[str]:
-        acting = "act until the next sample (commands)" if self.held else (
+        acting = "act until the next sample (commands)" if self.commands_held else (
             "are samples of continuous signals (measurements)"
         )  # fmt: skip
-        said = [f"efforts are taken as {MEANINGS[self.chosen]}; they {acting}"]
-        found = self.meaning
-        if found is None:
-            return said
+        sentences = [f"efforts are taken as {MEANINGS[self.chosen]}; they {acting}"]
+        meaning = self.meaning
+        if meaning is None:
+            return sentences
         fits = "; ".join(
-            f"{MEANINGS[name]}: {100 * plain:.0f} %, with friction fitted {100 * fitted:.0f} %"
-            for name, (plain, fitted) in found.misfit.items()
+            f"{MEANINGS[name]}: {100 * raw:.0f} %, with friction fitted {100 * fitted:.0f} %"
+            for name, (raw, fitted) in meaning.misfit.items()
         )
-        said.append(f"misfit of the momentum balances if the efforts are {fits}")
-        if found.best != self.chosen:
-            remedy = f"--effort {found.best}"
-            if found.best == "scaled":
-                gains = ", ".join(f"{gain:.4g}" for gain in found.gains)
+        sentences.append(f"misfit of the momentum balances if the efforts are {fits}")
+        if meaning.best != self.chosen:
+            remedy = f"--effort {meaning.best}"
+            if meaning.best == "scaled":
+                gains = ", ".join(f"{gain:.4g}" for gain in meaning.gains)
                 remedy = f"a column map can give them: gain: [{gains}]"
-            said.append(f"the efforts fit clearly better as {MEANINGS[found.best]} ({remedy})")
-        for joint, gain, error in zip(joints, found.gains, found.gain_errors, strict=True):
+            sentences.append(
+                f"the efforts fit clearly better as {MEANINGS[meaning.best]} ({remedy})"
+            )
+        for joint, gain, error in zip(joints, meaning.gains, meaning.gain_errors, strict=True):
             if gain + 3.0 * error < 0.0:
-                said.append(f"the sign of the effort of {joint} is opposite (factor {gain:.3g})")
-        if found.held < 0.9 and not self.held:
-            said.append(
+                sentences.append(
+                    f"the sign of the effort of {joint} is opposite (factor {gain:.3g})"
+                )
+        if meaning.command_misfit < 0.9 and not self.commands_held:
+            sentences.append(
                 "efforts fit better as commands that act until the next sample (--commanded)"
             )
-        return said
+        return sentences
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
-        order, found = self.order, self.meaning
+        order, meaning = self.order, self.meaning
         base = len(self.noise.velocity) - len(joints)
         return {
             "samples": len(order.t),
@@ -164,18 +168,19 @@ class Conditioning:
             "saturated": dict(self.saturated),
             "effort": {
                 "taken_as": self.chosen,
-                "held": self.held,
-                "fits_best_as": None if found is None else found.best,
+                "held": self.commands_held,
+                "fits_best_as": None if meaning is None else meaning.best,
                 "misfit": {}
-                if found is None
+                if meaning is None
                 else {
-                    name: {"plain": a, "with_friction": b} for name, (a, b) in found.misfit.items()
+                    name: {"plain": a, "with_friction": b}
+                    for name, (a, b) in meaning.misfit.items()
                 },
                 "gains": {}
-                if found is None
+                if meaning is None
                 else {
                     joint: {"value": float(g), "error": float(e) if e < 1e300 else None}
-                    for joint, g, e in zip(joints, found.gains, found.gain_errors, strict=True)
+                    for joint, g, e in zip(joints, meaning.gains, meaning.gain_errors, strict=True)
                 },
             },
             "statements": self.statements(joints),

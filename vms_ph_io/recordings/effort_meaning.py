@@ -35,15 +35,15 @@ class EffortMeaning:
         best: the meaning with the smallest misfit, if it fits clearly better than ``torque``.
         gains: (n,) least-squares factor of each recorded effort, with friction fitted.
         gain_errors: (n,) their standard errors.
-        held: misfit if an effort acts until the next sample, relative to the misfit if it is a
-            sample of a continuous signal; below one for commands.
+        command_misfit: misfit if an effort acts until the next sample, relative to the misfit if it
+            is a sample of a continuous signal; below one for commands.
     """
 
     misfit: dict[str, tuple[float, float]]
     best: str
     gains: Array
     gain_errors: Array
-    held: float
+    command_misfit: float
 
 
 def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> EffortMeaning:
@@ -64,7 +64,7 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     required = _over(
         np.diff(momenta.momentum[:, b:], axis=0) - _mean(momenta.drift[:, b:]) * dt, edges
     )
-    sampled, kept = _over(_mean(effort) * dt, edges), _over(effort[:-1] * dt, edges)
+    sampled, commanded = _over(_mean(effort) * dt, edges), _over(effort[:-1] * dt, edges)
     weight = _over(_mean(momenta.gravity[:, b:]) * dt, edges)
     rates = v[:, b:]
     friction = [_over(_mean(f) * dt, edges) for f in (rates, np.tanh(rates / 0.01))]
@@ -74,13 +74,13 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
         "opposite": -sampled,
         "without_gravity": sampled + weight,
     }
-    whole = float(np.sqrt((required**2).sum())) or 1.0
+    scale = float(np.sqrt((required**2).sum())) or 1.0
     misfit = {}
-    for name, given in offered.items():
-        rest = required - given
-        misfit[name] = (_size(rest) / whole, _size(_without(rest, friction)) / whole)
+    for name, effort_impulse in offered.items():
+        rest = required - effort_impulse
+        misfit[name] = (_size(rest) / scale, _size(_without(rest, friction)) / scale)
     scaled, gains, errors = _scaled(required, sampled, friction)
-    misfit["scaled"] = (scaled[0] / whole, scaled[1] / whole)
+    misfit["scaled"] = (scaled[0] / scale, scaled[1] / scale)
     others = {name: both[1] for name, both in misfit.items() if name != "scaled"}
     best = min(others, key=lambda name: others[name])
     if others[best] > _CLEARLY * others["torque"]:
@@ -88,34 +88,34 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     odd = float(np.median(np.abs(np.log(np.maximum(np.abs(gains), 1e-12)))))
     if misfit["scaled"][1] < 0.5 * others[best] and odd > np.log(1.5):
         best = "scaled"
-    as_commands = _size(_without(required - kept, friction))
+    as_commands = _size(_without(required - commanded, friction))
     as_samples = _size(_without(required - sampled, friction)) or 1.0
     return EffortMeaning(misfit, best, gains, errors, as_commands / as_samples)
 
 
 def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
     """Return, of joints that are saturated, the share of samples (N, n) at the largest effort."""
-    found = {}
+    shares = {}
     for joint, size in zip(joints, np.abs(effort).T, strict=True):
         largest = float(size.max(initial=0.0))
         share = float(np.mean(size >= (1.0 - 1e-9) * largest)) if largest > 0.0 else 0.0
         if 0.01 < share < 1.0:  # an effort that never changes is no limit
-            found[joint] = share
-    return found
+            shares[joint] = share
+    return shares
 
 
 def _scaled(
-    required: Array, given: Array, friction: list[Array]
+    required: Array, effort: Array, friction: list[Array]
 ) -> tuple[tuple[float, float], Array, Array]:
     """Return the misfits with a gain for each joint, the gains and their standard errors."""
     n = required.shape[1]
     gains, errors = np.ones(n), np.full(n, np.inf)
     without, rest = np.zeros_like(required), np.zeros_like(required)
     for j in range(n):
-        power = float(given[:, j] @ given[:, j])
+        power = float(effort[:, j] @ effort[:, j])
         if power > 0.0:
-            without[:, j] = required[:, j] - given[:, j] * (given[:, j] @ required[:, j]) / power
-        a = np.column_stack([given[:, j], *(f[:, j] for f in friction)])
+            without[:, j] = required[:, j] - effort[:, j] * (effort[:, j] @ required[:, j]) / power
+        a = np.column_stack([effort[:, j], *(f[:, j] for f in friction)])
         x, _, rank, _ = np.linalg.lstsq(a, required[:, j], rcond=None)
         rest[:, j] = required[:, j] - a @ x
         gains[j] = x[0]
@@ -140,8 +140,8 @@ def _mean(x: Array) -> Array:
 
 def _over(x: Array, edges: Any) -> Array:
     """Return the sums over windows, without an incomplete last one."""
-    whole = np.vstack([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
-    return np.diff(whole[edges], axis=0)
+    cumulative = np.vstack([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
+    return np.diff(cumulative[edges], axis=0)
 
 
 def _size(x: Array) -> float:

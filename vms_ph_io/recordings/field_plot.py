@@ -15,20 +15,20 @@ _MOST = 40  # curves of a plot
 
 
 def chosen_curves(
-    columns: Mapping[str, Columns], wanted: Sequence[str]
+    columns: Mapping[str, Columns], selection: Sequence[str]
 ) -> dict[str, tuple[Array, Array]]:
     """Return times (s since the first of all) and values by ``topic.name``.
 
     Args:
         columns: by topic.
-        wanted: topics, or topics with the beginning of names: ``/joint_states.position``.
+        selection: topics, or topics with the beginning of names: ``/joint_states.position``.
 
     Raises:
         VmsPhError: nothing matches, or too much does.
     """
     start = min((int(c.table.times[0]) for c in columns.values() if len(c.table)), default=0)
-    found: dict[str, tuple[Array, Array]] = {}
-    for text in wanted:
+    curves: dict[str, tuple[Array, Array]] = {}
+    for text in selection:
         matches = {
             f"{topic}.{name}": (c, k)
             for topic, c in columns.items()
@@ -36,13 +36,13 @@ def chosen_curves(
             if _matches(f"{topic}.{name}", text)
         }
         if not matches:
-            known = ", ".join(f"{t}.{name}" for t, c in columns.items() for name in c.names[:3])
-            raise VmsPhError(f"there is no number '{text}'; there are {known or 'none'}, ...")
+            available = ", ".join(f"{t}.{name}" for t, c in columns.items() for name in c.names[:3])
+            raise VmsPhError(f"there is no number '{text}'; there are {available or 'none'}, ...")
         for label, (c, k) in matches.items():
-            found[label] = ((c.table.times - start) * 1e-9, c.values[:, k])
-    if len(found) > _MOST:
-        raise VmsPhError(f"{len(found)} curves are too many; choose at most {_MOST}")
-    return found
+            curves[label] = ((c.table.times - start) * 1e-9, c.values[:, k])
+    if len(curves) > _MOST:
+        raise VmsPhError(f"{len(curves)} curves are too many; choose at most {_MOST}")
+    return curves
 
 
 def _matches(label: str, text: str) -> bool:

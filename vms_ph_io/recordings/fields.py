@@ -49,9 +49,9 @@ def numbers_of(message: Any) -> dict[str, float]:
     Items of arrays that stand beside as many names are called by these, as in a joint state;
     others by their numbers, as in ``data[0]``.
     """
-    found: dict[str, float] = {}
-    _collect(message, "", found)
-    return found
+    numbers: dict[str, float] = {}
+    _collect(message, "", numbers)
+    return numbers
 
 
 def stamp_of(message: Any, log_time: int) -> int:
@@ -69,7 +69,7 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
         RecordingError: there is no bag.
     """
     messages = Messages(path)
-    found: dict[str, Columns] = {}
+    columns_by_topic: dict[str, Columns] = {}
     others: dict[str, int] = {}
     for message in messages.of(set(topics) if topics else None):
         content = decoded(message)
@@ -77,25 +77,25 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
             others[message.topic] = others.get(message.topic, 0) + 1
             continue
         numbers = numbers_of(content)
-        columns = found.get(message.topic)
+        columns = columns_by_topic.get(message.topic)
         if columns is None:
             if not numbers:
                 continue
             names = tuple(numbers)
             columns = Columns(message.topic, message.type, names, Table(names))
-            found[message.topic] = columns
+            columns_by_topic[message.topic] = columns
         if tuple(numbers) != columns.names:
             others[message.topic] = others.get(message.topic, 0) + 1
             continue
         columns.table.append(stamp_of(content, message.log_time), list(numbers.values()))
     complete = {
         topic: Columns(topic, c.type, c.names, c.table, others.get(topic, 0))
-        for topic, c in found.items()
+        for topic, c in columns_by_topic.items()
     }
     return complete, messages.notes
 
 
-def _collect(message: Any, path: str, found: dict[str, float]) -> None:
+def _collect(message: Any, path: str, numbers: dict[str, float]) -> None:
     fields = getattr(message, "__dataclass_fields__", None)
     if fields is None:
         return
@@ -105,9 +105,9 @@ def _collect(message: Any, path: str, found: dict[str, float]) -> None:
             continue
         for key, value in _items(name, getattr(message, name), names):
             if isinstance(value, (bool, int, float, np.number)):
-                found[path + key] = float(value)
+                numbers[path + key] = float(value)
             else:
-                _collect(value, f"{path}{key}.", found)
+                _collect(value, f"{path}{key}.", numbers)
 
 
 def _items(name: str, value: Any, names: Any) -> Iterator[tuple[str, Any]]:

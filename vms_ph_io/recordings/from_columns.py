@@ -40,20 +40,20 @@ def read_columns(
     Raises:
         RecordingError: the file cannot be read, or has not the columns.
     """
-    given = ColumnMap(Path(), (), {}, {}) if columns is None else read_map(columns)
-    own_files = any(q.file for q in given.quantities.values())
+    column_map = ColumnMap(Path(), (), {}, {}) if columns is None else read_map(columns)
+    own_files = any(q.file for q in column_map.quantities.values())
     recording = Recording(path, "NPZ" if path.suffix == ".npz" else "MAT")
     if path.suffix in ARRAY_SUFFIXES or own_files:
-        source = _Arrays(path, given, recording)
+        source = _Arrays(path, column_map, recording)
         blocks: Iterator[dict[str, Array]] = iter([source.quantities()])
         joints = source.joints
     else:
         recording.kind = "CSV"
-        text = TextColumns(path, given.header, given.delimiter, given.skip)
-        chosen, joints = _chosen(path, given, text)
+        text = TextColumns(path, column_map.header, column_map.delimiter, column_map.skip)
+        chosen, joints = _chosen(path, column_map, text)
         recording.bytes = path.stat().st_size
         blocks = _blocks(text, chosen, progress, recording)
-    _fill(recording, blocks, joints, given)
+    _fill(recording, blocks, joints, column_map)
     if not recording.joints or not len(recording.joints[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
     return recording
@@ -63,18 +63,20 @@ def _fill(
     recording: Recording,
     blocks: Iterator[dict[str, Array]],
     joints: tuple[str, ...],
-    given: ColumnMap,
+    column_map: ColumnMap,
 ) -> None:
     n = len(joints)
-    table = Table((LOG, *(f"{what}.{name}" for what in JOINT_QUANTITIES for name in joints)))
+    table = Table(
+        (LOG, *(f"{quantity}.{name}" for quantity in JOINT_QUANTITIES for name in joints))
+    )
     base = Table((LOG, *POSE, *TWIST))
-    wrenches = {frame: Table((LOG, *WRENCH)) for frame in given.wrenches}
+    wrenches = {frame: Table((LOG, *WRENCH)) for frame in column_map.wrenches}
     count, epoch = 0, None
     for block in blocks:
         rows = len(block["position"])
         seconds = block.get("time")
         if seconds is None:
-            seconds = (count + np.arange(rows)[:, None]) / given.rate
+            seconds = (count + np.arange(rows)[:, None]) / column_map.rate
         count += rows
         if epoch is None:
             epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
@@ -112,23 +114,23 @@ def _blocks(
 
 
 def _chosen(
-    path: Path, given: ColumnMap, text: TextColumns
+    path: Path, column_map: ColumnMap, text: TextColumns
 ) -> tuple[dict[str, tuple[list[int], Any]], tuple[str, ...]]:
     """Return the indices of the columns of each quantity, and the joints."""
-    if given.is_empty:
+    if column_map.is_empty:
         return _by_name(path, text.names)
-    found = {}
-    for name, quantity in given.quantities.items():
-        found[name] = ([_index(c, text, path) for c in quantity.columns], quantity.scale)
-    for frame, quantity in given.wrenches.items():
+    selection = {}
+    for name, quantity in column_map.quantities.items():
+        selection[name] = ([_index(c, text, path) for c in quantity.columns], quantity.scale)
+    for frame, quantity in column_map.wrenches.items():
         index = [_index(c, text, path) for c in quantity.columns]
-        found[f"wrench {frame}"] = (index, quantity.scale)
-    _check(path, given, found)
-    joints = given.joints
+        selection[f"wrench {frame}"] = (index, quantity.scale)
+    _check(path, column_map, selection)
+    joints = column_map.joints
     if not joints:
-        names = [str(c) for c in given.quantities["position"].columns]
+        names = [str(c) for c in column_map.quantities["position"].columns]
         joints = tuple(name.removeprefix("position.") for name in names)
-    return found, joints
+    return selection, joints
 
 
 def _by_name(
@@ -141,16 +143,16 @@ def _by_name(
             "effort.<joint>, or a column map (--columns); its columns are "
             f"{', '.join(names) or 'numbers without names'}"
         )
-    found: dict[str, tuple[list[int], Any]] = {"time": ([names.index("time")], 1.0)}
-    for what in JOINT_QUANTITIES:
-        wanted = [f"{what}.{joint}" for joint in joints]
-        present = [name in names for name in wanted]
+    selection: dict[str, tuple[list[int], Any]] = {"time": ([names.index("time")], 1.0)}
+    for quantity in JOINT_QUANTITIES:
+        required = [f"{quantity}.{joint}" for joint in joints]
+        present = [name in names for name in required]
         if all(present):
-            found[what] = ([names.index(name) for name in wanted], 1.0)
+            selection[quantity] = ([names.index(name) for name in required], 1.0)
         elif any(present):
-            missing = ", ".join(name for name, ok in zip(wanted, present, strict=True) if not ok)
+            missing = ", ".join(name for name, ok in zip(required, present, strict=True) if not ok)
             raise RecordingError(f"{path.name} lacks the columns {missing}")
-    return found, joints
+    return selection, joints
 
 
 def _index(column: str | int, text: TextColumns, path: Path) -> int:
@@ -165,42 +167,42 @@ def _index(column: str | int, text: TextColumns, path: Path) -> int:
     return text.names.index(column)
 
 
-def _check(path: Path, given: ColumnMap, found: Mapping[str, Any]) -> None:
-    if "position" not in found:
+def _check(path: Path, column_map: ColumnMap, quantities: Mapping[str, Any]) -> None:
+    if "position" not in quantities:
         raise RecordingError(f"the column map for {path.name} lacks position")
-    if "time" not in found and not given.rate > 0.0:
+    if "time" not in quantities and not column_map.rate > 0.0:
         raise RecordingError(f"the column map for {path.name} needs a time or a rate in Hz")
 
 
 class _Arrays:
     """Quantities of which each is an array, of an archive or of a file of its own."""
 
-    def __init__(self, path: Path, given: ColumnMap, recording: Recording) -> None:
-        self._path, self._given, self._recording = path, given, recording
+    def __init__(self, path: Path, column_map: ColumnMap, recording: Recording) -> None:
+        self._path, self._column_map, self._recording = path, column_map, recording
         self._archives: dict[Path, dict[str, Any]] = {}
-        self._sources: dict[str, Quantity] = dict(given.quantities)
-        self._sources |= {f"wrench {frame}": q for frame, q in given.wrenches.items()}
-        self.joints = given.joints
-        if given.is_empty:
+        self._sources: dict[str, Quantity] = dict(column_map.quantities)
+        self._sources |= {f"wrench {frame}": q for frame, q in column_map.wrenches.items()}
+        self.joints = column_map.joints
+        if column_map.is_empty:
             self._find_by_name()
-        _check(path, given, self._sources)
+        _check(path, column_map, self._sources)
 
     def quantities(self) -> dict[str, Array]:
         """Return the quantities, each (N, columns)."""
-        found: dict[str, Array] = {}
+        arrays: dict[str, Array] = {}
         for name, quantity in self._sources.items():
-            found[name] = self._array(name, quantity) * quantity.scale
-        rows = {name: len(values) for name, values in found.items()}
+            arrays[name] = self._array(name, quantity) * quantity.scale
+        rows = {name: len(values) for name, values in arrays.items()}
         least = min(rows.values())
         if max(rows.values()) > least:
             self._recording.notes.append(
                 "the arrays have different lengths; read as far as the shortest goes: "
                 + ", ".join(f"{name} {count}" for name, count in rows.items())
             )
-        return {name: values[:least] for name, values in found.items()}
+        return {name: values[:least] for name, values in arrays.items()}
 
     def _array(self, name: str, quantity: Quantity) -> Array:
-        path = self._given.folder / quantity.file if quantity.file else self._path
+        path = self._column_map.folder / quantity.file if quantity.file else self._path
         size = {"time": 1, "base_position": 3, "base_quaternion": 4}.get(name, len(self.joints))
         size = 3 if name.endswith("_velocity") else 6 if name.startswith("wrench ") else size
         self._recording.bytes += path.stat().st_size if quantity.file and path.is_file() else 0
@@ -239,14 +241,16 @@ class _Arrays:
         return self._archives[path]
 
     def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:
-        text = TextColumns(path, self._given.header, self._given.delimiter, self._given.skip)
+        text = TextColumns(
+            path, self._column_map.header, self._column_map.delimiter, self._column_map.skip
+        )
         blocks = list(text.blocks(no_progress))
         if text.reason:
             self._recording.notes.append(text.reason)
         rows = np.vstack(blocks) if blocks else np.empty((0, text.width))
         if quantity.interleaved:
-            whole = rows.size // size
-            return rows.ravel()[: whole * size].reshape(whole, size)
+            rows_complete = rows.size // size
+            return rows.ravel()[: rows_complete * size].reshape(rows_complete, size)
         if quantity.columns:
             return rows[:, [_index(c, text, path) for c in quantity.columns]]
         return rows
@@ -259,7 +263,7 @@ class _Arrays:
             names = ("time", *JOINT_QUANTITIES, *_BASE)
             self._sources = {name: Quantity(array=name) for name in names if name in arrays}
             return
-        found, self.joints = _by_name(self._path, tuple(arrays))
-        for name in found:
+        selection, self.joints = _by_name(self._path, tuple(arrays))
+        for name in selection:
             columns = [name] if name == "time" else [f"{name}.{joint}" for joint in self.joints]
             self._sources[name] = Quantity(tuple(columns))

@@ -59,9 +59,9 @@ class _Reader:
     def add(self, message: BagMessage) -> None:
         quick = self._quick.get(message.topic)
         if quick is not None:
-            found = quick[0].read(message.data)
-            if found is not None:
-                stamp, row = found
+            fast = quick[0].read(message.data)
+            if fast is not None:
+                stamp, row = fast
                 time = stamp or message.log_time
                 quick[1].table.append(time, ((message.log_time - time) * 1e-9, *row))
                 return
@@ -94,8 +94,8 @@ class _Reader:
             name = "base"
         else:
             return True
-        wanted = [topic for key, topic in self._chosen.items() if key.partition(".")[0] == name]
-        return not wanted or message.topic in wanted
+        chosen = [topic for key, topic in self._chosen.items() if key.partition(".")[0] == name]
+        return not chosen or message.topic in chosen
 
     def _joint_state(self, message: BagMessage, content: Any) -> None:
         names = tuple(content.name)
@@ -130,8 +130,16 @@ class _Reader:
             if frame.rpartition("/")[2] not in _INERTIAL:
                 continue
             series = self._base(message, transform, transform.child_frame_id)
-            place, turn = transform.transform.translation, transform.transform.rotation
-            pose = (place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w)
+            translation, rotation = transform.transform.translation, transform.transform.rotation
+            pose = (
+                translation.x,
+                translation.y,
+                translation.z,
+                rotation.x,
+                rotation.y,
+                rotation.z,
+                rotation.w,
+            )
             self._append(series, message, transform, (*pose, *_NO_TWIST))
 
     def _wrench(self, message: BagMessage, content: Any) -> None:
@@ -206,32 +214,36 @@ def read_messages(
             )
     messages = Messages(path, progress)
     reader = _Reader(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
-    seen: dict[str, str] = {}
+    types_by_topic: dict[str, str] = {}
     count = 0
     for message in messages:
         count += 1
-        if message.topic not in seen:
-            seen[message.topic] = message.type
+        if message.topic not in types_by_topic:
+            types_by_topic[message.topic] = message.type
         reader.add(message)
     recording = reader.finish()
     recording.notes = messages.notes + recording.notes
     recording.bytes, recording.messages = messages.bytes, count
-    if missing := [t for t in chosen.values() if t not in seen]:
-        raise RecordingError(f"{path} has no topic {missing[0]}; its topics are {_listed(seen)}")
+    if missing := [t for t in chosen.values() if t not in types_by_topic]:
+        raise RecordingError(
+            f"{path} has no topic {missing[0]}; its topics are {_listed(types_by_topic)}"
+        )
     if not recording.joints and not recording.bases:
         raise RecordingError(
             f"{path} contains no joint states (sensor_msgs/msg/JointState); its topics are "
-            f"{_listed(seen) or 'none'}"
+            f"{_listed(types_by_topic) or 'none'}"
         )
     return recording
 
 
-def _listed(seen: Mapping[str, str]) -> str:
-    return ", ".join(f"{topic} [{kind}]" for topic, kind in sorted(seen.items()))
+def _listed(types_by_topic: Mapping[str, str]) -> str:
+    return ", ".join(f"{topic} [{kind}]" for topic, kind in sorted(types_by_topic.items()))
 
 
 def _joint_columns(names: tuple[str, ...]) -> list[str]:
-    return [f"{what}.{name}" for what in ("position", "velocity", "effort") for name in names]
+    return [
+        f"{quantity}.{name}" for quantity in ("position", "velocity", "effort") for name in names
+    ]
 
 
 def _pose(pose: Any) -> tuple[float, ...]:

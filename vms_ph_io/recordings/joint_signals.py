@@ -15,8 +15,8 @@ from .companions import Companion
 from .matching import JointSource
 from .recording import Series
 
-_PARTS = 16  # of a long recording, of which the liveliest is studied
-_LOOKS = 40  # samples looked at in each
+_PARTS = 16  # of a long recording, of which the most_active is studied
+_PROBES = 40  # samples read of each
 
 
 class Signals(NamedTuple):
@@ -57,25 +57,25 @@ class JointSignals:
         rows = {key: other.at(low, high) for key, other in self._others.items()}
         if self._sources:
             rows[id(self._main)] = self._main.table.at(self._order.index[low:high])[:, 1:]
-        found = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
+        signals = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
         for joint, source in enumerate(self._sources):
             width = len(source.series.names)
-            for k, values in enumerate(found):
-                values[:, joint] = rows[id(source.series)][:, k * width + source.place]
-        for values in found:
+            for k, values in enumerate(signals):
+                values[:, joint] = rows[id(source.series)][:, k * width + source.index]
+        for values in signals:
             values[~(np.abs(values) <= LARGEST)] = np.nan
-        return found
+        return signals
 
-    def liveliest(self, first: int, behind: int, count: int) -> tuple[int, int]:
+    def most_active(self, first: int, behind: int, count: int) -> tuple[int, int]:
         """Return ``count`` samples among first..behind in which the joints move most."""
         if behind - first <= count or not self._sources:
             return first, min(behind, first + count)
         n = len(self._main.names)
         best, most = first, -1.0
         for low in np.linspace(first, behind - count, _PARTS).astype(int).tolist():
-            places = self._order.index[np.linspace(low, low + count - 1, _LOOKS).astype(int)]
-            looks = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
-            spread = float(np.nan_to_num(np.ptp(np.array(looks), axis=0)).sum())
+            places = self._order.index[np.linspace(low, low + count - 1, _PROBES).astype(int)]
+            probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in places.tolist()]
+            spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())
             if spread > most:
                 best, most = low, spread
         return best, best + count
@@ -85,7 +85,9 @@ def filled(values: Array, t: Array) -> Array:
     """Return values interpolated where they are not known, zero where none is."""
     result = values.copy()
     for column in result.T:
-        known = np.isfinite(column)
-        if not known.all():
-            column[~known] = np.interp(t[~known], t[known], column[known]) if known.any() else 0.0
+        finite = np.isfinite(column)
+        if not finite.all():
+            column[~finite] = (
+                np.interp(t[~finite], t[finite], column[finite]) if finite.any() else 0.0
+            )
     return result

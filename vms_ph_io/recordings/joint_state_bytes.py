@@ -40,8 +40,8 @@ class JointStateBytes:
             return
         self._start, self._n, self._fixed = start, n, data[_HEAD:start]
         self._row = row
-        found = self.read(data)
-        if found is None or found[1] != tuple(float(x) for part in values for x in part):
+        decoded = self.read(data)
+        if decoded is None or decoded[1] != tuple(float(x) for part in values for x in part):
             self._row = None
 
     def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:

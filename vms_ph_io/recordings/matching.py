@@ -16,10 +16,10 @@ from .recording import Recording, Series
 
 @dataclass(frozen=True)
 class JointSource:
-    """Where the samples of one joint of the model stand: a series, and its place in it."""
+    """Where the samples of one joint of the model stand: a series, and its index in it."""
 
     series: Series
-    place: int
+    index: int
 
 
 def sources(
@@ -50,13 +50,13 @@ def sources(
         return len(set(names.values()) & set(series.names)), len(series.table)
 
     ranked = sorted(recording.joints, key=size, reverse=True)
-    found = []
+    matches = []
     for name in names.values():
         series = next((s for s in ranked if name in s.names), None)
         if series is None:
             raise _mismatch(model, recording, names)
-        found.append(JointSource(series, series.names.index(name)))
-    return found
+        matches.append(JointSource(series, series.names.index(name)))
+    return matches
 
 
 def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -> RecordingError:
@@ -98,7 +98,7 @@ def _nearest(missing: list[str], free: list[str]) -> dict[str, str]:
     return {joint: pairs[joint] for joint in missing if joint in pairs}
 
 
-def _robot_like(recorded: tuple[str, ...], own: tuple[str, ...]) -> str:
+def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str:
     """Return the bundled robot all of whose joints were recorded, or an empty text."""
     best, most = "", 0
     for name in robots.names():
@@ -106,6 +106,6 @@ def _robot_like(recorded: tuple[str, ...], own: tuple[str, ...]) -> str:
             joints = robots.load(name).joint_names
         except Exception:  # a robot whose data package is not installed is none to propose
             continue
-        if set(joints) <= set(recorded) and set(joints) != set(own) and len(joints) > most:
+        if set(joints) <= set(recorded) and set(joints) != set(model_joints) and len(joints) > most:
             best, most = name, len(joints)
     return best

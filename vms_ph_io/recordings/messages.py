@@ -114,11 +114,11 @@ class Messages:
 
     def _decompressed(self, file: Path, folder: Path) -> Path:
         target = folder / file.stem
-        with file.open("rb") as packed, target.open("wb") as plain:
+        with file.open("rb") as packed, target.open("wb") as unpacked:
             try:
                 stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
                 while piece := stream.read(_PIECE):
-                    plain.write(piece)
+                    unpacked.write(piece)
             except zstandard.ZstdError as error:
                 self.notes.append(
                     f"{file.name} is damaged: decompressed as far as it goes; {error}"
@@ -127,10 +127,10 @@ class Messages:
 
     def _ros1(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         self.bytes = self.path.stat().st_size
-        known: dict[str, _Ros1Decoder] = {}
+        decoders: dict[str, _Ros1Decoder] = {}
         for count, (connection, time, data) in enumerate(self._ros1_records()):
-            if connection.topic not in known:
-                known[connection.topic] = _Ros1Decoder(connection)
+            if connection.topic not in decoders:
+                decoders[connection.topic] = _Ros1Decoder(connection)
             if count % _EVERY == 0:
                 self._progress(self._share, "reading")
             message = BagMessage(
@@ -140,7 +140,7 @@ class Messages:
                 time,
                 data,
                 0,
-                known[connection.topic],
+                decoders[connection.topic],
             )
             if topics is None or message.topic in topics:
                 yield message
@@ -160,13 +160,13 @@ class Messages:
             if records.reason:
                 self.notes.append(f"{self.path.name} is damaged: {records.reason}")
             return
-        whole = max(reader.message_count, 1)
+        total = max(reader.message_count, 1)
         connections = {
             c.id: Ros1Connection(c.topic, c.msgtype, c.msgdef.data) for c in reader.connections
         }
         try:
             for count, (connection, time, data) in enumerate(reader.messages()):
-                self._share = count / whole
+                self._share = count / total
                 yield connections[connection.id], time, bytes(data)
         except (BagError, GeneratorExit):
             raise
@@ -202,10 +202,10 @@ def _two(kind: str) -> str:
 def _unpacked_message(message: BagMessage) -> BagMessage:
     """Return a message that was compressed by itself."""
     try:
-        plain = zstandard.ZstdDecompressor().decompressobj().decompress(message.data)
+        unpacked = zstandard.ZstdDecompressor().decompressobj().decompress(message.data)
     except zstandard.ZstdError as error:
         raise BagError(f"a compressed message is damaged: {error}") from None
-    return replace(message, data=plain)
+    return replace(message, data=unpacked)
 
 
 def _by_number(file: Path) -> tuple[int, str]:

@@ -4,7 +4,7 @@
 """Recordings as motions of a model: conditioned samples, block by block."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from vms_ph_dynamics.energy.sample_noise import SampleNoise, white_noise
 from vms_ph_dynamics.energy.samples import MotionSamples
 
 from .base_states import LARGEST, BaseStates
-from .clock_order import ClockOrder, clock_order
+from .clock_order import clock_order
 from .companions import Companion
 from .conditioning import Conditioning
 from .effort_meaning import MEANINGS, EffortMeaning, effort_meaning, saturation
@@ -26,13 +26,21 @@ from .errors import RecordingError
 from .joint_signals import JointSignals, filled
 from .matching import sources
 from .recording import Recording, Series
-from .velocity_checks import MARGIN, STANDING, Doubt, Slopes, doubts, lag_of, shifted
+from .velocity_checks import (
+    MARGIN,
+    STANDING,
+    Slopes,
+    VelocityDefect,
+    lag_of,
+    shifted,
+    velocity_defects,
+)
 
 BLOCK = 8192
 """Samples of a block."""
 
 _STUDIED = 30_000  # samples from which lag, noise and meaning are found
-_WHOLE = 400_000  # largest number of samples whose clock is found from the motion
+_MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found from the motion
 _UNEVEN = 0.02  # of a period, deviation of stamps that calls for other times
 
 
@@ -111,7 +119,7 @@ class RecordedMotion:
         self._exact = None
         if recording.port_energies is not None:
             self._exact = Companion(recording.port_energies, self.order.stamps)
-        self._estimated: dict[int, Doubt] = {}
+        self._estimated: dict[int, VelocityDefect] = {}
         self._lag = 0.0
         self.conditioning = self._study()
 
@@ -149,16 +157,16 @@ class RecordedMotion:
             first, behind = max(self.order.segments, key=lambda s: s[1] - s[0])
             parts.append((self._samples(first, min(behind, first + most), first, behind), 0))
 
-        def whole(values: list[Array]) -> Array:
+        def concatenated(values: list[Array]) -> Array:
             pairs = zip(values, parts, strict=True)
             return np.concatenate([rows[skip:] for rows, (_, skip) in pairs])
 
         return MotionSamples(
-            whole([part.t for part, _ in parts]),
-            whole([part.q for part, _ in parts]),
-            whole([part.v for part, _ in parts]),
-            whole([part.torque for part, _ in parts]),
-            {port: whole([part.wrenches[port] for part, _ in parts]) for port in self.ports},
+            concatenated([part.t for part, _ in parts]),
+            concatenated([part.q for part, _ in parts]),
+            concatenated([part.v for part, _ in parts]),
+            concatenated([part.torque for part, _ in parts]),
+            {port: concatenated([part.wrenches[port] for part, _ in parts]) for port in self.ports},
             self.options.commanded,
         )
 
@@ -175,19 +183,19 @@ class RecordedMotion:
         """Return the wrench ports with the series of their wrenches."""
         chosen = dict(self.options.wrenches or {})
         by_name = {series.name: series for series in self.recording.wrenches}
-        found: dict[str, Companion] = {}
+        companions: dict[str, Companion] = {}
         for frame, name in chosen.items():
             if name not in by_name:
                 raise RecordingError(
                     f"there is no wrench '{name}'; recorded are {', '.join(by_name) or 'none'}"
                 )
             self._check_frame(frame)
-            found[frame] = Companion(by_name[name], self.order.stamps)
+            companions[frame] = Companion(by_name[name], self.order.stamps)
         for series in self.recording.wrenches if not chosen else ():
             frame = self._frame_of(series)
-            if frame and frame not in found:
-                found[frame] = Companion(series, self.order.stamps)
-        return tuple(found), found
+            if frame and frame not in companions:
+                companions[frame] = Companion(series, self.order.stamps)
+        return tuple(companions), companions
 
     def _check_frame(self, frame: str) -> None:
         if frame != "base":
@@ -251,17 +259,17 @@ class RecordedMotion:
             return None
         rows = self._exact.same(begin, end)
         names = self._exact.series.table.columns[1:]
-        found = {name: rows[:, k] for k, name in enumerate(names)}
+        energies = {name: rows[:, k] for k, name in enumerate(names)}
         if not self.model.b:
-            found.pop("wrench_base", None)
-        assert RESETS in found
-        return found
+            energies.pop("wrench_base", None)
+        assert RESETS in energies
+        return energies
 
     def _study(self) -> Conditioning:
         """Find out about the signals from a part of the recording, and choose what is done."""
         source, jitter = self._clock()
         first, behind = max(self.order.segments, key=lambda s: s[1] - s[0])
-        low, high = self._signals.liveliest(first, behind, _STUDIED)
+        low, high = self._signals.most_active(first, behind, _STUDIED)
         t, signals = self._t[low:high], self._signals.at(low, high)
         position, velocity = filled(signals.position, t), filled(signals.velocity, t)
         effort = np.nan_to_num(signals.effort)
@@ -271,7 +279,7 @@ class RecordedMotion:
         is_kept = self.options.as_recorded or self._exact is not None
         if n and high - low >= 16:
             if not is_kept:
-                self._estimated = doubts(self._slopes, t, position, signals.velocity)
+                self._estimated = velocity_defects(self._slopes, t, position, signals.velocity)
             good = [joint for joint in range(n) if joint not in self._estimated]
             lag, is_sure = lag_of(self._slopes, t, position[:, good], velocity[:, good])
             self._lag = lag if is_sure and not is_kept else 0.0
@@ -279,12 +287,12 @@ class RecordedMotion:
         notes = list(self._base.notes)
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
-        factors = {names[j]: doubt.factor for j, doubt in self._estimated.items()}
+        factors = {names[j]: defect.factor for j, defect in self._estimated.items()}
         return Conditioning(
             self.order,
             source,
             jitter,
-            {names[j]: doubt.reason for j, doubt in self._estimated.items()},
+            {names[j]: defect.reason for j, defect in self._estimated.items()},
             {joint: factor for joint, factor in factors.items() if factor != 1.0},
             lag,
             bool(self._lag),
@@ -299,35 +307,40 @@ class RecordedMotion:
 
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""
-        whole = len(self.order.segments) == 1 and 16 <= len(self) <= _WHOLE and self.model.n
-        if self.options.as_recorded or not whole or self._exact is not None:
+        is_continuous = (
+            len(self.order.segments) == 1 and 16 <= len(self) <= _MAX_CLOCK_SAMPLES and self.model.n
+        )
+        if self.options.as_recorded or not is_continuous or self._exact is not None:
             return self.order.source, 0.0
         signals = self._signals.at(0, len(self))
         position, velocity = filled(signals.position, self._t), filled(signals.velocity, self._t)
-        found = clock_of(self._t, np.diff(position, axis=0), velocity)
-        uneven = found.jitter * self.order.rate > _UNEVEN
-        if found.source == "stamps" or not uneven or not bool(np.all(np.diff(found.t) >= 0.0)):
+        clock = clock_of(self._t, np.diff(position, axis=0), velocity)
+        uneven = clock.jitter * self.order.rate > _UNEVEN
+        if clock.source == "stamps" or not uneven or not bool(np.all(np.diff(clock.t) >= 0.0)):
             return self.order.source, 0.0
-        kept = np.diff(found.t, prepend=-np.inf) > 0.0
-        self._retime(found.t, kept)
-        return found.source, found.jitter
+        increasing = np.diff(clock.t, prepend=-np.inf) > 0.0
+        self._retime(clock.t, increasing)
+        return clock.source, clock.jitter
 
-    def _retime(self, t: Array, kept: npt.NDArray[np.bool_]) -> None:
+    def _retime(self, t: Array, increasing: npt.NDArray[np.bool_]) -> None:
         """Take other times, and leave samples out that have the same time as the one before."""
         old = self.order
-        if not kept.all():
-            self.order = ClockOrder(
-                old.index[kept], t[kept], old.stamps[kept], ((0, int(kept.sum())),), old.source,
-                old.rate, old.jitter, old.longest, old.repeated + int((~kept).sum()), old.late,
-                old.set_back,
-            )  # fmt: skip
+        if not increasing.all():
+            self.order = replace(
+                old,
+                index=old.index[increasing],
+                t=t[increasing],
+                stamps=old.stamps[increasing],
+                segments=((0, int(increasing.sum())),),
+                repeated=old.repeated + int((~increasing).sum()),
+            )
             self._signals.retake(self.order)
             for companion in self._wrenches.values():
                 companion.retake(self.order.stamps)
             if self._exact is not None:
                 self._exact.retake(self.order.stamps)
             self._base.retake(self.order.stamps)
-        self._t = np.ascontiguousarray(t[kept])
+        self._t = np.ascontiguousarray(t[increasing])
 
     def _meaning(self, samples: MotionSamples, effort: Array) -> EffortMeaning | None:
         moves = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))

@@ -73,16 +73,16 @@ class TextColumns:
                 return rows
         except ValueError:
             pass
-        kept = []
+        valid = []
         for line in lines:
             cells = self._cells(line.decode("utf-8", "replace").strip())
             if not cells or cells == [""]:
                 continue
             if len(cells) == self.width and _are_numbers(cells):
-                kept.append([float(cell) if cell else np.nan for cell in cells])
+                valid.append([float(cell) if cell else np.nan for cell in cells])
             else:
                 self.damaged += 1
-        return np.array(kept).reshape(-1, self.width)
+        return np.array(valid).reshape(-1, self.width)
 
     def _first_line(self, skip: int) -> str:
         try:

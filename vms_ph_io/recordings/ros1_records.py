@@ -71,10 +71,10 @@ class Ros1Records:
     ) -> Iterator[tuple[Ros1Connection, int, bytes]]:
         kind = header["op"][0]
         if kind == _CHUNK:
-            plain = _plain(header["compression"], data)
+            content = _decompressed(header["compression"], data)
             position = 0
-            while position < len(plain):
-                inner, body, position = _parsed(plain, position)
+            while position < len(content):
+                inner, body, position = _parsed(content, position)
                 yield from self._inside(inner, body)
         elif kind == _CONNECTION:
             about = _fields(data)
@@ -124,23 +124,23 @@ def _exactly(file: BinaryIO, size: int) -> bytes:
 
 
 def _fields(data: bytes) -> dict[str, bytes]:
-    found, position = {}, 0
+    fields, position = {}, 0
     while position < len(data):
         length = _size(data[position : position + 4], _LARGEST_HEADER)
         name, equals, value = data[position + 4 : position + 4 + length].partition(b"=")
         if not equals:
             raise ValueError("a field of a header without a value")
-        found[name.decode("ascii", "replace")] = value
+        fields[name.decode("ascii", "replace")] = value
         position += 4 + length
-    return found
+    return fields
 
 
-def _plain(compression: bytes, data: bytes) -> bytes:
+def _decompressed(compression: bytes, data: bytes) -> bytes:
     if compression == b"none":
         return data
     if compression == b"bz2":
         return bz2.decompress(data)
     if compression == b"lz4":
-        plain: bytes = lz4.frame.decompress(data)
-        return plain
+        content: bytes = lz4.frame.decompress(data)
+        return content
     raise ValueError(f"unknown compression {compression!r}")

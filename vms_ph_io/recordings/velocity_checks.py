@@ -39,14 +39,16 @@ class Slopes:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class VelocityDefect:
     """Why a velocity is not taken as it is, and its factor where it is one of scale (else one)."""
 
     reason: str
     factor: float = 1.0
 
 
-def doubts(slopes: Slopes, t: Array, position: Array, recorded: Array) -> dict[int, Doubt]:
+def velocity_defects(
+    slopes: Slopes, t: Array, position: Array, recorded: Array
+) -> dict[int, VelocityDefect]:
     """Return the joints whose recorded velocities are no use, by index.
 
     Args:
@@ -56,27 +58,29 @@ def doubts(slopes: Slopes, t: Array, position: Array, recorded: Array) -> dict[i
         recorded: (N, n) velocities, NaN where there are none.
     """
     slope, spread = slopes.of(t, position)
-    found: dict[int, Doubt] = {}
+    defects: dict[int, VelocityDefect] = {}
     for joint in range(position.shape[1]):
-        own, v = slope[:, joint], recorded[:, joint]
+        expected, v = slope[:, joint], recorded[:, joint]
         error = float(np.sqrt(np.mean(spread[:, joint] ** 2)))
-        moves = float(np.sqrt(np.mean(own**2))) > max(STANDING, 5.0 * error)
-        known = np.isfinite(v)
+        moves = float(np.sqrt(np.mean(expected**2))) > max(STANDING, 5.0 * error)
+        finite = np.isfinite(v)
         within = f"; its standard deviation is {error:.2g}"
-        if known.mean() < 0.5:
-            found[joint] = Doubt("none is recorded" + within)
-        elif moves and not v[known].any():
-            found[joint] = Doubt("it is recorded as zero while the joint moves" + within)
+        if finite.mean() < 0.5:
+            defects[joint] = VelocityDefect("none is recorded" + within)
+        elif moves and not v[finite].any():
+            defects[joint] = VelocityDefect("it is recorded as zero while the joint moves" + within)
         elif moves:
-            factor = float(v[known] @ own[known] / (own[known] @ own[known]))
-            rest = v[known] - factor * own[known]
-            explained = 1.0 - float(rest @ rest) / max(float(v[known] @ v[known]), 1e-300)
+            factor = float(v[finite] @ expected[finite] / (expected[finite] @ expected[finite]))
+            rest = v[finite] - factor * expected[finite]
+            explained = 1.0 - float(rest @ rest) / max(float(v[finite] @ v[finite]), 1e-300)
             if explained < 0.5:
-                found[joint] = Doubt("what is recorded does not follow the positions" + within)
+                defects[joint] = VelocityDefect(
+                    "what is recorded does not follow the positions" + within
+                )
             elif not 0.8 < factor < 1.25:
                 reason = f"what is recorded is {factor:.4g} times its slope"
-                found[joint] = Doubt(reason + within, factor)
-    return found
+                defects[joint] = VelocityDefect(reason + within, factor)
+    return defects
 
 
 def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
@@ -90,8 +94,8 @@ def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[
     slope = slopes.of(t, position)[0]
     inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
     before, after = (
-        float(((moved - slope)[inner] ** 2).sum())
-        for moved in (velocity, shifted(t, velocity, lag))
+        float(((candidate - slope)[inner] ** 2).sum())
+        for candidate in (velocity, shifted(t, velocity, lag))
     )
     return lag, after < _SURE * before
 

@@ -39,17 +39,19 @@ def actuators_of_urdf(description: str, name: str = "") -> "Actuators | None":
         root = ET.fromstring(description)
     except ET.ParseError as error:
         raise ModelError(f"the description is not XML: {error}") from None
-    found = root.findall(TAG)
-    if not found:
+    elements = root.findall(TAG)
+    if not elements:
         return None
-    what = f"<{TAG}> of '{name or root.get('name', '')}'"
-    if len(found) > 1:
-        raise ModelError(f"{what} must stand once in a description; it stands {len(found)} times")
+    subject = f"<{TAG}> of '{name or root.get('name', '')}'"
+    if len(elements) > 1:
+        raise ModelError(
+            f"{subject} must stand once in a description; it stands {len(elements)} times"
+        )
     try:
-        content = _content(found[0])
+        content = _content(elements[0])
     except ModelError as error:
-        raise ModelError(f"{what} is not valid: {error}") from None
-    return actuators_in(content, f"{what} is not valid", "the element")
+        raise ModelError(f"{subject} is not valid: {error}") from None
+    return actuators_in(content, f"{subject} is not valid", "the element")
 
 
 def actuator_tags(content: Mapping[str, Any]) -> str:
@@ -129,4 +131,4 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     values = value if isinstance(value, list) else [value]
-    return " ".join(repr(each) for each in values)
+    return " ".join(repr(number) for number in values)

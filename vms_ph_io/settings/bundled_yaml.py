@@ -12,7 +12,7 @@ from vms_ph_dynamics.errors import ModelError, OptionError, StateError
 from ..share import share_directory
 from .yaml_text import YamlError, read_yaml
 
-_Found = TypeVar("_Found")
+_Content = TypeVar("_Content")
 
 
 def bundled_names(folder: str) -> tuple[str, ...]:
@@ -21,14 +21,14 @@ def bundled_names(folder: str) -> tuple[str, ...]:
 
 
 def load_named(
-    name: str, folder: str, what: str, read: Callable[[str, Any], _Found], hint: str = ""
-) -> _Found:
+    name: str, folder: str, kind: str, read: Callable[[str, Any], _Content], hint: str = ""
+) -> _Content:
     """Return what a bundled file, or a file of a user, contains.
 
     Args:
         name: of a bundled file, or path of a YAML file.
         folder: of the bundled ones, in the share directory.
-        what: they are called in messages.
+        kind: they are called in messages.
         read: from the name of the file and its content.
         hint: added to the message about an unknown name.
 
@@ -38,10 +38,10 @@ def load_named(
     """
     path = Path(name).expanduser()
     if path.suffix not in (".yaml", ".yml"):
-        known = bundled_names(folder)
-        if name not in known:
+        bundled = bundled_names(folder)
+        if name not in bundled:
             raise OptionError(
-                f"there is no {what} '{name}'; there are {', '.join(known)}, and the path of a "
+                f"there is no {kind} '{name}'; there are {', '.join(bundled)}, and the path of a "
                 f"YAML file is accepted{hint}"
             )
         path = share_directory() / folder / f"{name}.yaml"
@@ -50,4 +50,4 @@ def load_named(
     try:
         return read(path.stem, read_yaml(path))
     except (ModelError, StateError, YamlError) as error:
-        raise ModelError(f"{path} is not a valid {what}: {error}") from None
+        raise ModelError(f"{path} is not a valid {kind}: {error}") from None

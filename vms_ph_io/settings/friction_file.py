@@ -61,10 +61,10 @@ def with_friction(description: str, path: Path, warn: Callable[[str], None] | No
         for joint in root.findall("joint")
         if joint.get("type") in _MOVING
     }
-    given = _joints(path, tuple(joints), str(root.get("name")))
+    friction = _joints(path, tuple(joints), str(root.get("name")))
     left_out: dict[str, list[str]] = {}
     for name, joint in joints.items():
-        numbers = given.get(name, {})
+        numbers = friction.get(name, {})
         dynamics = joint.find("dynamics")
         if dynamics is None:
             dynamics = ET.SubElement(joint, "dynamics")
@@ -84,7 +84,7 @@ def with_friction(description: str, path: Path, warn: Callable[[str], None] | No
     return ET.tostring(root, encoding="unicode")
 
 
-def _joints(path: Path, known: tuple[str, ...], robot: str) -> dict[str, dict[str, float]]:
+def _joints(path: Path, joint_names: tuple[str, ...], robot: str) -> dict[str, dict[str, float]]:
     """Return the numbers in a file by joint."""
     content = read_yaml(path)
     joints = content.get("friction", content) if isinstance(content, dict) else None
@@ -93,9 +93,10 @@ def _joints(path: Path, known: tuple[str, ...], robot: str) -> dict[str, dict[st
             f"{path} must have the form friction: {{joint: {{viscous: 1.0, coulomb: 0.5}}}}"
         )
     for joint, numbers in joints.items():
-        if joint not in known:
+        if joint not in joint_names:
             raise VmsPhError(
-                f"{path}: '{joint}' is no joint of '{robot}'; its joints are {', '.join(known)}"
+                f"{path}: '{joint}' is no joint of '{robot}'; its joints are "
+                f"{', '.join(joint_names)}"
             )
         for name, value in numbers.items():
             if name not in FIELDS or isinstance(value, bool) or not isinstance(value, (int, float)):

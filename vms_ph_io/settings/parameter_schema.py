@@ -102,20 +102,20 @@ def load_parameters(path: Path) -> dict[str, ParameterSpec]:
     if not isinstance(content, dict) or len(content) != 1:
         raise VmsPhError(f"{path} must have one top-level key, the name of the node")
     (tree,) = content.values()
-    found: dict[str, ParameterSpec] = {}
-    _collect(tree, "", found, path)
-    return found
+    parameters: dict[str, ParameterSpec] = {}
+    _collect(tree, "", parameters, path)
+    return parameters
 
 
-def _collect(tree: Any, prefix: str, found: dict[str, ParameterSpec], path: Path) -> None:
+def _collect(tree: Any, prefix: str, parameters: dict[str, ParameterSpec], path: Path) -> None:
     if not isinstance(tree, dict):
         raise VmsPhError(f"{path}: {prefix.rstrip('.') or 'the file'} must contain parameters")
     for name, item in tree.items():
         full = f"{prefix}{name}"
         if isinstance(item, dict) and "type" in item:
-            found[full] = _spec(full, item, path)
+            parameters[full] = _spec(full, item, path)
         else:
-            _collect(item, f"{full}.", found, path)
+            _collect(item, f"{full}.", parameters, path)
 
 
 def _spec(name: str, item: dict[str, Any], path: Path) -> ParameterSpec:
@@ -138,7 +138,7 @@ def _spec(name: str, item: dict[str, Any], path: Path) -> ParameterSpec:
         if short not in _RULES:
             raise VmsPhError(
                 f"{path}: {name} has the validation {rule}; accepted are "
-                f"{', '.join(f'{known}<>' for known in _RULES)}"
+                f"{', '.join(f'{name_of_rule}<>' for name_of_rule in _RULES)}"
             )
         rules[short] = argument if isinstance(argument, list) else [argument]
     if "default_value" not in item or not item.get("description"):

@@ -41,14 +41,14 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
     turns the parts of ``column_fixed + cos(angle) column_cos + sin(angle) column_sin``; ``column``
     is that at the start, without tilt.
     """
-    found = actuators.allocation
+    allocation = actuators.allocation
     element = ET.Element(
         ALLOCATION_TAG, base=actuators.base, weights=_numbers(actuators.weights.tolist())
     )
     for i, name in enumerate(actuators.names):
-        item = ET.SubElement(element, "input", name=name, column=_numbers(found.matrix[:, i]))
-        item.set("lower", _numbers([found.lower[i]]))
-        item.set("upper", _numbers([found.upper[i]]))
+        item = ET.SubElement(element, "input", name=name, column=_numbers(allocation.matrix[:, i]))
+        item.set("lower", _numbers([allocation.lower[i]]))
+        item.set("upper", _numbers([allocation.upper[i]]))
         if i in actuators.reaction:
             item.set("kind", REACTION_WHEEL)
         for key in _CONSTANTS:

@@ -54,55 +54,55 @@ def _scene_file(name: str, content: Any) -> SceneFile:
         raise ModelError(f"bodies must be a mapping from names to bodies; given: {bodies!r}")
     surface = content.get("surface", {})
     check_keys(surface, "the surface", (), ("friction", "time", "damping_ratio"))
-    given = {key: _positive(value, f"{key} of the surface") for key, value in surface.items()}
+    properties = {key: _positive(value, f"{key} of the surface") for key, value in surface.items()}
     scene = Scene(
         name,
         str(content["title"]),
         tuple(_body(str(key), item) for key, item in bodies.items()),
         _shapes(content.get("tool", []), "the tool"),
-        Surface(**given),
+        Surface(**properties),
     )
     task = content.get("task")
     return SceneFile(scene, None if task is None else _task(task, scene))
 
 
 def _body(name: str, item: Any) -> Body:
-    what = f"the body '{name}'"
-    check_keys(item, what, ("shapes",), (*_PLACED, "mass"))
-    mass = _number(item.get("mass", 0.0), f"mass of {what}")
+    subject = f"the body '{name}'"
+    check_keys(item, subject, ("shapes",), (*_PLACED, "mass"))
+    mass = _number(item.get("mass", 0.0), f"mass of {subject}")
     if mass < 0.0:
-        raise ModelError(f"mass of {what} must not be negative; given: {mass:g} kg")
+        raise ModelError(f"mass of {subject} must not be negative; given: {mass:g} kg")
     if mass and any("plane" in shape for shape in item["shapes"]):
-        raise ModelError(f"{what} has a mass, so it cannot contain a plane")
-    return Body(name, _shapes(item["shapes"], what), _pose(item, what), mass)
+        raise ModelError(f"{subject} has a mass, so it cannot contain a plane")
+    return Body(name, _shapes(item["shapes"], subject), _pose(item, subject), mass)
 
 
-def _shapes(items: Any, what: str) -> tuple[Shape, ...]:
+def _shapes(items: Any, owner: str) -> tuple[Shape, ...]:
     if not isinstance(items, Sequence) or isinstance(items, str):
-        raise ModelError(f"the shapes of {what} must be a list; given: {items!r}")
-    return tuple(_shape(item, f"shape {i} of {what}") for i, item in enumerate(items))
+        raise ModelError(f"the shapes of {owner} must be a list; given: {items!r}")
+    return tuple(_shape(item, f"shape {i} of {owner}") for i, item in enumerate(items))
 
 
-def _shape(item: Any, what: str) -> Shape:
+def _shape(item: Any, subject: str) -> Shape:
     kinds = [kind for kind in SIZES if kind != "mesh"]
-    check_keys(item, what, (), (*kinds, *_PLACED, "colour"))
-    found = [kind for kind in kinds if kind in item]
-    if len(found) != 1:
-        raise ModelError(f"{what} must be one of {', '.join(kinds)}; given: {found or 'none'}")
-    size = item[found[0]] or []
-    count = len(SIZES[found[0]])
-    lengths = tuple(vector(size, count, f"{found[0]} of {what}").tolist())
-    shape = Shape(found[0], lengths, _pose(item, what))
+    check_keys(item, subject, (), (*kinds, *_PLACED, "colour"))
+    named = [kind for kind in kinds if kind in item]
+    if len(named) != 1:
+        raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {named or 'none'}")
+    size = item[named[0]] or []
+    count = len(SIZES[named[0]])
+    lengths = tuple(vector(size, count, f"{named[0]} of {subject}").tolist())
+    shape = Shape(named[0], lengths, _pose(item, subject))
     if "colour" not in item:
         return shape
-    red, green, blue, alpha = vector(item["colour"], 4, f"colour of {what}").tolist()
+    red, green, blue, alpha = vector(item["colour"], 4, f"colour of {subject}").tolist()
     return replace(shape, rgba=(red, green, blue, alpha))
 
 
-def _pose(item: Mapping[str, Any], what: str) -> Array:
+def _pose(item: Mapping[str, Any], owner: str) -> Array:
     pose = np.eye(4)
-    pose[:3, 3] = _vector(item.get("position", [0.0, 0.0, 0.0]), f"position of {what}")
-    pose[:3, :3] = pin.rpy.rpyToMatrix(_vector(item.get("rpy", [0.0, 0.0, 0.0]), f"rpy of {what}"))
+    pose[:3, 3] = _vector(item.get("position", [0.0, 0.0, 0.0]), f"position of {owner}")
+    pose[:3, :3] = pin.rpy.rpyToMatrix(_vector(item.get("rpy", [0.0, 0.0, 0.0]), f"rpy of {owner}"))
     return frozen(pose)
 
 
@@ -112,20 +112,20 @@ def _task(item: Any, scene: Scene) -> Task:
         *_OF_A_LAW,
     )
     check_keys(item, "the task", ("robot",), possible)
-    given: dict[str, Any] = {"robot": str(item["robot"]), **_of_a_law(item, "the task")}
-    given["controller"] = str(item.get("controller", ""))
-    given["joint_friction"] = item.get("joint_friction", True) is not False
+    fields: dict[str, Any] = {"robot": str(item["robot"]), **_of_a_law(item, "the task")}
+    fields["controller"] = str(item.get("controller", ""))
+    fields["joint_friction"] = item.get("joint_friction", True) is not False
     for key in ("period", "shortest"):
         if key in item:
-            given[key] = _positive(item[key], f"{key} of the task")
+            fields[key] = _positive(item[key], f"{key} of the task")
     if "window" in item:
         start, end = vector(item["window"], 2, "window of the task").tolist()
-        given["window"] = (start, end)
+        fields["window"] = (start, end)
     goals = item.get("goals", {})
     if not isinstance(goals, Mapping):
         raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
-    given["goals"] = {str(name): _goal(goal, str(name), scene) for name, goal in goals.items()}
-    task = Task(**given)
+    fields["goals"] = {str(name): _goal(goal, str(name), scene) for name, goal in goals.items()}
+    task = Task(**fields)
     others = item.get("laws", {})
     if not isinstance(others, Mapping):
         raise ModelError(f"laws must be a mapping from names to what differs; given: {others!r}")
@@ -137,58 +137,60 @@ def _task(item: Any, scene: Scene) -> Task:
     return replace(task, laws=laws)
 
 
-def _of_a_law(item: Mapping[str, Any], what: str) -> dict[str, Any]:
+def _of_a_law(item: Mapping[str, Any], subject: str) -> dict[str, Any]:
     """Return what a task says for one law."""
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key in ("initial_positions", "gains"):
         if key in item:
             values = item[key]
-            known = tuple(values) if isinstance(values, dict) else ()
-            check_keys(values, f"{key} of {what}", (), known)
-            given[key] = {str(k): _number(v, f"{key}: {k}") for k, v in values.items()}
+            names = tuple(values) if isinstance(values, dict) else ()
+            check_keys(values, f"{key} of {subject}", (), names)
+            fields[key] = {str(k): _number(v, f"{key}: {k}") for k, v in values.items()}
     if "moves" in item:
-        given["moves"] = tuple(_move(m, f"move {i}") for i, m in enumerate(item["moves"]))
+        fields["moves"] = tuple(_move(m, f"move {i}") for i, m in enumerate(item["moves"]))
     if "point" in item:
-        given["point"] = _vector(item["point"], f"point of {what}")
-    return given
+        fields["point"] = _vector(item["point"], f"point of {subject}")
+    return fields
 
 
-def _move(item: Any, what: str) -> Move:
-    check_keys(item, what, ("at", "to"), ("push",))
-    push = _vector(item.get("push", [0.0, 0.0, 0.0]), f"push of {what}")
-    return Move(_number(item["at"], f"at of {what}"), _vector(item["to"], f"to of {what}"), push)
+def _move(item: Any, subject: str) -> Move:
+    check_keys(item, subject, ("at", "to"), ("push",))
+    push = _vector(item.get("push", [0.0, 0.0, 0.0]), f"push of {subject}")
+    return Move(
+        _number(item["at"], f"at of {subject}"), _vector(item["to"], f"to of {subject}"), push
+    )
 
 
 def _goal(item: Any, name: str, scene: Scene) -> Goal:
-    what = f"the goal '{name}'"
+    subject = f"the goal '{name}'"
     if isinstance(item, Mapping) and "force" in item:
-        check_keys(item, what, ("force", "body"), ("share",))
+        check_keys(item, subject, ("force", "body"), ("share",))
         body = scene.body(str(item["body"])).name
-        share = _positive(item.get("share", 0.05), f"share of {what}")
-        return ForceGoal(body, _vector(item["force"], f"force of {what}"), share)
+        share = _positive(item.get("share", 0.05), f"share of {subject}")
+        return ForceGoal(body, _vector(item["force"], f"force of {subject}"), share)
     if isinstance(item, Mapping) and "at" in item:
-        check_keys(item, what, ("at", "of", "within"), ("axes",))
+        check_keys(item, subject, ("at", "of", "within"), ("axes",))
         of = str(item["of"])
         if of != "end_effector":
             scene.body(of)
         axes = str(item.get("axes", "xyz"))
         if not axes or set(axes) - set("xyz"):
-            raise ModelError(f"axes of {what} must be some of xyz; given: '{axes}'")
+            raise ModelError(f"axes of {subject} must be some of xyz; given: '{axes}'")
         return PlaceGoal(
             of,
-            _vector(item["at"], f"at of {what}"),
-            _positive(item["within"], f"within of {what}"),
+            _vector(item["at"], f"at of {subject}"),
+            _positive(item["within"], f"within of {subject}"),
             tuple("xyz".index(axis) for axis in axes),
         )
-    check_keys(item, what, ("speed",))
-    return RestGoal(_positive(item["speed"], f"speed of {what}"))
+    check_keys(item, subject, ("speed",))
+    return RestGoal(_positive(item["speed"], f"speed of {subject}"))
 
 
 def _vector(value: Any, name: str) -> Array:
-    found = vector(value, 3, name)
-    if (abs(found) > _LARGEST).any():
-        raise ModelError(f"{name} must be at most {_LARGEST:g}; given: {found.tolist()}")
-    return found
+    components = vector(value, 3, name)
+    if (abs(components) > _LARGEST).any():
+        raise ModelError(f"{name} must be at most {_LARGEST:g}; given: {components.tolist()}")
+    return components
 
 
 def _number(value: Any, name: str) -> float:

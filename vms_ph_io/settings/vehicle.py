@@ -50,34 +50,34 @@ def load_fluid(path: str | Path) -> "Fluid":
         raise ModelError(f"{path} is not a valid fluid file: {error}") from None
 
 
-def _body(item: Any, what: str, density: float) -> "ImmersedBody":
+def _body(item: Any, subject: str, density: float) -> "ImmersedBody":
     import numpy as np
 
     from vms_ph_dynamics.actuation.fluid import ImmersedBody
     from vms_ph_dynamics.actuation.strip_theory import immersed_cylinder
 
     if isinstance(item, Mapping) and "cylinder" in item:
-        check_keys(item, what, ("link", "cylinder"))
+        check_keys(item, subject, ("link", "cylinder"))
         shape = item["cylinder"]
-        check_keys(shape, f"the cylinder of {what}", ("radius", "from", "to"))
+        check_keys(shape, f"the cylinder of {subject}", ("radius", "from", "to"))
         return immersed_cylinder(
             str(item["link"]),
-            number(shape["radius"], f"radius of {what}"),
-            _vector_of(shape, "from", 3, what),
-            _vector_of(shape, "to", 3, what),
+            number(shape["radius"], f"radius of {subject}"),
+            _vector_of(shape, "from", 3, subject),
+            _vector_of(shape, "to", 3, subject),
             density,
         )
     names = ("volume", "centre_of_buoyancy", "added_mass", "linear_drag", "quadratic_drag")
-    check_keys(item, what, ("link", *names))
+    check_keys(item, subject, ("link", *names))
     return ImmersedBody(
         str(item["link"]),
-        np.diag(_vector_of(item, "added_mass", 6, what)),
-        number(item["volume"], f"volume of {what}"),
-        _vector_of(item, "centre_of_buoyancy", 3, what),
-        _vector_of(item, "linear_drag", 6, what),
-        _vector_of(item, "quadratic_drag", 6, what),
+        np.diag(_vector_of(item, "added_mass", 6, subject)),
+        number(item["volume"], f"volume of {subject}"),
+        _vector_of(item, "centre_of_buoyancy", 3, subject),
+        _vector_of(item, "linear_drag", 6, subject),
+        _vector_of(item, "quadratic_drag", 6, subject),
     )
 
 
-def _vector_of(item: Mapping[str, Any], key: str, size: int, what: str) -> Array:
-    return moderate(vector(item[key], size, f"{key} of {what}"), f"{key} of {what}")
+def _vector_of(item: Mapping[str, Any], key: str, size: int, owner: str) -> Array:
+    return moderate(vector(item[key], size, f"{key} of {owner}"), f"{key} of {owner}")

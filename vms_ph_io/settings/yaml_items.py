@@ -47,17 +47,21 @@ def items(value: Any, name: str) -> Sequence[Any]:
     return value
 
 
-def check_keys(item: Any, what: str, needed: Sequence[str], possible: Sequence[str] = ()) -> None:
+def check_keys(
+    item: Any, subject: str, needed: Sequence[str], possible: Sequence[str] = ()
+) -> None:
     """Reject an item that is not a mapping with exactly these keys."""
-    known = (*needed, *possible)
+    accepted = (*needed, *possible)
     if not isinstance(item, Mapping):
-        raise ModelError(f"{what} must have the keys {', '.join(known)}; given: {item!r}")
+        raise ModelError(f"{subject} must have the keys {', '.join(accepted)}; given: {item!r}")
     for key in item:
-        if key not in known:
-            raise ModelError(f"{what} has the unknown key '{key}'; known are {', '.join(known)}")
+        if key not in accepted:
+            raise ModelError(
+                f"{subject} has the unknown key '{key}'; known are {', '.join(accepted)}"
+            )
     for key in needed:
         if key not in item:
-            raise ModelError(f"{what} lacks '{key}'")
+            raise ModelError(f"{subject} lacks '{key}'")
 
 
 def read_mapping(path: str | Path) -> dict[str, Any]:

@@ -43,21 +43,21 @@ def drives(mujoco: Any, m: Any, tree: Tree) -> Drives:
     An actuator with the gear ``g`` and a force within ``[a, b]`` gives an effort of at most
     ``|g| max(|a|, |b|)``, rotors of the inertia ``g^2 armature`` and damping ``g^2 damping``.
     """
-    found = Drives({}, {}, {})
+    totals = Drives({}, {}, {})
     for i in covered_actuators(mujoco, m, tree):
         joint, gear = int(m.actuator_trnid[i, 0]), float(m.actuator_gear[i, 0])
         for name in ("armature", "damping"):
             values = getattr(m, f"actuator_{name}", None)  # MuJoCo 3 has none
             if values is not None and values[i]:
-                here = getattr(found, name)
+                here = getattr(totals, name)
                 here[joint] = here.get(joint, 0.0) + gear**2 * float(values[i])
         largest = abs(gear) * _largest_force(mujoco, m, i) if gear else 0.0
-        found.effort[joint] = found.effort.get(joint, 0.0) + largest
+        totals.effort[joint] = totals.effort.get(joint, 0.0) + largest
     for joint in range(m.njnt):
         if m.jnt_actfrclimited[joint]:
             bound = float(np.abs(m.jnt_actfrcrange[joint]).max())
-            found.effort[joint] = min(found.effort.get(joint, np.inf), bound)
-    return found
+            totals.effort[joint] = min(totals.effort.get(joint, np.inf), bound)
+    return totals
 
 
 def _largest_force(mujoco: Any, m: Any, i: int) -> float:

@@ -49,8 +49,8 @@ class _Scan:
         self._elements = 0.0
 
     def file(self, path: Path, above: tuple[Path, ...], repeated: float) -> None:
-        own = Path(os.path.realpath(path))
-        if own in above:
+        real_path = Path(os.path.realpath(path))
+        if real_path in above:
             raise ModelError(f"{path.name} includes itself")
         self._files += 1
         if self._files > MOST_FILES:
@@ -90,7 +90,7 @@ class _Scan:
             for folder in (path.parent, self._folder):
                 if os.path.exists(folder / name):
                     require_file(folder / name)
-                    self.file(folder / name, (*above, own), count)
+                    self.file(folder / name, (*above, real_path), count)
                     break
 
 

@@ -22,7 +22,7 @@ _MARK = "geom "
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Appearance:
     """How a geom is drawn.
 
     Attributes:
@@ -49,7 +49,7 @@ class Compiled:
     """
 
     model: Any
-    drawn: dict[str, Drawn]
+    appearances: dict[str, Appearance]
     name: str
 
 
@@ -91,18 +91,18 @@ def compile_mjcf(path: Path) -> Compiled:
     # Everything that MuJoCo raises about a file, whose texts have several lines.
     try:
         spec = mujoco.MjSpec.from_file(os.path.abspath(path))
-        drawn = _trim(mujoco, spec)
+        appearances = _trim(mujoco, spec)
         model = spec.compile()
     except ModelError:  # is a ValueError, too
         raise
     except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()) or repr(error)
         raise ModelError(f"{path.name} cannot be compiled by MuJoCo: {reason}") from None
-    given = spec.modelname not in ("", "MuJoCo Model")
-    return Compiled(model, drawn, spec.modelname if given else path.stem)
+    has_name = spec.modelname not in ("", "MuJoCo Model")
+    return Compiled(model, appearances, spec.modelname if has_name else path.stem)
 
 
-def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:
+def _trim(mujoco: Any, spec: Any) -> dict[str, Appearance]:
     """Remove from a ``mujoco.MjSpec`` what has no influence on the dynamics."""
     spec.compiler.discardvisual = False  # its meshes are drawn
     for name in ("nkey", "nuserdata"):
@@ -112,7 +112,7 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:
     colours = {m.name: tuple(m.rgba.tolist()) for m in spec.materials}
     meshes = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
     shapes = mujoco.mjtGeom
-    drawn, used = {}, set()
+    appearances, used = {}, set()
     for i, geom in enumerate(list(spec.geoms)):
         # Names are needed afterwards; those of geoms that pairs refer to are kept.
         if not geom.name:
@@ -121,7 +121,7 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:
         if geom.material and rgba == (0.5, 0.5, 0.5, 1.0):
             rgba = colours.get(geom.material, rgba)
         geom.material = ""
-        drawn[geom.name] = Drawn(rgba)
+        appearances[geom.name] = Appearance(rgba)
         mesh = meshes.get(geom.meshname)
         if geom.type == shapes.mjGEOM_HFIELD:
             geom.type, geom.hfieldname, geom.size = shapes.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
@@ -129,7 +129,7 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:
             continue
         needed = _gives_inertia(mujoco, spec, geom)
         file = _file_of(spec, mesh)
-        drawn[geom.name] = Drawn(rgba, file, tuple(mesh.scale.tolist()), needed)
+        appearances[geom.name] = Appearance(rgba, file, tuple(mesh.scale.tolist()), needed)
         if needed:
             used.add(geom.meshname)
             if file and os.path.exists(file):
@@ -137,8 +137,8 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:
             continue
         geom.type, geom.meshname, geom.size = shapes.mjGEOM_SPHERE, "", [1.0, 0.0, 0.0]
         geom.mass = 0.0
-    for thing in (*spec.sites, *spec.tendons):
-        thing.material = ""
+    for element in (*spec.sites, *spec.tendons):
+        element.material = ""
     for unused in _unused(spec):
         spec.delete(unused)
     for name, mesh in meshes.items():
@@ -147,7 +147,7 @@ def _trim(mujoco: Any, spec: Any) -> dict[str, Drawn]:
             spec.delete(mesh)
     for material in list(spec.materials):
         spec.delete(material)
-    return drawn
+    return appearances
 
 
 def _unused(spec: Any) -> Iterator[Any]:

@@ -62,14 +62,14 @@ class _Writer:
         if tree.free is None:
             self._link("world")
         # Joints keep their names; those of fixed joints make way.
-        own = tree.joints
-        for joint in own.values():
+        joints = tree.joints
+        for joint in joints.values():
             self._joints.take(joint)
         frames = {} if tree.free is not None else {WORLD: "world"}
         for i in tree.bodies:
             frames[i] = self._links.take(body_name(m, i))
         for i in tree.bodies:
-            self._body(i, frames, own)
+            self._body(i, frames, joints)
         end_effector = ""
         for k in range(m.nsite):
             body = int(m.site_bodyid[k])
@@ -83,7 +83,7 @@ class _Writer:
         ET.indent(self._root)
         return ET.tostring(self._root, encoding="unicode")
 
-    def _body(self, i: int, frames: dict[int, str], own: Mapping[int, str]) -> None:
+    def _body(self, i: int, frames: dict[int, str], joint_names: Mapping[int, str]) -> None:
         m = self._m
         name = frames[i]
         pose = pose_of(m.body_pos[i], m.body_quat[i])
@@ -104,8 +104,8 @@ class _Writer:
             else:
                 pose = pose * shift(-reference * axis)
             # The link of the body has the axes and the origin of the body.
-            child = name if last and not anchor.any() else self._link(f"{name}_{own[j]}")
-            self._moving(j, own[j], above, child, pose)
+            child = name if last and not anchor.any() else self._link(f"{name}_{joint_names[j]}")
+            self._moving(j, joint_names[j], above, child, pose)
             above, pose = child, pin.SE3.Identity()
         if above != name:
             self._fixed(above, name, pose * shift(-anchor))
@@ -152,8 +152,8 @@ class _Writer:
         values = {f"i{'xyz'[r]}{'xyz'[c]}": repr(float(tensor[r, c])) for r, c in entries}
         ET.SubElement(inertial, "inertia", values)
 
-    def _link(self, wanted: str) -> str:
-        name = self._links.take(wanted)
+    def _link(self, preferred: str) -> str:
+        name = self._links.take(preferred)
         ET.SubElement(self._root, "link", name=name)
         return name
 

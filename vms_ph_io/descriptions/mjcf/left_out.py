@@ -43,10 +43,10 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
 
 def _joints(m: Any, tree: Tree) -> Iterator[str]:
     joints = [j for i in tree.bodies for j in joints_of(m, i)]
-    own = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
-    stiff = [j for j in own if _is_given(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
+    movable = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
+    stiff = [j for j in movable if _is_given(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
     yield from _list("springs of joints", (joint_name(m, j) for j in stiff))
-    bent = [j for j in own if _is_given(m, m.jnt_dofadr[j], "dof_dampingpoly")]
+    bent = [j for j in movable if _is_given(m, m.jnt_dofadr[j], "dof_dampingpoly")]
     yield from _list("damping not linear in the rate", (joint_name(m, j) for j in bent))
     if tree.free is not None:
         first = int(m.body_dofadr[tree.free])
@@ -63,15 +63,15 @@ def _actuators(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
         "actuators that do not drive one hinge or slide of the robot",
         (_actuator(m, i) for i in range(count) if i not in ours),
     )
-    plain = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
-    still = int(mujoco.mjtDyn.mjDYN_NONE)
+    motor = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
+    without_dynamics = int(mujoco.mjtDyn.mjDYN_NONE)
     yield from _list(
         "the laws of actuators, in place of which efforts are commanded",
         (
             _actuator(m, i)
             for i in ours
-            if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != plain
-            or int(m.actuator_dyntype[i]) != still
+            if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor
+            or int(m.actuator_dyntype[i]) != without_dynamics
         ),
     )
     bent = [i for i in ours if _is_given(m, i, "actuator_dampingpoly")]
@@ -91,8 +91,8 @@ def _names(get: Any, count: int, kind: str) -> list[str]:
     return [get(i).name or f"{kind}{i}" for i in range(count)]
 
 
-def _list(what: str, names: Iterable[str]) -> Iterator[str]:
+def _list(kind: str, names: Iterable[str]) -> Iterator[str]:
     names = list(names)
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        yield f"{what}: {', '.join(str(name) for name in names[:_MOST_NAMES])}{more}"
+        yield f"{kind}: {', '.join(str(name) for name in names[:_MOST_NAMES])}{more}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiling import Compiled, Drawn
+from .compiling import Appearance, Compiled
 from .notes import numbers
 from .poses import origin, pose_of, shift
 
@@ -22,26 +22,31 @@ def add_visuals(link: ET.Element, mujoco: Any, compiled: Compiled, body: int) ->
     m = compiled.model
     first = int(m.body_geomadr[body])
     for k in range(first, first + int(m.body_geomnum[body])):
-        drawn = compiled.drawn.get(m.geom(k).name)
-        if drawn is None or m.geom_group[k] > LAST_VISIBLE_GROUP or not drawn.rgba[3]:
+        appearance = compiled.appearances.get(m.geom(k).name)
+        if appearance is None or m.geom_group[k] > LAST_VISIBLE_GROUP or not appearance.rgba[3]:
             continue
         pose = pose_of(m.geom_pos[k], m.geom_quat[k])
-        for place, shape in _shapes(mujoco, m, k, pose, drawn):
+        for shape_pose, shape in _shapes(mujoco, m, k, pose, appearance):
             visual = ET.SubElement(link, "visual")
-            visual.append(origin(place))
+            visual.append(origin(shape_pose))
             ET.SubElement(visual, "geometry").append(shape)
-            material = ET.SubElement(visual, "material", name=_material(drawn.rgba))
-            ET.SubElement(material, "color", rgba=numbers(drawn.rgba))
+            material = ET.SubElement(visual, "material", name=_material(appearance.rgba))
+            ET.SubElement(material, "color", rgba=numbers(appearance.rgba))
 
 
 def _shapes(
-    mujoco: Any, m: Any, k: int, pose: Any, drawn: Drawn
+    mujoco: Any, m: Any, k: int, pose: Any, appearance: Appearance
 ) -> Iterator[tuple[Any, ET.Element]]:
-    if drawn.mesh:
-        if drawn.centred:
+    if appearance.mesh:
+        if appearance.centred:
             mesh = int(m.geom_dataid[k])
             pose = pose * pose_of(m.mesh_pos[mesh], m.mesh_quat[mesh]).inverse()
-        yield pose, ET.Element("mesh", filename=f"file://{drawn.mesh}", scale=numbers(drawn.scale))
+        yield (
+            pose,
+            ET.Element(
+                "mesh", filename=f"file://{appearance.mesh}", scale=numbers(appearance.scale)
+            ),
+        )
         return
     kind, size = int(m.geom_type[k]), m.geom_size[k]
     radius = repr(float(size[0]))
@@ -54,8 +59,8 @@ def _shapes(
         yield pose, ET.Element("cylinder", radius=radius, length=repr(2.0 * float(size[1])))
         if kind == int(shapes.mjGEOM_CAPSULE):  # not a shape of the standard
             for end in (-size[1], size[1]):
-                there = shift(np.array([0.0, 0.0, end]))
-                yield pose * there, ET.Element("sphere", radius=radius)
+                offset = shift(np.array([0.0, 0.0, end]))
+                yield pose * offset, ET.Element("sphere", radius=radius)
 
 
 def _material(rgba: tuple[float, ...]) -> str:

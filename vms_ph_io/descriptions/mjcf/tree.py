@@ -91,14 +91,14 @@ class Names:
     """Names that are each given once."""
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._names: set[str] = set()
 
-    def take(self, wanted: str) -> str:
+    def take(self, preferred: str) -> str:
         """Return the name, or the name with the first number that makes it a new one."""
-        name, k = wanted, 2
-        while name in self._given:
-            name, k = f"{wanted}_{k}", k + 1
-        self._given.add(name)
+        name, k = preferred, 2
+        while name in self._names:
+            name, k = f"{preferred}_{k}", k + 1
+        self._names.add(name)
         return name
 
 
@@ -112,8 +112,8 @@ def _joint_names(m: Any, bodies: tuple[int, ...], is_free: bool) -> dict[int, st
     names = Names()
     if is_free:
         names.take("root_joint")  # Pinocchio's name of a floating base
-    own = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
-    return {j: names.take(joint_name(m, j)) for j in own}
+    movable = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
+    return {j: names.take(joint_name(m, j)) for j in movable}
 
 
 def _refuse_balls(m: Any, bodies: tuple[int, ...]) -> None:

@@ -135,8 +135,8 @@ def _answer(path: Path) -> dict[str, Any]:
         return {"error": f"{path} cannot be read: {error}", "model": False}
     except Exception as error:  # the process goes on, and the message is one sentence
         where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(where.filename).name}:{where.lineno}"
-        return {"error": f"{path.name}: {DEFECT} at {place}: {error!r}", "model": True}
+        line = f"{Path(where.filename).name}:{where.lineno}"
+        return {"error": f"{path.name}: {DEFECT} at {line}: {error!r}", "model": True}
 
 
 def _bound_memory() -> None:

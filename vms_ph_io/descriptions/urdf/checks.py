@@ -69,10 +69,10 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
         defects = inertia_defects(xml, base)
     except ModelError as error:
         return Findings((str(error),), structure.warnings)
-    refused = refused_defects(defects, inertia)
+    rejected = refused_defects(defects, inertia)
     repaired = repaired_defects(defects, inertia)
     warnings = (*structure.warnings, *(f"repaired: {defect}" for defect in repaired))
-    return Findings(tuple(map(str, refused)), warnings, defects)
+    return Findings(tuple(map(str, rejected)), warnings, defects)
 
 
 def _ungraded_defects(xml: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ PAYLOAD = "identified_payload"
 """Name of the link of a payload."""
 
 
-def identified_urdf(description: str, model: VMSModel, found: Identification) -> str:
+def identified_urdf(description: str, model: VMSModel, identification: Identification) -> str:
     """Return the text of a URDF with what was identified.
 
     Friction becomes the ``<dynamics>`` of the joints. A payload becomes a link fixed at its frame.
@@ -26,11 +26,11 @@ def identified_urdf(description: str, model: VMSModel, found: Identification) ->
     Args:
         description: text of the URDF.
         model: its model.
-        found: what was identified.
+        identification: what was identified.
     """
     root = ET.fromstring(description)
     joints = {str(joint.get("name")): joint for joint in root.findall("joint")}
-    for p in found.claimed:
+    for p in identification.claimed:
         parts = p.name.rsplit(".", 1)
         if p.kind != "friction" or parts[1] not in ("viscous", "coulomb"):
             continue
@@ -42,20 +42,22 @@ def identified_urdf(description: str, model: VMSModel, found: Identification) ->
             dynamics = ET.SubElement(joint, "dynamics")
         dynamics.set("damping" if parts[1] == "viscous" else "friction", f"{p.value:.9g}")
     regressor = EnergyRegressor(model)
-    values = dict(zip((u.name for u in found.unknowns), found.consistent, strict=True))
-    body, transform = regressor.of_frame(found.frame)
-    mass = next((p.value for p in found.claimed if p.name == "payload_mass"), None)
+    values = dict(
+        zip((u.name for u in identification.unknowns), identification.consistent, strict=True)
+    )
+    body, transform = regressor.of_frame(identification.frame)
+    mass = next((p.value for p in identification.claimed if p.name == "payload_mass"), None)
     payload = np.array([v for name, v in values.items() if name.startswith("payload.")])
     changed: dict[int, Array] = {}
-    if any(p.kind == "inertia" for p in found.claimed):
+    if any(p.kind == "inertia" for p in identification.claimed):
         for k, name in enumerate(regressor.bodies):
             more = [v for key, v in values.items() if key.startswith(f"inertia.{name}.")]
             changed[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(more)
     if mass is not None and mass > 0.0:
-        _add_payload(root, found.frame, payload)
+        _add_payload(root, identification.frame, payload)
     elif mass is not None:
-        own = changed.get(body, regressor.parameters[10 * body : 10 * body + 10])
-        changed[body] = own + transform @ payload
+        body_parameters = changed.get(body, regressor.parameters[10 * body : 10 * body + 10])
+        changed[body] = body_parameters + transform @ payload
     for k, parameters in changed.items():
         _set_body(root, model, k + 1, parameters)
     ET.indent(root)
@@ -85,13 +87,13 @@ def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) 
     links = {str(link.get("name")): link for link in root.findall("link")}
     children = {str(j.find("child").get("link")) for j in root.findall("joint")}  # type: ignore[union-attr]
     bodies = [f.name for f in tree.frames if f.parentJoint == joint and f.name in links]
-    own = _link_of(root, name)
-    if own not in links:  # a base that moves without a joint of the description
-        own = next(link for link in links if link not in children)
+    link_name = _link_of(root, name)
+    if link_name not in links:  # a base that moves without a joint of the description
+        link_name = next(link for link in links if link not in children)
     for link in bodies:
         for old in links[link].findall("inertial"):
             links[link].remove(old)
-    links[own].append(_inertial(parameters))
+    links[link_name].append(_inertial(parameters))
 
 
 def _inertial(p: Array) -> ET.Element:

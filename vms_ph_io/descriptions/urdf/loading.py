@@ -56,16 +56,18 @@ def existing_file(path: str | Path) -> Path:
         VmsPhError: no such file or package, or a path that no file can have.
     """
     if str(path).startswith("package://"):
-        found, (package, _, inside) = resolve(str(path)), str(path)[10:].partition("/")
-        if found is None or not found.is_file():
-            what = (
-                f"there is no package '{package}'" if found is None else f"'{inside}' is not in it"
+        resolved, (package, _, inside) = resolve(str(path)), str(path)[10:].partition("/")
+        if resolved is None or not resolved.is_file():
+            cause = (
+                f"there is no package '{package}'"
+                if resolved is None
+                else f"'{inside}' is not in it"
             )
             raise VmsPhError(
-                f"{path} is needed, but {what}; install it, for instance by pip install {package}, "
-                "or give the path of a description"
+                f"{path} is needed, but {cause}; install it, for instance by pip install "
+                f"{package}, or give the path of a description"
             )
-        path = found
+        path = resolved
     file = Path(path)
     try:
         is_there = file.is_file()

@@ -50,13 +50,13 @@ def visuals(xml: str) -> list[Visual]:
     """
     root = parse_description(xml)
     materials = {m.get("name"): m for m in root.findall("material") if m.find("color") is not None}
-    found: list[Visual] = []
+    shapes: list[Visual] = []
     for link in root.findall("link"):
         for visual in link.findall("visual"):
             # What cannot be drawn does not concern the dynamics.
             with suppress(_NotNumbersError):
-                found += _shapes(str(link.get("name")), visual, materials)
-    return found
+                shapes += _shapes(str(link.get("name")), visual, materials)
+    return shapes
 
 
 class _NotNumbersError(Exception):
@@ -90,12 +90,12 @@ def _numbers(text: str | None, default: tuple[float, ...]) -> tuple[float, ...]:
     if not text:
         return default
     try:
-        found = tuple(float(x) for x in text.split())
+        numbers = tuple(float(x) for x in text.split())
     except ValueError:
         raise _NotNumbersError from None
-    if len(found) != len(default) or not np.isfinite(found).all():
+    if len(numbers) != len(default) or not np.isfinite(numbers).all():
         raise _NotNumbersError
-    return found
+    return numbers
 
 
 def _radius_and_length(shape: ET.Element) -> tuple[float, ...]:

@@ -29,16 +29,16 @@ MOST_ELEMENTS = 50_000
 class _Arguments(dict[str, str]):
     """Arguments for xacro that record which of them xacro uses."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        super().__init__(given)
-        self.asked: set[str] = set()
+    def __init__(self, arguments: Mapping[str, str]) -> None:
+        super().__init__(arguments)
+        self.used: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
-        self.asked.add(str(name))
+        self.used.add(str(name))
         return super().__contains__(name)
 
     def __getitem__(self, name: str) -> str:
-        self.asked.add(name)
+        self.used.add(name)
         return super().__getitem__(name)
 
 
@@ -53,11 +53,11 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         OSError: an unreadable file.
         ModelError: xacro fails, expands beyond a bound, or does not use an argument.
     """
-    given = _Arguments(arguments)
+    mappings = _Arguments(arguments)
     problem = f"{file} is not a xacro file that can be processed: "
     try:
         with _bounded():
-            text = str(xacro.process_file(str(file), mappings=given).toxml())
+            text = str(xacro.process_file(str(file), mappings=mappings).toxml())
     except RecursionError:
         raise ModelError(
             f"{problem}a macro, a file or an element contains itself, or they are nested too deeply"
@@ -66,12 +66,14 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         raise
     except Exception as error:  # its Python expressions raise anything
         raise ModelError(problem + (" ".join(str(error).split()) or repr(error))) from None
-    unknown = sorted(given.keys() - given.asked)
+    unknown = sorted(mappings.keys() - mappings.used)
     if unknown:
-        known = (
-            f"its arguments are {', '.join(sorted(given.asked))}" if given.asked else "it has none"
+        accepted = (
+            f"its arguments are {', '.join(sorted(mappings.used))}"
+            if mappings.used
+            else "it has none"
         )
-        raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {known}")
+        raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {accepted}")
     return text
 
 
@@ -113,12 +115,12 @@ def _bounded() -> Iterator[None]:
 
 def _folder(package: str) -> str:
     """Return what ``$(find package)`` stands for, also where the package is one of Python's."""
-    found = package_directory(package)
-    if found is None:
+    folder = package_directory(package)
+    if folder is None:
         raise xacro.XacroException(
             f"there is no package '{package}'; install it, for instance by pip install {package}"
         )
-    return str(found)
+    return str(folder)
 
 
 def _with_bounded_operators(expression: str) -> str:
