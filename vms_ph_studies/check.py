@@ -13,7 +13,7 @@ Origin = Literal["published", "independent", "bound", "baseline"]
 ORIGINS: tuple[Origin, ...] = ("published", "independent", "bound", "baseline")
 
 # Largest tolerance as a share of the reference: the rounding of one printed digit, as in "3 deg".
-LOOSEST = 0.2
+MAX_RELATIVE_TOLERANCE = 0.2
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,11 @@ def compared(
     The tolerance is small beside the reference, so that zero, the opposite sign or a change of a
     quarter differ.
     """
-    assert reference == 0.0 or tolerance <= LOOSEST * abs(reference), (name, reference, tolerance)
+    assert reference == 0.0 or tolerance <= MAX_RELATIVE_TOLERANCE * abs(reference), (
+        name,
+        reference,
+        tolerance,
+    )
     close = abs(obtained - reference) <= tolerance
     return Check(
         name,

@@ -36,11 +36,11 @@ _MODULES = (
 
 def studies() -> dict[str, Study]:
     """Return all studies by their id."""
-    found: list[Study] = []
+    registered: list[Study] = []
     for name in _MODULES:
         module = import_module(f"{__package__}.{name}")
-        found += getattr(module, "STUDIES", None) or [module.STUDY]
-    return {study.id: study for study in found}
+        registered += getattr(module, "STUDIES", None) or [module.STUDY]
+    return {study.id: study for study in registered}
 
 
 def get(identifier: str) -> Study:
@@ -49,7 +49,7 @@ def get(identifier: str) -> Study:
     Raises:
         VmsPhError: there is no study with this id.
     """
-    known = studies()
-    if identifier not in known:
-        raise VmsPhError(f"there is no study '{identifier}'; there are {', '.join(known)}")
-    return known[identifier]
+    registered = studies()
+    if identifier not in registered:
+        raise VmsPhError(f"there is no study '{identifier}'; there are {', '.join(registered)}")
+    return registered[identifier]

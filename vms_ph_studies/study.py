@@ -126,14 +126,14 @@ class Study:
         """
         return self.compute(settings, out, progress)
 
-    def settings(self, given: Mapping[str, str]) -> dict[str, Value]:
+    def settings(self, overrides: Mapping[str, str]) -> dict[str, Value]:
         """Return the values of all parameters: the given ones and defaults for the others.
 
         Raises:
             VmsPhError: an unknown parameter, or a value that it does not accept.
         """
         values: dict[str, Value] = {name: p.default for name, p in self.parameters.items()}
-        for name, text in given.items():
+        for name, text in overrides.items():
             if name not in self.parameters:
                 raise VmsPhError(
                     f"{self.id} has no parameter '{name}'; it has {', '.join(self.parameters)}"

@@ -10,7 +10,7 @@ import pytest
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_studies import Check, get
-from vms_ph_studies.hopping.basin import LOOSE, START
+from vms_ph_studies.hopping.basin import COARSE_TOLERANCES, START
 from vms_ph_studies.hopping.controller_iii import upright_frame_angle
 from vms_ph_studies.hopping.outcome import Ending, outcome_of, outcomes
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
@@ -100,18 +100,21 @@ def test_settings_without_a_valid_grid_are_rejected(given: dict[str, str], sente
 def test_a_leg_that_stands_still_is_not_taken_for_one_that_hops() -> None:
     """On the floor that does not pull: it gets up from a bad landing, and does not hop again."""
     settings: dict[str, float | str] = {
-        **LOOSE, "friction": 0.6, "controller": "III", "alpha_des": upright_frame_angle(),
+        **COARSE_TOLERANCES, "friction": 0.6, "controller": "III",
+        "alpha_des": upright_frame_angle(),
         "K_p": 3.0, "D_p": 0.5, "tilt": float(np.radians(-40.0)), "speed": 0.5, "duration": 3.0,
     }  # fmt: skip
     found = outcome_of(trial_of(START.id, **settings))
     assert found.ending is Ending.STANDS
-    assert not found.hops_on
+    assert not found.keeps_hopping
     assert found.time < 2.0
 
 
 def test_a_start_that_passes_an_unstable_gait_slowly_is_not_taken_for_settled() -> None:
     """Between the two gaits there is a third, unstable one, at 0.035 N s."""
-    trial = trial_of(START.id, **LOOSE, tilt=float(np.radians(15.8)), speed=-0.09, duration=5.0)
+    trial = trial_of(
+        START.id, **COARSE_TOLERANCES, tilt=float(np.radians(15.8)), speed=-0.09, duration=5.0
+    )
     found = outcome_of(trial)
     assert found.ending is Ending.HOPS
     assert found.gait is None
@@ -119,7 +122,7 @@ def test_a_start_that_passes_an_unstable_gait_slowly_is_not_taken_for_settled() 
 
 
 def test_trials_shared_among_processes_end_as_they_do_in_one() -> None:
-    changes = [{**LOOSE, "duration": 0.2, "tilt": 0.1 * k} for k in range(6)]
+    changes = [{**COARSE_TOLERANCES, "duration": 0.2, "tilt": 0.1 * k} for k in range(6)]
     alone, shared = (outcomes(START.id, changes, processes) for processes in (1, 2))
     assert alone == shared
 

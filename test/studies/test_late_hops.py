@@ -15,7 +15,7 @@ from vms_ph_hopping.laws.hop_feedback import PoseFilter
 from vms_ph_io import robots
 from vms_ph_io.tasks.uncertainty import Uncertainty
 from vms_ph_studies.tasks import late_hops
-from vms_ph_studies.tasks.late_hops import run_late_hops, with_bounds
+from vms_ph_studies.tasks.late_hops import run_delayed_hops, with_relaxed_bounds
 from vms_ph_studies.tasks.monte_carlo import uncertain_task
 
 ERRORS: dict[str, Any] = {
@@ -68,10 +68,10 @@ def test_without_the_prediction_over_the_delay_the_leg_misses_its_goals(
         def __init__(self, controller: Any, reference: Any, late: int) -> None:
             super().__init__(controller, reference, 0)
 
-    task = replace(with_bounds(hopping_tasks.load("hop_in_place"), 12.0, 0.6), shortest=1.6)
-    assert run_late_hops(task, Uncertainty(delay=0.01))["met"]
+    task = replace(with_relaxed_bounds(hopping_tasks.load("hop_in_place"), 12.0, 0.6), shortest=1.6)
+    assert run_delayed_hops(task, Uncertainty(delay=0.01))["met"]
     monkeypatch.setattr(late_hops, "HoppingOverDelay", Unaware)
-    assert not run_late_hops(task, Uncertainty(delay=0.01))["met"]
+    assert not run_delayed_hops(task, Uncertainty(delay=0.01))["met"]
 
 
 def test_the_integration_of_the_study_is_finer_than_what_it_judges(
@@ -80,7 +80,9 @@ def test_the_integration_of_the_study_is_finer_than_what_it_judges(
     task = replace(hopping_tasks.load("hop_in_place"), shortest=1.2)
 
     def errors() -> list[float]:
-        goals = run_late_hops(task, Uncertainty(mass=0.2, noise=1.0, delay=0.01, seed=3))["goals"]
+        goals = run_delayed_hops(task, Uncertainty(mass=0.2, noise=1.0, delay=0.01, seed=3))[
+            "goals"
+        ]
         return [float(goals[name]["obtained"]) for name in task.goals]
 
     coarse = errors()
@@ -115,4 +117,4 @@ def test_a_mistake_in_a_draw_of_a_leg_is_said() -> None:
     task = hopping_tasks.load("hop_in_place")
     speed = {name: goal for name, goal in task.goals.items() if goal.of == "speed"}
     with pytest.raises(OptionError, match="has no goal of an apex"):
-        run_late_hops(replace(task, goals=speed), Uncertainty())
+        run_delayed_hops(replace(task, goals=speed), Uncertainty())

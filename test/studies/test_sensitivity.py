@@ -14,7 +14,7 @@ from vms_ph_ephs.examples import TwoBodies
 from vms_ph_ephs.multibody import Friction
 from vms_ph_io.progress import Stages
 from vms_ph_studies import Check, get
-from vms_ph_studies.check import LOOSEST, bounded, compared
+from vms_ph_studies.check import MAX_RELATIVE_TOLERANCE, bounded, compared
 from vms_ph_studies.reproduce.feurstein import prismatic, revolute
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
 from vms_ph_studies.reproduce.free_floating import nonholonomy
@@ -141,7 +141,7 @@ def test_a_tolerance_as_large_as_its_reference_is_no_check() -> None:
     with pytest.raises(AssertionError):
         compared("rotation", 3.0, 0.2, 3.0, "deg")
     for reference in (3.0, -0.4):
-        tolerance = LOOSEST * abs(reference)
+        tolerance = MAX_RELATIVE_TOLERANCE * abs(reference)
         for wrong in (0.0, -reference, 0.75 * reference, 1.25 * reference):
             assert compared("x", reference, wrong, tolerance).verdict == "differs"
     assert bounded("error", 2e-9, 1e-9).verdict == "differs"

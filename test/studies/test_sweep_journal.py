@@ -9,7 +9,7 @@ import pytest
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_studies.sweeps.evaluation import Record
-from vms_ph_studies.sweeps.journal import NAME, Journal, set_aside
+from vms_ph_studies.sweeps.journal import NAME, Journal, archive_journal
 
 
 def open_journal(folder: Path) -> Journal:
@@ -51,7 +51,7 @@ def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
     with pytest.raises(VmsPhError, match="another process computes the sweep"):
         open_journal(tmp_path)
     with pytest.raises(VmsPhError, match="another process computes the sweep"):
-        set_aside(tmp_path)
+        archive_journal(tmp_path)
     journal.close()
     open_journal(tmp_path).close()
 
@@ -62,7 +62,7 @@ def test_a_damaged_journal_is_reported_and_can_be_set_aside(tmp_path: Path) -> N
         file.write("no record\n")
     with pytest.raises(VmsPhError, match=r"line 2, is not of a journal .* --restart"):
         open_journal(tmp_path)
-    set_aside(tmp_path)
+    archive_journal(tmp_path)
     assert (tmp_path / "points.1.jsonl").read_text().endswith("no record\n")
     journal = open_journal(tmp_path)
     assert journal.records == {}

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_studies.hopping.basin import LOOSE
+from vms_ph_studies.hopping.basin import COARSE_TOLERANCES
 from vms_ph_studies.hopping.outcome import outcome_of
 from vms_ph_studies.hopping.trial_point import hopping
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
@@ -87,7 +87,9 @@ def test_a_start_is_given_by_joints() -> None:
 
 def test_the_target_hopping_is_the_outcome_of_a_trial() -> None:
     found = hopping("feurstein-revolute-4", duration=0.8, speed=0.2)
-    direct = outcome_of(trial_of("feurstein-revolute-4", **LOOSE, duration=0.8, speed=0.2))
+    direct = outcome_of(
+        trial_of("feurstein-revolute-4", **COARSE_TOLERANCES, duration=0.8, speed=0.2)
+    )
     assert (found["ending"], found["drift"]) == (direct.ending.value, direct.drift)
     with pytest.raises(VmsPhError, match="it must be positive"):
         hopping(duration=0.0)

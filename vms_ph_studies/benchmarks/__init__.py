@@ -62,8 +62,8 @@ _MODULES = (
 
 def benchmarks() -> dict[str, Benchmark]:
     """Return all benchmarks by their id."""
-    found = [import_module(f"{__name__}.{name}").BENCHMARK for name in _MODULES]
-    return {benchmark.id: benchmark for benchmark in found}
+    modules = [import_module(f"{__name__}.{name}").BENCHMARK for name in _MODULES]
+    return {benchmark.id: benchmark for benchmark in modules}
 
 
 __all__ = ["Benchmark", "Case", "Tail", "Timing", "benchmarks", "measure"]

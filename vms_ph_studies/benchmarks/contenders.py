@@ -16,7 +16,7 @@ from vms_ph_dynamics.forms import PHState, Ports, StandardForm
 from vms_ph_dynamics.integrators import make_stepper, native_module
 from vms_ph_dynamics.integrators.retry import multi_step_with_retry
 
-BY_HAND = "Pinocchio aba + RK4"
+PINOCCHIO_RK4 = "Pinocchio aba + RK4"
 
 Motion = tuple[Array, Array]
 """Configuration (nq,) and velocity (nv,)."""
@@ -78,7 +78,7 @@ def in_cpp(name: str) -> str:
     return f"{name} (C++)"
 
 
-def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
+def pinocchio_rk4_in_cpp(model: VMSModel) -> Iterator[Contender]:
     """Yield the same in C++ with quaternions integrated componentwise, if it is built."""
     module = native_module()
     if module is None or not model.is_plain:
@@ -94,10 +94,10 @@ def by_hand_in_cpp(model: VMSModel) -> Iterator[Contender]:
 
         return Run(steps, lambda: scheme.motion(state["x"]))
 
-    yield Contender(in_cpp(BY_HAND), False, start, in_bulk=True)
+    yield Contender(in_cpp(PINOCCHIO_RK4), False, start, in_bulk=True)
 
 
-def by_hand(model: VMSModel) -> Contender:
+def pinocchio_rk4(model: VMSModel) -> Contender:
     """Return RK4 with Pinocchio's aba and integrate."""
     m = model.pinocchio
     data, nothing = m.createData(), np.zeros(model.nv)
@@ -125,7 +125,7 @@ def by_hand(model: VMSModel) -> Contender:
 
         return Run(steps, lambda: (state["q"], state["v"]))
 
-    return Contender(BY_HAND, False, start)
+    return Contender(PINOCCHIO_RK4, False, start)
 
 
 def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
@@ -144,7 +144,7 @@ def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
         yield Contender(f"MuJoCo {integrator}", False, start, in_bulk=True)
 
 
-def moving(model: VMSModel) -> Motion:
+def initial_motion(model: VMSModel) -> Motion:
     """Return a motion with joint rates of about 1 rad/s and the centre of mass at rest.
 
     On a fixed base the arm starts at rest and falls.

@@ -24,15 +24,15 @@ _ABA = "pinocchio aba"
 def _cases(robot: str, base: str) -> list[Case]:
     if base == "fixed":
         raise VmsPhError("these laws need a planar or floating base; given: fixed")
-    known = robots.get(robot)
-    model = known.model(known.description(), base)
+    bundled = robots.get(robot)
+    model = bundled.model(bundled.description(), base)
     m, rng = model.pinocchio, np.random.default_rng(0)
     data = m.createData()
     q, v = model.random_configuration(rng), 0.1 * rng.uniform(-1, 1, model.nv)
     tau, state = np.zeros(model.nv), RobotState(q, v)
-    resting, moving = DecoupledVMSController(model), DecoupledVMSController(model)
+    at_rest, moving = DecoupledVMSController(model), DecoupledVMSController(model)
     impedance = EndEffectorImpedance(model)
-    for law in (resting, moving, impedance):
+    for law in (at_rest, moving, impedance):
         law.reset(state)
     hold, onward = Reference(), Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
     return [
@@ -40,7 +40,7 @@ def _cases(robot: str, base: str) -> list[Case]:
         Case(_ABA, lambda: pin.aba(m, data, q, v, tau)),
         Case(
             "DecoupledVMSController.update, resting reference",
-            lambda: resting.update(state, hold, 1e-3),
+            lambda: at_rest.update(state, hold, 1e-3),
             seconds=200e-6,
         ),
         Case(

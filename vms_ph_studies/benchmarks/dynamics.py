@@ -20,8 +20,8 @@ _ABA = "pinocchio aba"
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    known = robots.get(robot)
-    model = known.model(known.description(), base)
+    bundled = robots.get(robot)
+    model = bundled.model(bundled.description(), base)
     m, rng = model.pinocchio, np.random.default_rng(0)
     data = m.createData()
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)

@@ -22,13 +22,13 @@ _MINIMAL = "pendulum in minimal coordinates, step of RK4 on pinocchio aba"
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    known = robots.get(robot)
-    xml = known.description()
+    bundled = robots.get(robot)
+    xml = bundled.description()
     # Without friction, which would end the motion; at rest an implicit step needs no iterations.
     two = TwoBodies(friction=(0.0, 0.0))
     pendulum = assemble(two.pendulum())
     x = two.pendulum_state(pendulum)
-    arm = assemble(mb.from_urdf(xml, base, known.gravity))
+    arm = assemble(mb.from_urdf(xml, base, bundled.gravity))
     return [
         Case(_MINIMAL, _MinimalStep()),
         Case("two-body pendulum, step of 1 ms", Simulation(pendulum, x).step, seconds=_STEP),
@@ -39,7 +39,7 @@ def _cases(robot: str, base: str) -> list[Case]:
         Case(f"{robot}, step of 1 ms", Simulation(arm, mb.place(arm)).step),
         Case(
             f"assembling {robot} from its URDF",
-            lambda: assemble(mb.from_urdf(xml, base, known.gravity)),
+            lambda: assemble(mb.from_urdf(xml, base, bundled.gravity)),
             seconds=1.0,
         ),
         Case(

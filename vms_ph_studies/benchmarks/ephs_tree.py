@@ -72,9 +72,9 @@ def two_arms() -> System:
         "y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]),
     }
 
-    def frame(axis: str, place: tuple[float, float, float]) -> np.ndarray:
+    def frame(axis: str, position: tuple[float, float, float]) -> np.ndarray:
         pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = axes[axis], place
+        pose[:3, :3], pose[:3, 3] = axes[axis], position
         return pose
 
     for side, x in (("left", -0.3), ("right", 0.3)):
@@ -105,14 +105,14 @@ def cases(robot: str, base: str) -> list[Case]:
     module = native_module()
     if module is None or not hasattr(module, "Mechanism"):
         return []
-    known = robots.get(robot)
-    model = known.model(known.description(), base)
-    arm = assemble(mb.from_urdf(known.description(), base, known.gravity), check=False)
-    q = model.configuration(known.home)
+    bundled = robots.get(robot)
+    model = bundled.model(bundled.description(), base)
+    arm = assemble(mb.from_urdf(bundled.description(), base, bundled.gravity), check=False)
+    q = model.configuration(bundled.home)
     x = mb.state_of(arm, model, q, np.zeros(model.nv))
     native = module.Model(model.pinocchio)
     v = np.zeros(model.nv)
-    found = [
+    cases = [
         Case(
             REFERENCE,
             lambda: module.pinocchio_rk4(native, q, v, _STEP, _STEPS),
@@ -131,12 +131,12 @@ def cases(robot: str, base: str) -> list[Case]:
         ("C++: two arms and one bar", two_arms(), two_arms_state),
     ):
         equations = assemble(system, check=False)
-        found.append(_case(name, equations, state(equations), _LOOP_LIMIT))
+        cases.append(_case(name, equations, state(equations), _LOOP_LIMIT))
     for links in _LINKS:
         equations = assemble(chain(links), check=False)
         start = mb.place(equations, {f"j{k}": 0.1 for k in range(links)})
-        found.append(_case(_CHAIN.format(links), equations, start, None))
-    return found
+        cases.append(_case(_CHAIN.format(links), equations, start, None))
+    return cases
 
 
 def _case(name: str, equations: Equations, x: np.ndarray, limit: float | None) -> Case:

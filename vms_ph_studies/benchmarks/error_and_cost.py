@@ -22,7 +22,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.integrators import IntegrationError
 
-from .contenders import Contender, Motion, in_cpp, moving
+from .contenders import Contender, Motion, in_cpp, initial_motion
 
 SECONDS = 2.0
 STEPS = (50, 100, 200, 400, 1000, 2000)
@@ -65,7 +65,7 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
         folder: folder for the files.
     """
     best = next(c for c in contenders if c.name == _BEST)
-    q, v = moving(model)
+    q, v = initial_motion(model)
     reference = _ends(best, q, v, _REFERENCE)[-1]
     results = []
     for contender in contenders:
@@ -84,12 +84,12 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
 
 def _ends(contender: Contender, q: Array, v: Array, steps: int) -> list[Motion]:
     run = contender.start(q, v, SECONDS / steps)
-    seen = [run.motion()]
+    motions = [run.motion()]
     every = max(1, steps // _SAMPLES)
     for _ in range(steps // every):
         run.steps(every)
-        seen.append(run.motion())
-    return seen
+        motions.append(run.motion())
+    return motions
 
 
 def _measure(
@@ -102,13 +102,13 @@ def _measure(
     costs = []
     for _ in range(_REPEATS):
         run = contender.start(q, v, dt)
-        begun = time.process_time()
+        start = time.process_time()
         run.steps(steps)
-        costs.append((time.process_time() - begun) / SECONDS)
-    seen = [_invariants(model, *motion) for motion in motions]
-    kinetic = np.array([s[0] for s in seen])
-    energy = kinetic + np.array([s[1] for s in seen])
-    momentum = np.stack([s[2] for s in seen])
+        costs.append((time.process_time() - start) / SECONDS)
+    invariants = [_invariants(model, *motion) for motion in motions]
+    kinetic = np.array([s[0] for s in invariants])
+    energy = kinetic + np.array([s[1] for s in invariants])
+    momentum = np.stack([s[2] for s in invariants])
     scale = kinetic[0] if kinetic[0] > 0 else np.nanmax(kinetic)
     end = motions[-1][0]
     return Result(

@@ -14,14 +14,14 @@ from vms_ph_io import robots
 
 from . import Benchmark
 from .contenders import (
-    BY_HAND,
+    PINOCCHIO_RK4,
     Contender,
-    by_hand,
-    by_hand_in_cpp,
     from_mujoco,
     in_cpp,
-    moving,
+    initial_motion,
     ours,
+    pinocchio_rk4,
+    pinocchio_rk4_in_cpp,
 )
 from .timing import Case
 
@@ -29,7 +29,7 @@ from .timing import Case
 _LIMITS = {"projected_rk4": 1.5, "discrete_gradient": 4.0}
 
 # The reference schemes: rk4 in Python on momenta, in C++ a loop over Pinocchio's aba.
-_PLAIN = "rk4"
+_REFERENCE = "rk4"
 _STEP = 1e-3
 # Steps per call of contenders that do not return to Python in between.
 _STEPS = 100
@@ -41,29 +41,29 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     Raises:
         VmsPhError: the robot is in a fluid, which the other libraries do not model.
     """
-    known = robots.get(robot)
-    xml = known.description()
-    model = known.model(xml, base)
+    bundled = robots.get(robot)
+    xml = bundled.description()
+    model = bundled.model(xml, base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
-    found = [ours(model, scheme) for scheme in SCHEMES]
+    in_python = [ours(model, scheme) for scheme in SCHEMES]
     form = StandardForm(model)
     compiled = [ours(model, name, native=True) for name in COMPILED if has_compiled(name, form)]
-    plain = [by_hand(model), *by_hand_in_cpp(model)]
-    return model, [*found, *compiled, *plain, *from_mujoco(model, xml)]
+    baselines = [pinocchio_rk4(model), *pinocchio_rk4_in_cpp(model)]
+    return model, [*in_python, *compiled, *baselines, *from_mujoco(model, xml)]
 
 
 def _cases(robot: str, base: str) -> list[Case]:
     model, all_of_them = contenders(robot, base)
-    q, v = moving(model)
+    q, v = initial_motion(model)
     names = {c.name for c in all_of_them}
     cases = []
     for c in all_of_them:
         run = c.start(q, v, _STEP)
         scheme = next((s for s in COMPILED if c.name == in_cpp(s)), None)
-        plain = in_cpp(BY_HAND) if scheme and in_cpp(BY_HAND) in names else None
+        reference = in_cpp(PINOCCHIO_RK4) if scheme and in_cpp(PINOCCHIO_RK4) in names else None
         limit, count = _LIMITS.get(scheme or c.name), _STEPS if c.in_bulk else 1
-        cases.append(Case(c.name, partial(run.steps, count), limit, per=count, reference=plain))
+        cases.append(Case(c.name, partial(run.steps, count), limit, per=count, reference=reference))
     return cases
 
 
@@ -82,7 +82,7 @@ def _note() -> str:
 BENCHMARK = Benchmark(
     id="integrators",
     title=f"a step of {_STEP * 1e3:g} ms of free motion",
-    reference=_PLAIN,
+    reference=_REFERENCE,
     cases=_cases,
     robot="satellite_panda",
     files=_files,

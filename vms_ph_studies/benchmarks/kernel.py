@@ -56,14 +56,14 @@ _LIMITS = {
 
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
-    known = robots.get(robot)
-    model = known.model(known.description(), base)
-    found = _in_cpp(model, known.description(), base)
-    found += measure(_in_python(model), seconds / 3)
-    found += measure(_batches(model), seconds / 3)
-    loops = [known.model(known.description(), each) for each in ("fixed", "floating")]
-    cases = [case for each in loops for case in _closed_loops(each, known.home)]
-    return found + measure(cases, seconds / 3)
+    bundled = robots.get(robot)
+    model = bundled.model(bundled.description(), base)
+    timings = _in_cpp(model, bundled.description(), base)
+    timings += measure(_in_python(model), seconds / 3)
+    timings += measure(_batches(model), seconds / 3)
+    loops = [bundled.model(bundled.description(), kind) for kind in ("fixed", "floating")]
+    cases = [case for kind in loops for case in _closed_loops(kind, bundled.home)]
+    return timings + measure(cases, seconds / 3)
 
 
 def _in_cpp(model: VMSModel, description: str, base: str) -> list[Timing]:

@@ -46,21 +46,21 @@ _P99 = 100e-6
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     """Return the times of single updates; each Python law runs for some seconds."""
-    known = robots.get(robot)
-    model = known.model(known.description(), base)
+    bundled = robots.get(robot)
+    model = bundled.model(bundled.description(), base)
     program = native_build.build(tests=True, targets=PROGRAMS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
-        file.write_text(known.description())
-        asked = [file, base, model.end_effector, _UPDATES]
-        lines = output(program / "benchmark/vms_ph_benchmark", *asked, "laws")
+        file.write_text(bundled.description())
+        arguments = [file, base, model.end_effector, _UPDATES]
+        lines = output(program / "benchmark/vms_ph_benchmark", *arguments, "laws")
         timings = [_of_line(line) for line in lines]
         law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
         kind = f"{law.__module__}.{law.__name__}"
-        home = model.configuration(known.home)
+        home = model.configuration(bundled.home)
         host = program / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
-            for line in output(host, *asked, priority, kind, *home.tolist()):
+            for line in output(host, *arguments, priority, kind, *home.tolist()):
                 timings.append(_hosted(line, priority))
     return [*timings, _timed(_REFERENCE, _in_python(model), seconds)]
 
@@ -83,8 +83,8 @@ def _hosted(line: str, priority: int) -> Timing:
     """Return a line of the host program, with the number of late responses in the name."""
     line, _, late = line.rpartition("\t")
     _, _, numbers = line.partition("\t")
-    how = "real-time priority" if priority else "ordinary priority"
-    timing = _of_line(f"the law hosted, {how}, {late} late\t{numbers}")
+    scheduling = "real-time priority" if priority else "ordinary priority"
+    timing = _of_line(f"the law hosted, {scheduling}, {late} late\t{numbers}")
     # The limit holds for the laws in C++.
     return replace(timing, case=replace(timing.case, tail=None))
 
@@ -126,16 +126,16 @@ def _in_python(model: VMSModel) -> Callable[[int], object]:
 
 
 def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing:
-    taken: list[float] = []
+    durations: list[float] = []
     end = time.perf_counter() + seconds
-    while len(taken) < 100 or (len(taken) < _UPDATES and time.perf_counter() < end):
+    while len(durations) < 100 or (len(durations) < _UPDATES and time.perf_counter() < end):
         start = time.perf_counter()
-        update(len(taken))
-        taken.append(time.perf_counter() - start)
+        update(len(durations))
+        durations.append(time.perf_counter() - start)
     median, lower, upper, p99, p999 = (
-        float(x) for x in np.percentile(taken, [50, 25, 75, 99, 99.9])
+        float(x) for x in np.percentile(durations, [50, 25, 75, 99, 99.9])
     )
-    tail = Tail(len(taken), p99, p999, max(taken))
+    tail = Tail(len(durations), p99, p999, max(durations))
     return Timing(Case(name, lambda: None), median, lower, upper, tail)
 
 

@@ -63,16 +63,18 @@ def machine() -> str:
     """Return the processor and the number of cores."""
     name = platform.processor() or platform.machine()
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+        match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
     except OSError:
-        found = None
-    return f"{found[1] if found else name}, {os.cpu_count()} cores"
+        match = None
+    return f"{match[1] if match else name}, {os.cpu_count()} cores"
 
 
 def updated(page: str, sections: Mapping[str, str]) -> str:
     """Return the page with these sections by benchmark id; others are kept, in the page's order."""
-    kept = dict(re.findall(r"<!-- (\w+) -->\n(.*?)(?=<!-- \w+ -->|\Z)", page, re.S))
-    kept |= dict(sections)
-    order = sorted(kept, key=lambda name: SUBJECTS.index(name) if name in SUBJECTS else 99)
-    parts = [f"<!-- {name} -->\n{kept[name].rstrip()}\n" for name in order]
+    sections_by_name = dict(re.findall(r"<!-- (\w+) -->\n(.*?)(?=<!-- \w+ -->|\Z)", page, re.S))
+    sections_by_name |= dict(sections)
+    order = sorted(
+        sections_by_name, key=lambda name: SUBJECTS.index(name) if name in SUBJECTS else 99
+    )
+    parts = [f"<!-- {name} -->\n{sections_by_name[name].rstrip()}\n" for name in order]
     return "\n".join([_TITLE, *parts])

@@ -24,11 +24,11 @@ _MATRICES = ("J_bar", "J_bar_inverse", "Lambda_bar", "P", "eta_e", "pi", "pi_nu"
 def _cases(robot: str, base: str) -> list[Case]:
     if base != "fixed":
         raise VmsPhError(f"this controller needs a fixed base; given: {base}")
-    known = robots.get(robot)
-    model = known.model(known.description(), base)
+    bundled = robots.get(robot)
+    model = bundled.model(bundled.description(), base)
     m, rng = model.pinocchio, np.random.default_rng(0)
     data = m.createData()
-    home = model.configuration(known.home)
+    home = model.configuration(bundled.home)
     q, v = home + rng.uniform(-0.1, 0.1, model.nv), rng.uniform(-0.5, 0.5, model.nv)
     form = TaskSpaceForm(model, PositionTask(model), reference=home)
     x, ports = form.state(q, v), Ports(np.zeros(model.n))
@@ -51,11 +51,11 @@ def _cases(robot: str, base: str) -> list[Case]:
             getattr(t, name)
 
     def law(**options: object) -> TaskSpaceIDAPBC:
-        made = TaskSpaceIDAPBC(model, **options)  # type: ignore[arg-type]
-        made.reset(RobotState(home, np.zeros(model.nv)))
-        return made
+        controller = TaskSpaceIDAPBC(model, **options)  # type: ignore[arg-type]
+        controller.reset(RobotState(home, np.zeros(model.nv)))
+        return controller
 
-    plain, moving, routed = law(), law(), law(routing="cancel")
+    default, moving, routed = law(), law(), law(routing="cancel")
     tanked = law(gains=TaskSpaceIDAPBC.Gains(tank_capacity=1.0))
     name = "TaskSpaceIDAPBC.update"
     return [
@@ -63,7 +63,7 @@ def _cases(robot: str, base: str) -> list[Case]:
         Case("TaskSpaceForm, all matrices without derivatives", matrices),
         Case("TaskSpaceForm, all matrices, G and J_z too", everything),
         Case("TaskSpaceForm.rate", lambda: form.rate(x, ports)),
-        Case(name, lambda: plain.update(state, hold, 1e-3), seconds=150e-6),
+        Case(name, lambda: default.update(state, hold, 1e-3), seconds=150e-6),
         Case(
             f"{name}, moving reference", lambda: moving.update(state, onward, 1e-3), seconds=150e-6
         ),

@@ -18,7 +18,7 @@ from vms_ph_io.progress import Progress, no_progress
 
 # Duration of a batch, s: far above the clock resolution, far below a scheduler time slice.
 _BATCH = 1e-3
-_FEWEST_ROUNDS = 7
+_MIN_ROUNDS = 7
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,14 @@ def measure(
     try:
         begin = time.perf_counter()
         end = begin + seconds
-        while len(samples[0]) < _FEWEST_ROUNDS or time.perf_counter() < end:
+        while len(samples[0]) < _MIN_ROUNDS or time.perf_counter() < end:
             for case, calls, sample in zip(cases, batches, samples, strict=True):
                 start = time.perf_counter()
                 for _ in range(calls):
                     case.call()
                 sample.append((time.perf_counter() - start) / calls / case.per)
             passed = time.perf_counter() - begin
-            rounds = len(samples[0]) / _FEWEST_ROUNDS
+            rounds = len(samples[0]) / _MIN_ROUNDS
             progress(min(rounds, passed / seconds if seconds else 1.0, 1.0), "measuring")
     finally:
         if collecting:
@@ -121,7 +121,7 @@ def _calls_per_batch(call: Callable[[], object]) -> int:
         start = time.perf_counter()
         for _ in range(calls):
             call()
-        taken = time.perf_counter() - start
-        if taken >= _BATCH or calls >= 1_000_000:
+        duration = time.perf_counter() - start
+        if duration >= _BATCH or calls >= 1_000_000:
             return calls
-        calls = max(2 * calls, int(calls * _BATCH / max(taken, 1e-7)))
+        calls = max(2 * calls, int(calls * _BATCH / max(duration, 1e-7)))

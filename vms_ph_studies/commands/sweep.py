@@ -128,9 +128,9 @@ def _in_words(now: "SweepProgress") -> str:
 
 
 def _left(now: "SweepProgress") -> str:
-    from ..sweeps.progress import in_words
+    from ..sweeps.progress import format_duration
 
-    return "" if now.seconds_left is None else f", {in_words(now.seconds_left)} left"
+    return "" if now.seconds_left is None else f", {format_duration(now.seconds_left)} left"
 
 
 def _print_points(study: "SweepStudy") -> None:

@@ -25,11 +25,11 @@ _SE3, _SO3 = SE3(), SO3()
 
 # Largest products of damping rates and the lag, of a joint by itself and of the fastest motion of
 # all: a loop with that lag alone becomes unstable at pi / 2.
-_OF_A_JOINT, _OF_ALL = 0.5, 0.75
+_MAX_JOINT_RATE_LAG, _MAX_TOTAL_RATE_LAG = 0.5, 0.75
 
 # Of the integral of joints, which feel each other and a base that flies: faster ones make some arms
 # swing, slower ones correct less in time.
-_SLOWER = 0.2
+_INTEGRAL_RATIO = 0.2
 
 
 class DecentralisedPD(Controller):
@@ -104,7 +104,7 @@ class DecentralisedPD(Controller):
         """
         theirs: Any = law.gains
         base = getattr(theirs, "frequency_base", 1.5)
-        given = {
+        gains = {
             "frequency_base": getattr(theirs, "frequency_position", base),
             "frequency_turn": getattr(theirs, "frequency_attitude", base),
             "lag": lag,
@@ -118,15 +118,15 @@ class DecentralisedPD(Controller):
             "integral",
         ):
             if hasattr(theirs, name):
-                given[name] = getattr(theirs, name)
+                gains[name] = getattr(theirs, name)
         for name, others in (
             ("stiffness", ("task_stiffness", "stiffness")),
             ("speed", ("reference_speed", "speed")),
         ):
             for other in others:
                 if hasattr(theirs, other):
-                    given.setdefault(name, getattr(theirs, other))
-        return cls(model, cls.Gains(**given), allocation)
+                    gains.setdefault(name, getattr(theirs, other))
+        return cls(model, cls.Gains(**gains), allocation)
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose and joints; see :meth:`Controller.reset`."""
@@ -147,13 +147,13 @@ class DecentralisedPD(Controller):
         if rate * gains.lag > 0.0:
             # What a joint feels where all others are free is less than its diagonal entry.
             mobility, slow = np.linalg.inv(d.M_hat_m), 1.0 / (rate * gains.lag)
-            shape = np.minimum(shape, _OF_A_JOINT * slow / np.diag(mobility))
+            shape = np.minimum(shape, _MAX_JOINT_RATE_LAG * slow / np.diag(mobility))
             root = np.sqrt(shape)
             fastest = np.linalg.eigvalsh(root[:, None] * mobility * root)[-1]
-            shape *= min(1.0, _OF_ALL * slow / fastest)
+            shape *= min(1.0, _MAX_TOTAL_RATE_LAG * slow / fastest)
         self._shape = shape
         # Where the lag has reduced stiffness and damping, the integral is slower as well.
-        self._correction = _SLOWER * self._frequency * shape / np.diag(d.M_hat_m)
+        self._correction = _INTEGRAL_RATIO * self._frequency * shape / np.diag(d.M_hat_m)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
@@ -161,13 +161,13 @@ class DecentralisedPD(Controller):
         if not (state.is_usable(model) and is_usable_step(dt)):
             return self.safe_output(model.neutral_configuration())
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (model.n,))
-        place = usable(reference.position, (3,))
+        position = usable(reference.position, (3,))
         if pose is not None:
             self._base.go_to(pose)
         if joints is not None:
             self._joints.go_to(joints)
-        if place is not None:
-            self._tool.go_to(place)
+        if position is not None:
+            self._tool.go_to(position)
         self._base.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joints.advance(gains.joint_speed, self._frequency, dt)
         self._tool.advance(self._base.pose, gains.speed, self._frequency, dt)
@@ -179,13 +179,13 @@ class DecentralisedPD(Controller):
     def _integrate(self, q: Array, dt: float) -> None:
         gains, pose, led = self.gains, self.model.base_pose(q), self._base.pose
         # Rotors that push along one axis need the attitude for the place.
-        turned = led[:3, :3].T @ pose[:3, :3] if self._direction is None else None
+        rotation_error = led[:3, :3].T @ pose[:3, :3] if self._direction is None else None
         self._integral.advance(
             gains.integral * gains.damping_ratio,
             gains.frequency_base,
             self._correction,
             pose[:3, 3] - led[:3, 3],
-            turned,
+            rotation_error,
             self.model.joint_positions(q) - self._led.positions,
             dt,
         )
@@ -210,7 +210,7 @@ class DecentralisedPD(Controller):
         error = _SE3.inverse(minimum) @ base
         turn = _SO3.log(error[:3, :3])
         shift = error[:3, 3] @ error[:3, :3]
-        away = np.concatenate(
+        error_vector = np.concatenate(
             [
                 np.concatenate([shift, turn])[self._rows],
                 model.joint_positions(q) - self._led.positions - self._integral.joints,
@@ -219,24 +219,28 @@ class DecentralisedPD(Controller):
         moving = _SE3.Ad(_SE3.inverse(error)) @ self._base.twist
         rates = np.concatenate([moving[self._rows], self._led.rates])
         d = model.evaluate(q, v)
-        wanted = -(frequency**2) * away - 2.0 * gains.damping_ratio * frequency * (v - rates)
-        force = np.concatenate([self._locked @ wanted[:b], self._shape * wanted[b:]]) + d.g
+        acceleration = -(frequency**2) * error_vector - 2.0 * gains.damping_ratio * frequency * (
+            v - rates
+        )
+        force = (
+            np.concatenate([self._locked @ acceleration[:b], self._shape * acceleration[b:]]) + d.g
+        )
         if self._direction is not None:
-            force[:6] = self._cascade(d, wanted[:3], base[:3, :3])
+            force[:6] = self._cascade(d, acceleration[:3], base[:3, :3])
         return force
 
-    def _cascade(self, d: Evaluation, wanted: Array, rotation: Array) -> Array:
+    def _cascade(self, d: Evaluation, acceleration: Array, rotation: Array) -> Array:
         """Return the thrust along the axis and the moment that turns it towards a wanted one.
 
         Args:
             d: the state.
-            wanted: (3,) acceleration, in the axes of the base, m/s^2.
+            acceleration: (3,) acceleration, in the axes of the base, m/s^2.
             rotation: (3,3) of the base.
         """
         assert self._direction is not None
         up = d.g[:3]
         weight = float(np.linalg.norm(up))
-        pull: Array = rotation @ (self.model.total_mass * wanted + up)
+        pull: Array = rotation @ (self.model.total_mass * acceleration + up)
         vertical = rotation @ up / max(weight, 1e-12)
         pull = self._direction.within(pull, vertical, weight, self.gains.largest_tilt)
         attitude = self._direction.attitude(pull, self._base.pose[:3, :3])

@@ -45,9 +45,9 @@ class DecentralisedDrive(DifferentialDrive):
         )
         super().reset(state)
         t = self.form.terms(state.q, np.zeros(self.form.dimension))
-        alone = np.linalg.inv(t.basis[self._rows])
-        self._alone = np.diag(alone.T @ t.mass @ alone)
+        inverse = np.linalg.inv(t.basis[self._rows])
+        self._inertia = np.diag(inverse.T @ t.mass @ inverse)
 
-    def _inertial(self, t: NonholonomicTerms, wanted: Array, rate: Array) -> Array:
+    def _inertial(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
         outputs = t.basis[self._rows]
-        return outputs.T @ (self._alone * (outputs @ rate))
+        return outputs.T @ (self._inertia * (outputs @ rate))

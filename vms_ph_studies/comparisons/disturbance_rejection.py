@@ -63,11 +63,11 @@ class _Decentralised:
         error = _SE3.inverse(self._home) @ model.base_pose(q)
         turn = _SO3.log(error[:3, :3])
         shift = error[:3, 3] @ error[:3, :3]
-        away = np.concatenate(
+        error_vector = np.concatenate(
             [np.concatenate([shift, turn])[self._rows], model.joint_positions(q) - self.joints]
         )
         d = model.evaluate(q, v)
-        force = -self._stiffness * away - self._damping * v
+        force = -self._stiffness * error_vector - self._damping * v
         up = -self._mass * (model.gravity @ model.base_pose(q)[:3, :3])
         force[:b] += np.concatenate([up, np.cross(self._centre, up)])[self._rows]
         force[b:] += d.g[b:]
@@ -142,7 +142,7 @@ def _simulate(
     m = model.pinocchio
     data, q, v = m.createData(), start.copy(), np.zeros(model.nv)
     home = _SE3.inverse(model.base_pose(start))
-    away = []
+    displacements = []
     for k in range(round(seconds / _STEP)):
         time = k * _STEP
         force = law(q, v, time)
@@ -157,8 +157,8 @@ def _simulate(
         q, v = model.integrate(q, _STEP * half_v), v + _STEP * a
         error = home @ model.base_pose(q)
         turn = np.degrees(np.linalg.norm(_SO3.log(error[:3, :3])))
-        away.append([np.linalg.norm(error[:3, 3]), turn])
-    path = np.array(away)
+        displacements.append([np.linalg.norm(error[:3, 3]), turn])
+    path = np.array(displacements)
     return _Excursion(float(path[:, 0].max()), float(path[:, 1].max()), float(path[-1, 0])), path
 
 
@@ -178,14 +178,16 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         for case in cases:
             joints = model.joint_positions(start)
             joints[: min(2, model.n)] += case.swing
-            found = {}
+            excursions = {}
             for title, make in (("decentralised", _decentralised), ("decoupled", _decoupled)):
                 stages.begin(f"{name} {case.name}, {title}")
                 law = make(model, start, joints, settings)
-                found[title], paths[name, case.name, title] = _simulate(
+                excursions[title], paths[name, case.name, title] = _simulate(
                     model, start, law, case, float(settings["seconds"])
                 )
-            checks += _compared(name, case.name, found["decentralised"], found["decoupled"])
+            checks += _compared(
+                name, case.name, excursions["decentralised"], excursions["decoupled"]
+            )
     files = [] if out is None else [_plot(paths, out / "disturbance-rejection.png")]
     return Outcome(checks, files)
 
@@ -202,7 +204,7 @@ def _compared(robot: str, case: str, baseline: _Excursion, obtained: _Excursion)
     )
     return [
         Check(
-            f"{robot} {case}: {what}",
+            f"{robot} {case}: {quantity}",
             unit,
             before,
             "baseline",
@@ -211,7 +213,7 @@ def _compared(robot: str, case: str, baseline: _Excursion, obtained: _Excursion)
             verdict_of(after <= before),
             "" if k else "The baseline is decentralised PD control; less is better.",
         )
-        for k, (what, unit, before, after) in enumerate(rows)
+        for k, (quantity, unit, before, after) in enumerate(rows)
     ]
 
 

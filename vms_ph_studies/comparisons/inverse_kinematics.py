@@ -15,7 +15,7 @@ _SE3 = SE3()
 _COMPONENTS = {"fixed": [], "planar": [0, 1, 5], "floating": [0, 1, 2, 3, 4, 5]}
 
 # Rates at which the error of the place and that of the posture fade, 1/s.
-_PLACE, _POSTURE = 20.0, 1.0
+_POSITION_RATE, _POSTURE_RATE = 20.0, 1.0
 
 # Added to the eigenvalues of J J^T, m^2: it bounds the rates where the arm is stretched out.
 _DAMPING = 1e-4
@@ -34,7 +34,7 @@ class InverseKinematics:
 
     def __init__(self, model: VMSModel) -> None:
         self._model, self._rows = model, np.array(_COMPONENTS[model.base], dtype=int)
-        self._place, self.is_led = PoseReference(), False
+        self._position, self.is_led = PoseReference(), False
 
     def restart(self, d: Evaluation) -> None:
         """Restart at rest at a configuration."""
@@ -42,14 +42,14 @@ class InverseKinematics:
         self._q, self._base = np.array(d.q), model.base_pose(d.q)
         self._home = self.positions = model.joint_positions(d.q)
         self.rates = np.zeros(model.n)
-        self._place.restart(d.placement(model.end_effector))
+        self._position.restart(d.placement(model.end_effector))
         self.is_led = False
 
-    def go_to(self, place: Array) -> None:
+    def go_to(self, position: Array) -> None:
         """Lead the end effector to a place (3,) in inertial axes, m."""
-        pose = self._place.pose.copy()
-        pose[:3, 3] = place
-        self._place.go_to(pose)
+        pose = self._position.pose.copy()
+        pose[:3, 3] = position
+        self._position.go_to(pose)
         self.is_led = True
 
     def advance(self, base: Array, speed: float, bandwidth: float, dt: float) -> None:
@@ -64,19 +64,19 @@ class InverseKinematics:
         if not self.is_led or dt <= 0.0:
             return
         model, b = self._model, self._model.b
-        self._place.advance(None, speed, 1.0, bandwidth, dt)
+        self._position.advance(None, speed, 1.0, bandwidth, dt)
         d = model.evaluate(self._q, np.zeros(model.nv))
         tool = d.placement(model.end_effector)
         j = tool[:3, :3] @ d.J_end_effector[:3]
         step = np.zeros(model.nv)
         step[:b] = _SE3.log(_SE3.inverse(self._base) @ base)[self._rows]
-        away = self._place.pose[:3, 3] - tool[:3, 3]
-        moving = self._place.pose[:3, :3] @ self._place.twist[:3]
-        wanted = moving + _PLACE * away - j[:, :b] @ step[:b] / dt
+        position_error = self._position.pose[:3, 3] - tool[:3, 3]
+        moving = self._position.pose[:3, :3] @ self._position.twist[:3]
+        velocity = moving + _POSITION_RATE * position_error - j[:, :b] @ step[:b] / dt
         arm = j[:, b:]
-        back = _POSTURE * (self._home - self.positions)
+        back = _POSTURE_RATE * (self._home - self.positions)
         inverse = np.linalg.inv(arm @ arm.T + _DAMPING * np.eye(3))
-        self.rates = back + arm.T @ (inverse @ (wanted - arm @ back))
+        self.rates = back + arm.T @ (inverse @ (velocity - arm @ back))
         step[b:] = dt * self.rates
         self._q, self._base = model.integrate(self._q, step), base
         self.positions = model.joint_positions(self._q)

@@ -28,7 +28,7 @@ from ..reproduce.califano.pushed_arm import Law, Potential, Push, PushRecord, pu
 from ..study import Outcome, Parameter, Settings, Study
 from .operational_space_law import OperationalSpaceLaw
 
-_Found = TypeVar("_Found")
+_Record = TypeVar("_Record")
 
 # Points on a closed path of the joints; quadrature is exact to rounding for smooth periodic paths.
 _POINTS = 400
@@ -133,12 +133,12 @@ def _around(contender: _Contender, q_star: Array, terms: TaskEvaluation) -> floa
     """Return the work of the springs around a closed path of task and null-space motion, J."""
     out, aside = terms.J_sharp[:, 0], terms.Z[0]
     out, aside = 0.3 * out / np.linalg.norm(out), 0.3 * aside
-    given = 0.0
+    work = 0.0
     for angle in 2.0 * np.pi * np.arange(_POINTS) / _POINTS:
         q = q_star + (1.0 + np.cos(angle)) * out + np.sin(angle) * aside
         along = -np.sin(angle) * out + np.cos(angle) * aside
-        given -= float(contender.springs(q) @ along) * 2.0 * np.pi / _POINTS
-    return given
+        work -= float(contender.springs(q) @ along) * 2.0 * np.pi / _POINTS
+    return work
 
 
 def _unaccounted(record: PushRecord) -> float:
@@ -167,9 +167,9 @@ def _displacement(pushed: Sequence[PushRecord]) -> Check:
 
 
 def _compared(
-    name: str, unit: str, found: Sequence[_Found], of: Callable[[_Found], float]
+    name: str, unit: str, records: Sequence[_Record], of: Callable[[_Record], float]
 ) -> Check:
-    baseline, obtained = (float(of(each)) for each in found)
+    baseline, obtained = (float(of(record)) for record in records)
     verdict = verdict_of(obtained <= baseline * (1 + 1e-9))
     return Check(name, unit, baseline, "baseline", obtained, None, verdict)
 
@@ -185,18 +185,18 @@ def _plot(
     figure = Figure(figsize=(10, 6), layout="constrained", dpi=110)
     axes = figure.subplots(2, 2, sharex=True)
     for column, (title, records) in enumerate((("pushed", pushed), ("null-space motion", flicked))):
-        away, missing = axes[:, column]
+        distance, missing = axes[:, column]
         for contender, record, colour in zip(
             contenders, records, ("#c0392b", "#1f4e79"), strict=True
         ):
-            away.plot(record.time, 1e3 * record.distance, color=colour, label=contender.name)
+            distance.plot(record.time, 1e3 * record.distance, color=colour, label=contender.name)
             audit = record.total - record.total[0] + record.dissipated - record.work
             missing.plot(record.time, 1e3 * audit, color=colour, label=contender.name)
-        away.set(title=title, ylabel="||dx|| (mm)")
+        distance.set(title=title, ylabel="||dx|| (mm)")
         missing.set(ylabel="unaccounted energy (mJ)", xlabel="time (s)")
-        for each in (away, missing):
-            each.grid(alpha=0.3)
-            each.legend()
+        for panel in (distance, missing):
+            panel.grid(alpha=0.3)
+            panel.legend()
     file = out / "operational-space-comparison.png"
     figure.savefig(file)
     return file

@@ -56,6 +56,6 @@ class OperationalSpaceLaw:
     def energy(self, q: Array) -> float:
         """Return the energy of the two springs without the projector, J."""
         d = self._model.evaluate(q, np.zeros(self._model.nv))
-        away, posture = self._task.value(d) - self._x_star, q - self.q_star
-        task = 0.5 * self._stiffness[0] * float(away @ away)
-        return task + 0.5 * self._stiffness[1] * float(posture @ posture)
+        position_error, posture_error = self._task.value(d) - self._x_star, q - self.q_star
+        task = 0.5 * self._stiffness[0] * float(position_error @ position_error)
+        return task + 0.5 * self._stiffness[1] * float(posture_error @ posture_error)

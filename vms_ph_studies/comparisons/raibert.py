@@ -85,7 +85,7 @@ class RaibertHopper:
         motion = self._filter.update(motion, dt)
         if not motion.contact:
             self._average.see(leg.at(motion.q, motion.v))
-        state = self._ahead(motion, (self._late + 0.5) * dt)
+        state = self._predicted(motion, (self._late + 0.5) * dt)
         rises = state.centre_rate[1] > 0.0
         if self._stands and rises and state.length >= self._gains.length + self._thrust:
             self._stands = False
@@ -104,11 +104,11 @@ class RaibertHopper:
         )
         return within_limits(leg.model, force)
 
-    def _ahead(self, motion: LegMotion, lag: float) -> LegState:
+    def _predicted(self, motion: LegMotion, lag: float) -> LegState:
         leg = self._leg
-        place = leg.coordinates(motion.q)
-        place = place + lag * leg.coordinate_rates(place, motion.v)
-        return leg.at(leg.configuration(place), motion.v)
+        coordinates = leg.coordinates(motion.q)
+        coordinates = coordinates + lag * leg.coordinate_rates(coordinates, motion.v)
+        return leg.at(leg.configuration(coordinates), motion.v)
 
     def _stance(self, leg: LegState, length: float) -> Array:
         gains = self._gains
@@ -126,12 +126,12 @@ class RaibertHopper:
         return flight_force(leg, gains.length, angle, (gains.stiffness, gains.swing), lag)
 
     def _correct(self, least: int) -> None:
-        found = self._average.take(least)
-        if found is None:
+        average = self._average.take(least)
+        if average is None:
             return
         gains, want = self._gains, self._reference
-        low = bounded(want.apex - found[0], gains.largest_height)
+        low = bounded(want.apex - average[0], gains.largest_height)
         self._added += gains.height_integral * low
         thrust = gains.thrust + self._added + gains.height * low
         self._thrust = bounded(thrust, gains.largest_thrust)
-        self._placed += gains.integral * bounded(found[1] - want.speed, gains.largest_speed)
+        self._placed += gains.integral * bounded(average[1] - want.speed, gains.largest_speed)

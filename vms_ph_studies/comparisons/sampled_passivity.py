@@ -87,9 +87,9 @@ def _simulate(
         wrench = None
         if (k + 0.5) * dt < _PULSE:
             wrench = np.concatenate([force @ d.placement(model.end_effector)[:3, :3], np.zeros(3)])
-        held = Ports(commands[-1].torque, None, wrench)
+        ports = Ports(commands[-1].torque, None, wrench)
         for _ in range(steps):
-            done = rk4_step(form, x, _constant(held), 0.0, step)
+            done = rk4_step(form, x, _constant(ports), 0.0, step)
             x = done.state
             work += done.supplied["torque"]
         end = model.evaluate(x.q, form.velocity(x))

@@ -42,7 +42,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     other = simulate(
         joined, start_of(joined), seconds / steps, steps, every=steps - steps % _SAMPLES
     )
-    found, same = by_ports(nested, motion.final), by_ports(joined, other.final)
+    final, final_flat = by_ports(nested, motion.final), by_ports(joined, other.final)
     sums = [
         abs(sum(parts.values()))
         for state in motion.states
@@ -59,7 +59,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     for k in range(_HALVINGS + 1):
         progress(0.4 + 0.2 * k, f"MuJoCo at {step / 2**k:g} s")
         theirs.append(by_mujoco(starts(nested, x), end, step / 2**k))
-    apart = [float(np.abs(each - found).max()) for each in theirs]
+    errors = [float(np.abs(motion_of_mujoco - final).max()) for motion_of_mujoco in theirs]
     free = 2.0 * theirs[-1] - theirs[-2]
     checks: list[Check] = [
         bounded("sum of the powers between the boxes", max(sums), 1e-12, "W"),
@@ -67,18 +67,21 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             "largest power between the boxes", "above 0.1 W", f"{largest:.3g} W", largest > 0.1
         ),
         bounded(
-            "difference of nested and flat runs", float(np.abs(found - same).max()), 1e-10, "rad, m"
+            "difference of nested and flat runs",
+            float(np.abs(final - final_flat).max()),
+            1e-10,
+            "rad, m",
         ),
         compared(
             "difference from MuJoCo, ratio at half the step",
             2.0,
-            apart[-2] / apart[-1],
+            errors[-2] / errors[-1],
             0.02,
             origin="independent",
         ),
         bounded(
             "difference from MuJoCo free of its step, as a share of that at its step",
-            float(np.abs(free - found).max()) / apart[0],
+            float(np.abs(free - final).max()) / errors[0],
             2e-3,
             why=_EXTRAPOLATED,
         ),

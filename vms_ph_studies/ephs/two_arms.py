@@ -33,7 +33,7 @@ def arm_urdf(side: str) -> str:
     """Return the URDF of an arm of three joints that hangs down, its links along z."""
     parts = [f'<robot name="{side}"><link name="foot"/>']
     for k, mass in enumerate(_MASSES[side]):
-        place = (_FOOT[side], 0.0, 0.0) if k == 0 else (0.0, 0.0, -_LENGTH)
+        position = (_FOOT[side], 0.0, 0.0) if k == 0 else (0.0, 0.0, -_LENGTH)
         long = mass * _LENGTH**2 / 12.0
         parts.append(
             f'<link name="link{k}"><inertial><origin xyz="0 0 {-_LENGTH / 2}"/>'
@@ -41,7 +41,7 @@ def arm_urdf(side: str) -> str:
             'ixy="0" ixz="0" iyz="0"/></inertial></link>'
             f'<joint name="joint{k}" type="continuous">'
             f'<parent link="{"foot" if k == 0 else f"link{k - 1}"}"/><child link="link{k}"/>'
-            f'<origin xyz="{place[0]} {place[1]} {place[2]}"/><axis xyz="{_AXES[k]}"/>'
+            f'<origin xyz="{position[0]} {position[1]} {position[2]}"/><axis xyz="{_AXES[k]}"/>'
             f'<dynamics damping="{_DAMPING[side]}" friction="0"/></joint>'
         )
     return "".join(parts) + "</robot>"
@@ -128,15 +128,15 @@ def box_powers(equations: Equations, system: System, x: Array) -> dict[str, dict
     """
     powers = port_powers(equations, x)
     flat = equations.system.pattern
-    found: dict[str, dict[str, float]] = {}
+    powers_by_junction: dict[str, dict[str, float]] = {}
     for junction in system.pattern.junctions:
         parts: dict[str, float] = {}
         for end in flat.junctions[junction]:
             box, dot, _ = end.partition(".")
             if dot and end in powers:  # state ports pass no power
                 parts[box] = parts.get(box, 0.0) + powers[end]
-        found[junction] = parts
-    return found
+        powers_by_junction[junction] = parts
+    return powers_by_junction
 
 
 def mjcf(dt: float) -> str:
@@ -154,9 +154,9 @@ def mjcf(dt: float) -> str:
         for k in reversed(range(3)):
             mass = _MASSES[side][k]
             long = mass * _LENGTH**2 / 12.0
-            place = f"{_FOOT[side]} 0 0" if k == 0 else f"0 0 {-_LENGTH}"
+            position = f"{_FOOT[side]} 0 0" if k == 0 else f"0 0 {-_LENGTH}"
             inner = (
-                f'<body name="{side}{k}" pos="{place}"><joint name="{side}_joint{k}" '
+                f'<body name="{side}{k}" pos="{position}"><joint name="{side}_joint{k}" '
                 f'type="hinge" axis="{_AXES[k]}" damping="{_DAMPING[side]}"/>'
                 f'<inertial pos="0 0 {-_LENGTH / 2}" mass="{mass}" '
                 f'diaginertia="{long!r} {long!r} 0.001"/>{inner}</body>'
@@ -192,8 +192,8 @@ def by_mujoco(start: Mapping[str, Any], seconds: float, dt: float) -> Array:
 
 def by_ports(equations: Equations, x: Array) -> Array:
     """Return the same of a state vector."""
-    found = mb.joint_positions(equations, x)
-    positions = {name.replace(".", "_"): q for name, q in found.items()}
+    joint_positions = mb.joint_positions(equations, x)
+    positions = {name.replace(".", "_"): q for name, q in joint_positions.items()}
     angles = [positions[f"{side}_joint{k}"][0] for side in SIDES for k in range(3)]
     return np.array([*angles, *equations.states.value(x, "bar.q")[:3, 3]])
 
@@ -202,7 +202,7 @@ def starts(equations: Equations, x: Array) -> dict[str, Any]:
     """Return the same state for MuJoCo, by joint."""
     import pinocchio as pin
 
-    found: dict[str, Any] = dict(
+    positions: dict[str, Any] = dict(
         zip(
             [f"{side}_joint{k}" for side in SIDES for k in range(3)],
             by_ports(equations, x)[:6],
@@ -212,5 +212,5 @@ def starts(equations: Equations, x: Array) -> dict[str, Any]:
     bar = equations.states.value(x, "bar.q")[:3, :3]
     hand = equations.states.value(x, "left.link2.q")[:3, :3]
     turn = pin.Quaternion(hand.T @ bar).coeffs()
-    found["ball"] = np.array([turn[3], *turn[:3]])
-    return found
+    positions["ball"] = np.array([turn[3], *turn[:3]])
+    return positions

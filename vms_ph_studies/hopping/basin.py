@@ -24,10 +24,10 @@ from .outcome_map import draw_map
 START = EXPERIMENTS["feurstein-revolute-4"]
 
 # Looser than for energy balances, as bouncing and sliding legs change phase a hundred times a hop.
-LOOSE: dict[str, Value] = {"tolerance": 1e-6, "skin": 1e-6}
+COARSE_TOLERANCES: dict[str, Value] = {"tolerance": 1e-6, "skin": 1e-6}
 
 # Momentum difference beyond which gaits are considered different, N s.
-_APART = 0.02
+_SAME_GAIT = 0.02
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Basin:
         """Return the share of the starts with one of these endings."""
         return float(np.mean([outcome.ending in endings for outcome in self.outcomes]))
 
-    def in_words(self) -> str:
+    def summary(self) -> str:
         """Return a description of the gaits and of the other outcomes."""
         parts = [f"{100 * gait.share:.0f} % to {gait.drift:+.3f} N s" for gait in self.gaits]
         for ending in (Ending.HOPS, Ending.STANDS, Ending.FALLS):
@@ -83,21 +83,21 @@ class Basin:
         )
 
 
-def _gaits(found: Sequence[TrialOutcome], changes: Sequence[dict[str, Value]]) -> tuple[Gait, ...]:
+def _gaits(trials: Sequence[TrialOutcome], changes: Sequence[dict[str, Value]]) -> tuple[Gait, ...]:
     """Return the gaits among outcomes, each with the multipliers of one of its runs."""
-    settled = sorted((f.drift, k) for k, f in enumerate(found) if f.gait is not None)
+    settled = sorted((f.drift, k) for k, f in enumerate(trials) if f.gait is not None)
     groups = [settled[:1]] if settled else []
     for before, after in pairwise(settled):
-        if after[0] - before[0] > _APART:
+        if after[0] - before[0] > _SAME_GAIT:
             groups.append([])
         groups[-1].append(after)
     gaits = []
     for group in groups:
         drift, k = group[len(group) // 2]
-        one = found[k].gait
+        one = trials[k].gait
         assert one is not None
         worst = abs(multipliers(trial_of(START.id, **changes[k]), one)[0])
-        gaits.append(Gait(drift, len(group) / len(found), float(worst)))
+        gaits.append(Gait(drift, len(group) / len(trials), float(worst)))
     return tuple(gaits)
 
 
@@ -147,7 +147,7 @@ def basin(
     duration = float(settings["basin_duration"])
     changes: list[dict[str, Value]] = [
         {
-            **LOOSE,
+            **COARSE_TOLERANCES,
             **law,
             "tilt": float(np.radians(a)),
             "speed": float(u),
@@ -156,16 +156,16 @@ def basin(
         for a in leans
         for u in speeds
     ]
-    found = outcomes(START.id, changes, processes_of(settings), progress)
-    return Basin(leans, speeds, tuple(found), _gaits(found, changes))
+    trials = outcomes(START.id, changes, processes_of(settings), progress)
+    return Basin(leans, speeds, tuple(trials), _gaits(trials, changes))
 
 
-def draw_basin(found: Basin, title: str, file: Path) -> Path:
+def draw_basin(basin_map: Basin, title: str, file: Path) -> Path:
     """Draw the map of starts."""
     return draw_map(
-        found.outcomes,
-        (found.speeds, "horizontal speed at the start (m/s)"),
-        (found.leans, "angle of the leg at the start (deg), foot ahead"),
+        basin_map.outcomes,
+        (basin_map.speeds, "horizontal speed at the start (m/s)"),
+        (basin_map.leans, "angle of the leg at the start (deg), foot ahead"),
         title,
         file,
     )
@@ -173,26 +173,26 @@ def draw_basin(found: Basin, title: str, file: Path) -> Path:
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     law = {name: settings[name] for name in ("K_p", "D_p", "K_E", "D_r")}
-    found = basin(law, settings, Stages(progress, 1).begin("starts"))
+    basin_map = basin(law, settings, Stages(progress, 1).begin("starts"))
     checks: list[Check] = [
         required(
             "starts after which the leg keeps hopping",
             "some of them converge to a gait",
-            f"{100 * found.share(Ending.GAIT, Ending.HOPS):.0f} % of {len(found.outcomes)}",
-            found.share(Ending.GAIT) > 0.0,
+            f"{100 * basin_map.share(Ending.GAIT, Ending.HOPS):.0f} % of {len(basin_map.outcomes)}",
+            basin_map.share(Ending.GAIT) > 0.0,
             "The source calls its gaits rather insensitive to initial conditions; its experiments "
             "start at rest, upright and with the foot 30 deg ahead.",
         ),
         required(
             "gaits reached",
             "one of them forward with more than 0.1 N s",
-            found.in_words(),
-            any(gait.drift > 0.1 for gait in found.gaits),
+            basin_map.summary(),
+            any(gait.drift > 0.1 for gait in basin_map.gaits),
         ),
-        found.stability(),
+        basin_map.stability(),
     ]
     title = "Source's floor, controller II: outcome by start"
-    files = [] if out is None else [draw_basin(found, title, out / "hopping-basin.png")]
+    files = [] if out is None else [draw_basin(basin_map, title, out / "hopping-basin.png")]
     return Outcome(checks, files)
 
 

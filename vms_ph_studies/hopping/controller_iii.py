@@ -60,8 +60,11 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         required(
             "with the commanded angle zero",
             "falls",
-            " and ".join(f"{found.ending.value} after {found.hops} hops" for found in literal),
-            all(found.ending is Ending.FALLS for found in literal),
+            " and ".join(
+                f"{trial_outcome.ending.value} after {trial_outcome.hops} hops"
+                for trial_outcome in literal
+            ),
+            all(trial_outcome.ending is Ending.FALLS for trial_outcome in literal),
         ),
         required(
             "with the angle of the vertical leg, undamped",

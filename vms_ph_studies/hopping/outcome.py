@@ -48,7 +48,7 @@ class TrialOutcome:
     gait: Flight | None
 
     @property
-    def hops_on(self) -> bool:
+    def keeps_hopping(self) -> bool:
         """Whether the leg neither fell nor stands still."""
         return self.ending in (Ending.GAIT, Ending.HOPS)
 
@@ -65,7 +65,7 @@ def outcome_of(trial: Trial, early: bool = True) -> TrialOutcome:
     hopper = Hopper(
         system, trial.q, trial.v, tolerance=trial.tolerance, skin=trial.skin, balance=False
     )
-    flown, known = Flights(system, trial.start()), 0
+    flown, event_count = Flights(system, trial.start()), 0
     hops = flown.ended
 
     def ending() -> Ending:
@@ -73,21 +73,21 @@ def outcome_of(trial: Trial, early: bool = True) -> TrialOutcome:
             return Ending.STANDS
         return Ending.HOPS if settled(hops) is None else Ending.GAIT
 
-    found = Ending.HOPS
+    last_ending = Ending.HOPS
     for _ in hopper.steps_until(trial.duration):
         if system.seen(hopper.state).centre[1] < FALLEN:
-            found = Ending.FALLS
+            last_ending = Ending.FALLS
             break
-        for event in hopper.events[known:]:
+        for event in hopper.events[event_count:]:
             flown.add(event)
-        known = len(hopper.events)
-        if early and (found := ending()) is not Ending.HOPS:
+        event_count = len(hopper.events)
+        if early and (last_ending := ending()) is not Ending.HOPS:
             break
-    if found is Ending.HOPS:
-        found = ending()
+    if last_ending is Ending.HOPS:
+        last_ending = ending()
     drift = hops[-1].drift if hops else 0.0
-    gait = settled(hops) if found is Ending.GAIT else None
-    return TrialOutcome(found, max(len(hops) - 1, 0), drift, hopper.time, gait)
+    gait = settled(hops) if last_ending is Ending.GAIT else None
+    return TrialOutcome(last_ending, max(len(hops) - 1, 0), drift, hopper.time, gait)
 
 
 def outcomes(

@@ -22,7 +22,7 @@ _WIDEST = 0.3
 
 
 def draw_map(
-    found: Sequence[TrialOutcome],
+    trials: Sequence[TrialOutcome],
     across: Axis,
     up: Axis,
     title: str,
@@ -32,12 +32,12 @@ def draw_map(
     """Draw outcomes in a grid: coloured by momentum where the leg keeps hopping, grey elsewhere.
 
     Args:
-        found: outcomes row by row, the rows along ``up``.
+        trials: outcomes row by row, the rows along ``up``.
         across: values of the columns.
         up: values of the rows.
         title: title of the map.
         file: file to write.
-        marked: index in ``found`` of an outcome to mark with a ring.
+        marked: index in ``trials`` of an outcome to mark with a ring.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
@@ -48,14 +48,14 @@ def draw_map(
     axes = figure.subplots()
     (x, x_label), (y, y_label) = across, up
     shape = (len(y), len(x))
-    hops = np.array([f.hops_on for f in found]).reshape(shape)
-    drift = np.ma.masked_where(~hops, np.array([f.drift for f in found]).reshape(shape))
+    hops = np.array([f.keeps_hopping for f in trials]).reshape(shape)
+    drift = np.ma.masked_where(~hops, np.array([f.drift for f in trials]).reshape(shape))
     for ending, grey in _GREYS.items():
-        those = np.array([f.ending is ending for f in found]).reshape(shape)
+        mask = np.array([f.ending is ending for f in trials]).reshape(shape)
         axes.pcolormesh(
             x,
             y,
-            np.ma.masked_where(~those, those.astype(float)),
+            np.ma.masked_where(~mask, mask.astype(float)),
             cmap=ListedColormap([grey]),
             shading="nearest",
         )
@@ -64,11 +64,11 @@ def draw_map(
     )
     figure.colorbar(colours, label="horizontal momentum of the last flight (N s)")
     columns, rows = np.meshgrid(x, y)
-    unsettled = np.array([f.ending is Ending.HOPS for f in found])
+    unsettled = np.array([f.ending is Ending.HOPS for f in trials])
     axes.plot(columns.ravel()[unsettled], rows.ravel()[unsettled], "k.", ms=4)
     if marked is not None:
-        place = columns.ravel()[marked], rows.ravel()[marked]
-        axes.plot(*place, "o", mfc="none", mec="black", ms=12)
+        marker = columns.ravel()[marked], rows.ravel()[marked]
+        axes.plot(*marker, "o", mfc="none", mec="black", ms=12)
     legend: list[Artist] = [
         Patch(color=grey, label=ending.value) for ending, grey in _GREYS.items()
     ]

@@ -13,7 +13,7 @@ from ..check import Check, required
 from ..reproduce.feurstein.experiments import EXPERIMENTS, SOURCE, trial_of
 from ..reproduce.feurstein.gait import multipliers
 from ..study import Outcome, Parameter, Settings, Study, Value, list_of_numbers
-from .basin import LOOSE, PARAMETERS, basin, draw_basin, processes_of
+from .basin import COARSE_TOLERANCES, PARAMETERS, basin, draw_basin, processes_of
 from .controller_iii import upright_frame_angle
 from .outcome import Ending, TrialOutcome, outcome_of, outcomes
 from .outcome_map import draw_map
@@ -25,7 +25,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     friction = float(settings["friction"])
     if friction < 0.0:
         raise VmsPhError(f"friction={friction:g}: it must not be negative")
-    floor: dict[str, Value] = {**LOOSE, "friction": friction}
+    floor: dict[str, Value] = {**COARSE_TOLERANCES, "friction": friction}
     upright = upright_frame_angle()
     stiffnesses, dampings = (list_of_numbers(settings, name) for name in ("K_p", "D_p"))
     gains = [{"K_p": k, "D_p": d} for k in stiffnesses for d in dampings]
@@ -48,24 +48,24 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             "the source's gait on this floor",
             "does not persist",
             f"{original.ending.value} after {original.hops} hops",
-            not original.hops_on,
+            not original.keeps_hopping,
             "The source's floor holds the foot sideways without normal force; without that force "
             "the leg slips at lift-off.",
         ),
         required(
             "controller II, gains of the polar spring that keep hopping",
             "none",
-            f"{sum(found.hops_on for found in second)} of {len(gains)}",
-            not any(found.hops_on for found in second),
+            f"{sum(trial_outcome.keeps_hopping for trial_outcome in second)} of {len(gains)}",
+            not any(trial_outcome.keeps_hopping for trial_outcome in second),
         ),
         required(
             "controller III with the angle of the vertical leg, gains that keep hopping",
             "at least one",
-            f"{sum(found.hops_on for found in third)} of {len(gains)}",
-            any(found.hops_on for found in third),
+            f"{sum(trial_outcome.keeps_hopping for trial_outcome in third)} of {len(gains)}",
+            any(trial_outcome.keeps_hopping for trial_outcome in third),
         ),
     ]
-    if not any(found.hops_on for found in third):
+    if not any(trial_outcome.keeps_hopping for trial_outcome in third):
         return Outcome(checks)
     best = _fastest(third)
     law = laws["III"][best]
@@ -75,7 +75,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         required(
             "gaits reached under its law",
             "some starts keep hopping",
-            starts.in_words(),
+            starts.summary(),
             starts.share(Ending.GAIT, Ending.HOPS) > 0.0,
         )
     )
@@ -99,20 +99,20 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 def _fastest(third: Sequence[TrialOutcome]) -> int:
     """Return the index of the gains with the fastest forward motion, in a gait if there is one."""
-    ranks = [(f.hops_on, f.ending is Ending.GAIT, f.drift) for f in third]
+    ranks = [(f.keeps_hopping, f.ending is Ending.GAIT, f.drift) for f in third]
     return max(range(len(ranks)), key=ranks.__getitem__)
 
 
-def _forward(law: dict[str, Value], found: TrialOutcome) -> Check:
-    if found.gait is None:
-        return required("the fastest of them", "a stable gait", found.ending.value, False)
-    worst = abs(multipliers(trial_of(_GAIT.id, **law), found.gait)[0])
+def _forward(law: dict[str, Value], fastest: TrialOutcome) -> Check:
+    if fastest.gait is None:
+        return required("the fastest of them", "a stable gait", fastest.ending.value, False)
+    worst = abs(multipliers(trial_of(_GAIT.id, **law), fastest.gait)[0])
     return required(
         "the fastest of them",
         "a stable forward gait",
-        f"{found.drift:+.3f} N s at {law['K_p']:g} N m/rad and {law['D_p']:g} N m s/rad, "
+        f"{fastest.drift:+.3f} N s at {law['K_p']:g} N m/rad and {law['D_p']:g} N m s/rad, "
         f"Floquet multiplier {worst:.3f}",
-        worst < 1.0 and found.drift > 0.0,
+        worst < 1.0 and fastest.drift > 0.0,
     )
 
 

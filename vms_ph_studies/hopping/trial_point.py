@@ -9,7 +9,7 @@ from vms_ph_dynamics.errors import OptionError
 
 from ..reproduce.feurstein.experiments import EXPERIMENTS, trial_of
 from ..study import Value
-from .basin import LOOSE, START
+from .basin import COARSE_TOLERANCES, START
 from .outcome import outcome_of
 
 
@@ -26,15 +26,15 @@ def hopping(experiment: str = START.id, **changed: Value) -> dict[str, object]:
     """
     if experiment not in EXPERIMENTS:
         raise OptionError(f"there is no experiment '{experiment}'; {', '.join(EXPERIMENTS)} exist")
-    known = EXPERIMENTS[experiment].parameters()
-    values = {name: known[name].parse(name, str(value)) for name, value in changed.items()}
-    found = outcome_of(trial_of(experiment, **{**LOOSE, **values}))
+    defaults = EXPERIMENTS[experiment].parameters()
+    values = {name: defaults[name].parse(name, str(value)) for name, value in changed.items()}
+    trial_outcome = outcome_of(trial_of(experiment, **{**COARSE_TOLERANCES, **values}))
     return {
-        "ending": found.ending.value,
-        "hops_on": found.hops_on,
-        "hops": found.hops,
-        "drift": found.drift,
-        "time": found.time,
+        "ending": trial_outcome.ending.value,
+        "keeps_hopping": trial_outcome.keeps_hopping,
+        "hops": trial_outcome.hops,
+        "drift": trial_outcome.drift,
+        "time": trial_outcome.time,
     }
 
 

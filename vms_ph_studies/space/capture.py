@@ -46,7 +46,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     freely = _carried(caught, duration, dt, False, stages.begin("free motion"))
     braked = _carried(caught, duration, dt, True, stages.begin("arm brought to rest"))
     scale = np.array([np.linalg.norm(before[:3])] * 3 + [np.linalg.norm(before[3:])] * 3)
-    own = float(np.max(np.abs(freely.momentum - after)[3:] / scale[3:]))
+    scheme_error = float(np.max(np.abs(freely.momentum - after)[3:] / scale[3:]))
     jump, linear, angular = (
         float(np.max(np.abs(x - y)[rows] / scale[rows]))
         for x, y, rows in (
@@ -66,9 +66,9 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         bounded("linear momentum at the end, relative", linear, 1e-6),
         required(
             "angular momentum at the end, relative",
-            f"error of the scheme in free motion ({own:.1e}), or rounding",
+            f"error of the scheme in free motion ({scheme_error:.1e}), or rounding",
             f"{angular:.1e}",
-            angular <= max(10.0 * own, 1e-9),
+            angular <= max(10.0 * scheme_error, 1e-9),
         ),
         required(
             "joint rates at the end",

@@ -49,7 +49,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         form, caught.q, dt, control, actuators=actuators, start_velocity=caught.v
     )
     assert simulation.actuation is not None
-    before, own = _angular(simulation, caught.model)
+    before, robot_before = _angular(simulation, caught.model)
     steps, done = round(float(settings["duration"]) / dt), 0
     report = Stages(progress, 1).begin("wheels take up the momentum")
     while done < steps and not simulation.failure:
@@ -61,7 +61,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     after, left = _angular(simulation, caught.model)
     sample, exergy = simulation.sample(), simulation.exergy_map()
     size = float(np.linalg.norm(before))
-    turned = caught.model.difference(caught.q, sample.q)[3:6]
+    rotation = caught.model.difference(caught.q, sample.q)[3:6]
     return Outcome(
         [
             bounded(
@@ -72,10 +72,10 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             required(
                 "momentum about the centre of mass that satellite and body keep",
                 "below a hundredth of what they had",
-                f"{np.linalg.norm(left):.2g} of {np.linalg.norm(own):.3g} N m s",
-                float(np.linalg.norm(left)) < 0.01 * float(np.linalg.norm(own)),
+                f"{np.linalg.norm(left):.2g} of {np.linalg.norm(robot_before):.3g} N m s",
+                float(np.linalg.norm(left)) < 0.01 * float(np.linalg.norm(robot_before)),
             ),
-            bounded("attitude of the base at the end, rad", float(np.linalg.norm(turned)), 1e-2),
+            bounded("attitude of the base at the end, rad", float(np.linalg.norm(rotation)), 1e-2),
             bounded(
                 "rate of the base at the end, rad/s", float(np.linalg.norm(sample.v[3:6])), 1e-3
             ),

@@ -36,7 +36,9 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     stages = Stages(progress, 21)
     stages.begin("integrated rates")
     rates = _by_rates(model, home, float(settings["rate"]), duration)
-    held = _by_torques(model, home, offset, duration, dt, True, stages.begin("base held", 10))
+    with_attitude = _by_torques(
+        model, home, offset, duration, dt, True, stages.begin("base held", 10)
+    )
     free = _by_torques(model, home, offset, duration, dt, False, stages.begin("base free", 10))
     checks = [
         bounded("rates in the reaction null space: attitude of the base", rates.turn, 1e-9, "rad"),
@@ -46,14 +48,16 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             f"{rates.way:.3g} rad",
             rates.way >= 0.5,
         ),
-        bounded("sampled torques: attitude of the base", held.turn, 1e-4, "rad"),
-        bounded("sampled torques: tool from its target at the end", held.missed, 2e-3, "m"),
+        bounded("sampled torques: attitude of the base", with_attitude.turn, 1e-4, "rad"),
+        bounded(
+            "sampled torques: tool from its target at the end", with_attitude.missed, 2e-3, "m"
+        ),
         bounded("base free: tool from its target at the end", free.missed, 2e-3, "m"),
         required(
             "attitude of a base that is not held",
             "turns",
             f"by {np.degrees(free.turn):.3g} deg",
-            free.turn > 100.0 * held.turn,
+            free.turn > 100.0 * with_attitude.turn,
         ),
     ]
     return Outcome(checks)
@@ -80,8 +84,8 @@ def _by_rates(model: VMSModel, home: Array, rate: float, duration: float) -> _By
         d = model.evaluate(q, np.zeros(model.nv))
         jacobian = task.jacobian(d)[:, b:]
         angle = 2.0 * np.pi * t / duration
-        wanted = rate * (np.cos(angle) * directions[0] + np.sin(angle) * directions[1])
-        free = wanted - np.linalg.pinv(jacobian) @ (jacobian @ wanted)
+        desired = rate * (np.cos(angle) * directions[0] + np.sin(angle) * directions[1])
+        free = desired - np.linalg.pinv(jacobian) @ (jacobian @ desired)
         return np.concatenate([-d.A @ free, free])
 
     way = np.zeros(model.n)

@@ -55,12 +55,12 @@ class ComputedTorque:
         d, b, path = Evaluation(self._model, q, v), self._model.b, self._path
         now = path(min(self._time, path.duration))
         # The torque is held: the mean acceleration of the sample is that at its middle.
-        ahead = path(min(self._time + 0.5 * dt, path.duration)).acceleration
+        feedforward = path(min(self._time + 0.5 * dt, path.duration)).acceleration
         self._time += dt
-        wanted = displaced(self._model, self._start, now.offset)
-        error = self._model.difference(q, wanted)[b:]
+        desired = displaced(self._model, self._start, now.offset)
+        error = self._model.difference(q, desired)[b:]
         w = self._bandwidth
-        acceleration = ahead + 2.0 * w * (now.rate - v[b:]) + w * w * error
+        acceleration = feedforward + 2.0 * w * (now.rate - v[b:]) + w * w * error
         terms = d.C @ v
         torque = d.M_hat_m @ acceleration + terms[b:] - d.A.T @ terms[:b]
         return Torques(torque, np.zeros(b))

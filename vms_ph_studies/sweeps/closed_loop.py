@@ -101,7 +101,7 @@ def closed_loop(
     run.begin(push if pushed else Ports())
     run.advance(pushed, then=Ports())
     run.advance(steps - pushed, then=Ports())
-    return run.found()
+    return run.summary()
 
 
 class _Run:
@@ -135,7 +135,7 @@ class _Run:
 
         self._data = plant.tree.pinocchio.createData()
         self._frame = plant.tree.pinocchio.getFrameId(plant.end_effector)
-        self._home = self._place(q)
+        self._home = self._position(q)
         self._stored = plant.evaluate(q, np.zeros(plant.nv)).potential_energy
         self._simulation = Simulation(
             StandardForm(plant), q, step, control, friction, engine=FormEngine(native=native)
@@ -158,24 +158,28 @@ class _Run:
                     f"{self._simulation.failure or 'the state is not finite'}"
                 )
             now = self._simulation.sample()
-            moved = float(np.linalg.norm(self._place(now.q) - self._home))
+            displacement = float(np.linalg.norm(self._position(now.q) - self._home))
             d = self._plant.evaluate(now.q, now.v)
-            self._samples.append((now.time, moved, d.kinetic_energy))
+            self._samples.append((now.time, displacement, d.kinetic_energy))
         self._acting = then
 
-    def found(self) -> dict[str, object]:
+    def summary(self) -> dict[str, object]:
         """Return what the samples say."""
         now = self._simulation.sample()
         d = self._plant.evaluate(now.q, now.v)
         stored = d.kinetic_energy + d.potential_energy - self._stored
-        times, moved, kinetic = np.array(self._samples).T
-        away = times[moved > _SETTLED * moved.max()] if moved.max() > 0.0 else np.zeros(1)
+        times, displacement, kinetic = np.array(self._samples).T
+        unsettled = (
+            times[displacement > _SETTLED * displacement.max()]
+            if displacement.max() > 0.0
+            else np.zeros(1)
+        )
         statuses = np.array(self._statuses)
         supplied = {f"supplied_{name}": energy for name, energy in now.port_energy.items()}
         return {
-            "peak_displacement": moved.max(),
-            "final_displacement": moved[-1],
-            "settling_time": away[-1] if away[-1] < times[-1] else None,
+            "peak_displacement": displacement.max(),
+            "final_displacement": displacement[-1],
+            "settling_time": unsettled[-1] if unsettled[-1] < times[-1] else None,
             "peak_kinetic_energy": kinetic.max(),
             "final_kinetic_energy": kinetic[-1],
             **supplied,
@@ -187,7 +191,7 @@ class _Run:
             "holding_share": np.mean(statuses == Status.HOLDING),
         }
 
-    def _place(self, q: Array) -> Array:
+    def _position(self, q: Array) -> Array:
         m = self._plant.tree.pinocchio
         pin.framesForwardKinematics(m, self._data, q)
         return np.array(self._data.oMf[self._frame].translation)
@@ -203,26 +207,26 @@ def _robot(settings: RobotSettings) -> tuple[VMSModel, Array, Allocation | None]
     return model, home, settings.allocation()
 
 
-def _with_gains(law: Controller, given: Mapping[str, float]) -> Any:
+def _with_gains(law: Controller, changes: Mapping[str, float]) -> Any:
     """Return the gains of a law with some of them changed.
 
     Raises:
         OptionError: a gain is unknown or out of its bounds.
     """
-    known = {item.name: item for item in dataclasses.fields(law.gains)}
-    for name, value in given.items():
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
+    gain_fields = {item.name: item for item in dataclasses.fields(law.gains)}
+    for name, value in changes.items():
+        if name not in gain_fields:
+            close = get_close_matches(name, gain_fields, n=1)
             hint = f" (did you mean '{close[0]}'?)" if close else ""
             raise OptionError(
-                f"{type(law).__name__} has no gain '{name}'{hint}; it has {', '.join(known)}"
+                f"{type(law).__name__} has no gain '{name}'{hint}; it has {', '.join(gain_fields)}"
             )
-        low, high = (known[name].metadata.get(key) for key in ("low", "high"))
+        low, high = (gain_fields[name].metadata.get(key) for key in ("low", "high"))
         if low is not None and high is not None and not low <= value <= high:
             raise OptionError(f"gain {name}={value:g}: accepted are {low:g} to {high:g}")
     # A whole number in a study file is a number like any other.
-    kinds = {name: type(getattr(law.gains, name)) for name in given}
-    return replace(law.gains, **{name: kinds[name](value) for name, value in given.items()})
+    kinds = {name: type(getattr(law.gains, name)) for name in changes}
+    return replace(law.gains, **{name: kinds[name](value) for name, value in changes.items()})
 
 
 def _start(

@@ -16,7 +16,7 @@ from vms_ph_dynamics.errors import VmsPhError
 if TYPE_CHECKING:
     from distributed import Client
 
-_PATIENCE = "10s"
+_CONNECTION_TIMEOUT = "10s"
 # Ctrl-C reaches all processes of a terminal; the client ends its workers itself.
 _PRELOAD = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
@@ -66,9 +66,9 @@ def connected(address: str = "", workers: int = 0) -> "Iterator[Client]":
         ):
             yield client
         return
-    place = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+    location = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
     try:
-        client = distributed.Client(**place, timeout=_PATIENCE)
+        client = distributed.Client(**location, timeout=_CONNECTION_TIMEOUT)
     except (OSError, ValueError, TimeoutError) as error:
         reason = str(error) or type(error).__name__
         raise VmsPhError(
@@ -77,7 +77,7 @@ def connected(address: str = "", workers: int = 0) -> "Iterator[Client]":
         ) from None
     with client:
         try:
-            client.wait_for_workers(1, timeout=_PATIENCE)
+            client.wait_for_workers(1, timeout=_CONNECTION_TIMEOUT)
         except TimeoutError:
             raise VmsPhError(
                 f"the scheduler at '{address}' has no workers; start some with 'dask worker "

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 # Points are sent in batches of about this duration, s: short to lose little, long enough that
 # sending them takes no time.
 _BATCH = 1.0
-_LARGEST_BATCH = 500
+_MAX_BATCH = 500
 # Batches that wait at the scheduler for each worker.
-_AHEAD = 3
+_QUEUED_BATCHES = 3
 
 
 def evaluated(
@@ -61,7 +61,7 @@ def _batches(
     complete = as_completed(loop=client.loop)
     while waiting or sent:
         workers = max(1, sum(client.nthreads().values()))
-        while waiting and len(sent) < workers * (1 + _AHEAD):
+        while waiting and len(sent) < workers * (1 + _QUEUED_BATCHES):
             # Towards the end the batches become smaller, so that all workers end together.
             count = max(1, min(size, len(waiting) // (2 * workers)))
             batch = [waiting.popleft() for _ in range(min(count, len(waiting)))]
@@ -73,8 +73,8 @@ def _batches(
         batch, records = sent.pop(future.key), _records(future)
         if records is not None:
             spent = sum(record.seconds for record in records) / len(batch)
-            fitting = int(_BATCH / spent) if spent > 0.0 else _LARGEST_BATCH
-            size = max(1, min(fitting, 4 * size, _LARGEST_BATCH))
+            fitting = int(_BATCH / spent) if spent > 0.0 else _MAX_BATCH
+            size = max(1, min(fitting, 4 * size, _MAX_BATCH))
         yield batch, records
 
 

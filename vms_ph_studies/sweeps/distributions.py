@@ -101,9 +101,9 @@ class Integers(Distribution):
     form: ClassVar[str] = "integers: {low: WHOLE NUMBER, high: WHOLE NUMBER}"
 
     def __post_init__(self) -> None:
-        whole = float(self.low).is_integer() and float(self.high).is_integer()
+        are_integers = float(self.low).is_integer() and float(self.high).is_integer()
         _require(
-            whole and self.low <= self.high,
+            are_integers and self.low <= self.high,
             f"whole numbers low <= high are required; given: low={self.low}, high={self.high}",
         )
 
@@ -144,7 +144,7 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
 }
 
 
-def make_distribution(name: str, given: dict[str, Any]) -> Distribution:
+def make_distribution(name: str, arguments: dict[str, Any]) -> Distribution:
     """Return a distribution by its name and numbers.
 
     Raises:
@@ -152,21 +152,21 @@ def make_distribution(name: str, given: dict[str, Any]) -> Distribution:
     """
     kind = DISTRIBUTIONS[name]
     accepted = [item.name for item in fields(kind)]  # type: ignore[arg-type]
-    for key, value in given.items():
+    for key, value in arguments.items():
         if key not in accepted:
             raise OptionError(f"'{key}' is unknown; it is written {kind.form}")
         if isinstance(value, list):
-            given = {**given, key: tuple(value)}
+            arguments = {**arguments, key: tuple(value)}
         elif isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
             raise OptionError(f"'{key}' must be a number; given: {value!r}; write {kind.form}")
     try:
-        return kind(**given)
+        return kind(**arguments)
     except TypeError:
         raise OptionError(
-            f"it lacks numbers; given: {', '.join(given) or 'nothing'}; write {kind.form}"
+            f"it lacks numbers; given: {', '.join(arguments) or 'nothing'}; write {kind.form}"
         ) from None
 
 
-def _require(holds: bool, what: str) -> None:
+def _require(holds: bool, message: str) -> None:
     if not holds:
-        raise OptionError(what)
+        raise OptionError(message)

@@ -19,7 +19,7 @@ from .points import Point
 from .target import Target
 from .time_limit import TimeLimitError, within
 
-_LONGEST_TRACE = 4000
+_MAX_TRACE = 4000
 
 
 @dataclass(frozen=True)
@@ -59,36 +59,36 @@ def evaluate_points(
 
 
 def _evaluate(target: Target, point: Point, limit: float | None) -> Record:
-    begun = perf_counter()
+    start = perf_counter()
 
     def compute() -> object:
         return target.evaluate(point.parameters, point.seed)
 
     try:
-        given = compute() if limit is None else within(limit, compute)
-        results = plain_results(given, point.parameters)
+        returned = compute() if limit is None else within(limit, compute)
+        results = plain_results(returned, point.parameters)
     except (Exception, TimeLimitError) as error:  # a failed point is a result of the study
         text = _text(f"{type(error).__name__}: {error}")
-        trace = _text(traceback.format_exc()[-_LONGEST_TRACE:])
-        return Record(point.id, {}, text, trace, perf_counter() - begun)
-    return Record(point.id, results, seconds=perf_counter() - begun)
+        trace = _text(traceback.format_exc()[-_MAX_TRACE:])
+        return Record(point.id, {}, text, trace, perf_counter() - start)
+    return Record(point.id, results, seconds=perf_counter() - start)
 
 
-def plain_results(given: object, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def plain_results(returned: object, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a target returned as plain values by name.
 
     Raises:
         OptionError: it is no mapping of plain values, or a name is that of a parameter.
     """
-    if is_dataclass(given) and not isinstance(given, type):
-        given = asdict(given)
-    if not isinstance(given, Mapping):
-        given = {"result": given}
-    found = {str(name): _plain(str(name), value) for name, value in given.items()}
-    for name in found:
+    if is_dataclass(returned) and not isinstance(returned, type):
+        returned = asdict(returned)
+    if not isinstance(returned, Mapping):
+        returned = {"result": returned}
+    results = {str(name): _as_plain(str(name), value) for name, value in returned.items()}
+    for name in results:
         if name in parameters or name in RESERVED:
             raise OptionError(f"the result '{name}' has the name of another column; rename it")
-    return found
+    return results
 
 
 def _text(text: str) -> str:
@@ -100,7 +100,7 @@ RESERVED = ("point", "run", "seed", "status", "error")
 """Names of columns of the table besides parameters and results."""
 
 
-def _plain(name: str, value: object) -> Any:
+def _as_plain(name: str, value: object) -> Any:
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, np.generic | np.ndarray):
@@ -114,7 +114,7 @@ def _plain(name: str, value: object) -> Any:
     if isinstance(value, float):
         return value if not math.isnan(value) else math.nan  # one nan, whatever its bits
     if isinstance(value, list | tuple):
-        return [_plain(name, item) for item in value]
+        return [_as_plain(name, item) for item in value]
     raise OptionError(
         f"the result '{name}' is of type {type(value).__name__}; accepted are numbers, text, "
         "true, false, None and lists of them"

@@ -78,10 +78,10 @@ class Journal:
     def _whole_lines(self) -> list[bytes]:
         self._file.seek(0)
         content = self._file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            self._file.truncate(whole)
-        return content[:whole].splitlines()
+        end = content.rfind(b"\n") + 1
+        if end < len(content):
+            self._file.truncate(end)
+        return content[:end].splitlines()
 
     def _read(self, lines: list[bytes]) -> None:
         number = 1
@@ -101,7 +101,7 @@ class Journal:
             ) from None
 
 
-def set_aside(folder: Path) -> None:
+def archive_journal(folder: Path) -> None:
     """Rename the journal in a folder, if there is one, so that a new one begins.
 
     Raises:

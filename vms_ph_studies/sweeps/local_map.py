@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # Fewer than this are computed in this process, as further ones take a second or two to start.
-_FEWEST_TO_SHARE = 6
+_MIN_SHARED_ITEMS = 6
 
 
 def local_map(
@@ -33,19 +33,19 @@ def local_map(
         progress: receives the share of the items that are done.
     """
     report = progress or (lambda share: None)
-    found: dict[int, Result] = {}
-    alone = (workers or local_cores()) == 1 or len(items) < _FEWEST_TO_SHARE
-    if alone or find_spec("distributed") is None:
+    results: dict[int, Result] = {}
+    in_process = (workers or local_cores()) == 1 or len(items) < _MIN_SHARED_ITEMS
+    if in_process or find_spec("distributed") is None:
         for k, item in enumerate(items):
-            found[k] = function(item)
-            report(len(found) / len(items))
-        return list(found.values())
+            results[k] = function(item)
+            report(len(results) / len(items))
+        return list(results.values())
     from distributed import as_completed
 
     with connected(workers=workers) as client:
         futures = client.map(function, items, pure=False)
         places = {future.key: k for k, future in enumerate(futures)}
         for future in as_completed(futures):
-            found[places[future.key]] = future.result()
-            report(len(found) / len(items))
-    return [found[k] for k in range(len(items))]
+            results[places[future.key]] = future.result()
+            report(len(results) / len(items))
+    return [results[k] for k in range(len(items))]

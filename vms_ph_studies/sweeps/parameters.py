@@ -55,37 +55,37 @@ class Sampled:
 Parameter = Fixed | Grid | Sampled
 
 
-def read_parameter(name: str, given: Any) -> Parameter:
+def read_parameter(name: str, entry: Any) -> Parameter:
     """Return a parameter as it is written in a study file.
 
     Raises:
         OptionError: it is not written in an accepted form.
     """
     try:
-        if isinstance(given, dict):
-            return _read_mapping(given)
-        if isinstance(given, list):
-            return _grid([_value(item) for item in given])
-        return Fixed(_value(given))
+        if isinstance(entry, dict):
+            return _read_mapping(entry)
+        if isinstance(entry, list):
+            return _grid([_value(item) for item in entry])
+        return Fixed(_value(entry))
     except OptionError as error:
         raise OptionError(f"parameter '{name}': {error}") from None
 
 
-def _read_mapping(given: Mapping[Any, Any]) -> Parameter:
-    keys = [str(key) for key in given]
+def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
+    keys = [str(key) for key in entry]
     if keys == ["value"]:
-        return Fixed(_value(given["value"]))
-    if keys == ["values"] and isinstance(given["values"], list):
-        return _grid([_value(item) for item in given["values"]])
+        return Fixed(_value(entry["value"]))
+    if keys == ["values"] and isinstance(entry["values"], list):
+        return _grid([_value(item) for item in entry["values"]])
     if "from" in keys or "to" in keys:
-        return _range({str(key): value for key, value in given.items()})
+        return _range({str(key): value for key, value in entry.items()})
     named = [key for key in keys if key in DISTRIBUTIONS]
     if len(named) != 1 or not set(keys) <= {named[0], "size"}:
         wrong = next((key for key in keys if key not in (*DISTRIBUTIONS, "size")), "")
         close = get_close_matches(wrong, [*DISTRIBUTIONS, "from", "value", "values"], n=1)
         hint = f" (did you mean '{close[0]}'?)" if close else ""
         raise OptionError(f"given: {', '.join(keys) or 'nothing'}{hint}; accepted are {_FORMS}")
-    inner, size = given[named[0]], given.get("size")
+    inner, size = entry[named[0]], entry.get("size")
     if not isinstance(inner, dict):
         raise OptionError(f"given: {inner!r}; write {DISTRIBUTIONS[named[0]].form}")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
@@ -96,14 +96,14 @@ def _read_mapping(given: Mapping[Any, Any]) -> Parameter:
         raise OptionError(f"{named[0]}: {error}") from None
 
 
-def _range(given: dict[str, Any]) -> Grid:
-    unknown = set(given) - {"from", "to", "count", "spacing"}
-    numbers = [given.get("from"), given.get("to")]
-    count, spacing = given.get("count"), given.get("spacing", "linear")
+def _range(entry: dict[str, Any]) -> Grid:
+    unknown = set(entry) - {"from", "to", "count", "spacing"}
+    numbers = [entry.get("from"), entry.get("to")]
+    count, spacing = entry.get("count"), entry.get("spacing", "linear")
     is_range = all(_is_number(number) for number in numbers) and not unknown
     if not is_range or isinstance(count, bool) or not isinstance(count, int) or count < 2:
-        raise OptionError(f"given: {given}; a range is {_RANGE}, with a count of at least 2")
-    low, high = float(given["from"]), float(given["to"])
+        raise OptionError(f"given: {entry}; a range is {_RANGE}, with a count of at least 2")
+    low, high = float(entry["from"]), float(entry["to"])
     if spacing not in ("linear", "log") or (spacing == "log" and min(low, high) <= 0.0):
         raise OptionError(
             f"spacing: {spacing}; accepted are linear, and log between numbers above zero"
@@ -124,19 +124,19 @@ def _grid(values: list[Value]) -> Grid:
     return Grid(tuple(values))
 
 
-def _value(given: Any) -> Value:
-    if isinstance(given, list) and given and all(_is_scalar(item) for item in given):
-        return list(given)
-    if not _is_scalar(given):
-        raise OptionError(f"given: {given!r}; accepted are {_FORMS}")
-    return given
+def _value(entry: Any) -> Value:
+    if isinstance(entry, list) and entry and all(_is_scalar(item) for item in entry):
+        return list(entry)
+    if not _is_scalar(entry):
+        raise OptionError(f"given: {entry!r}; accepted are {_FORMS}")
+    return entry
 
 
-def _is_number(given: Any) -> bool:
-    if isinstance(given, bool) or not isinstance(given, int | float):
+def _is_number(entry: Any) -> bool:
+    if isinstance(entry, bool) or not isinstance(entry, int | float):
         return False
-    return abs(given) < _LARGEST_INTEGER if isinstance(given, int) else isfinite(given)
+    return abs(entry) < _LARGEST_INTEGER if isinstance(entry, int) else isfinite(entry)
 
 
-def _is_scalar(given: Any) -> bool:
-    return isinstance(given, str | bool) or _is_number(given)
+def _is_scalar(entry: Any) -> bool:
+    return isinstance(entry, str | bool) or _is_number(entry)

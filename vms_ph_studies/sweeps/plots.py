@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Series = tuple[str, Array]
 """A name and its values."""
 
-_MOST_RESULTS = 8
-_MOST_PARAMETERS = 6
-_MOST_BARS = 12
+_MAX_RESULTS = 8
+_MAX_PARAMETERS = 6
+_MAX_BARS = 12
 _BLUE = "#1f77b4"
 
 
@@ -36,14 +36,14 @@ def plots(study: SweepStudy, results: Results) -> Iterator[tuple[str, bytes]]:
     two parameters of a grid alone it has a map.
     """
     names = [n for n in study.plotted or results.outputs if n in results.outputs]
-    against = [*(study.against or study.varied)][:_MOST_PARAMETERS]
-    for name in names[:_MOST_RESULTS]:
+    against = [*(study.against or study.varied)][:_MAX_PARAMETERS]
+    for name in names[:_MAX_RESULTS]:
         values = results.numbers(name)
         if any(value is not None for value in results.columns[name]):
-            yield name, _drawn(study, results, name, values, against)
+            yield name, _figure(study, results, name, values, against)
 
 
-def _drawn(
+def _figure(
     study: SweepStudy, results: Results, name: str, values: list[float] | None, against: list[str]
 ) -> bytes:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def _drawn(
             draw = _scatter if sampled else _bands
             # One colour for each value of the first text parameter, such as the robot.
             labels = results.columns[groups[0]] if groups else [""] * len(results)
-            for label in list(dict.fromkeys(labels))[:_MOST_BARS]:
+            for label in list(dict.fromkeys(labels))[:_MAX_BARS]:
                 here = np.array([text == label for text in labels])
                 draw(axes, _column(results, panel[0])[here], numbers[here], label)
             if groups:
@@ -98,7 +98,7 @@ def _is_text(values: list[Any]) -> bool:
 def _distribution(axes: "Axes", name: str, numbers: Array | None, values: list[Any]) -> None:
     if numbers is None or all(isinstance(value, bool | None) for value in values):
         counted = Counter(str(value) for value in values if value is not None)
-        common = counted.most_common(_MOST_BARS)[::-1]
+        common = counted.most_common(_MAX_BARS)[::-1]
         axes.barh([text[:40] for text, _ in common], [count for _, count in common], color=_BLUE)
     else:
         finite = numbers[np.isfinite(numbers)]
@@ -114,10 +114,10 @@ def _scatter(axes: "Axes", x: Array, y: Array, label: str) -> None:
 
 
 def _bands(axes: "Axes", x: Array, y: Array, label: str) -> None:
-    places = np.unique(x)
-    shares = np.array([_quantiles(y[x == place]) for place in places])
-    (line,) = axes.plot(places, shares[:, 1], ".-", label=label)
-    axes.fill_between(places, shares[:, 0], shares[:, 2], color=line.get_color(), alpha=0.25)
+    positions = np.unique(x)
+    shares = np.array([_quantiles(y[x == position]) for position in positions])
+    (line,) = axes.plot(positions, shares[:, 1], ".-", label=label)
+    axes.fill_between(positions, shares[:, 0], shares[:, 2], color=line.get_color(), alpha=0.25)
     axes.set_title("median, 5 % and 95 %", fontsize="small")
 
 
@@ -129,11 +129,11 @@ def _quantiles(values: Array) -> Array:
 def _by_group(
     axes: "Axes", name: str, numbers: Array | None, values: list[Any], groups: list[str]
 ) -> None:
-    labels = list(dict.fromkeys(groups))[:_MOST_BARS]
+    labels = list(dict.fromkeys(groups))[:_MAX_BARS]
     if numbers is None:
         counted = Counter(zip(groups, map(str, values), strict=True))
         base = np.zeros(len(labels))
-        for kind in list(dict.fromkeys(map(str, values)))[:_MOST_BARS]:
+        for kind in list(dict.fromkeys(map(str, values)))[:_MAX_BARS]:
             heights = np.array([float(counted[label, kind]) for label in labels])
             axes.bar(labels, heights, bottom=base, label=kind[:30])
             base += heights
@@ -152,9 +152,9 @@ def _map(figure: "Figure", axes: "Axes", of: Series, across: Series, up: Series)
     columns, rows = np.unique(x), np.unique(y)
     sums, counts = np.zeros((len(rows), len(columns))), np.zeros((len(rows), len(columns)))
     finite = np.isfinite(numbers)
-    place = np.searchsorted(rows, y[finite]), np.searchsorted(columns, x[finite])
-    np.add.at(sums, place, numbers[finite])
-    np.add.at(counts, place, 1.0)
+    cell = np.searchsorted(rows, y[finite]), np.searchsorted(columns, x[finite])
+    np.add.at(sums, cell, numbers[finite])
+    np.add.at(counts, cell, 1.0)
     mean = np.ma.masked_where(counts == 0.0, sums / np.maximum(counts, 1.0))
     colours = axes.pcolormesh(columns, rows, mean, shading="nearest")
     figure.colorbar(colours, ax=axes, label=name)

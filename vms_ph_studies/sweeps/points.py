@@ -45,8 +45,8 @@ def make_points(
     ]
     none: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
     for cell in product(*axes.values()):
-        for run, drawn in samples or none:
-            values = {**fixed, **dict(zip(axes, cell, strict=True)), **drawn}
+        for run, sample in samples or none:
+            values = {**fixed, **dict(zip(axes, cell, strict=True)), **sample}
             yield _point(target, {name: values[name] for name in parameters}, run, seed)
 
 

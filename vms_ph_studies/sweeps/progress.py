@@ -27,7 +27,7 @@ class SweepProgress:
 OnProgress = Callable[[SweepProgress], None]
 
 
-def in_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration in the largest fitting units."""
     if seconds < 60.0:
         return f"{seconds:.0f} s"

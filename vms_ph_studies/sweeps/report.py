@@ -17,12 +17,12 @@ from vms_ph_dynamics import __version__
 
 from .evaluation import Record
 from .plots import plots
-from .progress import in_words
+from .progress import format_duration
 from .results import Results
 from .study_file import SweepStudy
 from .summary import SweepSummary
 
-_MOST_FAILURES = 20
+_MAX_FAILURES = 20
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1250px; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; margin: 0.5em 0 }
@@ -46,7 +46,7 @@ def write_report(
         f"<h1>{escape(study.title)}</h1>",
         f"<p>{escape(study.name)}, computed with vms_ph {escape(__version__)}: "
         f"{summary.done} of {summary.total} points computed, {summary.failed} failed, "
-        f"{summary.missing} missing; {in_words(spent)} of computation.</p>",
+        f"{summary.missing} missing; {format_duration(spent)} of computation.</p>",
         "<h2>Results</h2>",
         _statistics(results),
         *_images(study, results),
@@ -105,7 +105,7 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
     ranked = sorted(kinds.values(), key=len, reverse=True)
     varied = study.varied
     rows, traces = [], []
-    for of in ranked[:_MOST_FAILURES]:
+    for of in ranked[:_MAX_FAILURES]:
         first = of[0]
         record = records[results.columns["point"][first]]
         values = ", ".join(f"{name} = {_short(results.columns[name][first])}" for name in varied)
@@ -115,7 +115,7 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
                 f"<details><summary>traceback of {record.point}</summary>"
                 f"<pre>{escape(record.trace)}</pre></details>"
             )
-    left = len(ranked) - _MOST_FAILURES
+    left = len(ranked) - _MAX_FAILURES
     more = f"<p>{left} further kinds are in the table only.</p>" if left > 0 else ""
     head = ["error", "points", "one of them", "its parameters"]
     return _table(head, rows) + more + "\n".join(traces)

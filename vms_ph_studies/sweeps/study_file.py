@@ -30,7 +30,7 @@ _KEYS = {
     "limit": "longest duration of a point, s; default none",
     "plots": "mapping with the lists 'results' and 'against'",
 }
-MOST_POINTS = 10_000_000
+MAX_POINTS = 10_000_000
 # PyYAML reads 1e-3, without a dot, as text.
 _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
@@ -95,98 +95,98 @@ def read_study(path: str | Path) -> SweepStudy:
         raise OptionError(f"{file}: {error}") from None
 
 
-def _read(given: Any, text: str, file: Path) -> SweepStudy:
-    if not isinstance(given, dict):
+def _read(content: Any, text: str, file: Path) -> SweepStudy:
+    if not isinstance(content, dict):
         raise OptionError(f"a study is a mapping with the keys {', '.join(_KEYS)}")
-    given = _with_numbers(given)
-    for key in given:
+    content = _with_numbers(content)
+    for key in content:
         if key not in _KEYS:
             close = get_close_matches(str(key), _KEYS, n=1)
             hint = f" (did you mean '{close[0]}'?)" if close else ""
             raise OptionError(f"unknown key '{key}'{hint}; accepted are {', '.join(_KEYS)}")
     for key in ("target", "parameters"):
-        if key not in given:
+        if key not in content:
             raise OptionError(f"the key '{key}' is missing: {_KEYS[key]}")
-    if not isinstance(given["target"], str):
-        raise OptionError(f"target: given: {given['target']!r}; expected the name of a function")
-    target = Target.of(given["target"], file.parent)
-    if not isinstance(given["parameters"], dict):
+    if not isinstance(content["target"], str):
+        raise OptionError(f"target: given: {content['target']!r}; expected the name of a function")
+    target = Target.of(content["target"], file.parent)
+    if not isinstance(content["parameters"], dict):
         raise OptionError(f"parameters: expected a {_KEYS['parameters']}")
-    parameters = {str(n): read_parameter(str(n), p) for n, p in given["parameters"].items()}
+    parameters = {str(n): read_parameter(str(n), p) for n, p in content["parameters"].items()}
     target.check(parameters)
-    if taken := [name for name in parameters if name in RESERVED]:
-        raise OptionError(f"parameter '{taken[0]}': the name is that of a column of the table")
-    runs = _runs(given.get("runs"), parameters)
+    if reserved := [name for name in parameters if name in RESERVED]:
+        raise OptionError(f"parameter '{reserved[0]}': the name is that of a column of the table")
+    runs = _runs(content.get("runs"), parameters)
     grid = prod(len(p.values) for p in parameters.values() if isinstance(p, Grid))
-    if grid * (runs or 1) > MOST_POINTS:
+    if grid * (runs or 1) > MAX_POINTS:
         raise OptionError(
             f"{grid} points of the grid with {runs or 1} runs each are {grid * (runs or 1)} points;"
-            f" at most {MOST_POINTS} are accepted"
+            f" at most {MAX_POINTS} are accepted"
         )
-    plotted, against = _plots(given.get("plots", {}), parameters)
+    plotted, against = _plots(content.get("plots", {}), parameters)
     return SweepStudy(
         file.stem,
-        str(given.get("title", target.title)),
+        str(content.get("title", target.title)),
         target,
         parameters,
         runs,
-        _whole("seed", given.get("seed", 0), 0),
-        _limit(given.get("limit")),
+        _integer("seed", content.get("seed", 0), 0),
+        _limit(content.get("limit")),
         text,
         plotted,
         against,
     )
 
 
-def _runs(given: Any, parameters: Mapping[str, Parameter]) -> int | None:
+def _runs(entry: Any, parameters: Mapping[str, Parameter]) -> int | None:
     sampled = [name for name, p in parameters.items() if isinstance(p, Sampled)]
-    if given is None and sampled:
+    if entry is None and sampled:
         raise OptionError(
             f"the key 'runs' is missing: how many samples of {', '.join(sampled)} are drawn"
         )
-    return None if given is None else _whole("runs", given, 1)
+    return None if entry is None else _integer("runs", entry, 1)
 
 
-def _whole(key: str, given: Any, least: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
-        raise OptionError(f"{key}: given: {given!r}; expected a whole number of at least {least}")
-    return given
+def _integer(key: str, entry: Any, least: int) -> int:
+    if isinstance(entry, bool) or not isinstance(entry, int) or entry < least:
+        raise OptionError(f"{key}: given: {entry!r}; expected a whole number of at least {least}")
+    return entry
 
 
-def _limit(given: Any) -> float | None:
-    if given is None:
+def _limit(entry: Any) -> float | None:
+    if entry is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 < given < 1e7:
-        raise OptionError(f"limit: given: {given!r}; expected a duration above zero, s")
-    return float(given)
+    if isinstance(entry, bool) or not isinstance(entry, int | float) or not 0.0 < entry < 1e7:
+        raise OptionError(f"limit: given: {entry!r}; expected a duration above zero, s")
+    return float(entry)
 
 
 def _plots(
-    given: Any, parameters: Mapping[str, Parameter]
+    entry: Any, parameters: Mapping[str, Parameter]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    lists = given if isinstance(given, dict) else None
+    lists = entry if isinstance(entry, dict) else None
     if lists is None or not set(lists) <= {"results", "against"}:
-        raise OptionError(f"plots: given: {given!r}; expected a {_KEYS['plots']}")
-    found = []
+        raise OptionError(f"plots: given: {entry!r}; expected a {_KEYS['plots']}")
+    names_by_use = []
     for key in ("results", "against"):
         names = lists.get(key, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise OptionError(f"plots: {key}: given: {names!r}; expected a list of names")
-        found.append(tuple(names))
-    for name in found[1]:
+        names_by_use.append(tuple(names))
+    for name in names_by_use[1]:
         if name not in parameters:
             raise OptionError(
                 f"plots: against: there is no parameter '{name}'; there are {', '.join(parameters)}"
             )
-    return found[0], found[1]
+    return names_by_use[0], names_by_use[1]
 
 
-def _with_numbers(given: Any) -> Any:
+def _with_numbers(entry: Any) -> Any:
     """Return the value with numbers like 1e-3 as numbers."""
-    if isinstance(given, dict):
-        return {key: _with_numbers(value) for key, value in given.items()}
-    if isinstance(given, list):
-        return [_with_numbers(value) for value in given]
-    if isinstance(given, str) and _EXPONENT.fullmatch(given):
-        return float(given)
-    return given
+    if isinstance(entry, dict):
+        return {key: _with_numbers(value) for key, value in entry.items()}
+    if isinstance(entry, list):
+        return [_with_numbers(value) for value in entry]
+    if isinstance(entry, str) and _EXPONENT.fullmatch(entry):
+        return float(entry)
+    return entry

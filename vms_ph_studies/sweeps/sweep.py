@@ -13,7 +13,7 @@ from . import results as table
 from .cluster import connected
 from .dispatch import evaluated
 from .evaluation import Record
-from .journal import Journal, set_aside
+from .journal import Journal, archive_journal
 from .points import Point
 from .progress import OnProgress, SweepProgress
 from .report import write_report
@@ -50,7 +50,7 @@ class Sweep:
         """
         self.study, self.folder = study, folder
         if restart:
-            set_aside(folder)
+            archive_journal(folder)
         self._journal = Journal(folder, study.target.name, study.target.digest)
         try:
             self._check_origin(keep)
@@ -78,11 +78,11 @@ class Sweep:
         Args:
             retry_failed: those that failed before are to be computed too.
         """
-        known = self._journal.records
+        records = self._journal.records
         return [
             point
             for point in self.study.points
-            if point.id not in known or (retry_failed and known[point.id].error)
+            if point.id not in records or (retry_failed and records[point.id].error)
         ]
 
     def run(
@@ -121,23 +121,23 @@ class Sweep:
         Raises:
             ImportError: pyarrow is not installed.
         """
-        found = Results.of(self.study, self._journal.records)
-        file = found.write(self.folder / table.NAME, self.study)
+        results = Results.of(self.study, self._journal.records)
+        file = results.write(self.folder / table.NAME, self.study)
         summary = self.summary()
-        write_report(self.study, found, self._journal.records, summary, self.folder / REPORT)
+        write_report(self.study, results, self._journal.records, summary, self.folder / REPORT)
         return self.summary((str(file), str(self.folder / REPORT)))
 
     def summary(self, files: Iterable[str] = ()) -> SweepSummary:
         """Return what is there."""
-        known, points = self._journal.records, self.study.points
-        there = [known[point.id] for point in points if point.id in known]
-        failed = sum(bool(record.error) for record in there)
+        records, points = self._journal.records, self.study.points
+        computed = [records[point.id] for point in points if point.id in records]
+        failed = sum(bool(record.error) for record in computed)
         return SweepSummary(
             len(points),
-            len(there) - failed,
+            len(computed) - failed,
             failed,
-            len(points) - len(there),
-            len(known) - len(there),
+            len(points) - len(computed),
+            len(records) - len(computed),
             tuple(files),
         )
 
@@ -162,10 +162,10 @@ class _Progress:
         self,
         summary: SweepSummary,
         points: list[Point],
-        known: Mapping[str, Record],
+        records: Mapping[str, Record],
         listener: OnProgress | None,
     ) -> None:
-        again = sum(point.id in known for point in points)
+        again = sum(point.id in records for point in points)
         self._total, self._done = summary.total, summary.total - len(points)
         self._failed = summary.failed - again
         self._listener = listener

@@ -66,16 +66,16 @@ class Target:
         Raises:
             OptionError: there is no such function.
         """
-        place = name.rpartition(":")[0]
+        module_path = name.rpartition(":")[0]
         target = cls(name)
-        if place.endswith(".py"):
-            path = (folder or Path()) / Path(place).expanduser()
+        if module_path.endswith(".py"):
+            path = (folder or Path()) / Path(module_path).expanduser()
             try:
                 text = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise OptionError(f"target: {path} cannot be read: {error}") from None
             target = cls(name, text, str(path.resolve()))
-        elif not place and name not in NAMED and not name.startswith(_REPRODUCE):
+        elif not module_path and name not in NAMED and not name.startswith(_REPRODUCE):
             close = get_close_matches(name, NAMED, n=1)
             hint = f" (did you mean '{close[0]}'?)" if close else ""
             raise OptionError(
@@ -122,25 +122,29 @@ class Target:
         Raises:
             OptionError: a parameter is unknown or missing.
         """
-        given = {name.partition(".")[0] for name in names}
+        names_given = {name.partition(".")[0] for name in names}
         accepted = {
             name: p
             for name, p in inspect.signature(self.function()).parameters.items()
             if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
         }
         open_ended = _takes_any(self.function())
-        known = [name for name in accepted if name != "seed"]
-        for name in given:
-            if name in known or (open_ended and name != "seed"):
+        parameters = [name for name in accepted if name != "seed"]
+        for name in names_given:
+            if name in parameters or (open_ended and name != "seed"):
                 continue
-            close = get_close_matches(name, known, n=1)
+            close = get_close_matches(name, parameters, n=1)
             hint = f" (did you mean '{close[0]}'?)" if close else ""
-            what = "it follows from the seed of the study" if name == "seed" else "it is unknown"
+            cause = "it follows from the seed of the study" if name == "seed" else "it is unknown"
             raise OptionError(
-                f"parameter '{name}'{hint}: {what}; the target {self.name} takes "
-                f"{', '.join(known) or 'no parameters'}"
+                f"parameter '{name}'{hint}: {cause}; the target {self.name} takes "
+                f"{', '.join(parameters) or 'no parameters'}"
             )
-        missing = [n for n in known if accepted[n].default is accepted[n].empty and n not in given]
+        missing = [
+            n
+            for n in parameters
+            if accepted[n].default is accepted[n].empty and n not in names_given
+        ]
         if missing:
             raise OptionError(
                 f"the target {self.name} requires the parameter(s) {', '.join(missing)}; add them "
@@ -175,9 +179,9 @@ def _load(target: Target) -> Function:
         )
     if target.name.startswith(_REPRODUCE):
         return _published(target.name.removeprefix(_REPRODUCE).strip())
-    place, _, name = NAMED.get(target.name, target.name).rpartition(":")
+    module_path, _, name = NAMED.get(target.name, target.name).rpartition(":")
     try:
-        module = _module_of(target) if target.source else importlib.import_module(place)
+        module = _module_of(target) if target.source else importlib.import_module(module_path)
         function = getattr(module, name)
     except Exception as error:  # code of a user raises anything while it is loaded
         raise TargetError(
@@ -216,12 +220,12 @@ def _published(identifier: str) -> Function:
 
     def compute(**settings: Value) -> dict[str, object]:
         values = study.settings({name: str(value) for name, value in settings.items()})
-        found: dict[str, object] = {}
+        results: dict[str, object] = {}
         for check in study.run(values).checks:
-            found[check.name] = check.obtained
-            found[f"{check.name}: verdict"] = check.verdict
-        found["differing checks"] = sum(v == "differs" for v in found.values())
-        return found
+            results[check.name] = check.obtained
+            results[f"{check.name}: verdict"] = check.verdict
+        results["differing checks"] = sum(v == "differs" for v in results.values())
+        return results
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default)

@@ -12,7 +12,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 # How long an interrupt that was sent is awaited, s.
-_UNDER_WAY = 0.2
+_INTERRUPT_DELAY = 0.2
 
 
 class TimeLimitError(BaseException):
@@ -51,7 +51,7 @@ def within(seconds: float, function: Callable[[], Result]) -> Result:
             ended = True
     if late:
         # The interrupt is under way, or the function has stopped it.
-        end = time.monotonic() + _UNDER_WAY
+        end = time.monotonic() + _INTERRUPT_DELAY
         while time.monotonic() < end:
             time.sleep(0.001)
         raise TimeLimitError(_words(seconds))

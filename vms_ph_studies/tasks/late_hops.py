@@ -37,14 +37,14 @@ SAMPLE = 2e-3
 _TOLERANCE, _STAGES, _SKIN = 1e-2, 3, 1e-6
 
 
-class LateLaw(Protocol):
+class DelayedLaw(Protocol):
     """A law that is told measurements some samples late."""
 
     def update(self, motion: LegMotion, dt: float) -> Array:
         """Return the generalised force (nv,) that is held for a sample."""
 
 
-def run_late_hops(
+def run_delayed_hops(
     task: HoppingTask,
     unknown: Uncertainty,
     *,
@@ -76,11 +76,11 @@ def run_late_hops(
     dt = step or SAMPLE
     late = int(np.ceil(unknown.delay / dt - 1e-9))
     dt = unknown.delay / late if late else dt
-    wanted = {goal.of: goal.at for goal in task.goals.values()}
-    if "apex" not in wanted:
+    goals_by_quantity = {goal.of: goal.at for goal in task.goals.values()}
+    if "apex" not in goals_by_quantity:
         raise OptionError(f"'{task.name}' has no goal of an apex, which its law is to reach")
-    reference = HopReference(wanted["apex"], wanted.get("speed", 0.0))
-    chosen: LateLaw = HoppingOverDelay(law, reference, late)
+    reference = HopReference(goals_by_quantity["apex"], goals_by_quantity.get("speed", 0.0))
+    chosen: DelayedLaw = HoppingOverDelay(law, reference, late)
     if decentralised:
         gains = law.gains
         chosen = RaibertHopper(
@@ -90,10 +90,10 @@ def run_late_hops(
             RaibertGains(gains.radial_stiffness, gains.length, gains.polar_stiffness),
         )
     plant, sensor = unknown.plant(law.model), unknown.sensor(law.model, dt)
-    held: list[Array] = [np.zeros(plant.nv)]
+    force: list[Array] = [np.zeros(plant.nv)]
     system = LegOnFloor(
         Leg(plant, law.leg.foot),
-        LegLaw.of_held(lambda: held[0]),
+        LegLaw.of_held(lambda: force[0]),
         nominal.floor,
     )
     hopper = Hopper(
@@ -107,7 +107,7 @@ def run_late_hops(
     )
     flown = Flights(system, system.seen(hopper.state))
     pressed = deque([False] * (late + 1), maxlen=late + 1)
-    share, failure, known = 0.0, "", 0
+    share, failure, event_count = 0.0, "", 0
     limit, b = plant.joints.effort, plant.b
     for k in range(round((seconds or task.shortest) / dt)):
         leg = system.seen(hopper.state)
@@ -115,17 +115,17 @@ def run_late_hops(
             failure = f"the leg has fallen at {hopper.time:.3g} s"
             break
         pressed.append(hopper.phase not in (Phase.FLIGHT, Phase.RELIEVED))
-        held[0] = chosen.update(LegMotion(*sensor.measured(leg.q, leg.v), pressed[0]), dt)
-        share = max(share, float((np.abs(held[0][b:]) / limit).max()))
+        force[0] = chosen.update(LegMotion(*sensor.measured(leg.q, leg.v), pressed[0]), dt)
+        share = max(share, float((np.abs(force[0][b:]) / limit).max()))
         try:
             for _ in hopper.steps_until((k + 1) * dt):
                 pass
         except VmsPhError as error:
             failure = str(error)
             break
-        for event in hopper.events[known:]:
+        for event in hopper.events[event_count:]:
             flown.add(event)
-        known = len(hopper.events)
+        event_count = len(hopper.events)
     goals = {name: judged(goal, flown.ended, plant) for name, goal in task.goals.items()}
     return {
         "task": task.name,
@@ -145,7 +145,7 @@ def run_late_hops(
     }
 
 
-def with_bounds(task: HoppingTask, slack: float, settle: float) -> HoppingTask:
+def with_relaxed_bounds(task: HoppingTask, slack: float, settle: float) -> HoppingTask:
     """Return a task with the bounds of its goals multiplied, judged from a time on (s)."""
     goals = {
         name: replace(goal, within=slack * goal.within, after=max(goal.after, settle))

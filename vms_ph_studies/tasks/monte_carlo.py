@@ -24,7 +24,7 @@ from vms_ph_io.tasks.uncertainty import Uncertainty
 
 from ..comparisons.decentralised import DecentralisedPD
 from ..comparisons.decentralised_drive import DecentralisedDrive
-from .late_hops import run_late_hops, with_bounds
+from .late_hops import run_delayed_hops, with_relaxed_bounds
 
 LAWS = ("task", "decentralised")
 
@@ -99,27 +99,27 @@ def uncertain_task(
         )
     unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
     if robot_tasks.is_of_leg(task):
-        hops = with_bounds(hopping_tasks.load(task), slack, settle)
-        own, blows = tuple(hops.goals), False
+        hops = with_relaxed_bounds(hopping_tasks.load(task), slack, settle)
+        goal_names, blows = tuple(hops.goals), False
 
         def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
-            return run_late_hops(
+            return run_delayed_hops(
                 hops, unknown, decentralised=law != "task", seconds=seconds, step=step
             )
 
     else:
-        given = _given(task, slack, settle, step, calm, delay)
-        own, blows = tuple(given.goals), _blows(given)
+        robot_task = _task_with(task, slack, settle, step, calm, delay)
+        goal_names, blows = tuple(robot_task.goals), _blows(robot_task)
 
         def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
-            now = _given(task, slack, settle, step, calm, delay)
+            now = _task_with(task, slack, settle, step, calm, delay)
             make = make_controller if law == "task" else _baseline(now, unknown.delay)
             return run_task(now, seconds=seconds, unknown=unknown, make_law=make, native=native)
 
-    found = run(unknown, calm)
-    missed = [name for name, goal in found["goals"].items() if not goal["met"]]
+    outcome = run(unknown, calm)
+    missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
     causes: list[str] = []
-    failed = not found["met"]
+    failed = not outcome["met"]
     if failed and explain:
         for cause in _CAUSES:
             without: dict[str, Any] = {cause: 0.0}
@@ -129,25 +129,25 @@ def uncertain_task(
             causes.append("current or wind")
     shares = [
         goal["obtained"] / goal["wanted"] * slack
-        for name, goal in found["goals"].items()
-        if name in own and goal["obtained"] is not None
+        for name, goal in outcome["goals"].items()
+        if name in goal_names and goal["obtained"] is not None
     ]
     return {
         "success": not failed,
         "share": max(shares, default=0.0),
         "missed": ", ".join(missed),
         "met_without": ", ".join(causes) or ("none alone" if explain and failed else ""),
-        "ended": found["failure"],
+        "ended": outcome["failure"],
         **{
             name: goal["obtained"]
-            for name, goal in found["goals"].items()
+            for name, goal in outcome["goals"].items()
             if goal["obtained"] is not None
         },
     }
 
 
 @lru_cache(maxsize=64)
-def _given(
+def _task_with(
     name: str, slack: float, settle: float, step: float, calm: bool, delay: float
 ) -> RobotTask:
     task = robot_tasks.load(name)
@@ -185,8 +185,8 @@ def _baseline(task: RobotTask, delay: float) -> MakeLaw:
                     f"DifferentialDrive, not with {kind}"
                 )
             return DecentralisedDrive(form, lag=delay + task.step)
-        known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
-        law.gains = replace(law.gains, **known)
+        applicable = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
+        law.gains = replace(law.gains, **applicable)
         return DecentralisedPD.like(law, model, allocation, lag=delay + task.step)
 
     return make

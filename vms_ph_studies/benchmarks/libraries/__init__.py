@@ -12,7 +12,7 @@ from vms_ph_io import robots
 
 from .. import Benchmark
 from ..timing import Case
-from .contender import QUANTITIES, Absent, Contender, Problem, bare_urdf
+from .contender import QUANTITIES, Contender, Problem, UnavailableError, bare_urdf
 from .of_adam import adam
 from .of_drake import drake
 from .of_frax import frax
@@ -34,7 +34,7 @@ LIBRARIES: tuple[Callable[[Problem], Contender], ...] = (
 # matrix; more means another robot.
 _AGREE = 1e-6
 
-_seen: dict[str, str] = {}
+_versions: dict[str, str] = {}
 _skipped: list[str] = []
 
 
@@ -43,13 +43,13 @@ def gather(problem: Problem) -> tuple[list[Contender], list[str]]:
 
     A library whose accelerations are not those of Pinocchio is left out: it times another robot.
     """
-    found: list[Contender] = []
+    contenders: list[Contender] = []
     absent: list[str] = []
     expected = None
     for make in LIBRARIES:
         try:
             contender = make(problem)
-        except Absent as reason:
+        except UnavailableError as reason:
             absent.append(str(reason))
             continue
         if contender.joint_accelerations is not None:
@@ -63,8 +63,8 @@ def gather(problem: Problem) -> tuple[list[Contender], list[str]]:
                     "not compared"
                 )
                 continue
-        found.append(contender)
-    return found, absent
+        contenders.append(contender)
+    return contenders, absent
 
 
 def problem_of(robot: str, base: str) -> Problem:
@@ -73,11 +73,11 @@ def problem_of(robot: str, base: str) -> Problem:
     Raises:
         VmsPhError: the robot is in a fluid, which other libraries do not cover.
     """
-    known = robots.get(robot)
-    if known.fluid:
+    bundled = robots.get(robot)
+    if bundled.fluid:
         raise VmsPhError(f"other libraries compute robots in a vacuum; {robot} is in a fluid")
-    xml = known.description()
-    model, rng = known.model(xml, base), np.random.default_rng(0)
+    xml = bundled.description()
+    model, rng = bundled.model(xml, base), np.random.default_rng(0)
     return Problem(
         model,
         bare_urdf(xml),
@@ -88,14 +88,16 @@ def problem_of(robot: str, base: str) -> Problem:
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    found, absent = gather(problem_of(robot, base))
+    contenders, absent = gather(problem_of(robot, base))
     _skipped[:] = absent
-    _seen.clear()
-    _seen.update({c.name.removeprefix("vms_ph in "): c.version for c in found if c.version})
+    _versions.clear()
+    _versions.update(
+        {c.name.removeprefix("vms_ph in "): c.version for c in contenders if c.version}
+    )
     cases = []
     for quantity in QUANTITIES:
         reference = None
-        for contender in found:
+        for contender in contenders:
             for name, call in contender.calls.get(quantity, {}).items():
                 title = f"{quantity}: {contender.name} {name}"
                 reference = reference or title
@@ -114,6 +116,6 @@ BENCHMARK = Benchmark(
     reference="acceleration: Pinocchio aba",
     cases=_cases,
     note=_note,
-    versions=lambda: dict(_seen),
+    versions=lambda: dict(_versions),
     ratios="the first call of each quantity",
 )

@@ -24,7 +24,7 @@ of the acceleration or the rate, and accelerations of many states in one call.""
 BATCH_SIZE = 1024
 
 
-class Absent(Exception):
+class UnavailableError(Exception):
     """A library that is not installed or does not cover the robot; the message says which."""
 
 

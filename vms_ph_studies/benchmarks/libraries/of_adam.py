@@ -7,24 +7,26 @@ from importlib import import_module, metadata
 
 import numpy as np
 
-from .contender import ACCELERATION, DERIVATIVES, MASS_MATRIX, Absent, Contender, Problem
+from .contender import ACCELERATION, DERIVATIVES, MASS_MATRIX, Contender, Problem, UnavailableError
 
 
 def adam(problem: Problem) -> Contender:
     """Return the calls of adam; its robots float.
 
     Raises:
-        Absent: it is not installed, or the base does not float.
+        UnavailableError: it is not installed, or the base does not float.
     """
     try:
         computations = import_module("adam.casadi.computations").KinDynComputations
         representations = import_module("adam").Representations
         ca = import_module("casadi")
     except ImportError:
-        raise Absent("adam is not installed (pip install 'adam-robotics[casadi]')") from None
+        raise UnavailableError(
+            "adam is not installed (pip install 'adam-robotics[casadi]')"
+        ) from None
     model = problem.model
     if model.base != "floating" or model.nq - model.nq_base != model.n:
-        raise Absent("adam: only floating bases without continuous joints are compared")
+        raise UnavailableError("adam: only floating bases without continuous joints are compared")
     gravity = np.concatenate([model.gravity, np.zeros(3)])
     robot = computations(problem.xml, list(model.joint_names), gravity=gravity)
     robot.set_frame_velocity_representation(representations.BODY_FIXED_REPRESENTATION)

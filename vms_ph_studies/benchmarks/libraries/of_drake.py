@@ -10,23 +10,23 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .contender import ACCELERATION, MASS_MATRIX, Absent, Contender, Problem
+from .contender import ACCELERATION, MASS_MATRIX, Contender, Problem, UnavailableError
 
 
 def drake(problem: Problem) -> Contender:
     """Return the calls of Drake.
 
     Raises:
-        Absent: Drake is not installed, or the base or a joint has no counterpart.
+        UnavailableError: Drake is not installed, or the base or a joint has no counterpart.
     """
     try:
         plant_module = import_module("pydrake.multibody.plant")
         parsing = import_module("pydrake.multibody.parsing")
     except ImportError:
-        raise Absent("Drake is not installed (pip install drake)") from None
+        raise UnavailableError("Drake is not installed (pip install drake)") from None
     model = problem.model
     if model.base == "planar" or model.nq - model.nq_base != model.n:
-        raise Absent("Drake: planar bases and continuous joints are not compared")
+        raise UnavailableError("Drake: planar bases and continuous joints are not compared")
     plant: Any = plant_module.MultibodyPlant(0.0)
     parsing.Parser(plant).AddModelsFromString(problem.xml, "urdf")
     if model.base == "fixed":

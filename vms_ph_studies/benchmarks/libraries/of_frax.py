@@ -20,9 +20,9 @@ from .contender import (
     BATCH_SIZE,
     DERIVATIVES,
     MASS_MATRIX,
-    Absent,
     Contender,
     Problem,
+    UnavailableError,
 )
 
 
@@ -30,7 +30,7 @@ def frax(problem: Problem) -> Contender:
     """Return the calls of frax.
 
     Raises:
-        Absent: it is not installed, or the base or a joint has no counterpart.
+        UnavailableError: it is not installed, or the base or a joint has no counterpart.
     """
     # As its documentation recommends; JAX reads them when it is imported.
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -41,10 +41,10 @@ def frax(problem: Problem) -> Contender:
             robots = import_module("frax.core.robot")
             jax: Any = import_module("jax")
     except ImportError:
-        raise Absent("frax is not installed (pip install frax)") from None
+        raise UnavailableError("frax is not installed (pip install frax)") from None
     model = problem.model
     if model.base == "planar" or model.nq - model.nq_base != model.n:
-        raise Absent("frax: planar bases and continuous joints are not compared")
+        raise UnavailableError("frax: planar bases and continuous joints are not compared")
     jax.config.update("jax_enable_x64", True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"

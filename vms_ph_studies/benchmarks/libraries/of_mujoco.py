@@ -3,21 +3,21 @@
 
 """MuJoCo: the forward dynamics and the mass matrix of its model of the same URDF."""
 
-from .contender import ACCELERATION, MASS_MATRIX, Absent, Contender, Problem
+from .contender import ACCELERATION, MASS_MATRIX, Contender, Problem, UnavailableError
 
 
 def mujoco(problem: Problem) -> Contender:
     """Return the calls of MuJoCo.
 
     Raises:
-        Absent: MuJoCo is not installed.
+        UnavailableError: MuJoCo is not installed.
     """
     try:
         import mujoco as mj
 
         from ..mujoco_robot import MujocoRobot
     except ImportError:
-        raise Absent("MuJoCo is not installed (pip install mujoco)") from None
+        raise UnavailableError("MuJoCo is not installed (pip install mujoco)") from None
     robot = MujocoRobot(problem.model, problem.xml, "Euler")
     robot.begin(problem.q, problem.v, 1e-3)
     robot.set_torque(problem.torque)

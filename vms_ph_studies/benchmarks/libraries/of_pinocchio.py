@@ -21,7 +21,7 @@ def pinocchio(problem: Problem) -> Contender:
     threads = os.cpu_count() or 1
     pool = pin.ModelPool(m, threads)
     many_q, many_v, many_tau = (np.tile(x[:, None], BATCH_SIZE) for x in (q, v, tau))
-    found = np.zeros((m.nv, BATCH_SIZE))
+    accelerations = np.zeros((m.nv, BATCH_SIZE))
     return Contender(
         "Pinocchio",
         {
@@ -33,7 +33,7 @@ def pinocchio(problem: Problem) -> Contender:
             },
             BATCH: {
                 f"{POOLED}, {threads} threads": lambda: pin.abaInParallel(
-                    threads, pool, many_q, many_v, many_tau, found
+                    threads, pool, many_q, many_v, many_tau, accelerations
                 )
             },
         },

@@ -21,9 +21,9 @@ from .contender import (
     BATCH_SIZE,
     DERIVATIVES,
     MASS_MATRIX,
-    Absent,
     Contender,
     Problem,
+    UnavailableError,
 )
 
 
@@ -59,20 +59,20 @@ def exported_to_casadi(problem: Problem) -> Contender:
     """Return the rate of the standard form in CasADi.
 
     Raises:
-        Absent: CasADi is not installed.
+        UnavailableError: CasADi is not installed.
     """
     try:
         form = StandardForm(problem.model).casadi()
     except MissingExtraError:
-        raise Absent("CasADi is not installed (pip install 'vms-ph[casadi]')") from None
+        raise UnavailableError("CasADi is not installed (pip install 'vms-ph[casadi]')") from None
     import casadi as ca
 
     x = StandardForm(problem.model).state(problem.q, problem.v)
     q, z = ca.SX.sym("q", len(x.q)), ca.SX.sym("z", len(x.z))
     symbolic = form.rate(q=q, z=z, torque=problem.torque)
-    whole = ca.vertcat(symbolic["qdot"], symbolic["zdot"])
-    rate = ca.Function("rate", [q, z], [whole])
-    slope = ca.Function("slope", [q, z], [ca.jacobian(whole, q), ca.jacobian(whole, z)])
+    stacked = ca.vertcat(symbolic["qdot"], symbolic["zdot"])
+    rate = ca.Function("rate", [q, z], [stacked])
+    slope = ca.Function("slope", [q, z], [ca.jacobian(stacked, q), ca.jacobian(stacked, z)])
     many = rate.map(BATCH_SIZE)
     many_q, many_z = (np.tile(part[:, None], BATCH_SIZE) for part in (x.q, x.z))
     return Contender(

@@ -69,7 +69,7 @@ def simulate(
     posture: str,
     settings: Settings,
     stiffness: float,
-    held: bool = False,
+    sampled: bool = False,
     *,
     native: bool | None = None,
     progress: Callable[[float], None] | None = None,
@@ -81,7 +81,7 @@ def simulate(
         posture: one of :data:`POSTURES`, the minimum.
         settings: of the study.
         stiffness: of W, N m/rad.
-        held: whether torques are held over each step.
+        sampled: whether torques are held over each step.
         native: False for the law in Python; None for its twin in C++ where that is installed.
         progress: receives the share of the steps that are done.
     """
@@ -102,7 +102,7 @@ def simulate(
         push,
         float(settings["seconds"]),
         float(settings["step"]),
-        held,
+        sampled,
         progress=progress,
     )
 
@@ -126,8 +126,10 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     for case in _CASES if sampled else ():
         name = " ".join(case)
         report = stages.begin(f"{name}, held torques")
-        held = simulate(model, case[0], settings, stiffness[case[1]], held=True, progress=report)
-        checks.append(_sampled(name, held, settings))
+        record = simulate(
+            model, case[0], settings, stiffness[case[1]], sampled=True, progress=report
+        )
+        checks.append(_sampled(name, record, settings))
     files = [] if out is None else _files(records, float(settings["pulse"]), out)
     return Outcome(checks, files)
 

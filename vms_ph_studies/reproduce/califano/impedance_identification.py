@@ -119,8 +119,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     pairs = [arm.response(axis, *dampings, _PULSE, seconds) for axis in range(3)]
     time, responses = pairs[0][0], [x for _, x in pairs]
     checks = []
-    found = {s: _identified(time, responses, s) for s in _RATES}
-    for s, impedance in found.items():
+    identified = {s: _identified(time, responses, s) for s in _RATES}
+    for s, impedance in identified.items():
         name = f"s = {s:g}/s"
         wrong = _relative_difference(predicted.decoupled_at(s), impedance)
         checks += [
@@ -139,7 +139,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             ),
         ]
     checks += _static(arm, settings)
-    files = [] if out is None else [_plot(arm, predicted, found, out)]
+    files = [] if out is None else [_plot(arm, predicted, identified, out)]
     return Outcome(checks, files)
 
 
@@ -182,20 +182,23 @@ def _static(arm: _PushedPanda, settings: Settings) -> list[Check]:
 
 
 def _plot(
-    arm: _PushedPanda, predicted: LinearImpedance, found: dict[complex, ComplexArray], out: Path
+    arm: _PushedPanda,
+    predicted: LinearImpedance,
+    identified: dict[complex, ComplexArray],
+    out: Path,
 ) -> Path:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 3.6), layout="constrained", dpi=110)
     rates = np.geomspace(0.01, 100.0, 200)
-    measured = [s for s in found if complex(s).imag == 0.0]
+    measured = [s for s in identified if complex(s).imag == 0.0]
     for i, axes in enumerate(figure.subplots(1, 3)):
         for name, of, style in (
             ("corrected", predicted.at, "-"),
             ("(40)", predicted.decoupled_at, "--"),
         ):
             axes.loglog(rates, [abs(of(s)[i, i]) for s in rates], style, label=name)
-        points = [abs(found[s][i, i]) for s in measured]
+        points = [abs(identified[s][i, i]) for s in measured]
         axes.loglog([abs(s) for s in measured], points, "ko", label="identified")
         axes.set(title=f"along {_AXES[i]}", xlabel="s (1/s)", ylabel="impedance (N/m)")
         axes.grid(alpha=0.3)

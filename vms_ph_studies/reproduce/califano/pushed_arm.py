@@ -89,7 +89,7 @@ def push_arm(
     push: Push,
     seconds: float,
     step: float = 1e-3,
-    held: bool = False,
+    sampled: bool = False,
     velocity: Array | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> PushRecord:
@@ -102,11 +102,11 @@ def push_arm(
         push: push that begins with the record and ends on a step.
         seconds: simulated time, s.
         step: integrator step, s.
-        held: whether the torque is held over each step instead of evaluated in every stage.
+        sampled: whether the torque is held over each step instead of evaluated in every stage.
         velocity: initial velocity, (nv,); at rest if None.
         progress: receives the share of completed steps.
     """
-    loop = _Loop(model, law, push, step, held)
+    loop = _Loop(model, law, push, step, sampled)
     form, task = CanonicalForm(model), PositionTask(model)
     split = TaskSpaceForm(model, task, reference=potential.q_star)
     x = form.state(potential.q_star, np.zeros(model.nv) if velocity is None else velocity)
@@ -116,10 +116,10 @@ def push_arm(
     steps = round(seconds / step)
     for k in range(steps + 1):
         t = split.evaluate(x.q, form.velocity(x))
-        away = task.value(t.d) - rest
+        displacement = task.value(t.d) - rest
         shaped = potential.energy(x.q)
         energies = (t.kinetic_task, t.kinetic_null, shaped, work, dissipated)
-        rows.append([k * step, *away, *energies])
+        rows.append([k * step, *displacement, *energies])
         if k == steps:
             break
         if progress is not None and k % _REPORT == 0:
@@ -129,7 +129,7 @@ def push_arm(
         work += done.supplied["wrench_end_effector"]
         for share, command in zip(_STAGES, loop.commands, strict=False):
             power = command.energy.damping_task + command.energy.damping_null
-            dissipated += step * share * power * (6.0 if held else 1.0)
+            dissipated += step * share * power * (6.0 if sampled else 1.0)
         x = done.state
     table = np.array(rows)
     return PushRecord(table[:, 0], table[:, 1:4], *table[:, 4:].T)
@@ -138,9 +138,9 @@ def push_arm(
 class _Loop:
     """The efforts during one step."""
 
-    def __init__(self, model: VMSModel, law: Law, push: Push, step: float, held: bool) -> None:
+    def __init__(self, model: VMSModel, law: Law, push: Push, step: float, sampled: bool) -> None:
         self._model, self._law, self._push = model, law, push
-        self._step, self._held = step, held
+        self._step, self._sampled = step, sampled
         self._form = CanonicalForm(model)
         self._wrench = np.concatenate([push.force, np.zeros(3)])
         self.commands: list[Command] = []
@@ -149,11 +149,11 @@ class _Loop:
         # The push acts over whole steps.
         self._pushed = (k + 0.5) * self._step < self._push.duration
         self.commands = []
-        if self._held:
+        if self._sampled:
             self.commands.append(self._command(x))
 
     def ports(self, t: float, x: PHState) -> Ports:
-        if not self._held:
+        if not self._sampled:
             self.commands.append(self._command(x))
         wrench = None
         if self._pushed:
@@ -164,5 +164,5 @@ class _Loop:
 
     def _command(self, x: PHState) -> Command:
         # Evaluated in every stage, the law is that in continuous time.
-        dt = self._step if self._held else 0.0
+        dt = self._step if self._sampled else 0.0
         return self._law(RobotState(x.q, self._form.velocity(x)), dt)

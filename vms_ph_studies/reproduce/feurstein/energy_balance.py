@@ -84,7 +84,7 @@ def energy_balance(trial: Trial, run: HoppingRun) -> EnergyBalance:
 def _touch_down(trial: Trial, y: Array) -> tuple[float, float]:
     """Return the heat of the floor and the loss of kinetic energy after a touch-down, J."""
     nv = trial.system.nv
-    found = hop(
+    run = hop(
         trial.system,
         trial.leg.configuration(y[:nv]),
         y[nv : 2 * nv],
@@ -93,8 +93,8 @@ def _touch_down(trial: Trial, y: Array) -> tuple[float, float]:
         tolerance=trial.tolerance,
         phase=Phase.PRESSED,
     )
-    heat = float(found.energies[-1, CHANNELS.index("floor_dissipated")])
-    kinetic = found.of(lambda leg: leg.kinetic)
+    heat = float(run.energies[-1, CHANNELS.index("floor_dissipated")])
+    kinetic = run.of(lambda leg: leg.kinetic)
     return heat, float((kinetic[0] - kinetic).max())
 
 

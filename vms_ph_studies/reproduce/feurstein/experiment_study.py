@@ -34,13 +34,13 @@ def experiment_study(identifier: str, title: str, checks: Checks, zoom: float = 
         stages = Stages(progress, 2)
         run = trial.run(progress=stages.begin("run"))
         stages.begin("gait and its stability")
-        made = [*checks(trial, run), balance_check(run)]
+        all_checks = [*checks(trial, run), balance_check(run)]
         files = []
         if out is not None:
             files.append(draw_run(trial, run, title, out / f"{identifier}.png"))
             if zoom and run.times[-1] > zoom:
                 name = f"{title}: the last {zoom:g} s"
                 files.append(draw_run(trial, run, name, out / f"{identifier}-zoom.png", zoom))
-        return Outcome(made, files)
+        return Outcome(all_checks, files)
 
     return Study(identifier, SOURCE, title, experiment.parameters(), compute)

@@ -198,9 +198,9 @@ def trial_of(experiment: str, **changed: Value) -> Trial:
 @lru_cache(maxsize=4)
 def _model(robot: str, gravity: float) -> VMSModel:
     """Return a hopper; its description is expanded once, and not at every point of a sweep."""
-    known = robots.get(robot)
+    bundled = robots.get(robot)
     return VMSModel.from_urdf(
-        known.description(), "planar", known.end_effector, (0.0, -gravity, 0.0)
+        bundled.description(), "planar", bundled.end_effector, (0.0, -gravity, 0.0)
     )
 
 

@@ -32,8 +32,8 @@ def _momentum(joint: float) -> float:
     gains = replace(trial.controller.gains, length=trial.leg.at(q, trial.v).length)
     trial.controller.gains = gains
     system = LegOnFloor(trial.leg, trial.controller.law, trial.system.floor)
-    found = hop(system, q, trial.v, 0.4, sample=0.1)
-    up = [e for e in found.events if e.kind.name == "LIFT_OFF"]
+    run = hop(system, q, trial.v, 0.4, sample=0.1)
+    up = [e for e in run.events if e.kind.name == "LIFT_OFF"]
     return system.seen(up[-1].state).angular_momentum if up else float("nan")
 
 

@@ -34,8 +34,8 @@ def multipliers(trial: Trial, after: Flight) -> np.ndarray:
         y = centre.copy()
         y[i] += _NUDGE
         columns.append((_next(trial, y, span) - end)[1:] / _NUDGE)
-    found = np.linalg.eigvals(np.stack(columns, axis=1))
-    return found[np.argsort(-np.abs(found))]
+    eigenvalues = np.linalg.eigvals(np.stack(columns, axis=1))
+    return eigenvalues[np.argsort(-np.abs(eigenvalues))]
 
 
 def largest_multiplier(trial: Trial, hops: list[Flight]) -> complex | None:
@@ -70,7 +70,7 @@ def degrees(angle: float) -> float:
 def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
     """Return the state at the section, a fixed time after a lift-off."""
     nv = trial.system.nv
-    found = hop(
+    run = hop(
         trial.system,
         trial.leg.configuration(y[:nv]),
         y[nv : 2 * nv],
@@ -81,13 +81,13 @@ def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
         phase=Phase.FLIGHT,
         balance=False,
     )
-    return _unwound(found.states[-1][: 2 * nv], y)
+    return _unwound(run.states[-1][: 2 * nv], y)
 
 
 def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
     """The return map of the section."""
     nv = trial.system.nv
-    found = hop(
+    run = hop(
         trial.system,
         trial.leg.configuration(y[:nv]),
         y[nv : 2 * nv],
@@ -98,7 +98,7 @@ def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
         phase=Phase.FLIGHT,
         balance=False,
     )
-    up = [e for e in found.events if e.kind is EventKind.LIFT_OFF]
+    up = [e for e in run.events if e.kind is EventKind.LIFT_OFF]
     return _section(trial, _unwound(up[-1].state[: 2 * nv], y))
 
 

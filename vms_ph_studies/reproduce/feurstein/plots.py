@@ -42,9 +42,9 @@ def draw_run(trial: Trial, run: HoppingRun, title: str, file: Path, zoom: float 
     """
     from matplotlib.figure import Figure
 
-    shown = _shown(run, zoom)
-    t = run.times[shown]
-    legs = [run.system.seen(y) for y in run.states[shown]]
+    displayed = _displayed(run, zoom)
+    t = run.times[displayed]
+    legs = [run.system.seen(y) for y in run.states[displayed]]
     figure = Figure(figsize=(11, 7.4), layout="constrained", dpi=110)
     (path, turning), (energy, radial) = figure.subplots(2, 2)
     centre = np.array([leg.centre for leg in legs])
@@ -77,7 +77,7 @@ def draw_run(trial: Trial, run: HoppingRun, title: str, file: Path, zoom: float 
     _named(turning, "(b) angular momentum")
     _named(energy, "(c) energies", legend=True)
     _named(radial, "(d) radial and polar quantities")
-    shaded = _in_time((turning, energy, radial), run, shown)
+    shaded = _in_time((turning, energy, radial), run, displayed)
     figure.suptitle(title + shaded)
     figure.savefig(file)
     return file
@@ -94,10 +94,10 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     """
     from matplotlib.figure import Figure
 
-    shown = _shown(run, zoom)
-    t, system = run.times[shown], run.system
-    phases = [Phase(int(p)) for p in run.phases[shown]]
-    states = run.states[shown]
+    displayed = _displayed(run, zoom)
+    t, system = run.times[displayed], run.system
+    phases = [Phase(int(p)) for p in run.phases[displayed]]
+    states = run.states[displayed]
     legs = [system.seen(y) for y in states]
     floor = [system.floor_force(p, leg, y) for p, leg, y in zip(phases, legs, states, strict=True)]
     efforts = np.array(
@@ -130,7 +130,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     powers.plot(t, np.sum(efforts[:, 3:] * v[:, 3:], axis=1), color=COLOURS[1], label="joint")
     powers.set(ylabel="into the leg (W)")
     for k, (name, label) in enumerate(_PORT_ENERGIES.items()):
-        done = run.energy(name)[shown]
+        done = run.energy(name)[displayed]
         energies.plot(t, done - done[0], color=COLOURS[k], label=label)
     energies.set(ylabel="since the first instant shown (J)")
     for axes, name, legend in (
@@ -142,13 +142,13 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
         (energies, "(f) port energies", True),
     ):
         _named(axes, name, legend)
-    shaded = _in_time(tuple(panels.ravel()), run, shown)
+    shaded = _in_time(tuple(panels.ravel()), run, displayed)
     figure.suptitle(title + shaded)
     figure.savefig(file)
     return file
 
 
-def _shown(run: HoppingRun, zoom: float) -> np.ndarray:
+def _displayed(run: HoppingRun, zoom: float) -> np.ndarray:
     return np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
 
 
@@ -195,9 +195,9 @@ def _at_least(axes: "Axes", span: float, axis: str = "y") -> None:
         axes.set_ylim(limits) if axis == "y" else axes.set_xlim(limits)
 
 
-def _in_time(panels: "tuple[Axes, ...]", run: HoppingRun, shown: np.ndarray) -> str:
+def _in_time(panels: "tuple[Axes, ...]", run: HoppingRun, displayed: np.ndarray) -> str:
     """Label the time axes and shade the stances of a short run; return a note for the title."""
-    t, standing = run.times[shown], run.phases[shown] != Phase.FLIGHT
+    t, standing = run.times[displayed], run.phases[displayed] != Phase.FLIGHT
     short = t[-1] - t[0] <= _SHADED
     for axes in panels:
         axes.set_xlabel("time (s)")

@@ -41,8 +41,8 @@ def _growth(trial: Trial) -> float:
     ends = []
     for sign in (1.0, -1.0):
         q = trial.tilted(sign * 1e-6)
-        found = hop(trial.system, q, trial.v, 1.0, tolerance=1e-10, sample=0.5)
-        ends.append([flight.last.angle for flight in flights(found)[:2]])
+        run = hop(trial.system, q, trial.v, 1.0, tolerance=1e-10, sample=0.5)
+        ends.append([flight.last.angle for flight in flights(run)[:2]])
     (a, b), (c, d) = ends
     return (b - d) / (a - c)
 
@@ -60,13 +60,13 @@ def _first(trial: Trial, run: HoppingRun) -> list[Check]:
     )
     straight = max(abs(leg.last.angle) for leg in flights(exact))
     rates = [b / a for a, b in pairwise(tilts) if a > 1e-12]
-    found = f"{upright} touch-downs upright" + ("" if tilted else ", and no tilt after")
+    observation = f"{upright} touch-downs upright" + ("" if tilted else ", and no tilt after")
     return [
         *_setting(trial),
         stated(
             "jumps before the leg tilts by 10 deg",
             "7",
-            found,
+            observation,
             tilted and upright == 7,
             "The number depends on the noise of the simulation: 5 for a tilt of 1e-6 rad "
             "at the start, 7 for 1e-8, 10 for 1e-12; 1e-8 is assumed.",
@@ -89,14 +89,14 @@ def _first(trial: Trial, run: HoppingRun) -> list[Check]:
 def _second(trial: Trial, run: HoppingRun) -> list[Check]:
     landings, last = run.touch_downs(), run.leg(-1)
     growth = _growth(trial)
-    resting = abs(last.centre_rate[1]) < 0.1
+    at_rest = abs(last.centre_rate[1]) < 0.1
     return [
         *_setting(trial),
         stated(
             "jumps until it rests",
             "12",
-            f"{len(landings)}, " + ("then it rests" if resting else "and it still moves"),
-            len(landings) == 12 and resting,
+            f"{len(landings)}, " + ("then it rests" if at_rest else "and it still moves"),
+            len(landings) == 12 and at_rest,
             "Touch-downs that follow the last within 0.05 s are bounces of one landing.",
         ),
         stated(

@@ -33,10 +33,10 @@ def _rotations(hops: list[Flight]) -> list[float]:
 
 def _first(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    turned = _rotations(hops)[1] if len(hops) > 1 else float("nan")
+    rotation = _rotations(hops)[1] if len(hops) > 1 else float("nan")
     return [
         *_setting(trial),
-        compared("rotation in the first flight after the start", 30.0, turned, 2.0, "deg"),
+        compared("rotation in the first flight after the start", 30.0, rotation, 2.0, "deg"),
         stated(
             "after the second touch-down",
             "it cannot make another hop",

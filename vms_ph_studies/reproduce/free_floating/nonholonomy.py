@@ -164,8 +164,8 @@ def _degrees(pose: Array) -> float:
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    given = {name: str(settings[name]) for name in ("bus_mass", "bus_ixx", "bus_iyy", "bus_izz")}
-    model = robots.load("satellite_panda", **given)
+    bus = {name: str(settings[name]) for name in ("bus_mass", "bus_ixx", "bus_iyy", "bus_izz")}
+    model = robots.load("satellite_panda", **bus)
     joints = (int(settings["joint_a"]) - 1, int(settings["joint_b"]) - 1)
     if joints[0] == joints[1] or not all(0 <= j < model.n for j in joints):
         raise VmsPhError(f"joint_a and joint_b must be two of the joints 1 to {model.n}")

@@ -41,8 +41,8 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
         at = damped.layout.efforts
         v = p / m
         expected = np.array([v, -k * q - d * v, d * v * v / theta_0])
-        found = np.concatenate([rate[at[name]] for name in ("osc.q", "p", "s")])
-        second = max(second, np.abs(found - expected).max())
+        assembled = np.concatenate([rate[at[name]] for name in ("osc.q", "p", "s")])
+        second = max(second, np.abs(assembled - expected).max())
     return float(first), float(second)
 
 
@@ -84,8 +84,8 @@ def section_6_errors(two: TwoBodies, rng: np.random.Generator, states: int) -> t
             poses={"b1": _SE3.random(rng)},
             twists={"b1": rng.normal(size=6)},
         )
-        found = _section_6(two, equations, x)
-        corrected, printed = max(corrected, found[0]), max(printed, found[1])
+        violation = _section_6(two, equations, x)
+        corrected, printed = max(corrected, violation[0]), max(printed, violation[1])
     return corrected, printed
 
 

@@ -184,8 +184,8 @@ def _minimal_error(two: TwoBodies, motion: Trajectory, duration: float, dt: floa
         b = rate(y + 0.5 * dt * a)
         c = rate(y + 0.5 * dt * b)
         y = y + dt / 6.0 * (a + 2.0 * b + 2.0 * c + rate(y + dt * c))
-    found = np.concatenate([motion.value("j1.q_r")[-1], motion.value("j2.q_r")[-1]])
-    return float(np.abs(found - y[:2]).max())
+    angles = np.concatenate([motion.value("j1.q_r")[-1], motion.value("j2.q_r")[-1]])
+    return float(np.abs(angles - y[:2]).max())
 
 
 def _plots(two: TwoBodies, out: Path) -> list[Path]:

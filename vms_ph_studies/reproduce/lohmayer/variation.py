@@ -174,13 +174,13 @@ def _sum(curve: Curve, values: Array) -> float:
 
 def _velocity(poses: Array, dt: float) -> Array:
     """Return ``T_q L_{q^-1} qdot`` from poses alone, to sixth order, (k - 2 reach, 6)."""
-    found = []
+    velocities = []
     for j in range(_REACH, poses.shape[0] - _REACH):
         steps = [
             _SE3.log(_SE3.inverse(poses[j - m]) @ poses[j + m]) / (2.0 * m * dt) for m in (1, 2, 3)
         ]
-        found.append((15.0 * steps[0] - 6.0 * steps[1] + steps[2]) / 10.0)
-    return np.array(found)
+        velocities.append((15.0 * steps[0] - 6.0 * steps[1] + steps[2]) / 10.0)
+    return np.array(velocities)
 
 
 def _turn(angle: float) -> Array:

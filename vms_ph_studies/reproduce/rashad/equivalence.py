@@ -108,12 +108,12 @@ def _compare(
     rate, rate_hat = standard.rate(x, ports), decoupled.rate(x_hat, ports)
 
     drift = (d.C + d.C.T) @ v
-    found = np.linalg.solve(d.M, rate.zdot - drift)
-    errors.add("aba_standard", found - truth, truth)
+    acceleration = np.linalg.solve(d.M, rate.zdot - drift)
+    errors.add("aba_standard", acceleration - truth, truth)
     conjugate = rate_hat.zdot.copy()
     conjugate[b:] += d.A.T @ rate_hat.zdot[:b] + t.L @ v[b:]
-    found = np.linalg.solve(d.M, conjugate - drift)
-    errors.add("aba_decoupled", found - truth, truth)
+    acceleration = np.linalg.solve(d.M, conjugate - drift)
+    errors.add("aba_decoupled", acceleration - truth, truth)
     pushed = t.Phi @ standard.layout(rate)
     errors.add("pushed_rate", decoupled.layout(rate_hat) - pushed, pushed)
 
@@ -154,8 +154,8 @@ def _compare_lagrangian(
     if not b:
         return
     # Both misprints turn the sign of E_b^T v_hat in the second row of (85).
-    turned = locked.qddot - np.linalg.solve(d.M_hat_m, 2.0 * t.E_b.T @ d.v_hat)
-    errors.add(_PRINTED_114, turned - truth[b:], truth)
+    opposite_sign = locked.qddot - np.linalg.solve(d.M_hat_m, 2.0 * t.E_b.T @ d.v_hat)
+    errors.add(_PRINTED_114, opposite_sign - truth[b:], truth)
     power = 2.0 * d.v[b:] @ t.E_b.T @ d.v_hat
     scale = abs(wrench) @ abs(d.v_hat) + abs(torque) @ abs(d.v[b:])
     errors.add(_SYMMETRIC, power, scale)
