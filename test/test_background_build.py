@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 MODULE = """
 import sys
 sys.prefix = {folder!r}
-from vms_ph_io import native_background
+from vms_ph_io.build import native_background
 """
 
 

@@ -18,7 +18,7 @@ from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import share_directory
 from vms_ph_io.progress import Progress, no_progress
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_io.settings.yaml_text import read_yaml
+from vms_ph_io.settings.bounded_text import read_yaml
 
 from .files import drives_file
 from .robot import EphsEngine, ExergyMap

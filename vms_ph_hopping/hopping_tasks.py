@@ -9,8 +9,7 @@ from typing import Any
 
 from vms_ph_dynamics.arrays import vector
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_io.settings.bundled_yaml import bundled_names, load_named
-from vms_ph_io.settings.yaml_items import check_keys, moderate, number
+from vms_ph_io.settings.yaml_files import bundled_names, check_keys, load_named, moderate, number
 
 from .task import HOP_ERRORS, HopGoal, HoppingTask
 

@@ -6,19 +6,16 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .share import share_directory
+from .installation import share_directory
 
 if TYPE_CHECKING:
     from . import robots
-    from .descriptions.loading import load, load_mjcf
     from .descriptions.urdf import load_urdf, read_urdf
     from .simulation import Push, Trajectory, simulate
 
 __all__ = [
     "Push",
     "Trajectory",
-    "load",
-    "load_mjcf",
     "load_urdf",
     "read_urdf",
     "robots",
@@ -27,8 +24,6 @@ __all__ = [
 ]
 
 _MODULES = {
-    "load": ".descriptions.loading",
-    "load_mjcf": ".descriptions.loading",
     "load_urdf": ".descriptions.urdf",
     "read_urdf": ".descriptions.urdf",
     "Push": ".simulation",
@@ -45,6 +40,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_MODULES[name], __name__), name)
         globals()[name] = value
         return value
+    if name in ("load", "load_mjcf", "load_xacro", "load_robot"):
+        raise AttributeError(
+            f"use load_urdf in place of {name}: it loads URDF, xacro and MJCF files"
+        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")
 
 

@@ -26,7 +26,7 @@ if sys.argv[:1] == ["-m"]:
     # traceback. The running node installs its own signal handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from vms_ph_io.share import share_directory
+from vms_ph_io.installation import share_directory
 from vms_ph_io.wings import WINGS, hook
 
 if WINGS["embedded"].is_installed:

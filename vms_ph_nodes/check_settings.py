@@ -16,7 +16,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings import scenes
-from vms_ph_io.settings.yaml_text import read_yaml
+from vms_ph_io.settings.bounded_text import read_yaml
 from vms_ph_io.wings import hook
 
 

@@ -273,7 +273,7 @@ _DOUBLING = "".join(
 def test_a_xacro_that_expands_without_end_or_fails_is_refused(
     content: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(xacro_text, "MOST_ELEMENTS", 2000)  # xacro needs a millisecond for each
+    monkeypatch.setattr(xacro_text, "MAX_ELEMENTS", 2000)  # xacro needs a millisecond for each
     assert told in _refusal(tmp_path / "x.urdf.xacro", _XACRO.format(content))
 
 

@@ -13,7 +13,7 @@ import pytest
 from mjcf_texts import DRONE, HAND, ROBOTS, TWO_JOINTS_IN_A_BODY, mjcf
 
 import vms_ph_io
-from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io.descriptions.mjcf import MjcfNotes, Worker, notes_of
 from vms_ph_io.descriptions.urdf import UrdfWarning
 from vms_ph_io.robots.robot_settings import RobotSettings
@@ -200,20 +200,20 @@ def test_load_tells_the_kinds_of_files_apart_by_their_content(tmp_path: Path) ->
         path.write_text(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UrdfWarning)
-            assert vms_ph_io.load(path).joint_names == ("j",)
+            assert vms_ph_io.load_urdf(path).joint_names == ("j",)
     moon = tmp_path / "robot.urdf"
     with pytest.warns(UrdfWarning, match="the model leaves out contacts: 1 geoms"):
-        model = vms_ph_io.load_mjcf(moon)
+        model = vms_ph_io.load_urdf(moon)
     np.testing.assert_allclose(model.gravity, [0, 0, -1])
     moon.write_text(TWO_JOINTS_IN_A_BODY)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UrdfWarning)
-        model = vms_ph_io.load_mjcf(moon, base="planar", gravity=(0, 0, -2), end_effector="fore")
+        model = vms_ph_io.load_urdf(moon, base="planar", gravity=(0, 0, -2), end_effector="fore")
     assert (model.base, model.gravity[2], model.end_effector) == ("planar", -2.0, "fore")
-    with pytest.raises(ModelError, match=r"plain\.xml is not an MJCF: its root element must be"):
-        vms_ph_io.load_mjcf(tmp_path / "plain.xml")
+    with pytest.raises(AttributeError, match="use load_urdf in place of load_mjcf"):
+        vms_ph_io.load_mjcf(moon)
     with pytest.raises(VmsPhError, match=r"there is no file .*none\.xml"):
-        vms_ph_io.load_mjcf(tmp_path / "none.xml")
+        vms_ph_io.load_urdf(tmp_path / "none.xml")
 
 
 def test_included_files_and_their_defaults_are_read(tmp_path: Path, worker: Worker) -> None:

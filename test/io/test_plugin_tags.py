@@ -14,8 +14,8 @@ from vms_ph_dynamics.actuation.actuator_kinds import Caster, ReactionWheel, Roto
 from vms_ph_dynamics.actuation.actuators import Actuators
 from vms_ph_io import robots, share_directory
 from vms_ph_io.settings.actuators_file import load_actuators
+from vms_ph_io.settings.fluid_file import load_fluid
 from vms_ph_io.settings.plugin_tags import allocation_tag, fluid_tag
-from vms_ph_io.settings.vehicle import load_fluid
 
 CONFIG = share_directory() / "config"
 X = np.array([1.0, 0.0, 0.0])

@@ -12,7 +12,7 @@ from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audit.plots import plot_run
 from vms_ph_io.audit.run_record import read_run
 from vms_ph_io.bag import BagWriter, MessageTypes
-from vms_ph_io.share import share_directory
+from vms_ph_io.installation import share_directory
 
 
 @pytest.fixture

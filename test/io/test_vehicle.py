@@ -12,7 +12,7 @@ import yaml
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import robots, share_directory
-from vms_ph_io.settings.vehicle import load_allocation, load_fluid
+from vms_ph_io.settings.fluid_file import load_allocation, load_fluid
 
 FLUID = share_directory() / "config/fluids/bluerov2_alpha5.yaml"
 ROTORS = share_directory() / "config/actuators/hextilt.yaml"

@@ -12,7 +12,7 @@ from dynamics.identification.known_truth import Truth, random_truth, recording
 from typer.testing import CliRunner, Result
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_io import load, robots
+from vms_ph_io import load_urdf, robots
 from vms_ph_io.audit.identified import read_belief
 from vms_ph_nodes.cli.app import make_app
 
@@ -66,7 +66,7 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
     page = (out / "audit.html").read_text()
     assert "What the recording tells of the model" in page
     # The URDF has the load and the friction; with the file of the friction the audit closes.
-    better = load(out / "identified.urdf")
+    better = load_urdf(out / "identified.urdf")
     carried = better.total_mass - robots.load("panda").total_mass
     assert carried == pytest.approx(truth.values["payload_mass"], rel=0.02)
     words = (file, "--robot", out / "identified.urdf", "--friction", out / "friction.yaml")

@@ -21,7 +21,7 @@ from vms_ph.msg import ControllerState
 
 from vms_ph_io import robots
 from vms_ph_io.bag import bag_info
-from vms_ph_io.share import share_directory
+from vms_ph_io.installation import share_directory
 
 from .chromium import PROGRAM, Chromium, field
 from .conftest import Start

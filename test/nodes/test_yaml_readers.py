@@ -15,9 +15,9 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.bag import BagError
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
+from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
+from vms_ph_io.settings.fluid_file import load_allocation
 from vms_ph_io.settings.parameter_schema import load_parameters
-from vms_ph_io.settings.vehicle import load_allocation
-from vms_ph_io.settings.yaml_text import YamlError, parse_yaml
 from vms_ph_nodes.messages.message_text import parse
 
 _TENFOLD = "\n".join(

@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.launch.errors import LaunchError, Location
-from vms_ph_io.text_files import read_bytes
+from vms_ph_io.settings.bounded_text import read_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from vms_ph_embedded.launch import expression, values
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.errors import NOT_USABLE, LaunchError, Location
 from vms_ph_embedded.launch.grammar import Call, Template
-from vms_ph_io.text_files import read_text
+from vms_ph_io.settings.bounded_text import read_text
 
 
 class _Failure(Exception):

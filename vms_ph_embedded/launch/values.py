@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from vms_ph_embedded.launch import grammar
 from vms_ph_embedded.launch.errors import LaunchError, Location
-from vms_ph_io.settings.yaml_text import YamlError, parse_yaml
+from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 
 Scalar = bool | int | float | str
 Value = Scalar | list[Scalar]

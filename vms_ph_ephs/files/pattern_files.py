@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.settings.yaml_text import LARGEST_TEXT, YamlError, parse_yaml, read_yaml
+from vms_ph_io.settings.bounded_text import LARGEST_TEXT, YamlError, parse_yaml, read_yaml
 
 if TYPE_CHECKING:
     from .. import System

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
-from .audit import Audit
-from .balance import Entry, balance
+from .audit import Audit, Entry, balance
 
 
 def document(audit: Audit) -> dict[str, Any]:

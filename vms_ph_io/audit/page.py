@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .audit import Audit
-from .balance import balance
-from .curves import curves
+from .audit import Audit, balance
 from .document import document
+from .picture import curves
 
 _INSTANTS = 1500
 

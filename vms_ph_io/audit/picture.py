@@ -3,13 +3,83 @@
 
 """The audit as one picture: energies, powers, friction and what is unaccounted."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vms_ph_dynamics.arrays import Array
+
 from .audit import Audit
-from .curves import Curves, curves
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Curves over time.
+
+    Attributes:
+        time: (K,) s.
+        groups: by name: the label of the axis, and the curves by name, each (K,).
+        unaccounted: (K,) J.
+        band: (K,) half the width of its 95 % interval, J.
+    """
+
+    time: Array
+    groups: Mapping[str, tuple[str, Mapping[str, Array]]]
+    unaccounted: Array
+    band: Array
+
+
+def curves(audit: Audit, most: int) -> Curves:
+    """Return the curves of an audit at no more than ``most`` instants."""
+    ledger = audit.ledger
+    count = len(ledger.time)
+    index = np.linspace(0, count - 1, min(count, most)).astype(int)
+    time = ledger.time[index]
+    series = {name: values[index] for name, values in ledger.series.items()}
+    stored = series["kinetic"] + series["potential"]
+    energy = {
+        "kinetic": series["kinetic"] - series["kinetic"][0],
+        "potential": series["potential"] - series["potential"][0],
+        "stored": stored - stored[0],
+        "supplied by joints": series["supplied_by_joint"].sum(1),
+    }
+    for k, port in enumerate(ledger.ports):
+        energy[audit.port_name(port)] = series["supplied_by_port"][:, k]
+    energy["friction and drag"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
+    powers = _rates(time, series["supplied_by_joint"])
+    power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
+    ports = _rates(time, series["supplied_by_port"])
+    power |= {audit.port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)}
+    lost = _rates(time, series["dissipated_by_joint"])
+    residual = series["residual_by_joint"]
+    return Curves(
+        time,
+        {
+            "energy": ("energy since the start (J)", energy),
+            "power": ("power into the robot (W)", power),
+            "friction": (
+                f"friction power (W), {audit.friction}",
+                {name: lost[:, k] for k, name in enumerate(ledger.joints)},
+            ),
+            "residual": (
+                "energy of the residual (J)",
+                {name: residual[:, k] for k, name in enumerate(ledger.balanced)},
+            ),
+        },
+        series["unaccounted"],
+        ledger.band[index],
+    )
+
+
+def _rates(time: Array, energy: Array) -> Array:
+    """Return mean powers between the instants, the first one twice."""
+    if len(time) < 2 or not energy.shape[1]:
+        return np.zeros_like(energy)
+    rate = np.diff(energy, axis=0) / np.maximum(np.diff(time), 1e-12)[:, None]
+    return np.vstack([rate[:1], rate])
 
 
 def draw(audit: Audit, file: Path) -> None:

@@ -3,8 +3,7 @@
 
 """Bags: recorded topics in the format of rosbag2 with MCAP files, without ROS 2."""
 
-from .errors import BagError
-from .needs import require_packages
+from .errors import BagError, require_packages
 
 # Checked before the imports below, which would fail without a hint on what to install.
 require_packages()

@@ -15,9 +15,8 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc
 
-from ..share import share_directory
-from .decoding import Decoder, SchemaDecoder
-from .messages import BagMessage
+from ..installation import share_directory
+from .messages import BagMessage, Decoder, SchemaDecoder
 from .types import MessageTypes
 
 TOPICS = {

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import BagError
-from .files import is_being_recorded
 from .messages import BagMessage, BagTopic
-from .metadata import BagMetadata
+from .metadata import BagMetadata, is_being_recorded
 from .reader import BagReader
 
 _NANOSECONDS = 1e9

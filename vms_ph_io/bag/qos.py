@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from ..settings.yaml_text import YamlError, parse_yaml
+from ..settings.bounded_text import YamlError, parse_yaml
 
 _NANOSECONDS = 10**9
 

@@ -11,11 +11,10 @@ from rosbags.interfaces import MessageDefinitionFormat
 from rosbags.rosbag2 import Reader as RosbagsReader
 from rosbags.rosbag2 import ReaderError
 
-from .decoding import Decoder, SchemaDecoder
 from .errors import BagError
-from .files import bag_files
 from .mcap_reader import McapReader, RawMessage
-from .messages import BagMessage, BagTopic
+from .messages import BagMessage, BagTopic, Decoder, SchemaDecoder
+from .metadata import bag_files
 from .types import MessageTypes
 
 

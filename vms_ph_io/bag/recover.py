@@ -16,11 +16,10 @@ from pathlib import Path
 from mcap.records import Channel
 
 from .errors import BagError
-from .files import bag_files, is_being_recorded
 from .mcap_reader import Attachment, McapReader, RawMessage
 from .mcap_writer import McapWriter
 from .messages import BagTopic
-from .metadata import BagMetadata, FileMetadata, TopicMetadata
+from .metadata import BagMetadata, FileMetadata, TopicMetadata, bag_files, is_being_recorded
 from .writer import RECORDING
 
 

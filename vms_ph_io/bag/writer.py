@@ -23,9 +23,8 @@ from types import TracebackType
 from typing import NoReturn
 
 from .errors import BagError
-from .files import bag_files, is_being_recorded
 from .mcap_writer import McapWriter
-from .metadata import BagMetadata, FileMetadata, TopicMetadata
+from .metadata import BagMetadata, FileMetadata, TopicMetadata, bag_files, is_being_recorded
 from .qos import QosProfile, dump_profiles
 from .types import MessageDefinition
 

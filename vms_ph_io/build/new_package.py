@@ -14,7 +14,7 @@ from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.robot.links import LinkTree
 
 from ..robots.robot_settings import RobotSettings
-from ..share import share_directory
+from ..installation import (share_directory)
 
 # Where each template goes; ${name} is the name of the package.
 _FILES = {
@@ -110,7 +110,9 @@ class NewPackage:
         for source, target in _FILES.items():
             text = (templates / source).read_text(encoding="utf-8")
             is_xml = ".xml" in source
-            substitutions = {key: escape(value) for key, value in values.items()} if is_xml else values
+            substitutions = (
+                {key: escape(value) for key, value in values.items()} if is_xml else values
+            )
             file = folder / Template(target).substitute(name=self.name)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(Template(text).substitute(substitutions), encoding="utf-8")

@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from ..share import PACKAGE, share_directory
+from ..installation import PACKAGE, share_directory
 
 _URI = re.compile(r"package://([^/\"'<>\s]+)/?([^\"'<>]*)")
 

@@ -3,8 +3,7 @@
 
 """Recordings of robots: bags of ROS 2 and ROS 1, and files of columns, as motions of a model."""
 
-from .errors import RecordingError
 from .reading import read_recording
-from .recording import Recording, Series
+from .recording import Recording, RecordingError, Series
 
 __all__ = ["Recording", "RecordingError", "Series", "read_recording"]

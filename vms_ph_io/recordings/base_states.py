@@ -11,12 +11,8 @@ from vms_ph_dynamics.energy.path import smoothed_velocity
 from vms_ph_dynamics.energy.sample_noise import white_noise
 from vms_ph_dynamics.robot.links import LinkTree
 
-from .companions import Companion
-from .errors import RecordingError
-from .recording import POSE, Recording, Series
-
-LARGEST = 1e9
-"""Largest accepted size of a number in SI units; what is larger is damage."""
+from .joint_signals import Companion
+from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series
 
 _PLANAR_TWIST = [0, 1, 5]
 
@@ -85,7 +81,7 @@ class BaseStates:
         )
         if self._twist is not None:
             twist = self._twist.at(begin, end)[:, len(POSE) :]
-            twist = np.where(np.abs(twist) <= LARGEST, twist, 0.0)
+            twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)
         else:
             twist = _twist_of(t, position, quaternion)
         if model.base == "planar":
@@ -121,7 +117,7 @@ def _has(series: Series, column: int) -> bool:
 
 def _continued(pose: Array) -> Array:
     """Return poses whose quaternions do not jump to the opposite, and without gaps of NaN."""
-    pose = np.where(np.abs(pose) <= LARGEST, pose, 0.0)
+    pose = np.where(np.abs(pose) <= LARGEST_NUMBER, pose, 0.0)
     flips = np.einsum("ij,ij->i", pose[1:, 3:], pose[:-1, 3:]) < 0.0
     sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
     return np.hstack([pose[:, :3], pose[:, 3:] * sign[:, None]])

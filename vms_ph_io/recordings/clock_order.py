@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .table import Table
+from .recording import Table
 
 _GAP = 5.0  # periods without a sample that count as a gap, and at least
 _SHORTEST_GAP = 0.02  # s

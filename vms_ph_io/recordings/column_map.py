@@ -17,8 +17,8 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from ..settings.yaml_text import read_yaml
-from .errors import RecordingError
+from ..settings.bounded_text import read_yaml
+from .recording import RecordingError
 
 UNITS = {
     "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,

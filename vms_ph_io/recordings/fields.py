@@ -3,7 +3,9 @@
 
 """The numbers in messages of any type, as columns with names."""
 
-from collections.abc import Iterator, Sequence
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import VmsPhError
 
 from .messages import Messages, decoded
-from .table import Table
+from .recording import Table
 
 MOST_ITEMS = 64
 """Items of an array that become columns; of longer ones, such as images, none do."""
@@ -120,3 +123,136 @@ def _items(name: str, value: Any, names: Any) -> Iterator[tuple[str, Any]]:
     called = isinstance(names, (list, tuple)) and len(names) == len(value)
     for k, item in enumerate(value):
         yield (f"{name}.{names[k]}" if called else f"{name}[{k}]"), item
+
+
+_ROWS = 20_000
+
+
+def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
+    """Write the numbers of topics, with ``time`` in s, to files.
+
+    Args:
+        columns: by topic.
+        out: a ``.csv`` or ``.jsonl`` file for one topic, a ``.npz`` file, or a folder, which gets
+            a CSV for each topic. Joint states give the columns that ``vms-ph audit`` reads.
+
+    Raises:
+        VmsPhError: a file of one topic is asked for several, or cannot be written.
+    """
+    try:
+        if out.suffix == ".npz":
+            arrays = {}
+            for topic, c in columns.items():
+                values = c.values
+                arrays[f"{topic}.time"] = c.table.times * 1e-9
+                arrays |= {f"{topic}.{name}": values[:, k] for k, name in enumerate(c.names)}
+            np.savez_compressed(out, **arrays)
+            return [out]
+        if out.suffix in (".csv", ".jsonl"):
+            if len(columns) != 1:
+                raise VmsPhError(
+                    f"{out.name} takes one topic; choose it with --topics, or give a folder or an "
+                    f".npz file. There are {', '.join(columns)}"
+                )
+            (only,) = columns.values()
+            return [_write(only, out)]
+        out.mkdir(parents=True, exist_ok=True)
+        return [
+            _write(c, out / (topic.strip("/").replace("/", "__") + ".csv"))
+            for topic, c in columns.items()
+        ]
+    except OSError as error:
+        raise VmsPhError(f"{out} cannot be written: {error.strerror or error}") from None
+
+
+def _write(columns: Columns, file: Path) -> Path:
+    times = columns.table.times
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        if file.suffix == ".csv":
+            writer.writerow(("time", *columns.names))
+        for begin in range(0, len(times), _ROWS):
+            rows = columns.table.rows(begin, begin + _ROWS).tolist()
+            for time, row in zip(times[begin : begin + _ROWS].tolist(), rows, strict=True):
+                # Digits of integer nanoseconds, which a float of seconds since 1970 has not.
+                stamp = f"{time // 10**9}.{time % 10**9:09d}"
+                if file.suffix == ".csv":
+                    writer.writerow((stamp, *row))
+                else:
+                    line = dict(zip(columns.names, row, strict=True))
+                    stream.write(json.dumps({"time": float(stamp), **line}) + "\n")
+    return file
+
+
+_MOST = 40  # curves of a plot
+
+
+def chosen_curves(
+    columns: Mapping[str, Columns], selection: Sequence[str]
+) -> dict[str, tuple[Array, Array]]:
+    """Return times (s since the first of all) and values by ``topic.name``.
+
+    Args:
+        columns: by topic.
+        selection: topics, or topics with the beginning of names: ``/joint_states.position``.
+
+    Raises:
+        VmsPhError: nothing matches, or too much does.
+    """
+    start = min((int(c.table.times[0]) for c in columns.values() if len(c.table)), default=0)
+    curves: dict[str, tuple[Array, Array]] = {}
+    for text in selection:
+        matches = {
+            f"{topic}.{name}": (c, k)
+            for topic, c in columns.items()
+            for k, name in enumerate(c.names)
+            if _matches(f"{topic}.{name}", text)
+        }
+        if not matches:
+            available = ", ".join(f"{t}.{name}" for t, c in columns.items() for name in c.names[:3])
+            raise VmsPhError(f"there is no number '{text}'; there are {available or 'none'}, ...")
+        for label, (c, k) in matches.items():
+            curves[label] = ((c.table.times - start) * 1e-9, c.values[:, k])
+    if len(curves) > _MOST:
+        raise VmsPhError(f"{len(curves)} curves are too many; choose at most {_MOST}")
+    return curves
+
+
+def _matches(label: str, text: str) -> bool:
+    return label == text or label.startswith((f"{text}.", f"{text}["))
+
+
+def plot_fields(curves: Mapping[str, tuple[Array, Array]], file: Path, title: str) -> None:
+    """Plot curves to a PNG, PDF or SVG file, or to an HTML page.
+
+    Raises:
+        VmsPhError: the file cannot be written.
+        ImportError: a page is asked for, and plotly is not installed.
+    """
+    if file.suffix == ".html":
+        try:
+            import plotly.graph_objects as go
+        except ImportError:
+            raise ImportError(
+                "pages are drawn with plotly; install it with: pip install 'vms-ph[audit]'"
+            ) from None
+        page = go.Figure()
+        for label, (t, x) in curves.items():
+            page.add_scatter(x=t, y=x, name=label, mode="lines")
+        page.update_layout(title=title, xaxis_title="time (s)")
+        page.write_html(str(file), include_plotlyjs=True)
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 6), layout="constrained", dpi=110)
+    axes = figure.subplots()
+    for label, (t, x) in curves.items():
+        axes.plot(t, x, label=label, linewidth=1.1)
+    axes.set_xlabel("time (s)")
+    axes.set_title(title, fontsize=11)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left", fontsize=7)
+    try:
+        figure.savefig(file)
+    except (OSError, ValueError) as error:
+        raise VmsPhError(f"{file} cannot be written as a picture: {error}") from None

@@ -13,10 +13,8 @@ from vms_ph_dynamics.arrays import Array
 
 from ..progress import Progress, no_progress
 from .column_map import JOINT_QUANTITIES, ColumnMap, Quantity, read_map
-from .errors import RecordingError
 from .number_files import TextColumns, load_arrays
-from .recording import LOG, POSE, TWIST, WRENCH, Recording, Series
-from .table import Table
+from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
 
 ARRAY_SUFFIXES = (".npz", ".mat")
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from vms_ph_dynamics import VMSModel
 
 from .. import robots
-from .errors import RecordingError
-from .recording import Recording, Series
+from .recording import Recording, RecordingError, Series
 
 
 @dataclass(frozen=True)

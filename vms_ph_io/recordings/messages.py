@@ -17,7 +17,7 @@ from rosbags.typesys.store import Typestore
 from ..bag import BagError, BagMessage, BagReader, PresentNames
 from ..bag.metadata import BagMetadata
 from ..progress import Progress, no_progress
-from .errors import RecordingError
+from .recording import RecordingError
 from .ros1_records import Ros1Connection, Ros1Records
 
 _PIECE = 2**20

@@ -17,15 +17,13 @@ from vms_ph_dynamics.energy.recorded_energies import RESETS
 from vms_ph_dynamics.energy.sample_noise import SampleNoise, white_noise
 from vms_ph_dynamics.energy.samples import MotionSamples
 
-from .base_states import LARGEST, BaseStates
+from .base_states import BaseStates
 from .clock_order import clock_order
-from .companions import Companion
 from .conditioning import Conditioning
 from .effort_meaning import MEANINGS, EffortMeaning, effort_meaning, saturation
-from .errors import RecordingError
-from .joint_signals import JointSignals, filled
+from .joint_signals import Companion, JointSignals, filled
 from .matching import sources
-from .recording import Recording, Series
+from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .velocity_checks import (
     MARGIN,
     STANDING,
@@ -367,4 +365,4 @@ class RecordedMotion:
 
 def _plausible(values: Array) -> Array:
     """Return values with zero where they are not finite or too large."""
-    return np.where(np.abs(values) <= LARGEST, values, 0.0)
+    return np.where(np.abs(values) <= LARGEST_NUMBER, values, 0.0)

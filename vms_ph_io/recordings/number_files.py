@@ -14,7 +14,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 
 from ..progress import Progress
-from .errors import RecordingError
+from .recording import RecordingError
 
 _LINES = 20_000
 _DELIMITERS = (",", ";", "\t")

@@ -8,10 +8,9 @@ from pathlib import Path
 from time import perf_counter
 
 from ..progress import Progress, no_progress
-from .errors import RecordingError
 from .from_columns import ARRAY_SUFFIXES, TEXT_SUFFIXES, read_columns
 from .from_messages import read_messages
-from .recording import Recording
+from .recording import Recording, RecordingError
 
 BAG_SUFFIXES = (".mcap", ".db3", ".zstd", ".bag")
 

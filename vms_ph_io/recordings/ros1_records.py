@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import lz4.frame  # type: ignore[import-untyped]
 
-from .errors import RecordingError
+from .recording import RecordingError
 
 _MAGIC = b"#ROSBAG V2.0\n"
 _MESSAGE, _CHUNK, _CONNECTION = 2, 5, 7

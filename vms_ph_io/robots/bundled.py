@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 
 from ..descriptions.packages import resolve, with_file_addresses
-from ..share import share_directory
+from ..installation import share_directory
 from ..wings import WINGS, hook
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Robot:
         # Imported here, so that listing the robots does not require Pinocchio.
         from vms_ph_dynamics import VMSModel
 
-        from ..settings.vehicle import load_fluid
+        from ..settings.fluid_file import load_fluid
 
         model = VMSModel.from_urdf(
             description,

@@ -12,7 +12,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError, StateError
 
-from .yaml_items import check_keys, items, moderate, number, read_mapping
+from .yaml_files import check_keys, items, moderate, number, read_mapping
 
 if TYPE_CHECKING:
     from vms_ph_dynamics.actuation.actuator_kinds import Actuator, Motor, Tilt

@@ -13,7 +13,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.errors import VmsPhError
 
-from .yaml_text import read_yaml
+from .bounded_text import read_yaml
 
 _MOVING = ("revolute", "continuous", "prismatic")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from vms_ph_dynamics.errors import VmsPhError
 
-from .yaml_text import read_yaml
+from .bounded_text import read_yaml
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),

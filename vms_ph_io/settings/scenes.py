@@ -15,8 +15,7 @@ from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.simulation.contact.scene import SIZES, Body, Scene, Shape, Surface
 from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, Move, PlaceGoal, RestGoal, Task
 
-from .bundled_yaml import bundled_names, load_named
-from .yaml_items import check_keys
+from .yaml_files import bundled_names, check_keys, load_named
 
 _FOLDER = "config/scenes"
 _LARGEST = 1e6  # in SI units

@@ -15,11 +15,10 @@ from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
 
 from .. import robots
+from ..installation import share_directory
 from ..robots.robot_settings import RobotSettings
-from ..settings.bundled_yaml import bundled_names, load_named
-from ..settings.yaml_items import check_keys, items, moderate, number
-from ..settings.yaml_text import YamlError, read_yaml
-from ..share import share_directory
+from ..settings.bounded_text import YamlError, read_yaml
+from ..settings.yaml_files import bundled_names, check_keys, items, load_named, moderate, number
 
 _FOLDER = "config/tasks"
 _LEGS = "config/hops"

@@ -19,7 +19,7 @@ def main() -> None:
         # Imported here so that Ctrl-C prints no traceback while the commands are imported.
         import typer
 
-        from vms_ph_io.command import command
+        from vms_ph_io.installation import command
 
         from .app import make_app
 

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from vms_ph_io.command import command
+from vms_ph_io.installation import command
 from vms_ph_io.wings import WINGS, Wing, hook
 
 from . import (

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.command import command
+from vms_ph_io.installation import command
 
 app = typer.Typer(
     help="Record and play bags, show, compare and export their content, repair truncated ones.",
@@ -52,7 +52,7 @@ def report(
 ) -> None:
     """Show the energy balance of a recorded run, and its energies in the parts of its law."""
     from vms_ph_io.audit.run_record import read_run
-    from vms_ph_io.audit.run_report import report as lines
+    from vms_ph_io.audit.run_record import report as lines
 
     run = read_run(bag, namespace)
     for line in lines(run):
@@ -197,8 +197,7 @@ def plot_numbers(
     out: Path = typer.Option(Path("bag.png"), help="PNG, PDF, SVG or HTML file"),
 ) -> None:
     """Plot numbers of a bag over time, or list them."""
-    from vms_ph_io.recordings.field_plot import chosen_curves, plot_fields
-    from vms_ph_io.recordings.fields import read_fields
+    from vms_ph_io.recordings.fields import chosen_curves, plot_fields, read_fields
 
     columns, notes = read_fields(bag)
     for note in notes:
@@ -218,7 +217,7 @@ def export(
     topics: list[str] = typer.Option(None, "--topics", help="topics to export; default: all"),
 ) -> None:
     """Write the numbers of a bag as CSV, JSON lines or NPZ."""
-    from vms_ph_io.recordings.export import export as write
+    from vms_ph_io.recordings.fields import export as write
     from vms_ph_io.recordings.fields import read_fields
 
     columns, notes = read_fields(bag, topics or ())

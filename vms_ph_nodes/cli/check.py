@@ -27,7 +27,7 @@ def check(
     import numpy as np
 
     from vms_ph_io import read_urdf, robots
-    from vms_ph_io.audit import advice
+    from vms_ph_io.descriptions import recommendations as advice
     from vms_ph_io.descriptions.urdf import check_urdf
     from vms_ph_io.robots.robot_settings import RobotSettings
 

@@ -20,9 +20,8 @@ from rich.live import Live
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.audit.run_record import read_run
-from vms_ph_io.audit.run_report import report
-from vms_ph_io.command import command
+from vms_ph_io.audit.run_record import read_run, report
+from vms_ph_io.installation import command
 from vms_ph_io.wings import hook
 
 from ..views.live_view import LiveView

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from vms_ph_dynamics.errors import InertiaWarning
-from vms_ph_io.command import command, python
+from vms_ph_io.installation import command, python
 
 
 def new(

@@ -6,7 +6,7 @@
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.command import command
+from vms_ph_io.installation import command
 
 from .ros import awaited, settled, short_node
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.command import command
+from vms_ph_io.installation import command
 
 from .ros import call, short_node
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.command import command
+from vms_ph_io.installation import command
 
 if TYPE_CHECKING:
     from rclpy.node import Node

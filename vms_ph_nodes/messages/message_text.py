@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.settings.yaml_text import YamlError, parse_yaml
+from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _SEQUENCE = re.compile(r"^sequence<(?P<item>.+?)(, \d+)?>$|^(?P<fixed>.+)\[\d+\]$")

@@ -21,7 +21,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
-from vms_ph_io.settings.yaml_text import read_yaml
+from vms_ph_io.settings.bounded_text import read_yaml
 
 from ..node.user_files import write_user_file
 from .shapes import bar_offsets, body_ellipsoids, locked_ellipsoid, reach, up_axes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.command import command
+from vms_ph_io.installation import command
 from vms_ph_nodes.cli.progress import shown_progress
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_io.settings.yaml_text import parse_yaml
-from vms_ph_io.text_files import read_text
+from vms_ph_io.settings.bounded_text import parse_yaml, read_text
 
 from .evaluation import RESERVED
 from .parameters import Grid, Parameter, Sampled, read_parameter

@@ -10,7 +10,7 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.identification import Identification, Settings, identify
-from vms_ph_io import load, robots
+from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
 
 from .known_truth import Truth, random_truth, recording
@@ -29,7 +29,7 @@ def _model(name: str) -> VMSModel:
     if name == "ur5":
         path = resolve("package://example-robot-data/robots/ur_description/urdf/ur5_robot.urdf")
         assert path is not None
-        return load(path)
+        return load_urdf(path)
     return robots.load(name)
 
 

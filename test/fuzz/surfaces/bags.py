@@ -30,7 +30,7 @@ from vms_ph_io.bag import (
     bag_info,
     recover,
 )
-from vms_ph_io.bag.decoding import SchemaDecoder
+from vms_ph_io.bag.messages import SchemaDecoder
 
 _MOST_MESSAGES = 100_000
 

@@ -19,8 +19,8 @@ from vms_ph_embedded.interfaces.messages import serialize
 from vms_ph_io import share_directory
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
+from vms_ph_io.settings.fluid_file import load_allocation, load_fluid
 from vms_ph_io.settings.parameter_schema import load_parameters
-from vms_ph_io.settings.vehicle import load_allocation, load_fluid
 from vms_ph_nodes.messages.message_text import fill, parse, to_yaml
 
 _METADATA = """rosbag2_bagfile_information:

@@ -13,7 +13,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from vms_ph_io.bag import BagError, BagReader, bag_info
-from vms_ph_io.bag.decoding import SchemaDecoder
+from vms_ph_io.bag.messages import SchemaDecoder
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.forms import PORTS, Ports
 from vms_ph_dynamics.simulation import Actuation, FormEngine, Sample, Simulation
 from vms_ph_io.bag import BagWriter, MessageTypes
-from vms_ph_io.share import share_directory
+from vms_ph_io.installation import share_directory
 
 START = 1_700_000_000_000_000_000
 

@@ -16,7 +16,7 @@ from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order
 from vms_ph_io.recordings.effort_meaning import saturation
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
-from vms_ph_io.recordings.table import Table
+from vms_ph_io.recordings.recording import Table
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from scipy.io import savemat
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 from vms_ph_io.recordings import Recording, RecordingError, read_recording
-from vms_ph_io.recordings.joint_state_bytes import JointStateBytes
+from vms_ph_io.recordings.from_messages import JointStateBytes
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,7 @@ from vms_ph_embedded.launch.description import YamlFile
 from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import LaunchError
 from vms_ph_embedded.launch.substitutions import check_calls, text
-from vms_ph_io.settings.yaml_text import LARGEST_TEXT, YamlError, parse_yaml
-from vms_ph_io.text_files import read_text
+from vms_ph_io.settings.bounded_text import MAX_YAML_CHARACTERS, YamlError, parse_yaml, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,9 @@ class ParameterFile:
         if not self.allow_substitutions:
             return str(path)
         try:
-            filled = text(grammar.parse(read_text(path, LARGEST_TEXT), where), context, where)
+            filled = text(
+                grammar.parse(read_text(path, MAX_YAML_CHARACTERS), where), context, where
+            )
             parse_yaml(filled)
         except (OSError, YamlError) as error:
             raise LaunchError(

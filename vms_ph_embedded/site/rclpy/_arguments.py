@@ -16,8 +16,7 @@ from rclpy.logging import get_logging_severity_from_string
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded import subset
-from vms_ph_io.settings.yaml_text import BoundedLoader, YamlError, parse_yaml
-from vms_ph_io.text_files import read_text
+from vms_ph_io.settings.bounded_text import BoundedLoader, YamlError, parse_yaml, read_text
 
 _LACKING = {
     *("--log-config-file", "--log-file-name"),

@@ -14,8 +14,7 @@ from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.msg import ParameterType, ParameterValue
 
 from vms_ph_embedded import subset
-from vms_ph_io.settings.yaml_text import YamlError, parse_yaml
-from vms_ph_io.text_files import read_text
+from vms_ph_io.settings.bounded_text import YamlError, parse_yaml, read_text
 
 __getattr__ = subset.missing_from(__name__)
 

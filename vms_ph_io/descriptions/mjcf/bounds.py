@@ -14,18 +14,18 @@ from xml.parsers import expat
 
 from vms_ph_dynamics.errors import ModelError
 
-from ...text_files import LARGEST_TEXT, read_bytes
+from ...settings.bounded_text import MAX_FILE_BYTES, read_bytes
 
-DEEPEST = 512
+MAX_DEPTH = 512
 """Largest nesting depth of elements; bodies of a chain are nested."""
 
-MOST_ELEMENTS = 200_000
+MAX_ELEMENTS = 200_000
 """Largest number of elements after includes and repetitions; published robots have 5000."""
 
-MOST_FILES = 200
+MAX_FILES = 200
 """Largest number of files that include each other."""
 
-LARGEST_GENERATED = 100.0
+MAX_GENERATED = 100.0
 """Largest parameter of a generated mesh."""
 
 _DEFORMABLE = ("flexcomp", "composite", "flex", "skin")
@@ -53,25 +53,25 @@ class _Scan:
         if real_path in above:
             raise ModelError(f"{path.name} includes itself")
         self._files += 1
-        if self._files > MOST_FILES:
-            raise ModelError(f"it includes more than {MOST_FILES} files")
+        if self._files > MAX_FILES:
+            raise ModelError(f"it includes more than {MAX_FILES} files")
         content = read_bytes(path)
         self._bytes += len(content)
-        if self._bytes > LARGEST_TEXT:
-            raise ModelError(f"its files have more than {LARGEST_TEXT} bytes")
+        if self._bytes > MAX_FILE_BYTES:
+            raise ModelError(f"its files have more than {MAX_FILE_BYTES} bytes")
         further: list[tuple[str, float]] = []
         counts = [repeated]
 
         def start(tag: str, attributes: dict[str, str]) -> None:
-            if len(counts) > DEEPEST:
-                raise ModelError(f"its elements are nested more than {DEEPEST} deep")
+            if len(counts) > MAX_DEPTH:
+                raise ModelError(f"its elements are nested more than {MAX_DEPTH} deep")
             _check_element(tag, attributes)
             count = _number(attributes.get("count", "1")) if tag == "replicate" else 1.0
             counts.append(counts[-1] * max(count, 1.0))
             self._elements += counts[-1]
-            if not self._elements <= MOST_ELEMENTS:
+            if not self._elements <= MAX_ELEMENTS:
                 raise ModelError(
-                    f"it has more than {MOST_ELEMENTS} elements with all files and repetitions"
+                    f"it has more than {MAX_ELEMENTS} elements with all files and repetitions"
                 )
             if tag in ("include", "model") and "file" in attributes:
                 further.append((attributes["file"], counts[-1]))
@@ -113,7 +113,7 @@ def _check_element(tag: str, attributes: dict[str, str]) -> None:
     if tag in _GENERATED:
         for key in ("params", "nrow", "ncol", "width", "height"):
             for word in attributes.get(key, "").split():
-                largest = LARGEST_GENERATED if key == "params" else 1e5
+                largest = MAX_GENERATED if key == "params" else 1e5
                 if not abs(_number(word)) <= largest:
                     raise ModelError(f"{key} of <{tag}> must be at most {largest:g}; given: {word}")
 

@@ -12,11 +12,16 @@ The URDF equivalent has it as an element of its own, which other readers ignore:
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.robot.description import parse_description
+
+from .tree import HINGE, SLIDE, Tree, covered_actuators, joint_name, joints_of
 
 TAG = "mjcf"
 
@@ -89,3 +94,90 @@ def notes_of(urdf: str) -> MjcfNotes | None:
         )
     except ValueError as error:
         raise ModelError(f"the element <{TAG}> is not the one that was written: {error}") from None
+
+
+_MOST_NAMES = 8
+
+
+def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
+    """Yield a text for each kind of thing in a ``mujoco.MjModel`` that the model leaves out."""
+    yield from _list("free objects beside the robot", tree.objects)
+    yield from _list("bodies fixed to the world beside the robot", tree.scenery)
+    yield from _list("tendons", _names(m.tendon, m.ntendon, "tendon"))
+    kinds = {int(v): k.removeprefix("mjEQ_").lower() for k, v in mujoco.mjtEq.__members__.items()}
+    yield from _list(
+        "equality constraints",
+        [f"{kinds[int(m.eq_type[i])]} '{m.equality(i).name or i}'" for i in range(m.neq)],
+    )
+    yield from _joints(m, tree)
+    yield from _actuators(mujoco, m, tree)
+    compensated = [i for i in tree.bodies if m.body_gravcomp[i]]
+    yield from _list("gravity compensation of bodies", (m.body(i).name for i in compensated))
+    if m.opt.density or m.opt.viscosity:
+        yield (
+            f"the fluid around it, density {m.opt.density:g} kg/m^3 and viscosity "
+            f"{m.opt.viscosity:g} Pa s (VMSModel.in_fluid adds one)"
+        )
+    if plugins := getattr(m, "nplugin", 0):
+        yield f"{plugins} plugins"
+    ours = np.isin(m.geom_bodyid, tree.bodies)
+    colliding = int(((m.geom_contype != 0) | (m.geom_conaffinity != 0))[ours].sum())
+    if colliding or m.npair:
+        yield f"contacts: {colliding} geoms that collide, {m.npair} pairs"
+
+
+def _joints(m: Any, tree: Tree) -> Iterator[str]:
+    joints = [j for i in tree.bodies for j in joints_of(m, i)]
+    movable = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
+    stiff = [j for j in movable if _is_given(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
+    yield from _list("springs of joints", (joint_name(m, j) for j in stiff))
+    bent = [j for j in movable if _is_given(m, m.jnt_dofadr[j], "dof_dampingpoly")]
+    yield from _list("damping not linear in the rate", (joint_name(m, j) for j in bent))
+    if tree.free is not None:
+        first = int(m.body_dofadr[tree.free])
+        for name in ("armature", "damping", "frictionloss"):
+            values = getattr(m, f"dof_{name}")[first : first + 6]
+            if values.any():
+                yield f"{name} of the free joint: {values.tolist()} (write <freejoint/> for none)"
+
+
+def _actuators(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
+    ours = covered_actuators(mujoco, m, tree)
+    count = len(m.actuator_trntype)
+    yield from _list(
+        "actuators that do not drive one hinge or slide of the robot",
+        (_actuator(m, i) for i in range(count) if i not in ours),
+    )
+    motor = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
+    without_dynamics = int(mujoco.mjtDyn.mjDYN_NONE)
+    yield from _list(
+        "the laws of actuators, in place of which efforts are commanded",
+        (
+            _actuator(m, i)
+            for i in ours
+            if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor
+            or int(m.actuator_dyntype[i]) != without_dynamics
+        ),
+    )
+    bent = [i for i in ours if _is_given(m, i, "actuator_dampingpoly")]
+    yield from _list("damping of actuators not linear in the rate", (_actuator(m, i) for i in bent))
+
+
+def _actuator(m: Any, i: int) -> str:
+    return str(m.actuator(i).name or i)
+
+
+def _is_given(m: Any, i: int, *fields: str) -> bool:
+    """Return whether a row of some field is not zero; older versions of MuJoCo lack some."""
+    return any(np.any(getattr(m, name)[i]) for name in fields if hasattr(m, name))
+
+
+def _names(get: Any, count: int, kind: str) -> list[str]:
+    return [get(i).name or f"{kind}{i}" for i in range(count)]
+
+
+def _list(kind: str, names: Iterable[str]) -> Iterator[str]:
+    names = list(names)
+    if names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        yield f"{kind}: {', '.join(str(name) for name in names[:_MOST_NAMES])}{more}"

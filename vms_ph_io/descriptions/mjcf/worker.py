@@ -125,7 +125,7 @@ def answer_all() -> None:
 
 
 def _answer(path: Path) -> dict[str, Any]:
-    from .conversion import convert
+    from .description import convert
 
     try:
         return {"urdf": convert(path)}

@@ -5,20 +5,97 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from enum import Enum
 from pathlib import Path
 from typing import Literal
+from xml.parsers import expat
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_dynamics.robot import InertiaMode
+from vms_ph_dynamics.robot.description import parse_description
 
-from ...text_files import read_text
+from ...settings.bounded_text import read_text
 from ..mjcf import mjcf_to_urdf
 from ..packages import resolve
 from .checks import UrdfWarning, require_sound
-from .kinds import Kind, kind_of
-from .srdf import with_srdf
 from .xacro_text import process_xacro
+
+
+def srdf_end_effectors(path: str | Path) -> tuple[str, ...]:
+    """Return the links on which the end effectors of an SRDF are mounted, in its order.
+
+    Raises:
+        VmsPhError: no such file.
+        ModelError: it is no SRDF, or names no end effector.
+    """
+    file = Path(path)
+    try:
+        text = read_text(file)
+    except OSError as error:
+        raise VmsPhError(f"the SRDF {file} cannot be read: {error.strerror or error}") from None
+    try:
+        root = parse_description(text)
+    except ModelError as error:
+        raise ModelError(f"{file.name} is no SRDF: {error}") from None
+    links = [element.get("parent_link", "") for element in root.findall("end_effector")]
+    if root.tag != "robot" or not links or not all(links):
+        raise ModelError(
+            f"{file.name} names no end effectors; an SRDF has elements "
+            '<end_effector name="..." parent_link="..." group="..."/> in its <robot>'
+        )
+    return tuple(dict.fromkeys(links))
+
+
+def with_srdf(
+    path: str | Path, end_effector: str | None, tools: Iterable[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the end effector and the tools, with those that an SRDF adds; see its reader."""
+    named = srdf_end_effectors(path)
+    chosen = end_effector or named[0]
+    others = (name for name in named if name != chosen)
+    return chosen, tuple(dict.fromkeys([*tools, *others]))
+
+
+_XACRO = ("http://www.ros.org/wiki/xacro", "http://wiki.ros.org/xacro", "http://ros.org/wiki/xacro")
+
+
+class Kind(Enum):
+    """A kind of robot description."""
+
+    URDF = "URDF"
+    XACRO = "xacro"
+    MJCF = "MJCF"
+
+
+def kind_of(text: str, path: Path) -> Kind:
+    """Return the kind of a description; text that is not well-formed counts up to its error.
+
+    Args:
+        text: content of the file.
+        path: its path, of which only the suffix .xacro matters.
+    """
+    roots: list[str] = []
+    uses_xacro = False
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal uses_xacro
+        roots.append(tag) if not roots else None
+        names = (tag, *attributes)
+        uses_xacro = uses_xacro or any(
+            name.rpartition(" ")[0].rstrip("/#") in _XACRO for name in names
+        )
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = start
+    with suppress(expat.ExpatError, ValueError, LookupError):
+        parser.Parse(text, True)
+    if uses_xacro:
+        return Kind.XACRO
+    if roots == ["mujoco"]:
+        return Kind.MJCF
+    return Kind.XACRO if path.suffix == ".xacro" else Kind.URDF
 
 
 def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:

@@ -22,7 +22,7 @@ from vms_ph_dynamics.robot.description import LARGEST_TEXT
 from ..bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators
 from ..packages import package_directory
 
-MOST_ELEMENTS = 50_000
+MAX_ELEMENTS = 50_000
 """Largest number of elements that macros may expand to; a URDF of a humanoid has 5000."""
 
 
@@ -88,8 +88,8 @@ def _bounded() -> Iterator[None]:
     def eval_all(*args: Any) -> Any:
         nonlocal elements
         elements += 1
-        if elements > MOST_ELEMENTS:
-            raise xacro.XacroException(f"it expands to more than {MOST_ELEMENTS} elements")
+        if elements > MAX_ELEMENTS:
+            raise xacro.XacroException(f"it expands to more than {MAX_ELEMENTS} elements")
         return evaluate_element(*args)
 
     def eval_text(*args: Any) -> Any:

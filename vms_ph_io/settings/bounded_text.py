@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bounded reading of YAML: plain values only, and no text can hang or crash a program."""
+"""Bounded reading of text and YAML files: no file can hang or crash a program."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,18 +10,60 @@ import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
 
-from ..text_files import NotTextError, read_text
 
-LARGEST_TEXT = 2**20
+class NotTextError(VmsPhError):
+    """A file that is not text in UTF-8."""
+
+
+MAX_FILE_BYTES = 32 * 2**20
+"""Largest accepted size of a text file, bytes; robot descriptions have less than a million."""
+
+
+def read_bytes(path: str | Path, largest: int = MAX_FILE_BYTES) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        OSError: no such file, or an unreadable one.
+        VmsPhError: a path that no file can have, or a file that is too large or endless.
+    """
+    try:
+        with open(path, "rb") as file:
+            content = file.read(largest + 1)
+    except ValueError as error:  # a null character
+        raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {error}") from None
+    if len(content) > largest:
+        raise VmsPhError(f"{path} is too large: at most {largest} bytes are accepted")
+    return content
+
+
+def read_text(path: str | Path, largest: int = MAX_FILE_BYTES) -> str:
+    """Return the content of a file as text, with line feeds for all kinds of line ends.
+
+    Raises:
+        OSError: no such file, or an unreadable one.
+        NotTextError: a file that is not UTF-8.
+        VmsPhError: a file that is too large or endless.
+    """
+    content = read_bytes(path, largest)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotTextError(
+            f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+MAX_YAML_CHARACTERS = 2**20
 """Largest accepted number of characters; PyYAML reads about 100 000 in a second."""
 
-DEEPEST = 64
+MAX_YAML_DEPTH = 64
 """Largest accepted nesting depth."""
 
-MOST_VALUES = 200_000
+MAX_YAML_VALUES = 200_000
 """Largest accepted number of values, those that an alias repeats counted each time."""
 
-_MOST_BITS = 1024  # of an integer; a float has this range
+_MAX_INTEGER_BITS = 1024  # of an integer; a float has this range
 
 
 class YamlError(VmsPhError):
@@ -48,27 +90,28 @@ class BoundedLoader(yaml.SafeLoader):
             self._values += self._size_of[id(node)]
         else:
             self._depth += 1
-            if self._depth > DEEPEST:
+            if self._depth > MAX_YAML_DEPTH:
                 raise yaml.MarkedYAMLError(
-                    problem=f"values are nested more than {DEEPEST} deep", problem_mark=mark
+                    problem=f"values are nested more than {MAX_YAML_DEPTH} deep", problem_mark=mark
                 )
             before = self._values
             node = super().compose_node(parent, index)
             self._values += 1
             self._size_of[id(node)] = self._values - before
             self._depth -= 1
-        if self._values > MOST_VALUES:
+        if self._values > MAX_YAML_VALUES:
             raise yaml.MarkedYAMLError(
-                problem=f"it has more than {MOST_VALUES} values", problem_mark=mark
+                problem=f"it has more than {MAX_YAML_VALUES} values", problem_mark=mark
             )
         return node
 
     def construct_yaml_int(self, node: Any) -> int:
         """Return an integer that can be printed, in any base that YAML has."""
         value = int(super().construct_yaml_int(node))
-        if value.bit_length() > _MOST_BITS:
+        if value.bit_length() > _MAX_INTEGER_BITS:
             raise yaml.MarkedYAMLError(
-                problem=f"an integer has more than {_MOST_BITS} bits", problem_mark=node.start_mark
+                problem=f"an integer has more than {_MAX_INTEGER_BITS} bits",
+                problem_mark=node.start_mark,
             )
         return value
 
@@ -82,8 +125,10 @@ def parse_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
     Raises:
         YamlError: it is not YAML, or exceeds a bound.
     """
-    if len(text) > LARGEST_TEXT:
-        raise YamlError(f"it has {len(text)} characters; at most {LARGEST_TEXT} are accepted")
+    if len(text) > MAX_YAML_CHARACTERS:
+        raise YamlError(
+            f"it has {len(text)} characters; at most {MAX_YAML_CHARACTERS} are accepted"
+        )
     try:
         return yaml.load(text, loader)
     except Exception as error:  # a constructor raises anything for an invalid scalar
@@ -100,7 +145,7 @@ def read_yaml(path: str | Path) -> Any:
         VmsPhError: the file cannot be read, or is not YAML within the bounds.
     """
     try:
-        text = read_text(path, 4 * LARGEST_TEXT)
+        text = read_text(path, 4 * MAX_YAML_CHARACTERS)
     except NotTextError as error:
         raise YamlError(str(error)) from None
     except OSError as error:

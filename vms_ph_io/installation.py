@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The share folder: interfaces, launch files, robots, parameters."""
+"""The installation: its share folder, and how users type its commands."""
 
 import os
 import sys
@@ -30,8 +30,25 @@ def share_directory() -> Path:
     for candidate in (installed, checkout):
         if (candidate / "package.xml").is_file():
             return candidate
-    looked = ", ".join(str(p) for p in (*prefixes, installed, checkout))
+    searched = ", ".join(str(p) for p in (*prefixes, installed, checkout))
     raise VmsPhError(
-        f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {looked}; "
+        f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {searched}; "
         "install the package again with pip, or source the colcon workspace it was built in"
     )
+
+
+def command() -> str:
+    """Return what users type before a command: ``vms-ph``, or ``./vms`` in a checkout.
+
+    ``./vms`` says how it was called in VMS_PH_COMMAND.
+    """
+    return os.environ.get("VMS_PH_COMMAND") or "vms-ph"
+
+
+def python() -> str:
+    """Return the Python of this environment as it is typed: ``python`` where it is on the path."""
+    here = Path(sys.executable)
+    if str(here.parent) in os.environ.get("PATH", "").split(os.pathsep):
+        return here.name
+    folder = Path.cwd()
+    return str(here.relative_to(folder) if here.is_relative_to(folder) else here)

@@ -11,7 +11,7 @@ from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError, StateError
 
 from .actuators_file import load_actuators
-from .yaml_items import check_keys, items, moderate, number, read_mapping
+from .yaml_files import check_keys, items, moderate, number, read_mapping
 
 if TYPE_CHECKING:
     from vms_ph_dynamics.actuation.allocation import Allocation

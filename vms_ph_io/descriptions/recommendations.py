@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot.links import LinkTree
 
-from ..command import command
+from ..installation import command
 
 # A root link with this share of the moving mass is no foundation.
 _HEAVY = 0.3
