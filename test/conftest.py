@@ -4,6 +4,7 @@
 """What tests share: robots, golden data, random states."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -27,6 +28,10 @@ if find_spec("vms_ph_nodes") is not None:
     import vms_ph_nodes  # noqa: F401
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# A script's background jobs inherit an ignored SIGINT. The processes that tests start would too, and
+# then Ctrl-C would not reach them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whatever is installed: the schemes in Python are to be tested here, and in native/ those in C++.
 sys.modules["vms_ph_native"] = None  # type: ignore[assignment]

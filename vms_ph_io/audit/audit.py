@@ -89,6 +89,27 @@ class Audit:
     identified: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Mapping[str, Any], ...] = ()
 
+    def __repr__(self) -> str:
+        """Return at most ten lines: the motion, the largest entries of the balance, what is left.
+
+        `lines` of this package gives all of them.
+        """
+        ledger = self.ledger
+        entries = [entry for entry in balance(self) if entry.name != "unaccounted"]
+        largest = sorted(entries[1:], key=lambda entry: -abs(entry.energy))[:6]
+        shown = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
+        left = [f"  and {len(entries) - len(shown)} smaller"] if len(entries) > len(shown) else []
+        return "\n".join(
+            [
+                f"Audit of {ledger.duration:.3f} s of '{self.model.name}' in "
+                f"{self.recording.path.name}, energies in J",
+                *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in shown),
+                *left,
+                f"  {'unaccounted':<24}{ledger.unaccounted:+.3g}, 95 % within {ledger.band[-1]:.2g} "
+                f"by noise and sampling",
+            ]
+        )
+
     def port_name(self, port: str) -> str:
         """Return the name of a port of the ledger as topics and forms have it."""
         if port == "base":

@@ -42,6 +42,11 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> tuple[VMSModel, Path, fl
 def test_the_audit_of_a_bag_equals_the_live_balance(pushed: tuple[VMSModel, Path, float]) -> None:
     model, bag, live = pushed
     done = audited(model, bag)
+    shown = repr(done).splitlines()
+    assert len(shown) <= 10
+    assert f"'{model.name}'" in shown[0]
+    assert "stored" in shown[1]
+    assert "unaccounted" in shown[-1]
     assert done.ledger.unaccounted == pytest.approx(live, abs=1e-9)
     assert done.agreement is not None
     assert done.agreement.instants == 601

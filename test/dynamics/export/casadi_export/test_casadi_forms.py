@@ -112,38 +112,27 @@ TASKS = {
     "omnidirectional_panda": CentreOfMassTask,
     "hextilt": lambda m: StackedTask(CentreOfMassTask(m), OrientationTask(m)),
     "borinot": CentreOfMassTask,
+    "satellite_panda": PoseTask,
+    "bluerov2_alpha5": PoseTask,
 }
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_rates_of_a_task_are_those_of_the_form(name: str, rng: np.random.Generator) -> None:
+    # The momenta of light links beside a heavy base, and the inverse of the Jacobian of a task near
+    # a singular state, are differences of larger numbers: how much larger tells the change of a
+    # rate by one rounding of q. With a condition of the mass matrix of 1e6 it is up to 1e-10.
     model = robots.load(name)
     form, friction = TaskSpaceForm(model, TASKS[name](model)), rough(model, rng)
-    exported = form.casadi(friction=friction)
+    exported, seen, rounded = form.casadi(friction=friction), [], []
     for _ in range(STATES):
-        x = form.state(*regular_state(form, rng))
-        found, expected = both(form, exported, x, efforts(model, friction, rng))
-        assert apart(found["qdot"], expected.qdot) < RATE
-        assert apart(found["zdot"], expected.zdot) < RATE
-
-
-@pytest.mark.parametrize("name", ["satellite_panda", "bluerov2_alpha5"])
-def test_beside_a_heavy_base_a_task_differs_as_a_rounded_configuration_does(
-    name: str, rng: np.random.Generator
-) -> None:
-    # The momenta of the light links are differences of those of base and links: with a condition
-    # of the mass matrix of 1e6, one rounding of q changes the velocity of a state by up to 1e-10.
-    model = robots.load(name)
-    form = TaskSpaceForm(model, PoseTask(model))
-    exported, seen, rounded = form.casadi(), [], []
-    for _ in range(20):
-        x, ports = form.state(*regular_state(form, rng)), efforts(model, None, rng)
+        x, ports = form.state(*regular_state(form, rng)), efforts(model, friction, rng)
         found, expected = both(form, exported, x, ports)
         near = x.q * (1.0 + rng.choice([-1, 1], model.nq) * np.finfo(float).eps)
         other = form.rate(PHState(model.normalise_configuration(near), x.z), ports)
         seen.append((apart(found["qdot"], expected.qdot), apart(found["zdot"], expected.zdot)))
         rounded.append((apart(other.qdot, expected.qdot), apart(other.zdot, expected.zdot)))
-    # The largest of 20 states each; a product of matrices rounds some ten times.
+    # The largest of all states each; a product of matrices rounds some ten times.
     assert np.all(np.max(seen, axis=0) < 10 * np.max(rounded, axis=0) + RATE)
 
 
