@@ -30,18 +30,6 @@ def test_a_subject_times_all_its_cases_and_its_reference(
     assert all(case["median"] > 0 for case in document["cases"])
 
 
-@pytest.mark.wire
-def test_the_nodes_are_timed_as_processes() -> None:
-    result = CliRunner().invoke(
-        make_app(), ["bench", "nodes", "--seconds", "0", "--json"], catch_exceptions=False
-    )
-    document = json.loads(result.output)
-    assert document["versions"]["ROS"]
-    cases = {case["name"]: case for case in document["cases"]}
-    assert cases.keys() == {"closed_loop", "energy_monitor", "marker_publisher", "model_server"}
-    assert cases["closed_loop"]["median"] > cases["model_server"]["median"] > 0
-
-
 @pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
 def test_the_model_can_be_timed_on_every_base(base: str) -> None:
     arguments = ["bench", "dynamics", "--seconds", "0", "--base", base]

@@ -49,14 +49,12 @@ _MODULES = (
     "dynamics",
     "libraries",
     "growth",
-    "decoupling",
     "control",
     "task_space",
     "native",
     "kernel",
     "integrators",
     "ephs",
-    "nodes",
 )
 
 

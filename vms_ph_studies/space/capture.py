@@ -21,22 +21,14 @@ from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
 from ..study import Outcome, Parameter, Settings, Study
-from .satellite import BUS, satellite
+from .satellite import BUS, CUBE, satellite, simulate, tumbling_cube
 
 _SE3 = SE3()
-_REPORTED = 500
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     model, home = satellite(settings)
-    side = float(settings["side"])
-    mass = float(settings["mass"])
-    body = Body(mass, [0.0, 0.0, 0.5 * side], np.eye(3) * mass * side**2 / 6.0)
-    spin = np.radians(float(settings["spin"])) * np.array([0.3, -0.5, 0.8]) / np.sqrt(0.98)
-    # The centre of the body approaches; at the frame its spin adds to that.
-    centre = np.asarray(body.centre, float)
-    approach = np.array([0.0, 0.0, -float(settings["approach"])])
-    twist = np.concatenate([approach - np.cross(spin, centre), spin])
+    body, twist = tumbling_cube(settings)
     caught = capture(model, home, np.zeros(model.nv), body, twist)
     before = _momentum_of(model, home, body, twist)
     after = momenta(caught.model.evaluate(caught.q, caught.v)).spatial
@@ -110,12 +102,7 @@ def _carried(
         return law.update(RobotState(q, v), Reference(), step) if brakes else nothing
 
     simulation = Simulation(form, caught.q, dt, control, start_velocity=caught.v)
-    steps, done = round(duration / dt), 0
-    while done < steps and not simulation.failure:
-        part = min(_REPORTED, steps - done)
-        simulation.advance(part)
-        done += part
-        report(done / steps)
+    simulate(simulation, round(duration / dt), report)
     sample = simulation.sample()
     d = model.evaluate(sample.q, sample.v)
     return _Carried(momenta(d).spatial, float(np.abs(sample.v[model.b :]).max()), fastest)
@@ -126,10 +113,7 @@ STUDY = Study(
     source="Space robotics: capture of a free body by a free-floating robot",
     title="A satellite catches a tumbling body",
     parameters={
-        "mass": Parameter(20.0, "of the body, a cube, kg", above=0.0),
-        "side": Parameter(0.4, "of the cube, m", above=0.0),
-        "spin": Parameter(5.0, "angular speed of the body, deg/s", least=0.0),
-        "approach": Parameter(0.05, "speed of its centre towards the tool, m/s", least=0.0),
+        **CUBE,
         "duration": Parameter(20.0, "of the simulation after the capture, s", above=0.0),
         "step": Parameter(0.001, "sampling time, s", above=0.0),
         **BUS,

@@ -14,15 +14,13 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation import Actuators, Motor, ReactionWheel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm, momenta
-from vms_ph_dynamics.free_floating import Body, capture
+from vms_ph_dynamics.free_floating import capture
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
 from ..study import Outcome, Parameter, Settings, Study
-from .satellite import BUS, satellite
-
-_REPORTED = 500
+from .satellite import BUS, CUBE, satellite, simulate, tumbling_cube
 
 # The diagonals of a cube: any one of four wheels may fail.
 _AXES = ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, -1.0, 1.0])
@@ -30,16 +28,11 @@ _AXES = ([1.0, 1.0, 1.0], [-1.0, 1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, -1.0, 1.0])
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     model, home = satellite(settings)
-    side, mass = float(settings["side"]), float(settings["mass"])
-    body = Body(mass, [0.0, 0.0, 0.5 * side], np.eye(3) * mass * side**2 / 6.0)
-    spin = np.radians(float(settings["spin"])) * np.array([0.3, -0.5, 0.8]) / np.sqrt(0.98)
-    approach = np.array([0.0, 0.0, -float(settings["approach"])])
-    twist = np.concatenate([approach - np.cross(spin, np.asarray(body.centre, float)), spin])
+    body, twist = tumbling_cube(settings)
     caught = capture(model, home, np.zeros(model.nv), body, twist)
     actuators = _wheels(settings)
     law = AttitudeControl(caught.model, allocation=actuators.allocation)
     law.reset(RobotState(caught.q, caught.v))
-    used = 0.0
 
     def control(q: Array, v: Array, step: float) -> Command:
         return law.update(RobotState(q, v), Reference(), step)
@@ -50,14 +43,14 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     )
     assert simulation.actuation is not None
     before, robot_before = _angular(simulation, caught.model)
-    steps, done = round(float(settings["duration"]) / dt), 0
-    report = Stages(progress, 1).begin("wheels take up the momentum")
-    while done < steps and not simulation.failure:
-        part = min(_REPORTED, steps - done)
-        simulation.advance(part)
-        used = max(used, float(np.abs(simulation.actuation.rates).max()))
-        done += part
-        report(done / steps)
+    spins: list[float] = []
+    simulate(
+        simulation,
+        round(float(settings["duration"]) / dt),
+        Stages(progress, 1).begin("wheels take up the momentum"),
+        lambda: spins.append(float(np.abs(simulation.actuation.rates).max())),
+    )
+    used = max(spins, default=0.0)
     after, left = _angular(simulation, caught.model)
     sample, exergy = simulation.sample(), simulation.exergy_map()
     size = float(np.linalg.norm(before))
@@ -129,10 +122,7 @@ STUDY = Study(
     source="Space robotics: the momentum of a captured body goes to the reaction wheels",
     title="Reaction wheels bring a satellite with a captured body to rest",
     parameters={
-        "mass": Parameter(20.0, "of the body, a cube, kg", above=0.0),
-        "side": Parameter(0.4, "of the cube, m", above=0.0),
-        "spin": Parameter(5.0, "angular speed of the body, deg/s", least=0.0),
-        "approach": Parameter(0.05, "speed of its centre towards the tool, m/s", least=0.0),
+        **CUBE,
         "wheel_inertia": Parameter(2e-3, "of each of four wheels, kg m^2", above=0.0),
         "largest_torque": Parameter(0.1, "of a wheel, N m", above=0.0),
         "largest_rate": Parameter(600.0, "of a wheel, rad/s", above=0.0),

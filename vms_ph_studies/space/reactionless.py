@@ -23,10 +23,9 @@ from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, required
 from ..study import Outcome, Parameter, Settings, Study
-from .satellite import BUS, satellite
+from .satellite import BUS, satellite, simulate
 
 _SO3 = SO3()
-_REPORTED = 500
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
@@ -131,11 +130,7 @@ def _by_torques(
         return law.update(RobotState(q, v), reference, step)
 
     simulation = Simulation(DecoupledForm(model), home, dt, control)
-    steps, done = round(duration / dt), 0
-    while done < steps and not simulation.failure:
-        simulation.advance(min(_REPORTED, steps - done))
-        done += min(_REPORTED, steps - done)
-        report(done / steps)
+    simulate(simulation, round(duration / dt), report)
     tool = model.evaluate(simulation.sample().q, np.zeros(model.nv)).placement(model.end_effector)
     return _ByTorques(largest, float(np.linalg.norm(tool[:3, 3] - pose[:3, 3])))
 

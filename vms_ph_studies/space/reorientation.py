@@ -27,12 +27,11 @@ from vms_ph_io.progress import Progress, Stages
 
 from ..check import bounded, compared, required
 from ..study import Outcome, Parameter, Settings, Study
-from .satellite import BUS, ComputedTorque, satellite
+from .satellite import BUS, ComputedTorque, satellite, simulate
 
 _SO3 = SO3()
 
-# Time after the last loop in which the joints come to rest, s; steps between reports of progress.
-_SETTLING, _REPORTED = 2.0, 500
+_SETTLING = 2.0  # time after the last loop in which the joints come to rest, s
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
@@ -125,12 +124,7 @@ def _simulate(
     control = ComputedTorque(model, home, plan.path, 10.0)
     simulation = Simulation(DecoupledForm(model), home, dt, control)
     steps = int(np.ceil(plan.path.duration / dt)) + round(_SETTLING / dt)
-    done = 0
-    while done < steps and not simulation.failure:
-        part = min(_REPORTED, steps - done)
-        simulation.advance(part)
-        done += part
-        report(done / steps)
+    simulate(simulation, steps, report)
     sample = simulation.sample()
     d = model.evaluate(sample.q, sample.v)
     off = model.difference(home, sample.q)[model.b :]
