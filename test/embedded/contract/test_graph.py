@@ -18,8 +18,6 @@ def test_nodes_know_each_other_by_name(ros):
     assert sorted(one.get_node_names()) == ["one", "two"]
     assert sorted(two.get_node_names_and_namespaces()) == [("one", "/"), ("two", "/ns")]
     assert sorted(one.get_fully_qualified_node_names()) == ["/ns/two", "/one"]
-    assert one.wait_for_node("/ns/two", timeout=5.0)
-    assert not one.wait_for_node("/ns/three", timeout=0.2)
 
 
 def test_topics_and_services_are_known_with_their_types(ros):

@@ -21,7 +21,6 @@ from rclpy.qos import (
     qos_profile_system_default,
 )
 from rclpy.serialization import deserialize_message, serialize_message
-from rclpy.topic_or_service_is_hidden import topic_or_service_is_hidden
 from rclpy.wait_for_message import wait_for_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty, Float64, String
@@ -216,9 +215,7 @@ def test_the_profiles_for_common_purposes():
     assert qos_profile_sensor_data.reliability == ReliabilityPolicy.BEST_EFFORT
     assert qos_profile_sensor_data.depth == 5
     assert qos_profile_system_default.reliability == ReliabilityPolicy.SYSTEM_DEFAULT
-    assert QoSPresetProfiles.get_from_short_key("sensor_data") == qos_profile_sensor_data
-    assert ReliabilityPolicy.BEST_EFFORT.short_key == "best_effort"
-    assert DurabilityPolicy.get_from_short_key("volatile") == DurabilityPolicy.VOLATILE
+    assert QoSPresetProfiles.SENSOR_DATA.value == qos_profile_sensor_data
     assert LivelinessPolicy.MANUAL_BY_TOPIC == 3
 
 
@@ -245,8 +242,3 @@ def test_after_the_shutdown_nothing_can_be_published(ros):
     rclpy.shutdown()
     with pytest.raises(RuntimeError):
         publisher.publish(Empty())
-
-
-def test_hidden_topics_have_an_underscore():
-    assert topic_or_service_is_hidden("/a/_b/c")
-    assert not topic_or_service_is_hidden("/a/b_/c")

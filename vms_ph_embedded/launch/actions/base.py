@@ -5,8 +5,9 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
-from vms_ph_embedded.launch.attributes import Text, optional
+from vms_ph_embedded.launch.attributes import Text, optional, required
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import LaunchError, Location
@@ -48,10 +49,22 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Action(ABC):
-    """A parsed and checked tag, not yet executed."""
+    """A parsed and checked tag, not yet executed.
+
+    ``ATTRIBUTES`` names the required attributes of a tag that has no others, in the order of the
+    fields.
+    """
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
 
     location: Location
     condition: Condition | None
+
+    @classmethod
+    def read(cls, element: Element) -> "Action":
+        """Read the tag."""
+        texts = (required(element, name) for name in cls.ATTRIBUTES)
+        return cls(element.location, Condition.read(element), *texts)
 
     def run(self, context: Context) -> None:
         """Carry the tag out if its condition holds.

@@ -6,10 +6,9 @@
 from dataclasses import dataclass
 
 from vms_ph_embedded.launch import names, values
-from vms_ph_embedded.launch.actions.base import Action, Condition
-from vms_ph_embedded.launch.attributes import Text, required
+from vms_ph_embedded.launch.actions.base import Action
+from vms_ph_embedded.launch.attributes import Text
 from vms_ph_embedded.launch.context import Context
-from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import LaunchError
 
 NAMESPACE = "ros_namespace"
@@ -20,12 +19,9 @@ NAMESPACE = "ros_namespace"
 class PushNamespace(Action):
     """``<push_ros_namespace>``: nodes go below this namespace, to the end of the group."""
 
-    namespace: Text
+    ATTRIBUTES = ("namespace",)
 
-    @classmethod
-    def read(cls, element: Element) -> "PushNamespace":
-        """Read the tag."""
-        return cls(element.location, Condition.read(element), required(element, "namespace"))
+    namespace: Text
 
     def _execute(self, context: Context) -> None:
         joined = names.join(context.configurations.get(NAMESPACE), self.namespace.evaluate(context))
@@ -38,14 +34,10 @@ class PushNamespace(Action):
 class SetRemap(Action):
     """``<set_remap>``: a remapping for the nodes that follow."""
 
+    ATTRIBUTES = ("from", "to")
+
     source: Text
     target: Text
-
-    @classmethod
-    def read(cls, element: Element) -> "SetRemap":
-        """Read the tag."""
-        source, target = required(element, "from"), required(element, "to")
-        return cls(element.location, Condition.read(element), source, target)
 
     def _execute(self, context: Context) -> None:
         source, target = self.source.evaluate(context), self.target.evaluate(context)
@@ -60,14 +52,10 @@ class SetParameter(Action):
     something else, arrive changed there. They are refused here.
     """
 
+    ATTRIBUTES = ("name", "value")
+
     name: Text
     value: Text
-
-    @classmethod
-    def read(cls, element: Element) -> "SetParameter":
-        """Read the tag."""
-        name, value = required(element, "name"), required(element, "value")
-        return cls(element.location, Condition.read(element), name, value)
 
     def _execute(self, context: Context) -> None:
         parameter_text = self.value.evaluate(context)

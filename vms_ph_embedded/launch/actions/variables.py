@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vms_ph_embedded.launch import grammar
 from vms_ph_embedded.launch.actions.base import Action, Condition
-from vms_ph_embedded.launch.attributes import Text, optional, required
+from vms_ph_embedded.launch.attributes import Text, optional
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.description import DeclaredArgument, Log
 from vms_ph_embedded.launch.document import Element
@@ -70,11 +70,7 @@ class _Assignment(Action):
 class Let(_Assignment):
     """``<let>``: a variable."""
 
-    @classmethod
-    def read(cls, element: Element) -> "Let":
-        """Read the tag."""
-        name, value = required(element, "name"), required(element, "value")
-        return cls(element.location, Condition.read(element), name, value)
+    ATTRIBUTES = ("name", "value")
 
     def _execute(self, context: Context) -> None:
         context.configurations[self.name.evaluate(context)] = self.value.evaluate(context)
@@ -84,11 +80,7 @@ class Let(_Assignment):
 class SetEnvironment(_Assignment):
     """``<set_env>``: an environment variable of the processes that follow."""
 
-    @classmethod
-    def read(cls, element: Element) -> "SetEnvironment":
-        """Read the tag."""
-        name, value = required(element, "name"), required(element, "value")
-        return cls(element.location, Condition.read(element), name, value)
+    ATTRIBUTES = ("name", "value")
 
     def _execute(self, context: Context) -> None:
         context.environment[self.name.evaluate(context)] = self.value.evaluate(context)
@@ -98,12 +90,9 @@ class SetEnvironment(_Assignment):
 class UnsetEnvironment(Action):
     """``<unset_env>``: removes an environment variable."""
 
-    name: Text
+    ATTRIBUTES = ("name",)
 
-    @classmethod
-    def read(cls, element: Element) -> "UnsetEnvironment":
-        """Read the tag."""
-        return cls(element.location, Condition.read(element), required(element, "name"))
+    name: Text
 
     def _execute(self, context: Context) -> None:
         context.environment.pop(self.name.evaluate(context), None)
@@ -113,12 +102,9 @@ class UnsetEnvironment(Action):
 class LogMessage(Action):
     """``<log>``: a line for the user."""
 
-    message: Text
+    ATTRIBUTES = ("message",)
 
-    @classmethod
-    def read(cls, element: Element) -> "LogMessage":
-        """Read the tag."""
-        return cls(element.location, Condition.read(element), required(element, "message"))
+    message: Text
 
     def _execute(self, context: Context) -> None:
         context.steps.append(Log(self.message.evaluate(context)))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from rclpy.duration import Duration
@@ -24,7 +23,6 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from vms_ph_embedded.wire import names
 from vms_ph_embedded.wire.graph import Graph, NamesAndTypes, NodeEntry
 from vms_ph_embedded.wire.qos import from_cyclone, user_data
-from vms_ph_embedded.wire.waiting import WaitSet
 
 
 class NodeNameNonExistentError(RCLError):
@@ -125,21 +123,6 @@ class NodeGraph:
         """All subscriptions of a topic."""
         endpoints = self._ros_graph.subscriptions()
         return self._ros_infos(endpoints, topic_name, no_mangle, TopicEndpointTypeEnum.SUBSCRIPTION)
-
-    def wait_for_node(self, fully_qualified_node_name: str, timeout: float) -> bool:
-        """Wait until there is a node of a name; False when the time is over first."""
-        name = f"/{fully_qualified_node_name.lstrip('/')}"
-        deadline = time.monotonic() + timeout
-        waiting = WaitSet(self.context._participant.entity)  # type: ignore[attr-defined]
-        waiting.watch([self._ros_graph.condition])
-        try:
-            while name not in self.get_fully_qualified_node_names():
-                left = int((deadline - time.monotonic()) * 1e9)
-                if left <= 0 or not waiting.wait(left):
-                    return name in self.get_fully_qualified_node_names()
-            return True
-        finally:
-            waiting.close()
 
     def _ros_full_name(self, name: str, *, is_service: bool = False) -> str:
         full = expand_topic_name(name, self.get_name(), self.get_namespace())

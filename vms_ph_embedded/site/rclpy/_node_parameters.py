@@ -16,7 +16,6 @@ from rcl_interfaces.msg import (
     ParameterValue,
     SetParametersResult,
 )
-from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.srv import ListParameters
 from rclpy._parameter_rules import REJECTED_TYPE, REL_TOL, complies, rejected
 from rclpy.exceptions import (
@@ -237,24 +236,6 @@ class NodeParameters:
     def describe_parameters(self, names: list[str]) -> list[Any]:
         """The descriptors of some parameters."""
         return [self.describe_parameter(name) for name in names]
-
-    def set_descriptor(self, name: str, descriptor: Any, alternative_value: Any = None) -> Any:
-        """Give a parameter a new descriptor, and another value if its own does not comply."""
-        if not self.has_parameter(name):
-            self._ros_require(name, unless_allowed=True)
-            return self.get_parameter(name).get_parameter_value()
-        if self.describe_parameter(name).read_only:
-            raise ParameterImmutableException(name)
-        candidates = [self.get_parameter(name)]
-        if alternative_value is not None:
-            message = ParameterMsg(name=name, value=alternative_value)
-            candidates.append(Parameter.from_parameter_msg(message))
-        for candidate in candidates:
-            result = self._ros_complies(candidate, descriptor, check_read_only=False)
-            if result.successful:
-                self._parameters[name], self._descriptors[name] = candidate, descriptor
-                return candidate.get_parameter_value()
-        raise InvalidParameterValueException(name, candidates[-1].value, result.reason)
 
     # How it is done
 

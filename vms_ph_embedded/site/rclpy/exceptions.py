@@ -28,13 +28,6 @@ class NotInitializedException(Exception):
         super().__init__(f"rclpy.init() has not been called.{detail}")
 
 
-class NoTypeSupportImportedException(Exception):
-    """Raised when a type has no type support."""
-
-    def __init__(self) -> None:
-        super().__init__("no type_support imported")
-
-
 class ROSInterruptException(Exception):
     """Raised when an operation is cancelled because rclpy is shutting down."""
 

@@ -153,13 +153,6 @@ class Executor(subset.Subset):
             if deadline is not None and time.monotonic_ns() >= deadline:
                 return
 
-    def spin_once_until_future_complete(
-        self, future: Future, timeout_sec: float | None = None
-    ) -> None:
-        """Wait for a callback and call it, or for a future to be done."""
-        future._when_done(self._interrupt)
-        self._spin_once(_deadline(timeout_sec), future.done)
-
     def _spin_once(self, deadline: int | None, is_done: Callable[[], bool]) -> None:
         work = self._next_work(deadline, is_done)
         if work is not None:

@@ -14,7 +14,7 @@ from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.msg import ParameterType, ParameterValue
 
 from vms_ph_embedded import subset
-from vms_ph_io.settings.bounded_text import YamlError, parse_yaml, read_text
+from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 
 __getattr__ = subset.missing_from(__name__)
 
@@ -160,46 +160,3 @@ def parameter_value_to_python(parameter_value: Any) -> Any:
         return None
     value = getattr(parameter_value, f"{type_.name.lower()}_value")
     return value if type_.name in _SCALARS else list(value)
-
-
-def parameter_dict_from_yaml_file(
-    parameter_file: str,
-    use_wildcard: bool = False,
-    target_nodes: list[str] | None = None,
-    namespace: str = "",
-) -> dict[str, Any]:
-    """The parameters in a file, as messages by name; of some nodes only when they are given."""
-    tree = parse_yaml(read_text(parameter_file))
-    if not isinstance(tree, dict):
-        raise RuntimeError("Param file does not contain selected parameters")
-    keys = ["/**"] if use_wildcard and "/**" in tree else []
-    if target_nodes:
-        for node in target_nodes:
-            if node not in tree:
-                raise RuntimeError(
-                    f"Param file does not contain parameters for {node},"
-                    f"only for nodes: {list(tree)} "
-                )
-            keys.append(node)
-    else:
-        keys += [key for key in tree if key != "/**"]
-    if not keys:
-        raise RuntimeError("Param file does not contain selected parameters")
-    parameters: dict[str, Any] = {}
-    for key in keys:
-        node = tree[key]
-        if not isinstance(node, dict) or not isinstance(node.get("ros__parameters"), dict):
-            raise RuntimeError(f"YAML file is not a valid ROS parameter file for node {key}")
-        parameters.update(_unpack(namespace, node["ros__parameters"]))
-    return parameters
-
-
-def _unpack(prefix: str, tree: dict[str, Any]) -> dict[str, Any]:
-    parameters: dict[str, Any] = {}
-    for key, value in tree.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict):
-            parameters.update(_unpack(name + PARAMETER_SEPARATOR_STRING, value))
-        else:
-            parameters[name] = ParameterMsg(name=name, value=get_parameter_value(str(value)))
-    return parameters

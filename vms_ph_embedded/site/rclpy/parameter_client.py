@@ -20,7 +20,7 @@ from rcl_interfaces.srv import (
 from rclpy.callback_groups import CallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_dict_from_yaml_file
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_services_default
 from rclpy.task import Future
 
@@ -111,18 +111,6 @@ class AsyncParameterClient(subset.Subset):
     def delete_parameters(self, names: list[str], callback: _Callback | None = None) -> Future:
         """Delete parameters, by setting them to nothing."""
         return self.set_parameters([Parameter(name) for name in names], callback)
-
-    def load_parameter_file(
-        self,
-        parameter_file: str,
-        use_wildcard: bool = False,
-        callback: _Callback | None = None,
-    ) -> Future:
-        """Set the parameters that a file gives to the other node."""
-        parameters = parameter_dict_from_yaml_file(
-            parameter_file, use_wildcard, target_nodes=[self.remote_node_name]
-        )
-        return self.set_parameters(list(parameters.values()), callback)
 
     def _clients(self) -> list[Client]:
         return [

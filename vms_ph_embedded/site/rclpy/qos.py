@@ -22,46 +22,7 @@ class InvalidQoSProfileException(Exception):
         super().__init__("Invalid QoSProfile", *args)
 
 
-class QoSPolicyKind(IntEnum):
-    """The kinds of policies."""
-
-    INVALID = 1 << 0
-    DURABILITY = 1 << 1
-    DEADLINE = 1 << 2
-    LIVELINESS = 1 << 3
-    RELIABILITY = 1 << 4
-    HISTORY = 1 << 5
-    LIFESPAN = 1 << 6
-    DEPTH = 1 << 7
-    LIVELINESS_LEASE_DURATION = 1 << 8
-    AVOID_ROS_NAMESPACE_CONVENTIONS = 1 << 9
-
-
-def qos_policy_name_from_kind(policy_kind: int) -> str:
-    """The name of a kind of policy."""
-    return QoSPolicyKind(policy_kind).name
-
-
-class QoSPolicyEnum(IntEnum):
-    """Base of the policy enumerations, with short names for command lines."""
-
-    @classmethod
-    def short_keys(cls) -> list[str]:
-        """The short names of all values."""
-        return [name.lower() for name in cls.__members__]
-
-    @classmethod
-    def get_from_short_key(cls, name: str) -> int:
-        """The value of a short name."""
-        return cls[name.upper()].value
-
-    @property
-    def short_key(self) -> str:
-        """The short name of this value."""
-        return self.name.lower()
-
-
-class HistoryPolicy(QoSPolicyEnum):
+class HistoryPolicy(IntEnum):
     """Number of messages to keep."""
 
     SYSTEM_DEFAULT = 0
@@ -70,7 +31,7 @@ class HistoryPolicy(QoSPolicyEnum):
     UNKNOWN = 3
 
 
-class ReliabilityPolicy(QoSPolicyEnum):
+class ReliabilityPolicy(IntEnum):
     """Whether a lost message is sent again."""
 
     SYSTEM_DEFAULT = 0
@@ -80,7 +41,7 @@ class ReliabilityPolicy(QoSPolicyEnum):
     BEST_AVAILABLE = 4
 
 
-class DurabilityPolicy(QoSPolicyEnum):
+class DurabilityPolicy(IntEnum):
     """Whether a late subscription gets what was published before."""
 
     SYSTEM_DEFAULT = 0
@@ -90,7 +51,7 @@ class DurabilityPolicy(QoSPolicyEnum):
     BEST_AVAILABLE = 4
 
 
-class LivelinessPolicy(QoSPolicyEnum):
+class LivelinessPolicy(IntEnum):
     """The liveliness policy of a publisher."""
 
     SYSTEM_DEFAULT = 0
@@ -221,13 +182,3 @@ class QoSPresetProfiles(Enum):
     PARAMETERS = qos_profile_parameters
     PARAMETER_EVENTS = qos_profile_parameter_events
     ACTION_STATUS_DEFAULT = qos_profile_action_status_default
-
-    @classmethod
-    def short_keys(cls) -> list[str]:
-        """The short names of all profiles."""
-        return [name.lower() for name in cls.__members__]
-
-    @classmethod
-    def get_from_short_key(cls, name: str) -> QoSProfile:
-        """The profile of a short name."""
-        return cls[name.upper()].value

@@ -95,10 +95,5 @@ def uninstall_signal_handlers() -> None:
     _installed, _watcher = SignalHandlerOptions.NO, None
 
 
-def get_current_signal_handlers_options() -> SignalHandlerOptions:
-    """The signals that are handled."""
-    return _installed
-
-
 def _leave_it_to_the_watcher(number: int, frame: Any) -> None:
     """Handle a signal in Python's sense, so that its number reaches the watcher."""
