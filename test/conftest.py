@@ -29,8 +29,8 @@ if find_spec("vms_ph_nodes") is not None:
 
 GOLDEN = Path(__file__).parent / "golden"
 
-# A script's background jobs inherit an ignored SIGINT. The processes that tests start would too, and
-# then Ctrl-C would not reach them.
+# A script's background jobs inherit an ignored SIGINT. The processes that tests start would too,
+# and then Ctrl-C would not reach them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whatever is installed: the schemes in Python are to be tested here, and in native/ those in C++.

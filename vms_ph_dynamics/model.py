@@ -111,7 +111,7 @@ class VMSModel:
         """Return the model of a robot described by the text of a URDF.
 
         Args:
-            xml: the URDF itself; :func:`vms_ph_io.load` reads files: URDF, xacro and MJCF.
+            xml: the URDF itself; :func:`vms_ph_io.load_urdf` reads files: URDF, xacro and MJCF.
             base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
                 planar or from the free joint of an MJCF, and is fixed otherwise.
             end_effector: a link or joint name; that of the MJCF from which the text

@@ -105,8 +105,8 @@ class Audit:
                 f"{self.recording.path.name}, energies in J",
                 *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in shown),
                 *left,
-                f"  {'unaccounted':<24}{ledger.unaccounted:+.3g}, 95 % within {ledger.band[-1]:.2g} "
-                f"by noise and sampling",
+                f"  {'unaccounted':<24}{ledger.unaccounted:+.3g}, 95 % within "
+                f"{ledger.band[-1]:.2g} by noise and sampling",
             ]
         )
 

@@ -223,7 +223,9 @@ def _install_packages() -> None:
         freeze = subprocess.run([*pip, "freeze"], capture_output=True, text=True, check=True)
         # Lines of editable packages and of files are no constraints.
         fixed = _FOLDER / ".native-constraints"
-        versions = [line for line in freeze.stdout.splitlines() if re.fullmatch(r"[\w.-]+==\S+", line)]
+        versions = [
+            line for line in freeze.stdout.splitlines() if re.fullmatch(r"[\w.-]+==\S+", line)
+        ]
         fixed.write_text("\n".join(versions))
         requirements = [_as_installed(name) for name in requirements]
         done = subprocess.run(

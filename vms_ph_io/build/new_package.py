@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.robot.links import LinkTree
 
+from ..installation import share_directory
 from ..robots.robot_settings import RobotSettings
-from ..installation import (share_directory)
 
 # Where each template goes; ${name} is the name of the package.
 _FILES = {

@@ -18,7 +18,7 @@ from vms_ph_dynamics.simulation import Sample
 from vms_ph_dynamics.tasks import PositionTask
 
 from ..bag import BagWriter, MessageTypes
-from ..share import share_directory
+from ..installation import share_directory
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
