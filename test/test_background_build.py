@@ -35,7 +35,7 @@ def in_module(folder: Path, code: str, **more: str) -> str:
 def test_a_failed_build_is_recorded_and_not_tried_again(tmp_path: Path) -> None:
     said = in_module(
         tmp_path,
-        "native_background.begin('1 2', delay=0.0); print(native_background.in_words())",
+        "native_background.begin('1 2', delay=0.0); print(native_background.status_text())",
         CXX="no-such-compiler",
     )
     reason = "no C++ compiler; on Debian and Ubuntu: apt install g++"
@@ -64,7 +64,7 @@ def test_a_build_runs_once_at_a_time_behind_everything_and_can_be_stopped(tmp_pa
             # Another one ends at once, and leaves the record of this one.
             said = in_module(
                 tmp_path,
-                "native_background.begin('1', delay=60.0); print(native_background.in_words())",
+                "native_background.begin('1', delay=60.0); print(native_background.status_text())",
             )
             assert "about to be built in the background" in said
             assert build.poll() is None
@@ -73,7 +73,7 @@ def test_a_build_runs_once_at_a_time_behind_everything_and_can_be_stopped(tmp_pa
         finally:
             build.kill()
     assert not (tmp_path / ".native-sources").exists()
-    assert "not installed" in in_module(tmp_path, "print(native_background.in_words())")
+    assert "not installed" in in_module(tmp_path, "print(native_background.status_text())")
 
 
 def test_nothing_is_stopped_where_no_build_runs(tmp_path: Path) -> None:

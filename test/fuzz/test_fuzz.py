@@ -15,7 +15,7 @@ from fuzz.surface import Surface
 from fuzz.surfaces import SURFACES
 
 _TEST = Path(__file__).parents[1]
-_AT_ONCE = 50_000  # inputs of one process, whose memory is bounded
+_INPUTS_PER_PROCESS = 50_000  # inputs of one process, whose memory is bounded
 _ALL = pytest.mark.parametrize("surface", SURFACES.values(), ids=SURFACES)
 
 
@@ -35,8 +35,8 @@ def test_a_mutated_input_is_accepted_or_refused_in_a_sentence(surface: Surface) 
 @_ALL
 def test_the_campaign_finds_no_crash_no_hang_and_bounded_memory(surface: Surface) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_TEST.parent), str(_TEST)])}
-    for first in range(0, surface.long, _AT_ONCE):
-        count = min(_AT_ONCE, surface.long - first)
+    for first in range(0, surface.long, _INPUTS_PER_PROCESS):
+        count = min(_INPUTS_PER_PROCESS, surface.long - first)
         words = [sys.executable, "-m", "fuzz.worker", surface.name, str(first), str(count)]
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
         print(done.stdout.strip())

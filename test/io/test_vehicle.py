@@ -12,7 +12,8 @@ import yaml
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import robots, share_directory
-from vms_ph_io.settings.fluid_file import load_allocation, load_fluid
+from vms_ph_io.settings.actuators_file import load_actuators
+from vms_ph_io.settings.fluid_file import load_fluid
 
 FLUID = share_directory() / "config/fluids/bluerov2_alpha5.yaml"
 ROTORS = share_directory() / "config/actuators/hextilt.yaml"
@@ -121,10 +122,10 @@ def test_an_invalid_rotor_file_is_rejected_with_the_name_of_the_key(
     with pytest.raises(
         ModelError, match=rf"changed\.yaml is not a valid file of actuators: .*{said}"
     ):
-        load_allocation(changed(ROTORS, change, tmp_path))
+        load_actuators(changed(ROTORS, change, tmp_path))
 
 
-@pytest.mark.parametrize("load", [load_fluid, load_allocation])
+@pytest.mark.parametrize("load", [load_fluid, load_actuators])
 def test_a_missing_or_unreadable_file_gets_one_clear_sentence(
     load: Callable[[Path], object], tmp_path: Path
 ) -> None:

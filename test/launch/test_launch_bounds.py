@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vms_ph_embedded.launch import load
-from vms_ph_embedded.launch.context import MOST_FILES
+from vms_ph_embedded.launch.context import MAX_FILES
 from vms_ph_embedded.launch.errors import LaunchError
 from vms_ph_embedded.launch.expression import ExpressionError, evaluate
 
@@ -66,7 +66,7 @@ def test_includes_that_multiply_are_refused(tmp_path: Path) -> None:
         twice = f"<include file='$(dirname)/{i + 1}.launch.xml'/>" * 2
         _launch(tmp_path, twice, f"{i}.launch.xml")
     _launch(tmp_path, "", "20.launch.xml")
-    with pytest.raises(LaunchError, match=f"more than {MOST_FILES} files"):
+    with pytest.raises(LaunchError, match=f"more than {MAX_FILES} files"):
         load(tmp_path / "0.launch.xml")
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import load_urdf, robots
-from vms_ph_io.audit.identified import read_belief
+from vms_ph_io.audit.identified import read_prior
 from vms_ph_nodes.cli.app import make_app
 
 
@@ -75,7 +75,7 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
     found = json.loads(again.stdout)
     assert found["largest_unaccounted"]["value"] < 0.01 * found["gross"]
     # The belief is the prior of another identification.
-    done = typed(file, "--identify", "payload", "--prior", out / "belief.json", "--json")
+    done = typed(file, "--identify", "payload", "--prior", out / "prior.json", "--json")
     mass = json.loads(done.stdout)["identified"]["payload_mass"]
     assert mass["low"] <= truth.values["payload_mass"] <= mass["high"]
 
@@ -126,7 +126,7 @@ def test_references_widen_the_interval_of_a_load_and_are_kept_in_the_belief(
     assert [one["session"] for one in found["references"]] == ["mon", "tue"]
     assert found["payload_mass"]["low"] < found["payload_mass"]["value"]
     assert "2 references in 2 sessions scatter by" in found["payload_mass"]["meaning"]
-    kept = read_belief(tmp_path / "out" / "belief.json")
+    kept = read_prior(tmp_path / "out" / "prior.json")
     assert [one.session for one in kept.references] == ["mon", "tue"]
     itself = typed(*asked, "--reference", f"{short}={mass}")
     assert "cannot be a reference for itself" in str(itself.exception)

@@ -6,14 +6,10 @@
 import importlib.util
 from pathlib import Path
 
-import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
-from vms_ph_dynamics import StandardForm, VmsPhError, __version__, integrate
-from vms_ph_io import robots
-from vms_ph_io.audit.plots import plot_trajectory
+from vms_ph_dynamics import VmsPhError, __version__
 from vms_ph_nodes.cli.app import make_app
 
 
@@ -42,15 +38,3 @@ def test_beside_a_ros_2_there_is_no_environment_to_set(monkeypatch: pytest.Monke
 def test_a_plot_of_what_is_no_bag_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(make_app(), ["plot", str(tmp_path)])
     assert done.exit_code != 0
-
-
-def test_a_trajectory_is_plotted(tmp_path: Path) -> None:
-    model = robots.load("panda")
-    form = StandardForm(model)
-    start = form.state(model.configuration(robots.get("panda").home), np.zeros(model.nv))
-    run = integrate(form, start, dt=1e-3, steps=20)
-    file = tmp_path / "run.png"
-    figure = plot_trajectory(run, file)
-    assert isinstance(figure, Figure)
-    assert file.read_bytes().startswith(b"\x89PNG")
-    assert figure.axes[0].get_ylabel() == "energy of the robot (J)"

@@ -15,8 +15,8 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.bag import BagError
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
+from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
-from vms_ph_io.settings.fluid_file import load_allocation
 from vms_ph_io.settings.parameter_schema import load_parameters
 from vms_ph_nodes.messages.message_text import parse
 
@@ -66,7 +66,7 @@ def _metadata(path: Path) -> None:
 
 READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
     "parameter schema": (load_parameters, VmsPhError),
-    "rotors": (load_allocation, VmsPhError),
+    "rotors": (load_actuators, VmsPhError),
     "metadata of a bag": (_metadata, BagError),
     "values of a message": (lambda path: parse(path.read_text()), VmsPhError),
     "parameter file": (

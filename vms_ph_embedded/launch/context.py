@@ -19,7 +19,7 @@ Resolver = Callable[[str, str], Sequence[str]]
 """Gives the command that runs (package, executable), or raises LookupError with a sentence."""
 
 
-MOST_FILES = 1000
+MAX_FILES = 1000
 """Largest number of files that includes may read, repeated ones counted each time."""
 
 MOST_CHARACTERS = 2**26
@@ -40,8 +40,8 @@ class Effort:
             LaunchError: There are too many.
         """
         self.files += 1
-        if self.files > MOST_FILES:
-            raise LaunchError(f"more than {MOST_FILES} files are included", location)
+        if self.files > MAX_FILES:
+            raise LaunchError(f"more than {MAX_FILES} files are included", location)
 
     def produce(self, characters: int, location: Location | None) -> None:
         """Count characters that a substitution is about to give.

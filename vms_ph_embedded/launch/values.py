@@ -142,14 +142,14 @@ class TypedTemplate:
             if not isinstance(value, list):
                 content = _template(value, location)
                 if not isinstance(content, tuple):
-                    _demand(content, kind, text)
+                    _check_kind(content, kind, text)
                 return cls(kind, content, location)
             items = [_template(item, location) for item in value]
             fixed = [item for item in items if not isinstance(item, tuple)]
             if len({type(item) for item in fixed}) > 1:
                 raise ValueError(f"{text!r} is a list of mixed types")
             for item in fixed if items else [""]:  # an empty list is one of text
-                _demand(item, kind, text)
+                _check_kind(item, kind, text)
             return cls(kind, items, location)
         except ValueError as error:
             raise LaunchError(str(error), location) from None
@@ -176,9 +176,9 @@ class TypedTemplate:
                 coerce(text(item), item_kind) if isinstance(item, tuple) else item
                 for item in self.content
             ]
-            _demand_uniform(items, self.kind)
+            _check_uniform(items, self.kind)
             items = [_as_ros_reads(item, self.kind) for item in items]
-            _demand_uniform(items, self.kind)
+            _check_uniform(items, self.kind)
             return items  # type: ignore[return-value]
         except ValueError as error:
             raise LaunchError(str(error), self.location) from None
@@ -194,12 +194,12 @@ def _template(item: Scalar, location: Location) -> Scalar | grammar.Template:
     return template
 
 
-def _demand(item: Scalar, kind: Kind, text: str) -> None:
+def _check_kind(item: Scalar, kind: Kind, text: str) -> None:
     if kind.scalar is not None and type(item) is not kind.scalar:
         raise ValueError(f"{text!r} is not of type {kind.name}")
 
 
-def _demand_uniform(items: list[Value], kind: Kind) -> None:
+def _check_uniform(items: list[Value], kind: Kind) -> None:
     types = [type(item) for item in items if type(item) is not str]
     scalar_type = kind.scalar or (types[0] if types else str)
     if any(isinstance(item, list) or not isinstance(item, scalar_type) for item in items):

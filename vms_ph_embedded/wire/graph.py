@@ -30,7 +30,7 @@ _DISPOSED = (
     | InstanceState.NotAliveDisposed
     | InstanceState.NotAliveNoWriters
 )
-_AT_ONCE = 128  # what Cyclone makes room for in one go
+_MAX_SAMPLES = 128  # what Cyclone makes room for in one go
 
 NamesAndTypes = list[tuple[str, list[str]]]
 
@@ -137,7 +137,7 @@ class Graph:
             for gid in self._others.keys() - (alive - {self._gid}):
                 del self._others[gid]
 
-    def update_if_told(self) -> None:
+    def update_if_changed(self) -> None:
         """Read the messages of other participants, if there are any."""
         if self.condition.triggered:
             self.update()
@@ -207,9 +207,9 @@ class _Endpoints:
             return list(self._endpoints.values())
 
     def _update(self) -> None:
-        while samples := self._reader.take(_AT_ONCE, self._fresh):
+        while samples := self._reader.take(_MAX_SAMPLES, self._fresh):
             self._endpoints.update({endpoint.key.bytes: endpoint for endpoint in samples})
-        while samples := self._reader.take(_AT_ONCE, self._disposed):
+        while samples := self._reader.take(_MAX_SAMPLES, self._disposed):
             for endpoint in samples:
                 self._endpoints.pop(endpoint.key.bytes, None)
 

@@ -23,7 +23,7 @@ from ..recordings.motion import Block, RecordedMotion
 _PLANAR = [0, 1, 5]
 
 # A step in time beyond this many periods has lost samples.
-_LATE = 1.5
+_DELAYED_PERIODS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def certify(
         steps = np.diff(t)
         if len(steps):
             period = float(np.median(steps))
-            late = steps[steps > _LATE * period]
+            late = steps[steps > _DELAYED_PERIODS * period]
             lost += int(np.round(late / period - 1.0).sum())
         count += len(t) - block.continues
         duration += float(t[-1] - t[0])

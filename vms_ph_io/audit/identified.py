@@ -33,9 +33,9 @@ from ..descriptions.urdf.identified_urdf import identified_urdf
 from ..recordings.motion import RecordedMotion
 from .audit import Audit
 
-_LEAST = 20  # samples of a part without gaps
+_MIN_SAMPLES = 20  # samples of a part without gaps
 
-FILES = ("identified.urdf", "friction.yaml", "belief.json")
+FILES = ("identified.urdf", "friction.yaml", "prior.json")
 """What an identification leaves besides the report, where there is something to write."""
 
 
@@ -91,7 +91,7 @@ def with_identification(
     if "payload" not in parameters:
         samples += [part for one in known_loads if one.load == 0.0 for part in one.samples]
     if not samples:
-        raise VmsPhError(f"no part of the recording without a gap has {_LEAST} samples")
+        raise VmsPhError(f"no part of the recording without a gap has {_MIN_SAMPLES} samples")
     law = None if friction is None else (lambda rate: -friction.force(rate))
     settings = Settings(load_friction=True if load_friction else None)
     options: dict[str, Any] = {"frame": frame or None, "prior": prior, "settings": settings}
@@ -134,7 +134,7 @@ def _parts(motion: RecordedMotion) -> list[MotionSamples]:
         if not block.continues or not parts:
             parts.append([])
         parts[-1].append(block.samples)
-    return [joined for part in parts if len(joined := _joined(part)) >= _LEAST]
+    return [joined for part in parts if len(joined := _joined(part)) >= _MIN_SAMPLES]
 
 
 def _joined(blocks: Sequence[MotionSamples]) -> MotionSamples:
@@ -218,7 +218,7 @@ def write_identified(
         "covariance": identification.belief.covariance.tolist(),
         "references": [asdict(one) for one in identification.belief.references],
     }
-    texts = {"belief.json": json.dumps(belief) + "\n"}
+    texts = {"prior.json": json.dumps(belief) + "\n"}
     if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
         texts["identified.urdf"] = identified_urdf(description, audit.model, identification)
     rows = friction_rows(audit.model.joint_names, identification)
@@ -258,7 +258,7 @@ def friction_rows(joints: Sequence[str], identification: Identification) -> list
     return rows
 
 
-def read_belief(path: Path) -> Belief:
+def read_prior(path: Path) -> Belief:
     """Return the belief in a file that an identification wrote.
 
     Raises:
@@ -274,7 +274,7 @@ def read_belief(path: Path) -> Belief:
         raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
         raise VmsPhError(
-            f"{path} is no belief of an identification; give a belief.json that --out wrote"
+            f"{path} is no belief of an identification; give a prior.json that --out wrote"
         ) from None
     size = len(names)
     if mean.shape != (size,) or covariance.shape != (size, size):

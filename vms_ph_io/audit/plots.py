@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.integrators import Trajectory
 
 from .run_record import RunRecord, Series
 
@@ -99,40 +98,6 @@ def _lines(axes: Any, time: Array | None, series: Mapping[str, Array | None], la
     axes.grid(alpha=0.3)
     if time is not None:
         axes.legend(loc="best", fontsize=8)
-
-
-def plot_trajectory(trajectory: Trajectory, file: Path | None = None) -> Any:
-    """Plot a run of an integrator: energy, port energies, unaccounted energy.
-
-    Args:
-        trajectory: of :func:`vms_ph_dynamics.integrate`.
-        file: path of a PNG, PDF or SVG file, in an existing folder; None for none.
-
-    Returns:
-        The figure of matplotlib, which notebooks show.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 8), layout="constrained")
-    stored, ports, rest = figure.subplots(3, 1, sharex=True)
-    audit, ends = trajectory.audit, trajectory.t[1:]
-    _lines(stored, trajectory.t, {"total": trajectory.energy}, "energy of the robot (J)")
-    supplied = {name: np.cumsum(energy) for name, energy in audit.supplied.items() if energy.any()}
-    _lines(
-        ports,
-        ends,
-        {
-            "stored in the robot": np.cumsum(audit.stored),
-            **supplied,
-            "friction": -np.cumsum(audit.dissipated),
-        },
-        "energy since the start (J)",
-    )
-    _lines(rest, ends, {"unaccounted": np.cumsum(audit.residual)}, "unaccounted energy (J)")
-    rest.set_xlabel("time (s)")
-    if file is not None:
-        figure.savefig(file)
-    return figure
 
 
 def plot_closed_loop(run: "ClosedLoop", file: Path | None = None) -> Any:

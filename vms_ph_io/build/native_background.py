@@ -71,7 +71,7 @@ def begin(sources: str, delay: float = _DELAY) -> None:
 
     The outcome is recorded, never raised.
     """
-    _behind_everything()
+    _lower_priority()
     with contextlib.ExitStack() as stack:
         try:
             lock = stack.enter_context(_LOCK.open("a+"))
@@ -119,7 +119,7 @@ def stop() -> None:
                 time.sleep(0.1)
 
 
-def record_built(sources: str) -> None:
+def write_build_record(sources: str) -> None:
     """Record that the core of these sources is installed; by ``./vms native``."""
     _record(State("built"))
     FAILURE.unlink(missing_ok=True)
@@ -127,7 +127,7 @@ def record_built(sources: str) -> None:
         STAMP.write_text(sources)
 
 
-def in_words() -> str:
+def status_text() -> str:
     """Return the state of the core in this environment in one sentence."""
     prefix = str(_FOLDER)
     folder = Path(sysconfig.get_path("platlib", vars={"base": prefix, "platbase": prefix}))
@@ -181,7 +181,7 @@ def _progress() -> str:
     return f", {steps[-1][0]} of {steps[-1][1]} steps" if steps else ""
 
 
-def _behind_everything() -> None:
+def _lower_priority() -> None:
     """Let everything else have the processor first, and leave the terminal."""
     with contextlib.suppress(OSError):
         os.setsid()
@@ -218,7 +218,7 @@ def _install_packages() -> None:
     with contextlib.suppress(VmsPhError):
         native_build.require_packages()
         return
-    with packages_alone(), LOG.open("w") as log:
+    with package_lock(), LOG.open("w") as log:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
         freeze = subprocess.run([*pip, "freeze"], capture_output=True, text=True, check=True)
         # Lines of editable packages and of files are no constraints.
@@ -248,7 +248,7 @@ def _as_installed(requirement: str) -> str:
 
 
 @contextmanager
-def packages_alone() -> Iterator[None]:
+def package_lock() -> Iterator[None]:
     """Wait until nobody else installs packages in this environment."""
     with PACKAGES_LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

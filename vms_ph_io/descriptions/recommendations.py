@@ -14,10 +14,10 @@ from vms_ph_dynamics.robot.links import LinkTree
 from ..installation import command
 
 # A root link with this share of the moving mass is no foundation.
-_HEAVY = 0.3
+_HEAVY_ROOT_SHARE = 0.3
 
 
-def base_reason(model: VMSModel, chosen_base: str) -> str:
+def base_origin(model: VMSModel, chosen_base: str) -> str:
     """Return in words why a robot has its base; empty where a user has chosen it."""
     if chosen_base not in ("", "auto"):
         return ""
@@ -26,10 +26,10 @@ def base_reason(model: VMSModel, chosen_base: str) -> str:
     return f"guessed: the first joint is {model.base}"
 
 
-def advice(model: VMSModel) -> Iterator[str]:
+def recommendations(model: VMSModel) -> Iterator[str]:
     """Yield what a user should look at, one sentence each."""
     root_mass = float(model.tree.pinocchio.inertias[0].mass)
-    if model.base == "fixed" and root_mass > _HEAVY * model.total_mass:
+    if model.base == "fixed" and root_mass > _HEAVY_ROOT_SHARE * model.total_mass:
         root = LinkTree(model.tree).root
         yield (
             f"the root link '{root}' has {root_mass:.3g} kg beside {model.total_mass:.3g} kg that "
@@ -50,7 +50,9 @@ def advice(model: VMSModel) -> Iterator[str]:
         )
 
 
-def next_lines(model: VMSModel, file: str, base: str, end_effector: str, inertia: str) -> list[str]:
+def next_commands(
+    model: VMSModel, file: str, base: str, end_effector: str, inertia: str
+) -> list[str]:
     """Return the commands that a user would type next."""
     vms = command()
     if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and "/" not in file:

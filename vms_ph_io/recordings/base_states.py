@@ -64,10 +64,10 @@ class BaseStates:
         """The series that are used."""
         return list({id(c): c for c in (self._pose, self._twist) if c is not None}.values())
 
-    def retake(self, stamps: Array) -> None:
+    def resample(self, stamps: Array) -> None:
         """Take other stamps."""
         for companion in self.companions:
-            companion.retake(stamps)
+            companion.resample(stamps)
 
     def at(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
         """Return base parts of configurations (N, nq_base) and velocities (N, b)."""

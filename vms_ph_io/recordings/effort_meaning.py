@@ -22,7 +22,7 @@ MEANINGS = {
 """What efforts may be, by the name of the option that says so."""
 
 _WINDOW = 0.1  # s
-_CLEARLY = 0.7  # share of the misfit below which another meaning fits clearly better
+_BETTER_FIT_SHARE = 0.7  # share of the misfit below which another meaning fits clearly better
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     misfit["scaled"] = (scaled[0] / scale, scaled[1] / scale)
     others = {name: both[1] for name, both in misfit.items() if name != "scaled"}
     best = min(others, key=lambda name: others[name])
-    if others[best] > _CLEARLY * others["torque"]:
+    if others[best] > _BETTER_FIT_SHARE * others["torque"]:
         best = "torque"
     odd = float(np.median(np.abs(np.log(np.maximum(np.abs(gains), 1e-12)))))
     if misfit["scaled"][1] < 0.5 * others[best] and odd > np.log(1.5):

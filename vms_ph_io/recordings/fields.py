@@ -18,7 +18,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from .messages import Messages, decoded
 from .recording import Table
 
-MOST_ITEMS = 64
+MAX_ARRAY_LENGTH = 64
 """Items of an array that become columns; of longer ones, such as images, none do."""
 
 
@@ -118,7 +118,7 @@ def _items(name: str, value: Any, names: Any) -> Iterator[tuple[str, Any]]:
         if not isinstance(value, (str, bytes)):
             yield name, value
         return
-    if len(value) > MOST_ITEMS or not len(value) or isinstance(value[0], str):
+    if len(value) > MAX_ARRAY_LENGTH or not len(value) or isinstance(value[0], str):
         return
     called = isinstance(names, (list, tuple)) and len(names) == len(value)
     for k, item in enumerate(value):
@@ -184,7 +184,7 @@ def _write(columns: Columns, file: Path) -> Path:
     return file
 
 
-_MOST = 40  # curves of a plot
+_MAX_CURVES = 40  # curves of a plot
 
 
 def chosen_curves(
@@ -213,8 +213,8 @@ def chosen_curves(
             raise VmsPhError(f"there is no number '{text}'; there are {available or 'none'}, ...")
         for label, (c, k) in matches.items():
             curves[label] = ((c.table.times - start) * 1e-9, c.values[:, k])
-    if len(curves) > _MOST:
-        raise VmsPhError(f"{len(curves)} curves are too many; choose at most {_MOST}")
+    if len(curves) > _MAX_CURVES:
+        raise VmsPhError(f"{len(curves)} curves are too many; choose at most {_MAX_CURVES}")
     return curves
 
 

@@ -29,9 +29,9 @@ class Companion:
         times = series.table.times
         self._order = np.argsort(times, kind="stable")
         self._times = times[self._order]
-        self.retake(stamps)
+        self.resample(stamps)
 
-    def retake(self, stamps: Array) -> None:
+    def resample(self, stamps: Array) -> None:
         """Take other stamps."""
         self._stamps = stamps
         after = np.searchsorted(self._times, stamps, side="left")
@@ -122,11 +122,11 @@ class JointSignals:
         """The other series."""
         return list(self._others.values())
 
-    def retake(self, order: ClockOrder) -> None:
+    def resample(self, order: ClockOrder) -> None:
         """Take the samples of another order."""
         self._order = order
         for companion in self._others.values():
-            companion.retake(order.stamps)
+            companion.resample(order.stamps)
 
     def at(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""

@@ -37,9 +37,9 @@ from .velocity_checks import (
 BLOCK = 8192
 """Samples of a block."""
 
-_STUDIED = 30_000  # samples from which lag, noise and meaning are found
+_MAX_FIT_SAMPLES = 30_000  # samples from which lag, noise and meaning are found
 _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found from the motion
-_UNEVEN = 0.02  # of a period, deviation of stamps that calls for other times
+_MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other times
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class RecordedMotion:
         """Find out about the signals from a part of the recording, and choose what is done."""
         source, jitter = self._clock()
         first, behind = max(self.order.segments, key=lambda s: s[1] - s[0])
-        low, high = self._signals.most_active(first, behind, _STUDIED)
+        low, high = self._signals.most_active(first, behind, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
         position, velocity = filled(signals.position, t), filled(signals.velocity, t)
         effort = np.nan_to_num(signals.effort)
@@ -313,7 +313,7 @@ class RecordedMotion:
         signals = self._signals.at(0, len(self))
         position, velocity = filled(signals.position, self._t), filled(signals.velocity, self._t)
         clock = clock_of(self._t, np.diff(position, axis=0), velocity)
-        uneven = clock.jitter * self.order.rate > _UNEVEN
+        uneven = clock.jitter * self.order.rate > _MAX_JITTER
         if clock.source == "stamps" or not uneven or not bool(np.all(np.diff(clock.t) >= 0.0)):
             return self.order.source, 0.0
         increasing = np.diff(clock.t, prepend=-np.inf) > 0.0
@@ -332,12 +332,12 @@ class RecordedMotion:
                 segments=((0, int(increasing.sum())),),
                 repeated=old.repeated + int((~increasing).sum()),
             )
-            self._signals.retake(self.order)
+            self._signals.resample(self.order)
             for companion in self._wrenches.values():
-                companion.retake(self.order.stamps)
+                companion.resample(self.order.stamps)
             if self._exact is not None:
-                self._exact.retake(self.order.stamps)
-            self._base.retake(self.order.stamps)
+                self._exact.resample(self.order.stamps)
+            self._base.resample(self.order.stamps)
         self._t = np.ascontiguousarray(t[increasing])
 
     def _meaning(self, samples: MotionSamples, effort: Array) -> EffortMeaning | None:

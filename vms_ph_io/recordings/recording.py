@@ -17,7 +17,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 
 # Numbers that wait to be written, 1 MB.
-_WAITING = 2**17
+_MAX_BUFFERED_ROWS = 2**17
 
 
 class Table:
@@ -48,7 +48,7 @@ class Table:
         """
         self._times.append(time)
         self._rows.extend(row)
-        if len(self._rows) >= _WAITING:
+        if len(self._rows) >= _MAX_BUFFERED_ROWS:
             self._flush()
 
     def extend(self, times: Array, rows: Array) -> None:

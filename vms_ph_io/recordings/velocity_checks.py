@@ -18,8 +18,8 @@ MARGIN = 64
 """Further samples at either side of those that are smoothed or shifted."""
 
 _SMOOTHED = 0.025  # s before and after a sample, over which positions are smoothed
-_LEAST = 64  # samples from which a lag is found
-_SURE = 0.8  # share of the misfit that a shift must leave at most
+_MIN_SAMPLES = 64  # samples from which a lag is found
+_MAX_MISFIT_SHARE = 0.8  # share of the misfit that a shift must leave at most
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def velocity_defects(
 
 def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
     """Return the lag of velocities, s, and whether it is certain enough to be corrected."""
-    if not position.shape[1] or len(t) < _LEAST:
+    if not position.shape[1] or len(t) < _MIN_SAMPLES:
         return 0.0, False
     period = float(np.median(np.diff(t)))
     lag = velocity_lag(t, position, velocity)
@@ -97,7 +97,7 @@ def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[
         float(((candidate - slope)[inner] ** 2).sum())
         for candidate in (velocity, shifted(t, velocity, lag))
     )
-    return lag, after < _SURE * before
+    return lag, after < _MAX_MISFIT_SHARE * before
 
 
 def shifted(t: Array, velocity: Array, lag: float) -> Array:

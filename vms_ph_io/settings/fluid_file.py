@@ -10,22 +10,10 @@ from typing import TYPE_CHECKING, Any
 from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError, StateError
 
-from .actuators_file import load_actuators
 from .yaml_files import check_keys, items, moderate, number, read_mapping
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics.actuation.allocation import Allocation
     from vms_ph_dynamics.actuation.fluid import Fluid, ImmersedBody
-
-
-def load_allocation(path: str | Path) -> "Allocation":
-    """Return the allocation of the actuators in a file, see :func:`.load_actuators`.
-
-    Raises:
-        VmsPhError: no such file.
-        ModelError: a file that does not have the format that docs/actuators.md describes.
-    """
-    return load_actuators(path).allocation
 
 
 def load_fluid(path: str | Path) -> "Fluid":

@@ -31,8 +31,7 @@ from vms_ph_dynamics.simulation import (
 )
 
 from .. import robots
-from ..descriptions.loading import load
-from ..descriptions.urdf import read_urdf
+from ..descriptions.urdf import load_urdf, read_urdf
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
 from .control import Law, LoopControl
@@ -293,7 +292,7 @@ def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]
     if isinstance(robot, str | Path):
         path = Path(robot)
         text = read_urdf(path) if path.suffix in (".urdf", ".xacro") else ""
-        return StandardForm(load(path)), text, None
+        return StandardForm(load_urdf(path)), text, None
     raise OptionError(
         "a robot is the name of a bundled one, the path of a description, a VMSModel or a form; "
         f"given: {type(robot).__name__}. robots.names() lists the bundled ones"

@@ -48,7 +48,7 @@ def audit(
         None, help="FILE=KG or FILE=KG@SESSION: a recording with a known load, 0 without"
     ),
     payload_frame: str = typer.Option("", help="frame of the payload; default: the end effector"),
-    prior: Path = typer.Option(None, help="belief.json of an earlier identification"),
+    prior: Path = typer.Option(None, help="prior.json of an earlier identification"),
     certificate: bool = typer.Option(
         False, help="certify the energy given through the recorded ports, instead of an audit"
     ),
@@ -80,10 +80,10 @@ def audit(
     if kinds:
         # Before the recording is read, which may take long.
         from vms_ph_dynamics.identification.unknowns import checked_kinds
-        from vms_ph_io.audit.identified import read_belief
+        from vms_ph_io.audit.identified import read_prior
 
         checked_kinds(kinds)
-        belief = None if prior is None else read_belief(prior)
+        belief = None if prior is None else read_prior(prior)
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     if out is not None and (out / "derived").exists():
         raise VmsPhError(f"{out} contains the bag of an earlier report; choose another folder")

@@ -27,7 +27,11 @@ def check(
     import numpy as np
 
     from vms_ph_io import read_urdf, robots
-    from vms_ph_io.descriptions import recommendations as advice
+    from vms_ph_io.descriptions.recommendations import (
+        base_origin,
+        next_commands,
+        recommendations,
+    )
     from vms_ph_io.descriptions.urdf import check_urdf
     from vms_ph_io.robots.robot_settings import RobotSettings
 
@@ -61,7 +65,7 @@ def check(
     singular = least <= 1e-12 * most
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
-    why_base = "" if known is not None else advice.base_reason(model, base)
+    why_base = "" if known is not None else base_origin(model, base)
     typer.echo(f"  base          {model.base} (b = {model.b}{why_base and ', ' + why_base})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
     guessed = "" if known is not None or end_effector else " (guessed: the last link)"
@@ -72,8 +76,8 @@ def check(
     if findings.defects:
         left = len(findings.defects) - len(model.repairs)
         typer.echo(f"  inertias      {len(model.repairs)} repaired, {left} with defects as given")
-    for sentence in advice.advice(model):
+    for sentence in recommendations(model):
         typer.echo(f"  note: {sentence}")
     typer.echo("next:")
-    for line in advice.next_lines(model, robot, base, end_effector, inertia):
+    for line in next_commands(model, robot, base, end_effector, inertia):
         typer.echo(f"  {line}")

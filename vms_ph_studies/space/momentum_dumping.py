@@ -41,14 +41,15 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     simulation = Simulation(
         form, caught.q, dt, control, actuators=actuators, start_velocity=caught.v
     )
-    assert simulation.actuation is not None
+    wheels = simulation.actuation
+    assert wheels is not None
     before, robot_before = _angular(simulation, caught.model)
     spins: list[float] = []
     simulate(
         simulation,
         round(float(settings["duration"]) / dt),
         Stages(progress, 1).begin("wheels take up the momentum"),
-        lambda: spins.append(float(np.abs(simulation.actuation.rates).max())),
+        lambda: spins.append(float(np.abs(wheels.rates).max())),
     )
     used = max(spins, default=0.0)
     after, left = _angular(simulation, caught.model)
@@ -80,7 +81,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             ),
             bounded(
                 "energy balance from the supply to the tool, relative to what was exchanged",
-                abs(exergy.residual) / abs(simulation.actuation.stored + 1e-3),
+                abs(exergy.residual) / abs(wheels.stored + 1e-3),
                 1e-9,
             ),
         ]
@@ -108,11 +109,12 @@ def _angular(simulation: Simulation, model: VMSModel) -> tuple[Array, Array]:
 
     Of robot and wheels about the inertial origin, and of the robot alone about its centre of mass.
     """
-    assert simulation.actuation is not None
+    actuation = simulation.actuation
+    assert actuation is not None
     sample = simulation.sample()
     d = model.evaluate(sample.q, sample.v)
     spatial, pose = momenta(d).spatial, model.base_pose(sample.q)
-    wheels = pose[:3, :3] @ simulation.actuation.momentum
+    wheels = pose[:3, :3] @ actuation.momentum
     centre = pose[:3, 3] + pose[:3, :3] @ centre_and_inertia(d)[0]
     return spatial[3:] + wheels, spatial[3:] - np.cross(centre, spatial[:3])
 

@@ -19,7 +19,8 @@ from vms_ph_embedded.interfaces.messages import serialize
 from vms_ph_io import share_directory
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
-from vms_ph_io.settings.fluid_file import load_allocation, load_fluid
+from vms_ph_io.settings.actuators_file import load_actuators
+from vms_ph_io.settings.fluid_file import load_fluid
 from vms_ph_io.settings.parameter_schema import load_parameters
 from vms_ph_nodes.messages.message_text import fill, parse, to_yaml
 
@@ -97,7 +98,7 @@ def _vehicle(data: bytes) -> None:
     """As rotors and as a fluid."""
     path = _file(data)
     refused: list[VmsPhError] = []
-    for read in (load_allocation, load_fluid):
+    for read in (load_actuators, load_fluid):
         try:
             read(path)
         except VmsPhError as error:

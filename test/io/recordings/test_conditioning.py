@@ -226,7 +226,7 @@ def test_the_joints_of_another_bundled_robot_are_recognised(known: Known, tmp_pa
 def test_the_part_of_a_long_recording_in_which_the_robot_moves_tells_about_its_signals(
     panda: VMSModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorded_motion, "_STUDIED", 2500)
+    monkeypatch.setattr(recorded_motion, "_MAX_FIT_SAMPLES", 2500)
     moving = excited(panda, 3.0)
     rest, lag = 6000, 0.006
     late = np.column_stack([np.interp(moving.t - lag, moving.t, v) for v in moving.v.T])

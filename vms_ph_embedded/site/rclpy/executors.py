@@ -255,7 +255,7 @@ class Executor(subset.Subset):
         try:
             if self._context.ok() and self._guard.take() and self._blocked:
                 self._blocked, self._changed = False, True
-            self._graph.update_if_told()  # type: ignore[union-attr]
+            self._graph.update_if_changed()  # type: ignore[union-attr]
         except DDSException:
             if self._context.ok():  # not because of a shutdown in another thread
                 raise
