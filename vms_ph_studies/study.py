@@ -3,8 +3,9 @@
 
 """Studies: computations with parameters that return checks and write files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 
@@ -80,6 +81,12 @@ class Parameter:
 
 
 Settings = Mapping[str, Value]
+
+
+def did_you_mean(name: str, accepted: Iterable[str]) -> str:
+    """Return a hint at the accepted name that is most like another one; empty where none is."""
+    close = get_close_matches(name, list(accepted), n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def list_of_numbers(settings: Settings, name: str) -> Array:

@@ -9,8 +9,7 @@ import pytest
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_studies.sweeps import SweepStudy, read_study
-from vms_ph_studies.sweeps.distributions import make_distribution
-from vms_ph_studies.sweeps.draws import uniform
+from vms_ph_studies.sweeps.distributions import make_distribution, uniform
 
 TARGET = Path(__file__).parent / "sweep_target.py"
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.yaml"))

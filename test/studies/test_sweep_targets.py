@@ -8,9 +8,8 @@ import math
 import pytest
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_studies.hopping.basin import COARSE_TOLERANCES
+from vms_ph_studies.hopping.basin import COARSE_TOLERANCES, hopping
 from vms_ph_studies.hopping.outcome import outcome_of
-from vms_ph_studies.hopping.trial_point import hopping
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
 from vms_ph_studies.sweeps.closed_loop import closed_loop
 from vms_ph_studies.sweeps.target import Target

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The audit as one picture: energies, powers, friction and what is unaccounted."""
+"""The curves of an audit, and the picture of them: energies, powers, friction, unaccounted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All files of an audit in one folder."""
+"""All files of an audit in one folder: page, picture, table, document, and the derived bag."""
 
 import csv
 import json

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The numbers in messages of any type, as columns with names."""
+"""The numbers in messages of any type: columns with names, their files and their plots."""
 
 import csv
 import json

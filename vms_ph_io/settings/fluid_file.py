@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actuators and fluids of robots, loaded from files in config/."""
+"""Fluids and their immersed bodies, loaded from files in config/fluids."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,7 +3,7 @@
 
 """The usual alternative: a PD law for the base and one for every joint, which ignore each other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,83 @@ from vms_ph_controllers.laws.thrust_direction import ThrustDirection, single_axi
 from vms_ph_controllers.references.integral_action import IntegralAction
 from vms_ph_controllers.references.joint_reference import JointReference
 from vms_ph_controllers.references.pose_reference import PoseReference
+from vms_ph_controllers.wheeled import DifferentialDrive
 from vms_ph_dynamics import Allocation, Evaluation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3, SO3
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 
-from .inverse_kinematics import InverseKinematics
+_SE3 = SE3()
+
+_COMPONENTS = {"fixed": [], "planar": [0, 1, 5], "floating": [0, 1, 2, 3, 4, 5]}
+
+# Rates at which the error of the place and that of the posture fade, 1/s.
+_POSITION_RATE, _POSTURE_RATE = 20.0, 1.0
+
+# Added to the eigenvalues of J J^T, m^2: it bounds the rates where the arm is stretched out.
+_DAMPING = 1e-4
+
+
+class InverseKinematics:
+    """Joints that lead an end effector along a moving place, on a base that moves as it should.
+
+    The rates are those of the damped pseudo-inverse of the Jacobian of the place; the posture
+    returns to that at the start as far as the place allows. Nothing is measured.
+
+    Attributes:
+        positions, rates: (n,).
+        is_led: whether a place has been given.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self._model, self._rows = model, np.array(_COMPONENTS[model.base], dtype=int)
+        self._position, self.is_led = PoseReference(), False
+
+    def restart(self, d: Evaluation) -> None:
+        """Restart at rest at a configuration."""
+        model = self._model
+        self._q, self._base = np.array(d.q), model.base_pose(d.q)
+        self._home = self.positions = model.joint_positions(d.q)
+        self.rates = np.zeros(model.n)
+        self._position.restart(d.placement(model.end_effector))
+        self.is_led = False
+
+    def go_to(self, position: Array) -> None:
+        """Lead the end effector to a place (3,) in inertial axes, m."""
+        pose = self._position.pose.copy()
+        pose[:3, 3] = position
+        self._position.go_to(pose)
+        self.is_led = True
+
+    def advance(self, base: Array, speed: float, bandwidth: float, dt: float) -> None:
+        """Advance by one time step.
+
+        Args:
+            base: (4,4) pose of the base that is wanted at its end.
+            speed: largest speed of the place, m/s.
+            bandwidth: of its motion, rad/s.
+            dt: s.
+        """
+        if not self.is_led or dt <= 0.0:
+            return
+        model, b = self._model, self._model.b
+        self._position.advance(None, speed, 1.0, bandwidth, dt)
+        d = model.evaluate(self._q, np.zeros(model.nv))
+        tool = d.placement(model.end_effector)
+        j = tool[:3, :3] @ d.J_end_effector[:3]
+        step = np.zeros(model.nv)
+        step[:b] = _SE3.log(_SE3.inverse(self._base) @ base)[self._rows]
+        position_error = self._position.pose[:3, 3] - tool[:3, 3]
+        moving = self._position.pose[:3, :3] @ self._position.twist[:3]
+        velocity = moving + _POSITION_RATE * position_error - j[:, :b] @ step[:b] / dt
+        arm = j[:, b:]
+        back = _POSTURE_RATE * (self._home - self.positions)
+        inverse = np.linalg.inv(arm @ arm.T + _DAMPING * np.eye(3))
+        self.rates = back + arm.T @ (inverse @ (velocity - arm @ back))
+        step[b:] = dt * self.rates
+        self._q, self._base = model.integrate(self._q, step), base
+        self.positions = model.joint_positions(self._q)
+
 
 _SE3, _SO3 = SE3(), SO3()
 
@@ -250,3 +322,44 @@ class DecentralisedPD(Controller):
         turning = -(frequency**2) * turn - 2.0 * ratio * frequency * d.v[3:6]
         centre, inertia = centre_and_inertia(d)
         return np.concatenate([force, inertia @ turning + np.cross(centre, force)])
+
+
+# Largest rates of velocities and joints by the time from measurement to effort: the best of those
+# tried. Above them joints that ignore each other swing until their torques end.
+_RATE, _RATE_JOINTS = 0.5, 0.1
+
+
+class DecentralisedDrive(DifferentialDrive):
+    """Velocity control of speed, turn and every joint, which ignore each other, with its weight.
+
+    References, rates and the compensation of weight and friction are those of
+    :class:`.DifferentialDrive`. Each of these velocities has the inertia of its own in the posture
+    of the last reset; inertial coupling and velocity-dependent forces are ignored. A reset lowers
+    the rates to what the delay allows.
+    """
+
+    def __init__(self, form: NonholonomicForm, lag: float) -> None:
+        """Construct the law.
+
+        Args:
+            form: robot on wheels.
+            lag: from measurement to effort, with the step of the law, s; above zero.
+        """
+        self._lag = lag
+        super().__init__(form)
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose; see :meth:`Controller.reset`."""
+        self.gains = replace(
+            self.gains,
+            rate=min(self.gains.rate, _RATE / self._lag),
+            rate_joints=min(self.gains.rate_joints, _RATE_JOINTS / self._lag),
+        )
+        super().reset(state)
+        t = self.form.terms(state.q, np.zeros(self.form.dimension))
+        inverse = np.linalg.inv(t.basis[self._rows])
+        self._inertia = np.diag(inverse.T @ t.mass @ inverse)
+
+    def _inertial(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
+        outputs = t.basis[self._rows]
+        return outputs.T @ (self._inertia * (outputs @ rate))

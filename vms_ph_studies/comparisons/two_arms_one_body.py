@@ -11,16 +11,8 @@ from vms_ph_ephs import assemble, simulate
 from vms_ph_io.progress import Progress
 
 from ..check import Check, bounded, compared, required
-from ..ephs.two_arms import (
-    box_powers,
-    by_mujoco,
-    by_ports,
-    composed,
-    flat,
-    start_of,
-    starts,
-)
 from ..study import Outcome, Parameter, Settings, Study
+from .two_arms import box_powers, by_mujoco, by_ports, composed, flat, start_of, starts
 
 # Halvings of the step of MuJoCo after the first; samples at which powers are added up.
 _HALVINGS, _SAMPLES = 2, 10

@@ -3,6 +3,7 @@
 
 """Basins of attraction: the starts from which a leg converges to each gait."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, required
 from ..reproduce.feurstein.experiments import EXPERIMENTS, SOURCE, trial_of
 from ..reproduce.feurstein.gait import multipliers
 from ..study import Outcome, Parameter, Settings, Study, Value
-from .outcome import Ending, TrialOutcome, outcomes
+from .outcome import Ending, TrialOutcome, outcome_of, outcomes
 from .outcome_map import draw_map
 
 # Upright and at rest, as in experiments I to IV.
@@ -207,3 +208,40 @@ STUDIES = [
         _compute,
     )
 ]
+
+
+def hopping(experiment: str = START.id, **changed: Value) -> dict[str, object]:
+    """Return the outcome of a trial of a hopping leg: falls, stands, or converges to a gait.
+
+    Args:
+        experiment: id of the experiment of source B that is changed.
+        **changed: values that override those of the experiment, as ``--set`` of its study does;
+            ``tilt`` is an angle in rad.
+
+    Raises:
+        VmsPhError: there is no such experiment, or a value is not accepted.
+    """
+    if experiment not in EXPERIMENTS:
+        raise OptionError(f"there is no experiment '{experiment}'; {', '.join(EXPERIMENTS)} exist")
+    defaults = EXPERIMENTS[experiment].parameters()
+    values = {name: defaults[name].parse(name, str(value)) for name, value in changed.items()}
+    trial_outcome = outcome_of(trial_of(experiment, **{**COARSE_TOLERANCES, **values}))
+    return {
+        "ending": trial_outcome.ending.value,
+        "keeps_hopping": trial_outcome.keeps_hopping,
+        "hops": trial_outcome.hops,
+        "drift": trial_outcome.drift,
+        "time": trial_outcome.time,
+    }
+
+
+# All experiments have the same parameters; with them in the signature a study is checked at once.
+hopping.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in {
+            "experiment": START.id,
+            **{name: p.default for name, p in START.parameters().items()},
+        }.items()
+    ]
+)

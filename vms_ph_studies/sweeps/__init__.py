@@ -3,10 +3,9 @@
 
 """Sweeps: parameter and Monte Carlo studies of a function, on all cores or on a cluster."""
 
-from .progress import SweepProgress
+from .progress import SweepProgress, SweepSummary
 from .results import Results
 from .study_file import SweepStudy, read_study
-from .summary import SweepSummary
 from .sweep import Sweep
 from .target import Target, target_names
 

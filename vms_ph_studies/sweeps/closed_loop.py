@@ -6,7 +6,6 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +22,8 @@ from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import FormEngine, Simulation, in_world_axes
 from vms_ph_io.robots.robot_settings import RobotSettings
+
+from ..study import did_you_mean
 
 # Steps between two samples of displacement and kinetic energy.
 _SAMPLE = 5
@@ -216,8 +217,7 @@ def _with_gains(law: Controller, changes: Mapping[str, float]) -> Any:
     gain_fields = {item.name: item for item in dataclasses.fields(law.gains)}
     for name, value in changes.items():
         if name not in gain_fields:
-            close = get_close_matches(name, gain_fields, n=1)
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            hint = did_you_mean(name, gain_fields)
             raise OptionError(
                 f"{type(law).__name__} has no gain '{name}'{hint}; it has {', '.join(gain_fields)}"
             )
@@ -234,8 +234,7 @@ def _start(
 ) -> Array:
     for name in positions:
         if name not in model.joint_names:
-            close = get_close_matches(name, model.joint_names, n=1)
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            hint = did_you_mean(name, model.joint_names)
             raise OptionError(
                 f"'{name}' is no joint of '{model.name}'{hint}; its joints are "
                 f"{', '.join(model.joint_names)}"

@@ -3,6 +3,7 @@
 
 """Distributions of sampled parameters, each a map from (0, 1) to values."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass, fields
@@ -170,3 +171,28 @@ def make_distribution(name: str, arguments: dict[str, Any]) -> Distribution:
 def _require(holds: bool, message: str) -> None:
     if not holds:
         raise OptionError(message)
+
+
+_BITS = 53
+
+
+def uniform(seed: int, name: str, run: int, component: int = 0) -> float:
+    """Return a number in the open interval (0, 1).
+
+    It does not depend on other draws: further runs or parameters leave those there are as they are.
+    """
+    return (_digest(f"{seed}/{name}/{run}/{component}", _BITS) + 0.5) / 2**_BITS
+
+
+def seed_of(text: str) -> int:
+    """Return a seed below 2^63 for a text."""
+    return _digest(text, 63)
+
+
+def identifier_of(text: str) -> str:
+    """Return a name of 20 hexadecimal digits for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _digest(text: str, bits: int) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> (64 - bits)

@@ -5,14 +5,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import exp, isfinite, log
 from typing import Any
 
 from vms_ph_dynamics.errors import OptionError
 
-from .distributions import DISTRIBUTIONS, Distribution, Scalar, make_distribution
-from .draws import uniform
+from ..study import did_you_mean
+from .distributions import DISTRIBUTIONS, Distribution, Scalar, make_distribution, uniform
 
 Value = Scalar | list[Scalar]
 
@@ -82,8 +81,7 @@ def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
     named = [key for key in keys if key in DISTRIBUTIONS]
     if len(named) != 1 or not set(keys) <= {named[0], "size"}:
         wrong = next((key for key in keys if key not in (*DISTRIBUTIONS, "size")), "")
-        close = get_close_matches(wrong, [*DISTRIBUTIONS, "from", "value", "values"], n=1)
-        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        hint = did_you_mean(wrong, [*DISTRIBUTIONS, "from", "value", "values"])
         raise OptionError(f"given: {', '.join(keys) or 'nothing'}{hint}; accepted are {_FORMS}")
     inner, size = entry[named[0]], entry.get("size")
     if not isinstance(inner, dict):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from .draws import identifier_of, seed_of
+from .distributions import identifier_of, seed_of
 from .parameters import Fixed, Grid, Parameter, Sampled, Value
 
 

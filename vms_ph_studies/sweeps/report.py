@@ -17,10 +17,9 @@ from vms_ph_dynamics import __version__
 
 from .evaluation import Record
 from .plots import plots
-from .progress import format_duration
+from .progress import SweepSummary, format_duration
 from .results import Results
 from .study_file import SweepStudy
-from .summary import SweepSummary
 
 _MAX_FAILURES = 20
 _STYLE = """

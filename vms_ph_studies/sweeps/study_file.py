@@ -6,7 +6,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_io.settings.bounded_text import parse_yaml, read_text
 
+from ..study import did_you_mean
 from .evaluation import RESERVED
 from .parameters import Grid, Parameter, Sampled, read_parameter
 from .points import Point, make_points
@@ -100,8 +100,7 @@ def _read(content: Any, text: str, file: Path) -> SweepStudy:
     content = _with_numbers(content)
     for key in content:
         if key not in _KEYS:
-            close = get_close_matches(str(key), _KEYS, n=1)
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            hint = did_you_mean(str(key), _KEYS)
             raise OptionError(f"unknown key '{key}'{hint}; accepted are {', '.join(_KEYS)}")
     for key in ("target", "parameters"):
         if key not in content:

@@ -15,11 +15,10 @@ from .dispatch import evaluated
 from .evaluation import Record
 from .journal import Journal, archive_journal
 from .points import Point
-from .progress import OnProgress, SweepProgress
+from .progress import OnProgress, SweepProgress, SweepSummary
 from .report import write_report
 from .results import Results
 from .study_file import SweepStudy
-from .summary import SweepSummary
 
 STUDY = "study.yaml"
 REPORT = "report.html"

@@ -10,7 +10,6 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,15 @@ from typing import Any
 from vms_ph_dynamics import __version__
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 
+from ..study import Value, did_you_mean
+
 Function = Callable[..., object]
 
 # Targets of this project by their short names.
 NAMED = {
     "closed_loop": "vms_ph_studies.sweeps.closed_loop:closed_loop",
     "uncertain_task": "vms_ph_studies.tasks.monte_carlo:uncertain_task",
-    "hopping": "vms_ph_studies.hopping.trial_point:hopping",
+    "hopping": "vms_ph_studies.hopping.basin:hopping",
 }
 _REPRODUCE = "reproduce "
 
@@ -76,8 +77,7 @@ class Target:
                 raise OptionError(f"target: {path} cannot be read: {error}") from None
             target = cls(name, text, str(path.resolve()))
         elif not module_path and name not in NAMED and not name.startswith(_REPRODUCE):
-            close = get_close_matches(name, NAMED, n=1)
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            hint = did_you_mean(name, NAMED)
             raise OptionError(
                 f"target: there is no '{name}'{hint}; accepted are {', '.join(NAMED)}, "
                 "'reproduce ID' with an id of vms-ph reproduce --list, package.module:function, "
@@ -133,8 +133,7 @@ class Target:
         for name in names_given:
             if name in parameters or (open_ended and name != "seed"):
                 continue
-            close = get_close_matches(name, parameters, n=1)
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
+            hint = did_you_mean(name, parameters)
             cause = "it follows from the seed of the study" if name == "seed" else "it is unknown"
             raise OptionError(
                 f"parameter '{name}'{hint}: {cause}; the target {self.name} takes "
@@ -211,7 +210,6 @@ def _module_of(target: Target) -> types.ModuleType:
 def _published(identifier: str) -> Function:
     """Return a study of this project as a function of its parameters."""
     from ..registry import get
-    from ..study import Value
 
     try:
         study = get(identifier)

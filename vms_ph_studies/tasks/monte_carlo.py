@@ -4,7 +4,6 @@
 """A target of sweeps: a task with errors that the law does not know, by its law or a baseline."""
 
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -22,8 +21,8 @@ from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.task_run import MakeLaw, run_task
 from vms_ph_io.tasks.uncertainty import Uncertainty
 
-from ..comparisons.decentralised import DecentralisedPD
-from ..comparisons.decentralised_drive import DecentralisedDrive
+from ..comparisons.decentralised import DecentralisedDrive, DecentralisedPD
+from ..study import did_you_mean
 from .late_hops import run_delayed_hops, with_relaxed_bounds
 
 LAWS = ("task", "decentralised")
@@ -87,11 +86,7 @@ def uncertain_task(
         VmsPhError: a value is not accepted.
     """
     if law not in LAWS:
-        close = get_close_matches(law, LAWS, n=1)
-        raise OptionError(
-            f"law={law!r}" + (f" (did you mean {close[0]!r}?)" if close else "") + ": accepted are "
-            f"{', '.join(LAWS)}"
-        )
+        raise OptionError(f"law={law!r}{did_you_mean(law, LAWS)}: accepted are {', '.join(LAWS)}")
     if slack <= 0.0 or settle < 0.0 or step < 0.0:
         raise OptionError(
             f"slack={slack:g}, settle={settle:g}, step={step:g}: a slack above zero is accepted, "

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which bodies of a compiled MuJoCo model are the robot, and their names in a URDF."""
+"""The bodies of a compiled MuJoCo model that are the robot, their names in a URDF, their motors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
