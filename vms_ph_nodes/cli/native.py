@@ -25,5 +25,5 @@ def native() -> None:
 
         built = native_build.build(targets=native_background.TARGETS, listener=show)
     folder = native_build.install(built)
-    native_background.record_built(os.environ.get("VMS_PH_NATIVE_SOURCES", ""))
+    native_background.write_build_record(os.environ.get("VMS_PH_NATIVE_SOURCES", ""))
     typer.echo(f"vms_ph_native is installed in {folder}")
