@@ -117,9 +117,9 @@ class WebViewer(Node):
     def _title(self) -> str:
         return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
 
-    def _listen(self, wanted: bool) -> None:
+    def _listen(self, has_clients: bool) -> None:
         """Subscribe to what is shown, or end it: a page that nobody looks at costs nothing."""
-        if wanted and not self._live:
+        if has_clients and not self._live:
             for kind, topic, received, depth in (
                 (TFMessage, "/tf", self._on_transforms, 10),
                 (MarkerArray, "vms_ph/markers", self._on_markers, 1),
@@ -132,7 +132,7 @@ class WebViewer(Node):
             ):
                 self._live.append(self.create_subscription(kind, topic, received, depth))
             self._poses_wanted = _PATIENCE
-        elif not wanted and self._live:
+        elif not has_clients and self._live:
             while self._live:
                 self.destroy_subscription(self._live.pop())
             self._overview.forget()
@@ -162,9 +162,9 @@ class WebViewer(Node):
         self._overview.name(model, self._name_of_robot)
         self._server.gui.set_panel_label(f"vms_ph: {self._name_of_robot}")
         start = self._robot.initial_configuration(model)
-        place = scene.root_place(start)
-        self._world.look(viewpoint(model, scene.box(start)), place)
-        self._root_place = tuple(place.tolist())
+        root_position = scene.root_place(start)
+        self._world.look(viewpoint(model, scene.box(start)), root_position)
+        self._root_place = tuple(root_position.tolist())
         if self._control is not None:
             self._control.offer(model, scene, self._world, self._target)
             self._overview.say_what_can_be_done()
@@ -212,7 +212,7 @@ class WebViewer(Node):
         with self._server.atomic():
             self._world.follow(np.array(self._root_place))
             for link, pose in poses.items():
-                self._scene.place(link, pose)
+                self._scene.set_link_pose(link, pose)
             self._surroundings.draw(self._scene)
             if self._control is not None:
                 self._control.draw_pull()

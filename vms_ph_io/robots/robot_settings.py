@@ -77,10 +77,10 @@ class RobotSettings:
         """Return the names of the settings."""
         return tuple(item.name for item in fields(cls))
 
-    def updated(self, given: Mapping[str, str]) -> "RobotSettings":
-        """Return these settings with those of ``given`` that are not empty."""
+    def updated(self, changes: Mapping[str, str]) -> "RobotSettings":
+        """Return these settings with those of ``changes`` that are not empty."""
         names = self.names()
-        return replace(self, **{k: v for k, v in given.items() if k in names and v})
+        return replace(self, **{k: v for k, v in changes.items() if k in names and v})
 
     @property
     def is_bundled(self) -> bool:
@@ -149,8 +149,8 @@ class RobotSettings:
         if self.srdf:
             end_effector, tools = with_srdf(self.srdf, end_effector, tools)
         if self.is_bundled:
-            known = robots.get(self.robot)
-            model = known.model(
+            robot = robots.get(self.robot)
+            model = robot.model(
                 description,
                 base or None,
                 end_effector,
@@ -183,12 +183,12 @@ class RobotSettings:
         """
         from ..descriptions.mjcf import notes_of
 
-        known: Robot | MjcfNotes | None = None
+        source: Robot | MjcfNotes | None = None
         if self.is_bundled:
-            known = robots.get(self.robot)
+            source = robots.get(self.robot)
         elif description:
-            known = notes_of(description)
-        home = {} if known is None else dict(known.home)
+            source = notes_of(description)
+        home = {} if source is None else dict(source.home)
         # A joint that the settings lock has no position, and another base another pose.
         positions = {name: value for name, value in home.items() if name in model.joint_names}
         for name, value in _positions(self.initial_positions, "initial_positions", True).items():
@@ -199,7 +199,7 @@ class RobotSettings:
                     f"{', '.join(model.joint_names)}"
                 )
             positions[name] = value
-        pose = None if known is None or model.base != known.base else known.home_base or None
+        pose = None if source is None or model.base != source.base else source.home_base or None
         return model.configuration(positions, pose)
 
     def on_floor(self) -> bool:
@@ -215,8 +215,8 @@ class RobotSettings:
         Raises:
             VmsPhError: the actuators that are chosen cannot be loaded.
         """
-        known = self.known_actuators(description)
-        return None if known is None else known.allocation
+        actuators = self.known_actuators(description)
+        return None if actuators is None else actuators.allocation
 
     def known_actuators(self, description: str = "") -> "Actuators | None":
         """Return the actuators whose limits laws know, or None for an ideal base.
@@ -231,8 +231,8 @@ class RobotSettings:
             return self.chosen_actuators(description)
         if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
             return None
-        known = robots.get(self.robot)
-        return None if known.ideal else known.own_actuators()
+        robot = robots.get(self.robot)
+        return None if robot.ideal else robot.own_actuators()
 
     def water_current(self, model: "VMSModel") -> "WaterCurrent | None":
         """Return the current of the water around the robot, or None for water at rest.
@@ -241,14 +241,14 @@ class RobotSettings:
             OptionError: it is not three finite numbers, or not horizontal, or the robot is not in
                 water.
         """
-        given = _three(self.current, "current")
-        if given is None or not any(given):
+        current_velocity = _three(self.current, "current")
+        if current_velocity is None or not any(current_velocity):
             return None
         import numpy as np
 
         from vms_ph_dynamics.simulation import WaterCurrent
 
-        velocity = np.array(given)
+        velocity = np.array(current_velocity)
         # The energies of nodes have the height over ground, that over the water being the same.
         if not np.isfinite(velocity).all() or velocity @ model.gravity != 0.0:
             raise OptionError(
@@ -309,13 +309,13 @@ class RobotSettings:
             return robots.get(self.robot).own_actuators()
         if not description and self.is_file:
             description = read_urdf(self.robot)
-        found = actuators_of_urdf(description) if description else None
-        if found is None:
+        actuators = actuators_of_urdf(description) if description else None
+        if actuators is None:
             raise OptionError(
                 f"'{self.robot}' is no bundled robot, and has no actuators of its own; give its "
                 f"description an element <{TAG}>, or the path of a file, see docs/actuators.md"
             )
-        return found
+        return actuators
 
 
 def from_arguments(text: str) -> dict[str, str]:
@@ -324,49 +324,49 @@ def from_arguments(text: str) -> dict[str, str]:
     Raises:
         OptionError: a part is not of the form name=value.
     """
-    found = {}
+    arguments = {}
     for part in filter(None, map(str.strip, text.split(";"))):
         name, equals, value = part.partition("=")
         if not equals:
             raise OptionError(f"launch arguments are name=value with ; between; given: '{part}'")
-        found[name.strip()] = value.strip()
-    return found
+        arguments[name.strip()] = value.strip()
+    return arguments
 
 
 def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _three(text: str, what: str) -> tuple[float, float, float] | None:
+def _three(text: str, setting: str) -> tuple[float, float, float] | None:
     if not text:
         return None
-    unit, example = ("m/s^2", "0 0 -9.81") if what == "gravity" else ("m/s", "0.2 0.1 0")
+    unit, example = ("m/s^2", "0 0 -9.81") if setting == "gravity" else ("m/s", "0.2 0.1 0")
     try:
         x, y, z = (float(word) for word in _words(text.strip("[]()")))
     except ValueError:
         raise OptionError(
-            f"{what} must be three numbers in {unit}, like {example}; given: '{text}'"
+            f"{setting} must be three numbers in {unit}, like {example}; given: '{text}'"
         ) from None
     return x, y, z
 
 
-def _positions(text: str, what: str, valued: bool = False) -> dict[str, float]:
-    found = {}
+def _positions(text: str, setting: str, valued: bool = False) -> dict[str, float]:
+    positions = {}
     for word in _words(text):
         name, equals, value = word.partition("=")
         try:
             if not name or (valued and not equals):
                 raise ValueError
-            found[name] = float(value) if equals else 0.0
+            positions[name] = float(value) if equals else 0.0
         except ValueError:
             form = "name=position" if valued else "name or name=position"
             raise OptionError(
-                f"{what} must be {form}, with spaces or commas between, positions in rad or m; "
+                f"{setting} must be {form}, with spaces or commas between, positions in rad or m; "
                 f"given: '{word}'"
             ) from None
-    return found
+    return positions
 
 
-def _nearest(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+def _nearest(name: str, names: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, names, n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""

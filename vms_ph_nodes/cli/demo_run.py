@@ -71,7 +71,7 @@ class Demo:
 
     def run(self) -> int:
         """Run to the end and return the exit code."""
-        options, begun = self._options, time.monotonic()
+        options, start_time = self._options, time.monotonic()
         log = options.folder / "log"
         launch = hook("embedded", "launch")
         launcher = launch.Launcher(self._description, screen=self._console.out, log_folder=log)
@@ -81,7 +81,7 @@ class Demo:
         self._introduce()
         launcher.start()
         try:
-            received = self._watch(launcher, stop, begun)
+            received = self._watch(launcher, stop, start_time)
         finally:
             code = launcher.stop("end of the demo") or 0
         for process in launcher.processes:
@@ -124,7 +124,7 @@ class Demo:
         out(f"topics    in another terminal: {command()} topic echo /vms_ph/energy")
         out(f'ROS 2     eval "$({command()} env)" in its terminal, with Cyclone DDS')
 
-    def _watch(self, launcher: Any, stop: threading.Event, begun: float) -> bool:
+    def _watch(self, launcher: Any, stop: threading.Event, start_time: float) -> bool:
         """Show the live view until the end; return whether any energy message was received."""
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         view = LiveView()
@@ -140,17 +140,17 @@ class Demo:
                 now = time.monotonic()
                 if first is None:
                     if view.energy is not None:
-                        first = shown = now
-                        self._console.out(f"first energy message after {now - begun:.2f} s")
+                        first = last_refresh = now
+                        self._console.out(f"first energy message after {now - start_time:.2f} s")
                         if live is not None:
                             live.start()
-                    elif now - begun > _PATIENCE:
+                    elif now - start_time > _PATIENCE:
                         break
                 elif self._options.seconds and now - first >= self._options.seconds:
                     break
-                elif live is not None and now - shown >= _REFRESH:
+                elif live is not None and now - last_refresh >= _REFRESH:
                     live.update(view.render(), refresh=True)
-                    shown = now
+                    last_refresh = now
         except ExternalShutdownException:
             pass
         finally:

@@ -49,13 +49,13 @@ def settled(node: "Node", look: Callable[[], T], quiet: float = 0.4) -> T:
     """Return the result of ``look`` once it has not changed for ``quiet`` seconds."""
     import rclpy
 
-    seen, since, end = look(), time.monotonic(), time.monotonic() + PATIENCE
+    latest, since, end = look(), time.monotonic(), time.monotonic() + PATIENCE
     while time.monotonic() - since < quiet and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.05)
         now = look()
-        if now != seen:
-            seen, since = now, time.monotonic()
-    return seen
+        if now != latest:
+            latest, since = now, time.monotonic()
+    return latest
 
 
 def awaited(node: "Node", look: Callable[[], T | None], missing: str) -> T:
@@ -68,9 +68,9 @@ def awaited(node: "Node", look: Callable[[], T | None], missing: str) -> T:
 
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found = look()
-        if found:
-            return found
+        outcome = look()
+        if outcome:
+            return outcome
         rclpy.spin_once(node, timeout_sec=0.05)
     raise VmsPhError(missing)
 

@@ -74,8 +74,8 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     code = 0
     launcher_lives = launcher_watch()
     try:
-        made = make()
-        nodes = made if isinstance(made, list) else [made]
+        nodes_made = make()
+        nodes = nodes_made if isinstance(nodes_made, list) else [nodes_made]
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)

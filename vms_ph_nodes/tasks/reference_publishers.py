@@ -80,6 +80,6 @@ class ReferencePublishers:
         self._publishers[kind].publish(message)
 
 
-def _point(place: Any) -> Point:
-    x, y, z = map(float, place)
+def _point(position: Any) -> Point:
+    x, y, z = map(float, position)
     return Point(x=x, y=y, z=z)

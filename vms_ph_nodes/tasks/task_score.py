@@ -53,12 +53,12 @@ class TaskScore:
     @property
     def topics(self) -> dict[str, Any]:
         """Types of the messages that a motion is to have with it, by topic."""
-        found: dict[str, Any] = {}
+        types: dict[str, Any] = {}
         if self._task.mechanism is not None:
-            found[MECHANISM_STATES] = JointState
+            types[MECHANISM_STATES] = JointState
         if self._task.payload is not None:
-            found[PAYLOAD_STATE] = PayloadState
-        return found
+            types[PAYLOAD_STATE] = PayloadState
+        return types
 
     def begin(self, reference: TaskReference, home: Array) -> None:
         """Begin anew.
@@ -90,24 +90,24 @@ class TaskScore:
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
-        found = {**self._judge.goals(), **self._use.goals()}
+        goals = {**self._judge.goals(), **self._use.goals()}
         if self._wheels is not None:
-            found |= self._wheels.goals()
+            goals |= self._wheels.goals()
         if self._payload is not None:
-            found |= self._payload.goals()
+            goals |= self._payload.goals()
         if not self._simulated:
-            return found
+            return goals
         for name in ("actuators", "rates"):
-            if self._actuators is not None and name in found and not self._heard:
-                found[name] |= {"obtained": None, "met": False}
+            if self._actuators is not None and name in goals and not self._heard:
+                goals[name] |= {"obtained": None, "met": False}
         residual, most = self._residual, self._task.unaccounted
-        found["unaccounted"] = {
+        goals["unaccounted"] = {
             "what": "residual of the energy balance (J)",
             "wanted": most,
             "obtained": residual,
             "met": residual is not None and abs(residual) <= most,
         }
-        return found
+        return goals
 
     def _held_by(self) -> dict[str, float]:
         """Return the errors of the mechanism, as far as its angle is known."""
@@ -117,10 +117,10 @@ class TaskScore:
         angle = mechanism_angle(motion.beside[MECHANISM_STATES])
         if angle is None:
             return {}
-        place = motion.d.placement(self._model.end_effector)[:3, 3]
-        stretch = self._handle + mechanism.displacement(angle) - place
-        away = abs(angle - self._reference.angle)
-        return {"mechanism": away, "grip": float(np.linalg.norm(stretch))}
+        position = motion.d.placement(self._model.end_effector)[:3, 3]
+        stretch = self._handle + mechanism.displacement(angle) - position
+        angle_error = abs(angle - self._reference.angle)
+        return {"mechanism": angle_error, "grip": float(np.linalg.norm(stretch))}
 
     def _restart_uses(self) -> None:
         self._use = ActuatorUse(self._model, self._actuators)
@@ -168,7 +168,7 @@ class PayloadScore:
         if last is None:
             return self._judge.goals(None, self._judge.handle, False, None)
         after = momentum_of(last)
-        kept = None if self._before is None or after is None else (self._before, after)
-        taken = last.distance if last.tried else None
+        momenta = None if self._before is None or after is None else (self._before, after)
+        capture_distance = last.distance if last.tried else None
         is_set_down = last.state == PayloadState.SET_DOWN
-        return self._judge.goals(taken, place_of(last), is_set_down, kept)
+        return self._judge.goals(capture_distance, place_of(last), is_set_down, momenta)

@@ -256,8 +256,8 @@ class Commands:
         """
         w, *imaginary = (float(value) for value in wxyz)
         turn = Quaternion(w=w, **dict(zip("xyz", imaginary, strict=True)))
-        place = Point(**dict(zip("xyz", map(float, position), strict=True)))
-        message = PoseStamped(pose=Pose(position=place, orientation=turn))
+        point = Point(**dict(zip("xyz", map(float, position), strict=True)))
+        message = PoseStamped(pose=Pose(position=point, orientation=turn))
         message.header.frame_id = frame
         self._todo.put(lambda: self._reference.publish(message))
 
@@ -268,7 +268,7 @@ class Commands:
     def _set(
         self, client: AsyncParameterClient, node: str, name: str, value: float, reply: Reply
     ) -> None:
-        def answered(future: "Future") -> None:
+        def on_answer(future: "Future") -> None:
             results = future.result().results
             reply("" if results[0].successful else results[0].reason)
 
@@ -276,8 +276,8 @@ class Commands:
             if not client.services_are_ready():
                 reply(f"the {node} does not answer")
                 return
-            wanted = Parameter(name, Parameter.Type.DOUBLE, value)
-            client.set_parameters([wanted]).add_done_callback(answered)
+            parameter = Parameter(name, Parameter.Type.DOUBLE, value)
+            client.set_parameters([parameter]).add_done_callback(on_answer)
 
         self._todo.put(ask)
 
@@ -295,19 +295,21 @@ class Commands:
             client.describe_parameters(names).add_done_callback(described)
 
         def described(future: "Future") -> None:
-            found = [each for each in future.result().descriptors if _is_gain(each)]
-            names = [each.name for each in found]
-            client.get_parameters(names).add_done_callback(lambda got: valued(found, got))
+            descriptors = [
+                descriptor for descriptor in future.result().descriptors if _is_gain(descriptor)
+            ]
+            names = [descriptor.name for descriptor in descriptors]
+            client.get_parameters(names).add_done_callback(lambda got: valued(descriptors, got))
 
-        def valued(found: list[ParameterDescriptor], future: "Future") -> None:
-            values = [each.double_value for each in future.result().values]
-            answer([_gain(each, value) for each, value in zip(found, values, strict=True)])
+        def valued(descriptors: list[ParameterDescriptor], future: "Future") -> None:
+            values = [entry.double_value for entry in future.result().values]
+            answer([_gain(entry, value) for entry, value in zip(descriptors, values, strict=True)])
 
         client.list_parameters().add_done_callback(listed)
         return True
 
     def _call(self, client: object, request: object, reply: Reply, node: str = "simulator") -> None:
-        def answered(future: "Future") -> None:
+        def on_answer(future: "Future") -> None:
             response = future.result()
             reply("" if response.success else response.message)
 
@@ -315,7 +317,7 @@ class Commands:
             if not client.service_is_ready():
                 reply(f"the {node} does not answer")
                 return
-            client.call_async(request).add_done_callback(answered)
+            client.call_async(request).add_done_callback(on_answer)
 
         self._todo.put(ask)
 
