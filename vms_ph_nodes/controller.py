@@ -91,7 +91,7 @@ class ControllerNode(ManagedNode):
             self._use(model, kind)
         else:
             self._efforts = self.create_publisher(JointState, "torque", 10)
-            robot.when_known(lambda known: self._use_alone(known, kind))
+            robot.when_known(lambda known: self._host_alone(known, kind))
 
     def control(self, q: Array, v: Array, dt: float) -> Actuation:
         """Return the command for a state; never raises."""
@@ -133,7 +133,7 @@ class ControllerNode(ManagedNode):
     def _no_effort(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n))
 
-    def carries(self, body: Body | None, now: Sample | None = None) -> None:
+    def take_body(self, body: Body | None, now: Sample | None = None) -> None:
         """Go on with a law for the robot with a body at its end effector, or without one.
 
         The law begins where the robot is, at ``now`` or else at the next state, with its gains and
@@ -246,7 +246,7 @@ class ControllerNode(ManagedNode):
         native = None if self._native else False
         return make_guard(law, self._allocation, self._base_actuated, self._bounds, native)
 
-    def _use_alone(self, model: VMSModel, kind: str) -> None:
+    def _host_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._last_state_time: int | None = None
@@ -281,7 +281,7 @@ class ControllerNode(ManagedNode):
             return
         if not same_body(body, self._last_received_body):
             self._last_received_body = body
-            self.carries(body)
+            self.take_body(body)
 
     def _on_state(self, at: Time, q: Array, v: Array) -> None:
         if not self.is_active:

@@ -129,7 +129,7 @@ class TaskRunner(Node):
         if self._ended_at and self._once and now - self._ended_at > _LINGER * NANOSECONDS:
             raise ExternalShutdownException
         if self._stage == "running":
-            self._references.repeat_for_newcomers()
+            self._references.repeat_for_new_subscribers()
         elif self._stage == "ready":
             self._start()
         silent = (now - self._last_state_time) / NANOSECONDS
@@ -142,7 +142,7 @@ class TaskRunner(Node):
 
     def _start(self) -> None:
         """Let the task begin: on a simulator from its start, while time stands."""
-        if not self._references.are_heard:
+        if not self._references.have_subscribers:
             self._health.report(WARN, "waits for the controller")
             return
         if not self._simulated:
@@ -178,12 +178,12 @@ class TaskRunner(Node):
             0,
         )
         self._reference = TaskReference(self._task, self._model, self._home, self._both)
-        self._score.begin(self._reference, self._home)
+        self._score.reset(self._reference, self._home)
         self._references.forget()
         self.get_logger().info(f"task {self._task.name}: {self._task.title}")
-        self._give(0.0)
+        self._publish_due(0.0)
 
-    def _give(self, time: float) -> None:
+    def _publish_due(self, time: float) -> None:
         """Publish what is due at a time of the task, s."""
         until = time + 0.5 * self._task.step
         due = list(self._task.due(max(self._published_until, 0.0), until))
@@ -221,11 +221,11 @@ class TaskRunner(Node):
         if self._origin is None:
             self._origin = stamp
         if not self._ended_at:
-            self._see((stamp - self._origin) / NANOSECONDS, motion)
+            self._judge_motion((stamp - self._origin) / NANOSECONDS, motion)
 
-    def _see(self, time: float, motion: RobotMotion) -> None:
-        self._give(time)
-        self._score.see(time, motion)
+    def _judge_motion(self, time: float, motion: RobotMotion) -> None:
+        self._publish_due(time)
+        self._score.update(time, motion)
         if time - self._last_report_time < self._period and time < self._end:
             return
         self._last_report_time = time
@@ -250,9 +250,9 @@ class TaskRunner(Node):
         values = {name: goal["obtained"] for name, goal in goals.items()}
         self._health.report(WARN if missed else OK, progress, values)
         if message.ended:
-            self._sum_up(time, goals, message.met)
+            self._report_verdict(time, goals, message.met)
 
-    def _sum_up(self, time: float, goals: dict[str, dict[str, Any]], met: bool) -> None:
+    def _report_verdict(self, time: float, goals: dict[str, dict[str, Any]], met: bool) -> None:
         self._ended_at = self._steady.now().nanoseconds
         self.failed = self._once and not met
         if self._once and self._simulated:

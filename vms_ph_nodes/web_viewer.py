@@ -84,7 +84,7 @@ class WebViewer(Node):
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self._live: list[Subscription] = []
-        self._poses_wanted = 0  # calls of _draw_robot until they are asked for
+        self._poses_requested = 0  # calls of _draw_robot until they are asked for
         self._still = self.create_client(StepSimulation, "simulator/step")
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
@@ -131,7 +131,7 @@ class WebViewer(Node):
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
                 self._live.append(self.create_subscription(kind, topic, received, depth))
-            self._poses_wanted = _PATIENCE
+            self._poses_requested = _PATIENCE
         elif not has_clients and self._live:
             while self._live:
                 self.destroy_subscription(self._live.pop())
@@ -139,13 +139,13 @@ class WebViewer(Node):
 
     def _ask_for_poses(self) -> None:
         """Ask a simulator for its poses where none arrive: its time stands."""
-        if self._poses or not self._poses_wanted:
-            self._poses_wanted = 0
+        if self._poses or not self._poses_requested:
+            self._poses_requested = 0
             return
-        self._poses_wanted -= 1
-        if not self._poses_wanted and self._still.service_is_ready():
+        self._poses_requested -= 1
+        if not self._poses_requested and self._still.service_is_ready():
             self._still.call_async(StepSimulation.Request(steps=0))
-            self._poses_wanted = _PATIENCE
+            self._poses_requested = _PATIENCE
 
     def _on_description(self, message: String) -> None:
         try:
@@ -167,7 +167,7 @@ class WebViewer(Node):
         self._root_place = tuple(root_position.tolist())
         if self._control is not None:
             self._control.offer(model, scene, self._world, self._target)
-            self._overview.say_what_can_be_done()
+            self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
 

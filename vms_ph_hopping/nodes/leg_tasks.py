@@ -93,7 +93,7 @@ class LegScore:
         if simulated:
             node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
 
-    def begin(self, reference: TaskReference, home: Array) -> None:
+    def reset(self, reference: TaskReference, home: Array) -> None:
         """Begin anew; a leg has no references."""
         self._use = ActuatorUse(self._model, None)
         self._worst: dict[str, float] = {}
@@ -101,7 +101,7 @@ class LegScore:
         self._has_stood = False
         self._residual: float | None = None
 
-    def see(self, time: float, motion: RobotMotion) -> None:
+    def update(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
         self._use.command(motion.torque)
         if motion.wrench is None or motion.wrench.any():

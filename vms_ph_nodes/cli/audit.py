@@ -104,7 +104,7 @@ def audit(
             if certificate:
                 from vms_ph_io.audit.certificate import certify
 
-                _tell_certificate(certify(motion, budget, progress), out, as_json)
+                _print_certificate(certify(motion, budget, progress), out, as_json)
                 return
             done = audited(motion, law, law_name, progress)
             identified = None
@@ -157,7 +157,7 @@ def audit(
         typer.echo(f"report     {files[0]}", err=as_json)
 
 
-def _tell_certificate(certificate: "RecordedCertificate", out: Path | None, as_json: bool) -> None:
+def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_json: bool) -> None:
     from vms_ph_io.audit.certificate import write_certificate
 
     typer.echo(

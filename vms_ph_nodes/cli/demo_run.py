@@ -78,7 +78,7 @@ class Demo:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        self._introduce()
+        self._print_addresses()
         launcher.start()
         try:
             received = self._watch(launcher, stop, start_time)
@@ -96,7 +96,7 @@ class Demo:
         if not received:
             self._console.print("[red]no energy message was received; see the lines above[/red]")
             return 1
-        self._sum_up()
+        self._print_summary()
         return code
 
     def _load(self) -> Any:
@@ -116,7 +116,7 @@ class Demo:
             file, arguments, find_share=find_share
         )
 
-    def _introduce(self) -> None:
+    def _print_addresses(self) -> None:
         options, out = self._options, self._console.out
         if not options.headless:
             out(f"page      http://{_HOST}:{options.port}")
@@ -161,7 +161,7 @@ class Demo:
             rclpy.try_shutdown()
         return first is not None
 
-    def _sum_up(self) -> None:
+    def _print_summary(self) -> None:
         if not self._options.bag:
             return
         from vms_ph_io.audit.plots import plot_run

@@ -69,7 +69,7 @@ class Agreement:
         """Return what this node's heartbeat says about its robot."""
         return {ROBOT: self._identity, RANK: self._rank} if self._identity else {}
 
-    def see(self, name: str, values: Mapping[str, str]) -> None:
+    def update(self, name: str, values: Mapping[str, str]) -> None:
         """Note what another node's heartbeat says."""
         rank = values.get(RANK, "")
         if name.rpartition("/")[0] == self._space and ROBOT in values and rank.isdigit():

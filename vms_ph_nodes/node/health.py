@@ -38,7 +38,7 @@ class RateStatistics:
         self._changed = 0
 
     @property
-    def has_begun(self) -> bool:
+    def has_ticked(self) -> bool:
         """Whether an event has been counted."""
         return self._count > 0
 
@@ -114,7 +114,7 @@ PAUSED = "paused"
 SPEED = "real time factor"
 """Value of a simulator's status: the ratio of simulated to real time that it is to keep."""
 
-NO_NEWS = "no "
+NO_INPUT_TEXT = "no "
 """How the sentence of a node begins whose input has stopped."""
 
 # Largest number of other nodes whose heartbeats are supervised.
@@ -252,10 +252,10 @@ class Health:
             values = {**values, "also runs in": self._namesake}
             if level < ERROR:
                 level, message = WARN, _NAMESAKE.format(self._name, self._namesake)
-        if not self._rate.has_begun:
+        if not self._rate.has_ticked:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
-            level, message = max(level, WARN), f"{NO_NEWS}{self._input_name} for {idle:.1f} s"
+            level, message = max(level, WARN), f"{NO_INPUT_TEXT}{self._input_name} for {idle:.1f} s"
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 
@@ -268,20 +268,20 @@ class Health:
             if name == "" or is_report:
                 continue
             if name == self._name:
-                self._meet(status, now)
+                self._check_namesake(status, now)
             elif status.message == _SHUTDOWN:
                 self._last_seen.pop(name, None)
                 self._agreement.forget(name)
             else:
-                self._see(name, now, {pair.key: pair.value for pair in status.values})
+                self._record_heartbeat(name, now, {pair.key: pair.value for pair in status.values})
 
-    def _see(self, name: str, now: int, values: Mapping[str, str]) -> None:
+    def _record_heartbeat(self, name: str, now: int, values: Mapping[str, str]) -> None:
         """Note a heartbeat; a flood of names must not fill the memory."""
         if name in self._last_seen or len(self._last_seen) < _NODES:
             self._last_seen[name] = now
-            self._agreement.see(name, values)
+            self._agreement.update(name, values)
 
-    def _meet(self, status: DiagnosticStatus, now: int) -> None:
+    def _check_namesake(self, status: DiagnosticStatus, now: int) -> None:
         """Warn where another process runs a node of the same name."""
         other = status.hardware_id
         if other in ("", self._process) or status.message == _SHUTDOWN:

@@ -72,7 +72,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         sys.exit(_UNUSABLE)
     nodes: list[Node] = []
     code = 0
-    launcher_lives = launcher_watch()
+    launcher_is_alive = launcher_watch()
     try:
         nodes_made = make()
         nodes = nodes_made if isinstance(nodes_made, list) else [nodes_made]
@@ -80,7 +80,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         for node in nodes:
             executor.add_node(node)
         # A waiting executor reacts to a signal by the next heartbeat at the latest.
-        while rclpy.ok() and not stopped and launcher_lives():
+        while rclpy.ok() and not stopped and launcher_is_alive():
             executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass

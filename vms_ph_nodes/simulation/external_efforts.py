@@ -58,7 +58,7 @@ class Disturbances:
 
 # Acceleration of the whole robot by the largest force, m/s^2: that of a hard crash, twenty times
 # the weight. What is beyond it is a mistake in a unit or in a program.
-_CRASH = 20 * 9.81
+_CRASH_ACCELERATION = 20 * 9.81
 
 # Smallest lever arm of the largest moment, m.
 _SMALLEST_ARM = 0.1
@@ -82,7 +82,7 @@ class EffortBounds:
 
         The reach is the length of the chain of joint offsets, with prismatic joints extended.
         """
-        force = _CRASH * model.total_mass
+        force = _CRASH_ACCELERATION * model.total_mass
         return cls(force, force * max(_reach(model), _SMALLEST_ARM))
 
     @classmethod
@@ -156,10 +156,10 @@ class Brake:
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
-_UNDER_WAY = NANOSECONDS // 10
+_TRANSIT_TIME = NANOSECONDS // 10
 
 # Number of torque commands that make a controller; a single one is a push.
-_STREAM = 10
+_FEWEST_COMMANDS = 10
 
 
 class ExternalEfforts:
@@ -177,7 +177,7 @@ class ExternalEfforts:
         self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._deaf_until = 0
+        self._ignored_until = 0
         self._discard()
         frames = {"~/wrench_end_effector": model.end_effector}
         frames |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
@@ -189,7 +189,7 @@ class ExternalEfforts:
 
     def forget(self) -> None:
         """Discard all efforts, also those that were sent but not received yet."""
-        self._deaf_until = self._steady.now().nanoseconds + _UNDER_WAY
+        self._ignored_until = self._steady.now().nanoseconds + _TRANSIT_TIME
         self._discard()
 
     def _discard(self) -> None:
@@ -201,7 +201,7 @@ class ExternalEfforts:
     @property
     def is_abandoned(self) -> bool:
         """Whether a controller has commanded torques, and none are in force any more."""
-        if self._commands < _STREAM or self._torque is None:
+        if self._commands < _FEWEST_COMMANDS or self._torque is None:
             return False
         silent = self._steady.now().nanoseconds - self._torque[0]
         return silent > self._timeout * NANOSECONDS
@@ -213,7 +213,7 @@ class ExternalEfforts:
 
     def efforts(self, time: float) -> Efforts:
         """Return the efforts that act from simulated time ``time`` (s) on."""
-        if self._steady.now().nanoseconds < self._deaf_until:
+        if self._steady.now().nanoseconds < self._ignored_until:
             self._discard()
         oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
         torque, base = np.zeros(self._model.n), np.zeros(self._model.b)

@@ -111,10 +111,10 @@ class ReferenceTopics:
             pose=pose,
             twist=base_twist,
             joints=joints,
-            wrench=self._exerted(),
+            wrench=self._wrench_to_exert(),
         )
 
-    def _exerted(self) -> Array | None:
+    def _wrench_to_exert(self) -> Array | None:
         """Return the wrench to exert: zero, once, when its timeout is over."""
         if self._wrench is None:
             return None

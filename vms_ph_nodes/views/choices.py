@@ -62,11 +62,11 @@ class Choices:
                 "scene", around, initial_value=scene or NO_SCENE, hint="it needs MuJoCo"
             )
             file = gui.add_text("own robot", "", hint="path of a URDF, xacro or MJCF file")
-            own_law = gui.add_text(
+            user_law = gui.add_text(
                 "own law", "", hint="package.module:Class or path/to/law.py:Class"
             )
-            own_scene = gui.add_text("own scene", "", hint="path of a YAML file")
-            open_own = gui.add_button("take what is written")
+            user_scene = gui.add_text("own scene", "", hint="path of a YAML file")
+            open_file = gui.add_button("take what is written")
             self._answer = gui.add_markdown(
                 "The page begins anew with another robot, law or scene."
             )
@@ -84,14 +84,14 @@ class Choices:
             )
         )
 
-        @open_own.on_click
+        @open_file.on_click
         def _(_: Any) -> None:
             if file.value:
                 self._take_robot(file.value, commands.choose_robot)
-            elif own_law.value:
-                self._take_law(own_law.value, commands.choose_law)
-            elif own_scene.value:
-                self._take_scene(own_scene.value, commands.choose_scene)
+            elif user_law.value:
+                self._take_law(user_law.value, commands.choose_law)
+            elif user_scene.value:
+                self._take_scene(user_scene.value, commands.choose_scene)
 
     def remove(self) -> None:
         """Take them from the page."""

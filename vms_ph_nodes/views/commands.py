@@ -122,7 +122,7 @@ class Commands:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._todo: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._pause = node.create_client(SetBool, "simulator/pause")
         self._reset = node.create_client(Trigger, "simulator/reset")
@@ -140,14 +140,14 @@ class Commands:
         self._law = node.create_publisher(String, LAW_TOPIC, 10)
         self._scene = node.create_publisher(String, SCENE_TOPIC, 10)
         self._torque = node.create_publisher(JointState, "simulator/torque", 10)
-        self._pulling: Callable[[], Efforts | None] | None = None
+        self._pull_efforts: Callable[[], Efforts | None] | None = None
         self._pulled: Efforts | None = None
 
     def work(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
-        while not self._todo.empty():
-            self._todo.get()()
-        self._work_pull()
+        while not self._queue.empty():
+            self._queue.get()()
+        self._publish_pull()
         now = self._steady.now().nanoseconds
         for topic, (wrench, end) in list(self._pushes.items()):
             # The last message is zero: the simulator drops a wrench only after its timeout.
@@ -159,9 +159,9 @@ class Commands:
             if over:
                 del self._pushes[topic]
 
-    def _work_pull(self) -> None:
+    def _publish_pull(self) -> None:
         """Publish the efforts of the pull; after its end, zero for those that it had."""
-        efforts = None if self._pulling is None else self._pulling()
+        efforts = None if self._pull_efforts is None else self._pull_efforts()
         if efforts is None and self._pulled is not None:
             base = None if self._pulled.base is None else 0.0 * self._pulled.base
             efforts, self._pulled = Efforts(dict.fromkeys(self._pulled.torques, 0.0), base), None
@@ -219,11 +219,11 @@ class Commands:
             end = self._steady.now().nanoseconds + round(seconds * NANOSECONDS)
             self._pushes[topic] = wrench, end
 
-        self._todo.put(begin)
+        self._queue.put(begin)
 
     def pull(self, efforts: Callable[[], Efforts | None] | None) -> None:
         """Pull with efforts that are asked for again and again, until None is given."""
-        self._pulling = efforts
+        self._pull_efforts = efforts
 
     @property
     def robot_can_be_chosen(self) -> bool:
@@ -232,21 +232,23 @@ class Commands:
 
     def choose_robot(self, name: str) -> None:
         """Choose another robot: the name of a bundled one, or the path of a file."""
-        self._todo.put(lambda: self._robot.publish(String(data=name)))
+        self._queue.put(lambda: self._robot.publish(String(data=name)))
 
     def choose_law(self, name: str) -> None:
         """Choose another control law."""
-        self._todo.put(lambda: self._law.publish(String(data=name)))
+        self._queue.put(lambda: self._law.publish(String(data=name)))
 
     def choose_scene(self, name: str) -> None:
         """Choose another scene around the robot; empty: none."""
-        self._todo.put(lambda: self._scene.publish(String(data=name)))
+        self._queue.put(lambda: self._scene.publish(String(data=name)))
 
     def set_speed(self, factor: float, reply: Reply) -> None:
         """Set the ratio of simulated to real time."""
         self._set(self._simulator, "simulator", "real_time_factor", factor, reply)
 
-    def refer(self, position: Sequence[float], wxyz: Sequence[float], frame: str) -> None:
+    def set_reference_pose(
+        self, position: Sequence[float], wxyz: Sequence[float], frame: str
+    ) -> None:
         """Set the reference pose of the controller.
 
         Args:
@@ -259,7 +261,7 @@ class Commands:
         point = Point(**dict(zip("xyz", map(float, position), strict=True)))
         message = PoseStamped(pose=Pose(position=point, orientation=turn))
         message.header.frame_id = frame
-        self._todo.put(lambda: self._reference.publish(message))
+        self._queue.put(lambda: self._reference.publish(message))
 
     def set_gain(self, name: str, value: float, reply: Reply) -> None:
         """Set a parameter of the controller."""
@@ -279,7 +281,7 @@ class Commands:
             parameter = Parameter(name, Parameter.Type.DOUBLE, value)
             client.set_parameters([parameter]).add_done_callback(on_answer)
 
-        self._todo.put(ask)
+        self._queue.put(ask)
 
     def ask_gains(self, answer: Callable[[list[Gain]], None]) -> bool:
         """Ask for the gains of the controller; return whether it is there to answer.
@@ -319,7 +321,7 @@ class Commands:
                 return
             client.call_async(request).add_done_callback(on_answer)
 
-        self._todo.put(ask)
+        self._queue.put(ask)
 
 
 def wrench_topic(port: str) -> str:

@@ -21,7 +21,7 @@ _END_EFFECTOR, _BASE = "end effector", "base"
 _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 # Time for which what a user has just set is not overwritten by what the simulator last said, s.
-_SETTLES = 1.5
+_SETTLING_TIME = 1.5
 
 # Size of the handle, for a robot with a reach of 1 m.
 _HANDLE = 0.25
@@ -95,7 +95,7 @@ class Controls:
                 f"ros2 service call {self._named('simulator/pause')} "
                 f"std_srvs/srv/SetBool '{{data: {value}}}'",
             )
-            self._commands.pause(paused.value, self._replying(answer))
+            self._commands.pause(paused.value, self._reply_to(answer))
 
         @speed.on_update
         def _(event: Any) -> None:
@@ -106,7 +106,7 @@ class Controls:
             self._say(
                 answer, f"ros2 param set {self._named('simulator')} real_time_factor {factor!r}"
             )
-            self._commands.set_speed(factor, self._replying(answer))
+            self._commands.set_speed(factor, self._reply_to(answer))
 
         @do.on_click
         def _(_: Any) -> None:
@@ -115,14 +115,14 @@ class Controls:
                     answer,
                     f"ros2 service call {self._named('simulator/reset')} std_srvs/srv/Trigger",
                 )
-                self._commands.reset(self._replying(answer))
+                self._commands.reset(self._reply_to(answer))
                 return
             self._say(
                 answer,
                 f"ros2 service call {self._named('simulator/step')} "
                 f"vms_ph/srv/StepSimulation '{{steps: {steps.value}}}'",
             )
-            self._commands.step(int(steps.value), self._replying(answer))
+            self._commands.step(int(steps.value), self._reply_to(answer))
 
         return folder
 
@@ -169,7 +169,7 @@ class Controls:
         gui = self._server.gui
         with gui.add_folder("Reference") as folder:
             handle_box = gui.add_checkbox("handle in the scene", initial_value=False)
-            self._reference_said = gui.add_markdown(
+            self._reference_answer = gui.add_markdown(
                 "Drag the handle to move the reference of the controller."
             )
 
@@ -211,14 +211,14 @@ class Controls:
         def _(_: Any) -> None:
             name = self._named("controller/restart")
             self._say(answer, f"ros2 service call {name} std_srvs/srv/Trigger")
-            self._commands.restart_law(self._replying(answer))
+            self._commands.restart_law(self._reply_to(answer))
 
         return folder
 
     def show_paused(self, paused: bool) -> None:
         """Show whether the simulation is paused, which others may have done."""
         # Only a change is shown: what a user has just set is under way to the simulator.
-        if time.monotonic() < self._chosen_at + _SETTLES or paused == self._was_paused:
+        if time.monotonic() < self._chosen_at + _SETTLING_TIME or paused == self._was_paused:
             return
         self._was_paused = paused
         if self._paused.value != paused:
@@ -226,7 +226,7 @@ class Controls:
 
     def show_speed(self, factor: float) -> None:
         """Show the ratio of simulated to real time, which others may have set."""
-        if time.monotonic() < self._chosen_at + _SETTLES or factor == self._was_speed:
+        if time.monotonic() < self._chosen_at + _SETTLING_TIME or factor == self._was_speed:
             return
         self._was_speed = factor
         if float(self._speed.value) != factor:
@@ -252,14 +252,14 @@ class Controls:
             x, y, z = handle.position
             w, i, j, k = handle.wxyz
             self._say(
-                self._reference_said,
+                self._reference_answer,
                 f"ros2 topic pub --once {self._named('controller/reference_pose')} "
                 "geometry_msgs/msg/PoseStamped "
                 f"'{{header: {{frame_id: {self._frame}}}, pose: {{"
                 f"position: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}}}, orientation: "
                 f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'",
             )
-            self._commands.refer(handle.position, handle.wxyz, self._frame)
+            self._commands.set_reference_pose(handle.position, handle.wxyz, self._frame)
 
     def show_gains(self, gains: list[Gain]) -> None:
         """Add a number for every gain of the controller."""
@@ -294,7 +294,7 @@ class Controls:
             self._say(
                 answer_text, f"ros2 param set {self._named('controller')} {gain.name} {value!r}"
             )
-            reply = self._replying(answer_text)
+            reply = self._reply_to(answer_text)
 
             def on_answer(why: str) -> None:
                 if why:
@@ -316,7 +316,7 @@ class Controls:
         answer_text.content = shell(command)
 
     @staticmethod
-    def _replying(answer_text: Any) -> Reply:
+    def _reply_to(answer_text: Any) -> Reply:
         """Return what shows a refusal below the command."""
         command = answer_text.content
 

@@ -93,7 +93,7 @@ def _point(position: Array) -> Point:
 _COLD, _HOT = 298.15, 398.15
 
 # Radii for a robot with a reach of 1 m, m: of a joint that destroys nothing, and of the largest.
-_LEAST, _MOST = 0.02, 0.06
+_SMALLEST_RADIUS, _LARGEST_RADIUS = 0.02, 0.06
 
 
 def heat_shapes(d: Evaluation, heat: Mapping[str, JointHeat], size: float) -> list[Shape]:
@@ -106,7 +106,9 @@ def heat_shapes(d: Evaluation, heat: Mapping[str, JointHeat], size: float) -> li
     shapes: list[Shape] = []
     for name, joint in heat.items():
         share = max(joint.power, 0.0) / most if most > 0.0 else 0.0
-        radius = size * (_LEAST + (_MOST - _LEAST) * float(np.cbrt(share)))
+        radius = size * (
+            _SMALLEST_RADIUS + (_LARGEST_RADIUS - _SMALLEST_RADIUS) * float(np.cbrt(share))
+        )
         centre = d.placement(name)[:3, 3]
         colour = colour_of(joint.temperature)
         shapes.append(Ellipsoid(f"heat, {name}", centre, np.eye(3), np.full(3, radius), colour))

@@ -14,7 +14,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audit.energy_split import LawSplit
 
-from ..node.health import NO_NEWS, PAUSED, SPEED, node_name
+from ..node.health import NO_INPUT_TEXT, PAUSED, SPEED, node_name
 from .energy_flow import LoopFlow, RobotFlow
 from .exergy_view import ExergyFlow, exergy_list
 from .sankey import Sankey, quantity
@@ -22,7 +22,7 @@ from .sankey import Sankey, quantity
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
 _SMALL, _LARGE = 1e-3, 5e-2
 
-_NOTHING = 1e-12  # J
+_SMALLEST_ENERGY = 1e-12  # J
 
 _EXERGY = "battery to heat (exergy)"
 _BASES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
@@ -66,7 +66,7 @@ class Overview:
             f"{bodies}, {model.total_mass:.3g} kg: where its energy goes</div>"
         )
 
-    def say_what_can_be_done(self) -> None:
+    def show_hint(self) -> None:
         """Say how the robot is pushed, and where the other controls are."""
         self._hint.content = (
             f'<div style="{_SMALL_TEXT}">Hold <b>Shift</b> and drag a link to push it; '
@@ -82,7 +82,7 @@ class Overview:
         energy = self._energy
         if energy is not None and energy.header.stamp == message.header.stamp:
             self._pair = message, energy
-        if _begins(message):
+        if _is_reset(message):
             self._robot.begin()
             self._loop.begin()
         self._loop.pushed(message)
@@ -150,7 +150,7 @@ class Overview:
             self._picture.content = self._sankeys[self._of.value].draw(flow, self._of.value)
 
 
-def _begins(power: Power) -> bool:
+def _is_reset(power: Power) -> bool:
     """Whether a message is the first one of an energy balance."""
     ports = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
     return not any((*ports, power.dissipated_energy, power.stored))
@@ -184,7 +184,7 @@ def conservation(unaccounted: float, turnover: float) -> str:
         unaccounted: J.
         turnover: energy that was moved, J.
     """
-    if not turnover > _NOTHING:
+    if not turnover > _SMALLEST_ENERGY:
         return _badge("Energy is conserved: nothing has moved yet", _GOOD)
     share = abs(unaccounted) / turnover
     if share <= _SMALL:
@@ -196,7 +196,9 @@ def conservation(unaccounted: float, turnover: float) -> str:
 
 def share_of(unaccounted: float, turnover: float) -> str:
     """Return the share of the energy that was moved (J) in words; empty where nothing has."""
-    return f" ({abs(unaccounted) / turnover:.0e} of what moved)" if turnover > _NOTHING else ""
+    return (
+        f" ({abs(unaccounted) / turnover:.0e} of what moved)" if turnover > _SMALLEST_ENERGY else ""
+    )
 
 
 def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStatus]) -> str:
@@ -211,7 +213,7 @@ def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStat
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
     if any(status.message == PAUSED for status in nodes.values()):
         phrases.insert(0, "<b>simulation</b> paused")
-        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_NEWS)}
+        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_TEXT)}
     bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
     good = len(nodes) - len(bad)
     line = " · ".join(phrases)

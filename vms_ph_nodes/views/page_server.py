@@ -90,7 +90,7 @@ def serve_page(
     # The banner of viser is suppressed; the node logs the address.
     with (
         contextlib.redirect_stdout(io.StringIO()),
-        _only([*own_origins, *further_origins], title) as calls,
+        _restricted_origins([*own_origins, *further_origins], title) as calls,
     ):
         server = viser.ViserServer(host=HOST, port=port, label="vms_ph", verbose=False)
     if not calls:
@@ -109,7 +109,7 @@ def stop_page(server: viser.ViserServer) -> None:
 
 
 @contextlib.contextmanager
-def _only(origins: list[str], title: Callable[[], str]) -> Iterator[list[Any]]:
+def _restricted_origins(origins: list[str], title: Callable[[], str]) -> Iterator[list[Any]]:
     """Let servers started meanwhile accept these origins and have a title; yield the calls.
 
     viser has no such options, and starts its server before its constructor returns. A client that

@@ -65,7 +65,7 @@ class PointerSpring:
         self._line: Any = None
         for link, meshes in scene.meshes.items():
             for mesh in meshes:
-                mesh.on_drag("left", modifier="shift")(self._dragging(link))
+                mesh.on_drag("left", modifier="shift")(self._drag_handler(link))
 
     def draw(self) -> None:
         """Draw the spring; called in every frame."""
@@ -83,7 +83,7 @@ class PointerSpring:
         else:
             self._line.points = ends
 
-    def _dragging(self, link: str) -> Callable[[Any], Any]:
+    def _drag_handler(self, link: str) -> Callable[[Any], Any]:
         async def dragged(event: Any) -> None:  # a coroutine: its calls keep their order
             if event.phase == "end":
                 self.release()

@@ -162,7 +162,7 @@ class Replay:
 
         @self._jump.on_update
         def _(_: Any) -> None:
-            self._leap(self._jump.value)
+            self._jump_to(self._jump.value)
 
         @upload.on_upload
         def _(_: Any) -> None:
@@ -176,7 +176,7 @@ class Replay:
         self._chosen.options, self._compared.options = names, (_NONE, *names)
         self._chosen.value = _label(file)
 
-    def _leap(self, finding: str) -> None:
+    def _jump_to(self, finding: str) -> None:
         """Go to a finding, by its entry of the list."""
         if finding != _NONE:
             self._playing.value = False

@@ -54,11 +54,10 @@ def shown_points(model: VMSModel, q: Array) -> Array:
             label = root + offset + size * upright @ np.array([_LABEL * x, _LABEL * y, _BAR])
             places += [label, label - _BAR * size * upright[:, 2]]
     if model.base == "floating":  # rotor arms and panels reach almost as far as the first bar
-        round_about = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
+        angles = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
         bar_distance = float(np.linalg.norm(bar_offsets(model, size)[0]))
         places += [
-            root + upright @ [bar_distance * np.cos(a), bar_distance * np.sin(a), 0]
-            for a in round_about
+            root + upright @ [bar_distance * np.cos(a), bar_distance * np.sin(a), 0] for a in angles
         ]
     handle = root if model.b else d.placement(model.end_effector)[:3, 3]
     places += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]

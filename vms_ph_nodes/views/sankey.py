@@ -20,10 +20,10 @@ _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
 _ROW, _LOW, _MANY, _PITCH = 31.0, 26.0, 6, 34.0
 
 # Width of all bands of a side at full scale, and least width of a band, pixels.
-_FULL, _LEAST = 52.0, 0.6
+_FULL, _SMALLEST_WIDTH = 52.0, 0.6
 
 # Share of full scale below which no band is drawn.
-_NOTHING = 1e-3
+_SMALLEST_SHARE = 1e-3
 
 # Distance by which dashes move while the energy of full scale in a second passes, and their period.
 _SPEED, _PERIOD = 90.0, 16.0
@@ -96,7 +96,7 @@ class Sankey:
         scale = f"full width {quantity(self._scale, 'W')}, dashes show the direction"
         captions = (
             f"power now · energy {flow.since}; green: what is stored now",
-            scale if most >= _NOTHING * self._scale else "nothing flows now",
+            scale if most >= _SMALLEST_SHARE * self._scale else "nothing flows now",
         )
         parts.append(
             f'<rect x="{_BUS:g}" y="{centre - high / 2:.1f}" width="8" height="{high:.1f}" '
@@ -113,7 +113,7 @@ class Sankey:
     def _width(self, stream: Stream) -> float:
         """Return the width of the band of a stream, pixels; zero where none is drawn."""
         share = _size(stream) / self._scale
-        return max(_FULL * share, _LEAST) if share >= _NOTHING else 0.0
+        return max(_FULL * share, _SMALLEST_WIDTH) if share >= _SMALLEST_SHARE else 0.0
 
     def _stream(
         self,
@@ -148,7 +148,7 @@ class Sankey:
                 f'<path class="w" d="{path}" stroke="{colour}" stroke-opacity=".55" '
                 f'stroke-width="{width:.1f}"/>'
             )
-        if width > 2.0 * _LEAST:
+        if width > 2.0 * _SMALLEST_WIDTH:
             elements.append(
                 f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
                 f'stroke-dashoffset="{phase:.1f}" style="--a:{offset:.1f}"/>'

@@ -256,7 +256,7 @@ class Shapes:
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
             half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
             at = self._task.value(d)
-            yield Ellipsoid("task inertia", at, _proper(axes), half, TASK)
+            yield Ellipsoid("task inertia", at, _right_handed(axes), half, TASK)
 
     def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
@@ -340,7 +340,7 @@ def locked_ellipsoid(d: Evaluation) -> tuple[Array, Array]:
     It is homogeneous, with the mass and the inertia of the robot with locked joints.
     """
     moments, axes = np.linalg.eigh(centroidal_inertia(d))
-    return _proper(axes), _half_axes(moments, d.model.total_mass)
+    return _right_handed(axes), _half_axes(moments, d.model.total_mass)
 
 
 def _half_axes(moments: Array, mass: float) -> Array:
@@ -351,6 +351,6 @@ def _half_axes(moments: Array, mass: float) -> Array:
     return np.sqrt(np.maximum(5 / mass * (moments.sum() / 2 - moments), 1e-6))
 
 
-def _proper(axes: Array) -> Array:
+def _right_handed(axes: Array) -> Array:
     """Return an orthonormal (3,3) matrix as a rotation: with determinant 1."""
     return axes if np.linalg.det(axes) > 0 else axes * np.array([1.0, 1.0, -1.0])

@@ -136,7 +136,7 @@ class WorldView:
         self._server = server
         self._world = server.scene.add_frame("/world", show_axes=False)
         self._chase: Chase | None = None
-        server.on_client_connect(self._face)
+        server.on_client_connect(self._turn_camera)
 
     @property
     def shift(self) -> Array:
@@ -169,14 +169,14 @@ class WorldView:
         self._chase = Chase(start, view)
         self._world.position = self._chase.shift
         for client in server.get_clients().values():
-            self._face(client)
+            self._turn_camera(client)
 
     def follow(self, position: Array) -> None:
         """Move the world with a robot that leaves the view, its root link at ``position`` (3,)."""
         if self._chase is not None and self._chase.step(position):
             self._world.position = self._chase.shift
 
-    def _face(self, client: Any) -> None:
+    def _turn_camera(self, client: Any) -> None:
         """Turn the camera of a client to the robot; its own first one is that of any scene."""
         camera = self._server.initial_camera
         if self._chase is not None:
