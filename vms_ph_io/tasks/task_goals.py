@@ -29,7 +29,7 @@ class ActuatorUse:
         self._actuators = actuators
         self._inputs = self._rates = self._torques = 0.0
 
-    def see(self, simulation: Simulation | None) -> None:
+    def update(self, simulation: Simulation | None) -> None:
         """Take what the actuators did over the last step."""
         if simulation is not None and simulation.actuation is not None:
             actuation = simulation.actuation
@@ -86,7 +86,7 @@ class WheelUse:
         self._limits = np.where(limits > 0.0, limits, np.inf)
         self._slip = self._rates = 0.0
 
-    def see(self, q: Array, v: Array) -> None:
+    def update(self, q: Array, v: Array) -> None:
         """Take a motion."""
         rows = self._form.constraint_jacobian(Evaluation(self._form.model, q, v))
         self._slip = max(self._slip, float(np.abs(rows @ v).max()))
@@ -123,7 +123,7 @@ class Judge:
         self._task, self._reference, self._others = task, reference, others
         self._worst: dict[str, float] = {}
 
-    def see(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
+    def update(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
         """Take the errors of a time (s) that count; ``motion`` gives q (nq,) and v (nv,)."""
         errors = None
         for name, goal in self._task.goals.items():
@@ -170,7 +170,7 @@ class PayloadJudge:
         self.handle: Array = d.placement(model.end_effector)[:3, 3] + payload.place
         self._sunk = 0.0
 
-    def see(self, position: Array) -> None:
+    def update(self, position: Array) -> None:
         """Take a place (3,) of its handle while it is carried; it may not go below its support."""
         if np.any(self._gravity):
             up = -self._gravity / np.linalg.norm(self._gravity)

@@ -88,10 +88,10 @@ class EffortBounds:
     @classmethod
     def declared(cls, node: Node, model: VMSModel) -> "EffortBounds":
         """Return the bounds that the parameters of a node set; where they are 0, the robot's."""
-        own = cls.of(model)
+        of_robot = cls.of(model)
         force: float = declare(node, "largest_force")
         moment: float = declare(node, "largest_moment")
-        return cls(force or own.force, moment or own.moment)
+        return cls(force or of_robot.force, moment or of_robot.moment)
 
     def check_wrench(self, wrench: Array) -> None:
         """Check a wrench (6,), linear first.
@@ -99,7 +99,7 @@ class EffortBounds:
         Raises:
             StateError: its force or its moment is beyond the bound.
         """
-        for what, part, bound, unit in (
+        for quantity, part, bound, unit in (
             ("force", wrench[:3], self.force, "N"),
             ("moment", wrench[3:], self.moment, "N m"),
         ):
@@ -108,14 +108,14 @@ class EffortBounds:
             size = size if size > bound else float(np.linalg.norm(part))
             if size > bound:
                 raise StateError(
-                    f"a wrench has a {what} of {size:.4g} {unit}; at most {bound:.4g} {unit} can "
-                    f"act on this robot (parameter largest_{what})"
+                    f"a wrench has a {quantity} of {size:.4g} {unit}; at most {bound:.4g} {unit} "
+                    f"can act on this robot (parameter largest_{quantity})"
                 )
 
     def of_joints(self, model: VMSModel) -> Array:
         """Return the largest torque or force of every joint, (n,), N m or N."""
-        own = np.where(model.joints.prismatic, self.force, self.moment)
-        return np.minimum(model.joints.effort, own)
+        bounds = np.where(model.joints.prismatic, self.force, self.moment)
+        return np.minimum(model.joints.effort, bounds)
 
 
 def _reach(model: VMSModel) -> float:
@@ -148,11 +148,11 @@ class Brake:
             external: all other efforts.
             base: whether the base has actuators.
         """
-        held = self._outputs[base].at(q, v, dt)
-        brake = Ports(held.torque, held.wrench_base)
+        braking = self._outputs[base].at(q, v, dt)
+        brake = Ports(braking.torque, braking.wrench_base)
         if callable(external):
             return lambda t, x: replace(external(t, x), torque=None, wrench_base=None) + brake
-        return replace(external, torque=held.torque, wrench_base=held.wrench_base)
+        return replace(external, torque=braking.torque, wrench_base=braking.wrench_base)
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
@@ -234,11 +234,11 @@ class ExternalEfforts:
 
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
         frame = self._frame(message)
-        known = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
+        frames = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
         try:
-            if frame not in ("", *known):
+            if frame not in ("", *frames):
                 raise StateError(
-                    f"the frame of a wrench must be {', '.join(known[:-1])} or {known[-1]}; "
+                    f"the frame of a wrench must be {', '.join(frames[:-1])} or {frames[-1]}; "
                     f"given: frame_id '{message.header.frame_id}'"
                 )
             wrench = from_wrench(message.wrench)
