@@ -87,7 +87,7 @@ class Flights:
 
 def flights(run: HoppingRun) -> list[Flight]:
     """Return the flights that have ended, the fall at the beginning included."""
-    found = Flights(run.system, run.leg(0))
+    gathered = Flights(run.system, run.leg(0))
     for event in run.events:
-        found.add(event)
-    return found.ended
+        gathered.add(event)
+    return gathered.ended

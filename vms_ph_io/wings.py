@@ -103,13 +103,13 @@ def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
     Raises:
         WingError: the wing is not installed, or the module cannot be imported.
     """
-    known = WINGS[wing]
-    if not known.is_installed:
+    known_wing = WINGS[wing]
+    if not known_wing.is_installed:
         raise WingError(
-            f"{user} needs the wing '{wing}' ({known.gives}), which is not installed: "
-            f"{known.remedy}"
+            f"{user} needs the wing '{wing}' ({known_wing.gives}), which is not installed: "
+            f"{known_wing.remedy}"
         )
-    path = f"{known.package}.{module}".rstrip(".")
+    path = f"{known_wing.package}.{module}".rstrip(".")
     try:
         return import_module(path)
     except VmsPhError:
@@ -118,8 +118,8 @@ def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
         if isinstance(error, ImportError) and "pip install" in str(error):
             raise WingError(str(error)) from error
         raise WingError(
-            f"{user} needs the wing '{wing}' ({known.gives}), which is broken: {path} cannot be "
-            f"imported ({type(error).__name__}: {error}); {known.remedy}"
+            f"{user} needs the wing '{wing}' ({known_wing.gives}), which is broken: {path} cannot "
+            f"be imported ({type(error).__name__}: {error}); {known_wing.remedy}"
         ) from error
 
 
@@ -129,17 +129,17 @@ def programs() -> dict[str, str]:
     A module of ``vms_ph_nodes`` is a program if it defines ``main``. None is imported: that would
     choose the runtime of this process, which is the choice of the started one.
     """
-    found = {}
+    modules = {}
     spec = find_spec(NODES)
     for folder in () if spec is None else spec.submodule_search_locations or ():
         for _, name, is_package in pkgutil.iter_modules([folder]):
             file = Path(folder) / f"{name}.py"
             if not is_package and "\ndef main(" in file.read_text(encoding="utf-8"):
-                found[name] = f"{NODES}.{name}"
+                modules[name] = f"{NODES}.{name}"
     for wing in WINGS.values():
         if wing.is_installed:
-            found |= {name: f"{wing.package}.nodes.{name}" for name in wing.programs}
-    return found
+            modules |= {name: f"{wing.package}.nodes.{name}" for name in wing.programs}
+    return modules
 
 
 def find_program(name: str) -> str:
@@ -152,7 +152,7 @@ def find_program(name: str) -> str:
     for wing in WINGS.values():
         if name in wing.programs:
             hook(wing.name, user=f"the node '{name}'")
-    known = programs()
-    if name not in known:
-        raise OptionError(f"there is no node '{name}'; there are {', '.join(sorted(known))}")
-    return known[name]
+    modules = programs()
+    if name not in modules:
+        raise OptionError(f"there is no node '{name}'; there are {', '.join(sorted(modules))}")
+    return modules[name]

@@ -61,7 +61,7 @@ class BagPlayer(Node):
         """
         super().__init__("bag_player")
         self._bag: str = declare(self, "bag")
-        wanted: list[str] = declare(self, "topics")
+        chosen_topics: list[str] = declare(self, "topics")
         left_out: list[str] = declare(self, "exclude")
         self._rate: float = declare(self, "rate")
         self._loop: bool = declare(self, "loop")
@@ -69,14 +69,16 @@ class BagPlayer(Node):
         delay: float = declare(self, "delay")
         offset: float = declare(self, "start_offset")
         self._paused: bool = declare(self, "paused")
-        found = bag_info(self._bag)
-        topics = {t.topic.name for t in found.topics}
-        chosen = {present_topic(name) for name in wanted if name} or {*map(present_topic, topics)}
+        info = bag_info(self._bag)
+        topics = {t.topic.name for t in info.topics}
+        chosen = {present_topic(name) for name in chosen_topics if name} or {
+            *map(present_topic, topics)
+        }
         chosen -= {present_topic(name) for name in left_out}
         chosen -= {"/clock"} if clock_rate else set()
         self._names = {name for name in topics if present_topic(name) in chosen}
-        played = [t for t in found.topics if t.topic.name in self._names and t.message_count]
-        if not played or found.start_time is None:
+        played = [t for t in info.topics if t.topic.name in self._names and t.message_count]
+        if not played or info.start_time is None:
             raise VmsPhError(
                 f"{self._bag} contains no message to play; its topics are "
                 f"{', '.join(sorted(topics)) or 'none'}"
@@ -87,9 +89,9 @@ class BagPlayer(Node):
         if clock_rate:
             self._clock_out = self.create_publisher(ClockMessage, "/clock", 10)
             self._clock_period = round(NANOSECONDS / clock_rate)
-        assert found.end_time is not None
-        self._bounds = found.start_time, found.end_time
-        self._first = found.start_time + round(offset * NANOSECONDS)
+        assert info.end_time is not None
+        self._bounds = info.start_time, info.end_time
+        self._first = info.start_time + round(offset * NANOSECONDS)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepBag, "~/step", self._on_step)
         self.create_service(SeekBag, "~/seek", self._on_seek)
@@ -146,10 +148,10 @@ class BagPlayer(Node):
             self.get_logger().info(f"played {self._count} messages of {self._bag}")
             self._ended_at = now
 
-    def _report(self, what: str) -> None:
+    def _report(self, activity: str) -> None:
         seconds = (self._position - self._bounds[0]) / NANOSECONDS
         values = {"messages": self._count, "bag": self._bag, "bag time (s)": f"{seconds:.3f}"}
-        self._health.report(OK, what, values)
+        self._health.report(OK, activity, values)
 
     def _publish_next(self) -> None:
         message = self._waiting

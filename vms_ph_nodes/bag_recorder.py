@@ -39,13 +39,13 @@ class BagRecorder(Node):
         """
         super().__init__("bag_recorder")
         folder: str = declare(self, "bag")
-        wanted: list[str] = declare(self, "topics")
-        self._wanted = {self.resolve_topic_name(name) for name in wanted if name}
+        chosen_topics: list[str] = declare(self, "topics")
+        self._chosen_topics = {self.resolve_topic_name(name) for name in chosen_topics if name}
         self._types = MessageTypes()
         self._types.register_folder("vms_ph", share_directory() / "msg")
         self._writer = BagWriter(self._free(Path(folder)))
         self.failed = False
-        self._known: set[str] = set()
+        self._recorded_topics: set[str] = set()
         self._count, self._failure = 0, ""
         self._health = Health(self)
         self._search()
@@ -76,11 +76,13 @@ class BagRecorder(Node):
 
     def _search(self) -> None:
         for name, kinds in self.get_topic_names_and_types():
-            if name in self._known or (self._wanted and name not in self._wanted):
+            if name in self._recorded_topics or (
+                self._chosen_topics and name not in self._chosen_topics
+            ):
                 continue
             offered = [info.qos_profile for info in self.get_publishers_info_by_topic(name)]
             if offered:
-                self._known.add(name)
+                self._recorded_topics.add(name)
                 self._record(name, kinds[0], offered)
         self._report()
 
@@ -115,13 +117,13 @@ class BagRecorder(Node):
         self.create_subscription(load_interface(kind, "msg"), name, write, profile, raw=True)
 
     def _report(self) -> None:
-        values = {"messages": self._count, "topics": len(self._known)}
+        values = {"messages": self._count, "topics": len(self._recorded_topics)}
         if self._failure:
             self._health.report(ERROR, self._failure, values)
         elif not self._count:
             self._health.report(WARN, "nothing to record yet", values)
         else:
-            self._health.report(OK, f"recording {len(self._known)} topics", values)
+            self._health.report(OK, f"recording {len(self._recorded_topics)} topics", values)
 
 
 def _to_bag(profile: QoSProfile) -> BagQos:

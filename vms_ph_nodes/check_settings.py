@@ -35,11 +35,11 @@ def check(arguments: dict[str, str]) -> list[str]:
     if settings.is_bundled and settings.are_defaults and not kind:
         robots.get(settings.robot).path()
         return []
-    told: list[str] = []
+    warning_texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = settings.model(settings.description(told.append))
-    told += [str(warning.message) for warning in caught]
+        model = settings.model(settings.description(warning_texts.append))
+    warning_texts += [str(warning.message) for warning in caught]
     settings.initial_configuration(model)
     settings.water_current(model)
     if config and not kind:
@@ -48,7 +48,7 @@ def check(arguments: dict[str, str]) -> list[str]:
         from vms_ph_controllers.hosting.loading import make_controller
 
         make_controller(kind, model, settings.allocation(), form=settings.wheel_form(model))
-    return told
+    return warning_texts
 
 
 def _law_of(file: Path) -> str:
@@ -56,20 +56,20 @@ def _law_of(file: Path) -> str:
     content = read_yaml(file)
     nodes = content.items() if isinstance(content, dict) else ()
     for name, node in nodes:
-        found = node.get("ros__parameters") if isinstance(node, dict) else None
-        if str(name).rpartition("/")[2] == "controller" and isinstance(found, dict):
-            return str(found.get("controller", ""))
+        parameters = node.get("ros__parameters") if isinstance(node, dict) else None
+        if str(name).rpartition("/")[2] == "controller" and isinstance(parameters, dict):
+            return str(parameters.get("controller", ""))
     return ""
 
 
 def main() -> None:
     """Check the settings in the first argument."""
     try:
-        told = check(from_arguments(sys.argv[1] if len(sys.argv) > 1 else ""))
+        warning_texts = check(from_arguments(sys.argv[1] if len(sys.argv) > 1 else ""))
     except VmsPhError as error:
         print(error, file=sys.stderr)
         sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence
-    for warning in told:
+    for warning in warning_texts:
         print(warning, file=sys.stderr)
 
 

@@ -79,7 +79,7 @@ class ControllerNode(ManagedNode):
         self._command: Any = None  # of the guard
         # What the law knows of, and what was said last, which the law may have refused.
         self._body: Body | None = None
-        self._told: Body | None = None
+        self._last_received_body: Body | None = None
         self._trajectories: TrajectoryAction | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._prefix: str = declare(self, "frame_prefix")
@@ -91,7 +91,7 @@ class ControllerNode(ManagedNode):
             self._use(model, kind)
         else:
             self._efforts = self.create_publisher(JointState, "torque", 10)
-            robot.when_known(lambda known: self._use_alone(known, kind))
+            robot.when_known(lambda known: self._host_alone(known, kind))
 
     def control(self, q: Array, v: Array, dt: float) -> Actuation:
         """Return the command for a state; never raises."""
@@ -133,7 +133,7 @@ class ControllerNode(ManagedNode):
     def _no_effort(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n))
 
-    def carries(self, body: Body | None, now: Sample | None = None) -> None:
+    def take_body(self, body: Body | None, now: Sample | None = None) -> None:
         """Go on with a law for the robot with a body at its end effector, or without one.
 
         The law begins where the robot is, at ``now`` or else at the next state, with its gains and
@@ -215,11 +215,11 @@ class ControllerNode(ManagedNode):
         self.controller = self._law_of(model)
         self._references.serve(model, self._root, self.controller.LEADS_BOTH)
         if self._compensates:
-            self.controller = held = PayloadCompensation(self.controller)
+            self.controller = compensation = PayloadCompensation(self.controller)
             self.create_subscription(
                 Payload,
                 "vms_ph/payload",
-                lambda message: setattr(held, "payload", from_payload(message)),
+                lambda message: setattr(compensation, "payload", from_payload(message)),
                 10,
             )
         self._guard = self._guard_of(self.controller)
@@ -246,10 +246,10 @@ class ControllerNode(ManagedNode):
         native = None if self._native else False
         return make_guard(law, self._allocation, self._base_actuated, self._bounds, native)
 
-    def _use_alone(self, model: VMSModel, kind: str) -> None:
+    def _host_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._seen: int | None = None
+        self._last_state_time: int | None = None
         self._refusal = ""
         self._watching = 0.25 * self._state_timeout
         self.create_timer(self._watching, self._watch, clock=self._steady)
@@ -279,9 +279,9 @@ class ControllerNode(ManagedNode):
         except VmsPhError as error:
             self._input_diagnostics.report(error)
             return
-        if not same_body(body, self._told):
-            self._told = body
-            self.carries(body)
+        if not same_body(body, self._last_received_body):
+            self._last_received_body = body
+            self.take_body(body)
 
     def _on_state(self, at: Time, q: Array, v: Array) -> None:
         if not self.is_active:
@@ -289,7 +289,7 @@ class ControllerNode(ManagedNode):
         stamp = from_stamp(at)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
-        self._seen, self._refusal = self._steady.now().nanoseconds, ""
+        self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
         self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), at)
         self.published(at)
@@ -305,21 +305,21 @@ class ControllerNode(ManagedNode):
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
-        if self._seen is None or not self.is_active:
+        if self._last_state_time is None or not self.is_active:
             return
-        silent = (self._steady.now().nanoseconds - self._seen) / NANOSECONDS
+        silent = (self._steady.now().nanoseconds - self._last_state_time) / NANOSECONDS
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.
         if silent + self._watching < self._state_timeout or not self._ready:
             return
-        nowhere = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
-        held = self._guard.record(
-            self._guard.update(nowhere, lambda q: Reference(), self._watching)
+        unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
+        safe_command = self._guard.record(
+            self._guard.update(unknown_state, lambda q: Reference(), self._watching)
         )
         stamp = self.get_clock().now().to_msg()
-        self._send(held, stamp)
+        self._send(safe_command, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"
         reason += self._refusal
-        self._publish(replace(held, reason=reason), stamp)
+        self._publish(replace(safe_command, reason=reason), stamp)
 
     def _publish(self, command: Command, stamp: Time) -> None:
         frame = with_prefix(self._prefix, inertial_frame(self._model, self._root))

@@ -76,8 +76,8 @@ def describe(
             )
     else:
         file = Path(ros2_control)
-    known = {"step": str(step)} if arguments is None else dict(arguments)
-    for tag in ET.fromstring(read_urdf(file, known)).findall("ros2_control"):
+    hardware_parameters = {"step": str(step)} if arguments is None else dict(arguments)
+    for tag in ET.fromstring(read_urdf(file, hardware_parameters)).findall("ros2_control"):
         root.append(tag)
     _add_effects(root, xml, RobotSettings(robot=robot, actuators=actuators), fluid)
     return ET.tostring(root, encoding="unicode")
@@ -85,17 +85,17 @@ def describe(
 
 def _add_effects(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
     """Add what acts on the robot for the plugins."""
-    known = robots.get(settings.robot) if settings.is_bundled else None
+    robot = robots.get(settings.robot) if settings.is_bundled else None
     if settings.actuators:
         chosen = settings.chosen_actuators(xml)
-    elif known is None:
+    elif robot is None:
         chosen = actuators_of_urdf(xml)
     else:
-        chosen = None if known.ideal else known.own_actuators()
+        chosen = None if robot.ideal else robot.own_actuators()
     if chosen is not None:
         root.append(allocation_tag(chosen))
-    if not fluid and known is not None and known.fluid:
-        fluid = str(share_directory() / "config/fluids" / known.fluid)
+    if not fluid and robot is not None and robot.fluid:
+        fluid = str(share_directory() / "config/fluids" / robot.fluid)
     if fluid not in ("", "none"):
         root.append(fluid_tag(load_fluid(fluid)))
 
@@ -158,25 +158,31 @@ def main() -> None:
         metavar="JOINTS",
         help="joints that become fixed, at zero, with spaces or commas between",
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     arguments = None
-    if given.argument is not None:
+    if options.argument is not None:
         arguments = {}
-        for each in given.argument:
-            name, equals, value = each.partition(":=")
+        for argument in options.argument:
+            name, equals, value = argument.partition(":=")
             if not (name and equals):
-                sys.exit(f"describe: --argument must be name:=value; given: '{each}'")
+                sys.exit(f"describe: --argument must be name:=value; given: '{argument}'")
             arguments[name] = value
     try:
-        print(_described(given, arguments))
+        print(_described(options, arguments))
     except VmsPhError as error:
         sys.exit(f"describe: {error}")
 
 
-def _described(given: argparse.Namespace, arguments: Mapping[str, str] | None) -> str:
-    locked = given.locked.replace(",", " ").split()
+def _described(options: argparse.Namespace, arguments: Mapping[str, str] | None) -> str:
+    locked = options.locked.replace(",", " ").split()
     return describe(
-        given.robot, given.ros2_control, given.step, arguments, given.actuators, given.fluid, locked
+        options.robot,
+        options.ros2_control,
+        options.step,
+        arguments,
+        options.actuators,
+        options.fluid,
+        locked,
     )
 
 

@@ -79,7 +79,7 @@ class EnergyGuardNode(Node):
         self._state: tuple[int, Array, Array] | None = None
         self._torque: tuple[int, Array] | None = None
         self._wrench: tuple[int, Array] | None = None
-        self._last, self._seen, self._published = 0, 0, 0.0
+        self._last, self._last_state_time, self._published = 0, 0, 0.0
         self._health = Health(self, input_name="joint states")
         self._input_diagnostics = InputDiagnostics(self)
         self._health.report(WARN, "no joint states received yet")
@@ -159,13 +159,13 @@ class EnergyGuardNode(Node):
         if self._state is None:
             guard.engage(q, v)
         passed = (stamp - self._last) / NANOSECONDS if self._state is not None else 0.0
-        self._last, self._seen = stamp, self._now()
+        self._last, self._last_state_time = stamp, self._now()
         self._state = stamp, q, v
         # After a gap or a reset of the clock the time is not known; the guard then holds.
-        self._send(guard.update(q, v, self._wanted(), passed), at)
+        self._send(guard.update(q, v, self._requested_torque(), passed), at)
         self._health.tick()
 
-    def _wanted(self) -> Array:
+    def _requested_torque(self) -> Array:
         """Return the last effort (nv,) of the controller; not a number if there is none in time."""
         b, now = self._model.b, self._now()
         effort = np.full(self._model.nv, np.nan)
@@ -180,11 +180,13 @@ class EnergyGuardNode(Node):
 
     def _on_silence(self) -> None:
         """Send the safe output when no state arrives; the last effort must not keep acting."""
-        silent = (self._now() - self._seen) / NANOSECONDS
+        silent = (self._now() - self._last_state_time) / NANOSECONDS
         if self._guard is None or self._state is None or silent < 0.75 * self._state_timeout:
             return
-        held = self._guard.hold(f"no usable state for {silent:.1f} s", 0.25 * self._state_timeout)
-        self._send(held, self.get_clock().now().to_msg())
+        holding = self._guard.hold(
+            f"no usable state for {silent:.1f} s", 0.25 * self._state_timeout
+        )
+        self._send(holding, self.get_clock().now().to_msg())
 
     def _send(self, sent: GuardedEffort, stamp: Time) -> None:
         model, b = self._model, self._model.b

@@ -91,9 +91,9 @@ class ForceObserver(Node):
         names = ["vms_ph/estimated_wrench"]
         names += ["vms_ph/estimated_wrench_base"] if model.b else []
         self._wrenches = [
-            self.create_publisher(WrenchStamped, name + what, 10)
+            self.create_publisher(WrenchStamped, name + suffix, 10)
             for name in names
-            for what in ("", "_deviation")
+            for suffix in ("", "_deviation")
         ]
         self._contacts = self.create_publisher(Contact, "vms_ph/contact", 10)
         self._payloads = self.create_publisher(Payload, "vms_ph/payload", 10)

@@ -26,7 +26,7 @@ from .node.health import OK, WARN, Health
 from .node.process import run
 from .node.robot_parameters import RobotParameters
 
-_NOT_YET = "no robot description yet: waiting for the topic robot_description"
+_WAITING = "no robot description yet: waiting for the topic robot_description"
 
 
 class ModelServer(Node):
@@ -44,9 +44,9 @@ class ModelServer(Node):
             (GetJacobian, "get_jacobian", ModelAnswers.jacobian),
             (CheckStructure, "check_structure", ModelAnswers.structure),
         ):
-            self.create_service(kind, f"~/{name}", self._answering(answer))
+            self.create_service(kind, f"~/{name}", self._service_callback(answer))
         self._health = Health(self)
-        self._health.report(WARN, _NOT_YET)
+        self._health.report(WARN, _WAITING)
         robot.when_known(self._take)
 
     def destroy_node(self) -> None:
@@ -59,12 +59,12 @@ class ModelServer(Node):
         self._health.declare_robot(model)
         self._health.report(OK, f"serving the model of {model.name}")
 
-    def _answering(self, answer: Callable[..., None]) -> Callable[[Any, Any], Any]:
+    def _service_callback(self, answer: Callable[..., None]) -> Callable[[Any, Any], Any]:
         """Return a service callback that reports an error as success=false with its message."""
 
         def callback(request: Any, response: Any) -> Any:
             if self._answers is None or self._health.disagreement:
-                response.message = self._health.disagreement or _NOT_YET
+                response.message = self._health.disagreement or _WAITING
                 return response
             try:
                 # Far beyond any robot the terms overflow, which is told in the answer.

@@ -84,10 +84,10 @@ class ReferenceMarker(Node):
         self._frame = with_prefix(self._prefix, inertial_frame(model, self._root))
         self._health.declare_robot(model)
         self._listener = MotionListener(
-            self, model, self._place, lambda why: self._health.report(WARN, why)
+            self, model, self._move_to_reference, lambda why: self._health.report(WARN, why)
         )
 
-    def _place(self, motion: RobotMotion) -> None:
+    def _move_to_reference(self, motion: RobotMotion) -> None:
         """Put the marker where the robot is, at the first state and after a jump back in time."""
         stamp, last = from_stamp(motion.stamp), self._last
         self._last = stamp
@@ -104,7 +104,7 @@ class ReferenceMarker(Node):
 
     def _marker(self, pose: Array) -> Any:
         kinds, size = self._kinds, 0.3 * reach(self._model)
-        what = "base" if self._model.b else self._model.end_effector
+        led_frame = "base" if self._model.b else self._model.end_effector
         x, y, z, w = pin.Quaternion(pose[:3, :3]).coeffs().tolist()
         marker = kinds.InteractiveMarker(
             header=Header(frame_id=self._frame),
@@ -113,7 +113,7 @@ class ReferenceMarker(Node):
                 orientation=Quaternion(x=x, y=y, z=z, w=w),
             ),
             name=_NAME,
-            description=f"reference of {what}",
+            description=f"reference of {led_frame}",
             scale=size,
         )
         marker.controls = [self._ball(size), *self._controls()]
@@ -129,11 +129,11 @@ class ReferenceMarker(Node):
     def _controls(self) -> list[Any]:
         control = self._kinds.InteractiveMarkerControl
         planar = self._model.base == "planar"
-        made = []
+        controls = []
         for axis, (w, x, y, z) in _AXES.items():
             turn = Quaternion(w=w, x=x, y=y, z=z)
             if not planar or axis != "z":
-                made.append(
+                controls.append(
                     control(
                         name=f"move {axis}",
                         orientation=turn,
@@ -141,14 +141,14 @@ class ReferenceMarker(Node):
                     )
                 )
             if not planar or axis == "z":
-                made.append(
+                controls.append(
                     control(
                         name=f"turn {axis}",
                         orientation=turn,
                         interaction_mode=control.ROTATE_AXIS,
                     )
                 )
-        return made
+        return controls
 
     def _on_feedback(self, feedback: Any) -> None:
         if feedback.event_type != type(feedback).POSE_UPDATE:

@@ -51,9 +51,9 @@ def main() -> None:
     parser.add_argument("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
     parser.add_argument("--scene", default="", help="a scene of vms-ph scene --list, or its file")
     parser.add_argument("--step", type=float, default=0.001, help="step of MuJoCo, s")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        text = scene_model(given.robot, given.scene, given.step)
+        text = scene_model(options.robot, options.scene, options.step)
     except VmsPhError as error:
         sys.exit(f"scene_model: {error}")
     path = Path(mkdtemp(prefix="vms_ph_")) / "scene.xml"

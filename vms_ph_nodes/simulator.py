@@ -54,7 +54,7 @@ class Loop(Protocol):
     def restarted(self) -> None:
         """Called before the simulation is reset: its next state is that of the start."""
 
-    def carries(self, body: Body | None, now: Sample | None) -> None:
+    def take_body(self, body: Body | None, now: Sample | None) -> None:
         """Called when the end effector has taken a body in a motion, or carries none any more."""
 
 
@@ -107,8 +107,13 @@ class Simulator(ManagedNode):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._topics = RobotPublishers(self, self.model, description)
-        self._held = GraspPublishers(
-            self, self.model, self._home, self._engine, self._topics.frame_prefix, self._say_carried
+        self._grasp = GraspPublishers(
+            self,
+            self.model,
+            self._home,
+            self._engine,
+            self._topics.frame_prefix,
+            self._announce_body,
         )
         self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)
         self._exergy = ExergyPublisher.of(self, self._engine)
@@ -161,9 +166,9 @@ class Simulator(ManagedNode):
         self._health.announce_shutdown()
         super().destroy_node()
 
-    def _say_carried(self, body: Body | None, now: Sample | None) -> None:
+    def _announce_body(self, body: Body | None, now: Sample | None) -> None:
         if self._loop is not None:
-            self._loop.carries(body, now)
+            self._loop.take_body(body, now)
 
     def _make(self, control: Control | None) -> Any:
         if self._floor:
@@ -207,13 +212,13 @@ class Simulator(ManagedNode):
     def _advance(self, steps: int) -> None:
         """Take steps, and let the end effector take and set down its payload between them."""
         while steps and not self._failure:
-            part = self._held.steps_before_change(self.simulation, steps)
+            part = self._grasp.steps_before_change(self.simulation, steps)
             if part:
-                self._push_on(part)
+                self._integrate(part)
             steps -= part
-            self._held.change_when_due(self.simulation)
+            self._grasp.change_when_due(self.simulation)
 
-    def _push_on(self, steps: int) -> None:
+    def _integrate(self, steps: int) -> None:
         simulation = self.simulation
         external = self._external.efforts(simulation.time + steps * self.step)
         if self._external.is_abandoned and self._loop is None and not self._floor:
@@ -223,7 +228,7 @@ class Simulator(ManagedNode):
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
             late = self._steady.now().nanoseconds - self._dropped_at < _RECENT and not self._paused
-            message = "too slow for real time" if late else self._going()
+            message = "too slow for real time" if late else self._activity()
             self._health.report(WARN if late else OK, message, self._values())
             return
         self._failure = (
@@ -235,9 +240,9 @@ class Simulator(ManagedNode):
         self._health.report(ERROR, self._failure, self._values())
 
     def _sample(self) -> Sample:
-        return self._held.sample(self.simulation, self.simulation.sample())
+        return self._grasp.sample(self.simulation, self.simulation.sample())
 
-    def _going(self) -> str:
+    def _activity(self) -> str:
         return PAUSED if self._paused else "running"
 
     def _values(self) -> dict[str, object]:
@@ -255,7 +260,7 @@ class Simulator(ManagedNode):
         self._external.forget()
         if self._loop is not None:
             self._loop.restarted()
-        self._held.restart(self.simulation)
+        self._grasp.restart(self.simulation)
         if self._failure:
             self._failure = ""
             self.get_logger().info("the simulation goes on after a reset")
@@ -266,9 +271,11 @@ class Simulator(ManagedNode):
         if self._scene is not None:
             self._scene.publish(self.simulation, stamp)
         if self._exergy is not None:
-            self._exergy.publish(self.simulation, stamp, self._engine.held, self._held.payload_use)
+            self._exergy.publish(
+                self.simulation, stamp, self._engine.held_mechanism, self._grasp.payload_use
+            )
         self._actuators.publish(self.simulation, stamp)
-        self._held.publish(self.simulation, stamp)
+        self._grasp.publish(self.simulation, stamp)
         self._topics.publish(self._sample(), stamp, self.simulation.resets)
         self._health.tick()
         if self._loop is not None:
@@ -306,14 +313,14 @@ class Simulator(ManagedNode):
         self._paused = request.data
         self._report_time()
         response.success = True
-        response.message = self._going()
+        response.message = self._activity()
         return response
 
     def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if self._failure or not self.is_active:
             response.message = self._failure or "the simulator is not active; activate it first"
             return response
-        response = self._held.on_hold(self.simulation, request, response)
+        response = self._grasp.on_hold(self.simulation, request, response)
         if response.success and self._paused:
             self._publish()
         return response
@@ -321,7 +328,7 @@ class Simulator(ManagedNode):
     def _report_time(self) -> None:
         """Say how time goes on, which may stand: no step then says it."""
         if self.is_active and not self._failure:
-            self._health.report(OK, self._going(), self._values())
+            self._health.report(OK, self._activity(), self._values())
 
     async def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
@@ -335,9 +342,9 @@ class Simulator(ManagedNode):
         if not refusal:
             # The timer takes those beyond the first slice: ~/pause and ~/reset can end them.
             self._steps_left = request.steps
-            self._steps_taken = taken = Future()
+            self._steps_taken = answer = Future()
             self._take_steps()
-            refusal = str(await taken)
+            refusal = str(await answer)
             response.success = not refusal
         response.message = refusal or f"at {self.simulation.time:.6g} s"
         if response.success:
@@ -369,10 +376,10 @@ class Simulator(ManagedNode):
 
     def _end_steps(self, why: str) -> None:
         """Answer the request for steps; ``why`` it ends early is empty if all were taken."""
-        self._steps_left, taken = 0, self._steps_taken
+        self._steps_left, answer = 0, self._steps_taken
         self._steps_taken = None
-        if taken is not None:
-            taken.set_result(why and f"ended at {self.simulation.time:.6g} s: {why}")
+        if answer is not None:
+            answer.set_result(why and f"ended at {self.simulation.time:.6g} s: {why}")
 
 
 def main() -> None:

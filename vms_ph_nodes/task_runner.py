@@ -95,7 +95,7 @@ class TaskRunner(Node):
         self._health = Health(self, input_name="joint states")
         self._health.declare_robot(model)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._seen = self._steady.now().nanoseconds
+        self._last_state_time = self._steady.now().nanoseconds
         self._stage, self._ended_at = "waiting", 0
         # Resets of the simulation: at the last state, before the task, and in it.
         self._resets, self._before, self._run = -1, -1, None
@@ -129,10 +129,10 @@ class TaskRunner(Node):
         if self._ended_at and self._once and now - self._ended_at > _LINGER * NANOSECONDS:
             raise ExternalShutdownException
         if self._stage == "running":
-            self._references.repeat_for_newcomers()
+            self._references.repeat_for_new_subscribers()
         elif self._stage == "ready":
             self._start()
-        silent = (now - self._seen) / NANOSECONDS
+        silent = (now - self._last_state_time) / NANOSECONDS
         if self._once and not self._ended_at and silent > _PATIENCE:
             self.failed = True
             self.get_logger().error(
@@ -142,7 +142,7 @@ class TaskRunner(Node):
 
     def _start(self) -> None:
         """Let the task begin: on a simulator from its start, while time stands."""
-        if not self._references.are_heard:
+        if not self._references.have_subscribers:
             self._health.report(WARN, "waits for the controller")
             return
         if not self._simulated:
@@ -153,8 +153,8 @@ class TaskRunner(Node):
             return
         self._stage = "starting"
 
-        def then(client: Any, request: Any, what: Callable[[], None]) -> None:
-            client.call_async(request).add_done_callback(lambda _: what())
+        def then(client: Any, request: Any, next_action: Callable[[], None]) -> None:
+            client.call_async(request).add_done_callback(lambda _: next_action())
 
         def go() -> None:
             self._begin()
@@ -171,27 +171,34 @@ class TaskRunner(Node):
         """Begin at the start."""
         self._stage, self._run = "running", None
         self._origin: int | None = 0 if self.get_parameter("use_sim_time").value else None
-        self._given, self._count, self._told, self._ended_at = -1.0, 0, -1.0, 0
+        self._published_until, self._count, self._last_report_time, self._ended_at = (
+            -1.0,
+            0,
+            -1.0,
+            0,
+        )
         self._reference = TaskReference(self._task, self._model, self._home, self._both)
-        self._score.begin(self._reference, self._home)
+        self._score.reset(self._reference, self._home)
         self._references.forget()
         self.get_logger().info(f"task {self._task.name}: {self._task.title}")
-        self._give(0.0)
+        self._publish_due(0.0)
 
-    def _give(self, time: float) -> None:
+    def _publish_due(self, time: float) -> None:
         """Publish what is due at a time of the task, s."""
         until = time + 0.5 * self._task.step
-        due = list(self._task.due(max(self._given, 0.0), until))
+        due = list(self._task.due(max(self._published_until, 0.0), until))
         # A reference that moves is held until the next state: it is that of the middle.
-        held = max(until - self._given, 0.0) if self._given > 0.0 else 0.0
-        self._references.publish(self._reference.since(self._given, until, 0.5 * held))
-        self._given = until
+        interval = max(until - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
+        self._references.publish(
+            self._reference.since(self._published_until, until, 0.5 * interval)
+        )
+        self._published_until = until
         for target in due:
             self._count += 1
             self.get_logger().info(f"at {time:.3f} s: {_words(target)}")
 
     def _on_motion(self, motion: RobotMotion) -> None:
-        self._seen = self._steady.now().nanoseconds
+        self._last_state_time = self._steady.now().nanoseconds
         self._health.tick()
         energies = motion.port_energies
         resets = self._resets if energies is None else energies.resets
@@ -214,14 +221,14 @@ class TaskRunner(Node):
         if self._origin is None:
             self._origin = stamp
         if not self._ended_at:
-            self._see((stamp - self._origin) / NANOSECONDS, motion)
+            self._judge_motion((stamp - self._origin) / NANOSECONDS, motion)
 
-    def _see(self, time: float, motion: RobotMotion) -> None:
-        self._give(time)
-        self._score.see(time, motion)
-        if time - self._told < self._period and time < self._end:
+    def _judge_motion(self, time: float, motion: RobotMotion) -> None:
+        self._publish_due(time)
+        self._score.update(time, motion)
+        if time - self._last_report_time < self._period and time < self._end:
             return
-        self._told = time
+        self._last_report_time = time
         goals = self._score.goals()
         message = to_task_progress(
             Header(stamp=motion.stamp),
@@ -236,22 +243,24 @@ class TaskRunner(Node):
             for name, judged in zip(message.goals, message.judged, strict=True)
             if not goals[name]["met"] and (judged or message.ended)
         ]
-        said = f"{time:.1f} of {self._end:g} s" if not message.ended else f"ended at {time:.1f} s"
-        said += f"; not met: {', '.join(missed)}" if missed else ""
+        progress = (
+            f"{time:.1f} of {self._end:g} s" if not message.ended else f"ended at {time:.1f} s"
+        )
+        progress += f"; not met: {', '.join(missed)}" if missed else ""
         values = {name: goal["obtained"] for name, goal in goals.items()}
-        self._health.report(WARN if missed else OK, said, values)
+        self._health.report(WARN if missed else OK, progress, values)
         if message.ended:
-            self._sum_up(time, goals, message.met)
+            self._report_verdict(time, goals, message.met)
 
-    def _sum_up(self, time: float, goals: dict[str, dict[str, Any]], met: bool) -> None:
+    def _report_verdict(self, time: float, goals: dict[str, dict[str, Any]], met: bool) -> None:
         self._ended_at = self._steady.now().nanoseconds
         self.failed = self._once and not met
         if self._once and self._simulated:
             self._pause.call_async(SetBool.Request(data=True))
         say = self.get_logger().info if met else self.get_logger().warning
         failed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
-        found = "met" if met else "NOT MET" if failed else "NOT ALL JUDGED"
-        say(f"task {self._task.name} after {time:.2f} s: goals {found}")
+        verdict = "met" if met else "NOT MET" if failed else "NOT ALL JUDGED"
+        say(f"task {self._task.name} after {time:.2f} s: goals {verdict}")
         for line in goal_lines(goals, self._task.shortest):
             say(line)
 
@@ -259,15 +268,15 @@ class TaskRunner(Node):
 def _words(target: Target) -> str:
     """Return what a target changes, in words."""
     parts = []
-    for what, unit in (("base", "m"), ("turn", "rad"), ("end_effector", "m")):
-        value = getattr(target, what)
+    for entry, unit in (("base", "m"), ("turn", "rad"), ("end_effector", "m")):
+        value = getattr(target, entry)
         if value is not None:
-            parts.append(f"{what} {' '.join(f'{x:g}' for x in value)} {unit}")
+            parts.append(f"{entry} {' '.join(f'{x:g}' for x in value)} {unit}")
     if target.mechanism is not None:
         parts.append(f"mechanism to {target.mechanism:g} rad within {target.over:g} s")
     if target.joints is not None:
-        moved = ", ".join(f"{name} {change:+g}" for name, change in target.joints.items())
-        parts.append(f"joints {moved or 'as at the start'}")
+        changes = ", ".join(f"{name} {change:+g}" for name, change in target.joints.items())
+        parts.append(f"joints {changes or 'as at the start'}")
     return "; ".join(parts)
 
 

@@ -56,7 +56,7 @@ ARGUMENTS = (
 """Launch arguments that a task determines, in the order in which they are printed."""
 
 # What nodes know of a task; other entries are refused where a task has them.
-_KNOWN = {
+_SIMULATED_ENTRIES = {
     *("name", "title", "robot", "base", "actuators", "controller", "gains", "initial_positions"),
     *("end_effector", "gravity", "inertia", "locked_joints", "wheels", "step", "joint_friction"),
     *("current", "wind", "mechanism", "payload", "targets", "goals", "unaccounted", "shortest"),
@@ -75,7 +75,7 @@ def load_for_nodes(name: str) -> RobotTask:
         return task
     task = robot_tasks.load(name)
     for item in fields(task):
-        if item.name not in _KNOWN and _is_set(task, item):
+        if item.name not in _SIMULATED_ENTRIES and _is_set(task, item):
             raise OptionError(
                 f"the task '{name}' has '{item.name}', which nodes do not simulate; "
                 f"'vms-ph demo {name}' runs it"
@@ -148,10 +148,10 @@ def parameters(
         "joint_friction": task.joint_friction,
         "unaccounted_tolerance": float(task.unaccounted),
     }
-    taken = {*parameters_of("robot"), *parameters_of("controller")}
+    taken_names = {*parameters_of("robot"), *parameters_of("controller")}
     gains = {
         # Switches are numbers in a task.
-        gain_parameter(name, taken): bool(value)
+        gain_parameter(name, taken_names): bool(value)
         if isinstance(getattr(law.gains, name), bool)
         else float(value)
         for name, value in task.gains.items()
@@ -193,8 +193,8 @@ def arguments(name: str) -> dict[str, str]:
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"
     file = write_user_file(f"task_{label}.yaml", heading + yaml.safe_dump(content))
     view = "hopper" if is_of_leg else "moving" if model.b else "fixed"
-    found = {item: getattr(settings, item, "") for item in ARGUMENTS}
-    return found | {
+    launch_arguments = {item: getattr(settings, item, "") for item in ARGUMENTS}
+    return launch_arguments | {
         "config": str(file),
         "fixed_frame": "odom" if model.b else model.link_names[0],
         "rviz_config": str(share_directory() / f"rviz/{view}.rviz"),
@@ -204,21 +204,21 @@ def arguments(name: str) -> dict[str, str]:
 def _is_set(task: RobotTask, item: "Field[Any]") -> bool:
     """Whether an optional entry is not at its default, which means that there is none."""
     default = item.default if item.default_factory is MISSING else item.default_factory()
-    given = getattr(task, item.name)
-    return bool(given is not default and given != default)
+    entry = getattr(task, item.name)
+    return bool(entry is not default and entry != default)
 
 
 def main() -> None:
     """Print the launch arguments of the task in the first argument."""
     try:
-        found = arguments(sys.argv[1] if len(sys.argv) > 1 else "")
-        for name, value in found.items():
+        launch_arguments = arguments(sys.argv[1] if len(sys.argv) > 1 else "")
+        for name, value in launch_arguments.items():
             if set(value) & set(";'\"\\"):
                 raise OptionError(f"{name} must not contain quotes, ; or \\; given: {value}")
     except VmsPhError as error:
         print(error, file=sys.stderr)
         sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence
-    print(";".join(found[name] for name in ARGUMENTS), end="")
+    print(";".join(launch_arguments[name] for name in ARGUMENTS), end="")
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ class WebViewer(Node):
         self.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self._live: list[Subscription] = []
-        self._poses_wanted = 0  # calls of _draw_robot until they are asked for
+        self._poses_requested = 0  # calls of _draw_robot until they are asked for
         self._still = self.create_client(StepSimulation, "simulator/step")
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
@@ -117,9 +117,9 @@ class WebViewer(Node):
     def _title(self) -> str:
         return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
 
-    def _listen(self, wanted: bool) -> None:
+    def _listen(self, has_clients: bool) -> None:
         """Subscribe to what is shown, or end it: a page that nobody looks at costs nothing."""
-        if wanted and not self._live:
+        if has_clients and not self._live:
             for kind, topic, received, depth in (
                 (TFMessage, "/tf", self._on_transforms, 10),
                 (MarkerArray, "vms_ph/markers", self._on_markers, 1),
@@ -131,21 +131,21 @@ class WebViewer(Node):
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
                 self._live.append(self.create_subscription(kind, topic, received, depth))
-            self._poses_wanted = _PATIENCE
-        elif not wanted and self._live:
+            self._poses_requested = _PATIENCE
+        elif not has_clients and self._live:
             while self._live:
                 self.destroy_subscription(self._live.pop())
             self._overview.forget()
 
     def _ask_for_poses(self) -> None:
         """Ask a simulator for its poses where none arrive: its time stands."""
-        if self._poses or not self._poses_wanted:
-            self._poses_wanted = 0
+        if self._poses or not self._poses_requested:
+            self._poses_requested = 0
             return
-        self._poses_wanted -= 1
-        if not self._poses_wanted and self._still.service_is_ready():
+        self._poses_requested -= 1
+        if not self._poses_requested and self._still.service_is_ready():
             self._still.call_async(StepSimulation.Request(steps=0))
-            self._poses_wanted = _PATIENCE
+            self._poses_requested = _PATIENCE
 
     def _on_description(self, message: String) -> None:
         try:
@@ -162,12 +162,12 @@ class WebViewer(Node):
         self._overview.name(model, self._name_of_robot)
         self._server.gui.set_panel_label(f"vms_ph: {self._name_of_robot}")
         start = self._robot.initial_configuration(model)
-        place = scene.root_place(start)
-        self._world.look(viewpoint(model, scene.box(start)), place)
-        self._root_place = tuple(place.tolist())
+        root_position = scene.root_place(start)
+        self._world.look(viewpoint(model, scene.box(start)), root_position)
+        self._root_place = tuple(root_position.tolist())
         if self._control is not None:
             self._control.offer(model, scene, self._world, self._target)
-            self._overview.say_what_can_be_done()
+            self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
 
@@ -212,7 +212,7 @@ class WebViewer(Node):
         with self._server.atomic():
             self._world.follow(np.array(self._root_place))
             for link, pose in poses.items():
-                self._scene.place(link, pose)
+                self._scene.set_link_pose(link, pose)
             self._surroundings.draw(self._scene)
             if self._control is not None:
                 self._control.draw_pull()

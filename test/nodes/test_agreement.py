@@ -59,7 +59,7 @@ def test_every_setting_changes_the_identity_of_a_robot_and_nothing_else_does() -
 
 def test_a_node_disagrees_with_the_one_that_determines_the_motion() -> None:
     node = Agreement("left/model_server")
-    node.see("left/simulator", _says(_drone(), SIMULATOR))
+    node.update("left/simulator", _says(_drone(), SIMULATOR))
     assert node.disagreement == ""  # without a robot of its own yet
     node.declare(_drone(base="fixed"), OTHER)
     assert "left/model_server has another robot than left/simulator" in node.disagreement
@@ -75,13 +75,13 @@ def test_the_simulator_is_right_and_other_namespaces_do_not_count() -> None:
     server.declare(_drone(), OTHER)
     other = _says(_drone(base="fixed"), OTHER)
     for node in (simulator, server):
-        node.see("energy_monitor", other)
-        node.see("right/simulator", _says(_drone(base="fixed"), SIMULATOR))
+        node.update("energy_monitor", other)
+        node.update("right/simulator", _says(_drone(base="fixed"), SIMULATOR))
     assert simulator.disagreement == ""
     assert "energy_monitor" in server.disagreement  # equals, of whom nobody is right
-    server.see("controller", _says(_drone(), CONTROLLER))
+    server.update("controller", _says(_drone(), CONTROLLER))
     assert server.disagreement == ""
-    server.see("controller", {ROBOT: "x", RANK: "no number"})
+    server.update("controller", {ROBOT: "x", RANK: "no number"})
     assert "energy_monitor" in server.disagreement
 
 

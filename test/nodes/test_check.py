@@ -3,14 +3,16 @@
 
 """vms-ph check: its output and exit code."""
 
+import runpy
 from pathlib import Path
 
 import pytest
-from mjcf_texts import HAND
 
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import robots
 from vms_ph_nodes.cli.check import check
+
+HAND = runpy.run_path(str(Path(__file__).parents[1] / "io/mjcf_texts.py"))["HAND"]
 
 
 @pytest.mark.parametrize("name", robots.names())

@@ -175,7 +175,7 @@ def test_a_reference_moves_the_end_effector(bench: Bench) -> None:
     pose = model.evaluate(now.q, now.v).placement(model.end_effector)
     lower = pose[:3, 3] - [0.0, 0.0, 0.05]
     begun = height()
-    bench.commands.refer(lower, (0.0, 1.0, 0.0, 0.0), "panda_link0")
+    bench.commands.set_reference_pose(lower, (0.0, 1.0, 0.0, 0.0), "panda_link0")
     bench.until(lambda: height() < begun - 0.03)
 
 
@@ -191,7 +191,9 @@ def test_a_law_that_is_restarted_holds_the_present_pose_with_its_tank_refilled(
     now = bench.simulator.simulation.sample()
     model = bench.simulator.model
     pose = model.evaluate(now.q, now.v).placement(model.end_effector)
-    bench.commands.refer(pose[:3, 3] + [0.0, 0.0, 0.1], (0.0, 1.0, 0.0, 0.0), "panda_link0")
+    bench.commands.set_reference_pose(
+        pose[:3, 3] + [0.0, 0.0, 0.1], (0.0, 1.0, 0.0, 0.0), "panda_link0"
+    )
     bench.until(lambda: states[-1].tank_level < 0.9)
     assert bench.ask(bench.commands.restart_law) == ""
     bench.until(lambda: states[-1].tank_level > 0.99)

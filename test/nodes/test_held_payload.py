@@ -74,7 +74,7 @@ def test_a_payload_is_a_wrench_on_the_robot_whose_work_closes_the_energy_balance
         assert hold(simulator, True).success
         assert controller.controller.model.total_mass == pytest.approx(empty.total_mass + 2.0)
         # The law is told a lighter body, so that the arm moves.
-        controller.carries(Body(1.0, [0.0, 0.0, 0.0], 1e-3 * np.eye(3)), simulator._sample())
+        controller.take_body(Body(1.0, [0.0, 0.0, 0.0], 1e-3 * np.eye(3)), simulator._sample())
         work, powers = [], []
         for _ in range(101):
             simulator._advance(1)
@@ -91,7 +91,7 @@ def test_a_payload_is_a_wrench_on_the_robot_whose_work_closes_the_energy_balance
         assert hold(simulator, False).success
         simulator._advance(50)
         assert abs(unaccounted(simulator, start)) < 1e-12
-        lost = simulator._held.payload_use.lost
+        lost = simulator._grasp.payload_use.lost
         assert lost["setting_down"] > 0.0
         refused = hold(simulator, True)
         assert not refused.success
@@ -222,8 +222,8 @@ def test_what_is_published_of_payload_and_mechanism_counts_only_with_finite_numb
         assert mechanism_angle(garbage) is None
     model = robots.load("panda")
     score = PayloadScore(PayloadJudge(BODY, model, model.neutral_configuration()))
-    score.see(PayloadState(tried=True, distance=np.nan))
-    score.see(None)
+    score.update(PayloadState(tried=True, distance=np.nan))
+    score.update(None)
     assert score.goals()["taken"]["obtained"] is None
-    score.see(PayloadState(tried=True, distance=0.004))
+    score.update(PayloadState(tried=True, distance=0.004))
     assert score.goals()["taken"]["obtained"] == 0.004

@@ -89,12 +89,12 @@ def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any
     scene.show(array)
     arrows = len(scene._arrows.points)
     for box, group in zip(scene.boxes, GROUPS, strict=True):
-        box.value = not group.shown
+        box.value = not group.is_visible
     scene.show(array)
     assert len(scene._arrows.points) == arrows
     assert not scene._arrows.visible
     shown = {name for name, handle in scene._shapes.items() if handle.visible}
-    assert shown == {name for name in scene._shapes if not groups[name][0].shown}
+    assert shown == {name for name in scene._shapes if not groups[name][0].is_visible}
 
 
 def test_the_colour_of_a_temperature_follows_it_and_the_legend_names_what_is_drawn(

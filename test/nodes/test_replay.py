@@ -150,7 +150,7 @@ def test_the_curves_of_the_report_can_be_plotted_beside_those_of_the_ghost(page:
 def test_a_jump_goes_to_a_finding(page: Any) -> None:
     finding = page._run.findings[-1]
     chosen = next(text for text in page._jump.options if finding.text in text)
-    page._leap(chosen)
+    page._jump_to(chosen)
     assert page.time == pytest.approx(finding.time, abs=0.006)
 
 

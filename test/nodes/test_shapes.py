@@ -222,7 +222,7 @@ def test_bars_stand_upright_against_gravity(name: str) -> None:
     root = d.placement(model.link_names[0])[:3, 3]
     for bar in bars:
         np.testing.assert_allclose(bar.up, up, atol=1e-15)
-        assert abs((bar.place - root) @ up) < 1e-12
+        assert abs((bar.position - root) @ up) < 1e-12
     markers = {m.ns: m for m in to_markers(Header(), bars).markers}
     for bar in bars:
         cube = markers[bar.name]
@@ -230,7 +230,7 @@ def test_bars_stand_upright_against_gravity(name: str) -> None:
         turn = pin.Quaternion(r.w, r.x, r.y, r.z).matrix()
         np.testing.assert_allclose(turn @ [0, 0, 1], up, atol=1e-12)
         foot = np.array([p.x, p.y, p.z]) - cube.scale.z / 2 * up
-        np.testing.assert_allclose(foot, bar.place, atol=1e-12)
+        np.testing.assert_allclose(foot, bar.position, atol=1e-12)
 
 
 def test_what_is_drawn_is_in_proportion_to_the_reach_of_the_robot() -> None:

@@ -3,7 +3,6 @@
 
 """Small commands: version, environment, plot."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def test_the_environment_is_a_line_for_the_shell(monkeypatch: pytest.MonkeyPatch
 
 
 def test_beside_a_ros_2_there_is_no_environment_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("vms_ph_io.wings.find_spec", lambda name: None)
     done = CliRunner().invoke(make_app(), ["env"])
     assert isinstance(done.exception, VmsPhError)
     assert "see them already" in str(done.exception)

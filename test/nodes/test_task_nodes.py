@@ -102,7 +102,7 @@ def test_what_surrounds_and_loads_the_robot_is_that_of_the_task_alone(
         if pushed:
             simulator.simulation.apply(push)
         simulator._advance(steps)
-        found, held = simulator._sample(), simulator._engine.held
+        found, held = simulator._sample(), simulator._engine.held_mechanism
         law = nodes[1].controller.model.total_mass
         for node in nodes:
             node.destroy_node()
@@ -117,7 +117,7 @@ def test_what_surrounds_and_loads_the_robot_is_that_of_the_task_alone(
     np.testing.assert_allclose(found.v, v, atol=1e-11)
     assert law == alone.law.model.total_mass
     if held is not None:
-        assert held.angle == pytest.approx(alone._held.angle, abs=1e-12)
+        assert held.angle == pytest.approx(alone._mechanism.angle, abs=1e-12)
         assert np.linalg.norm(found.wrench_end_effector) > 1e-6
 
 

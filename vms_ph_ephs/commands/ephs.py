@@ -83,8 +83,8 @@ def parts(
     from ..notation import KINDS
 
     if not kind:
-        for each in KINDS.values():
-            typer.echo(f"{each.name:<18} {each.meaning}")
+        for box_kind in KINDS.values():
+            typer.echo(f"{box_kind.name:<18} {box_kind.meaning}")
         return
     if kind not in KINDS:
         raise VmsPhError(f"there is no kind '{kind}'; the kinds are {', '.join(KINDS)}")
@@ -159,11 +159,11 @@ def _powers(system: "System", model: str, seconds: float) -> dict[str, list[floa
     motion = simulate(
         equations, _start(equations, model), _STEP, steps, every=max(1, steps // _FRAMES)
     )
-    found: dict[str, list[float]] = {}
+    powers: dict[str, list[float]] = {}
     for x in motion.states:
         for end, power in port_powers(equations, x).items():
-            found.setdefault(end, []).append(power)
-    return found
+            powers.setdefault(end, []).append(power)
+    return powers
 
 
 def _start(equations: "Equations", model: str) -> "Array":

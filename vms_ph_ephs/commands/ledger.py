@@ -33,42 +33,42 @@ def ledger(
     from ..ledger import exergy_ledger
 
     with shown_progress(quiet=as_json) as progress:
-        found = exergy_ledger(
+        account = exergy_ledger(
             robot, seconds=seconds, step=step, drives=drives, friction=friction, progress=progress
         )
     if as_json:
-        typer.echo(json.dumps(_document(found), indent=2))
+        typer.echo(json.dumps(_document(account), indent=2))
     else:
-        _print_ledger(found)
+        _print_ledger(account)
 
 
-def _document(found: "Ledger") -> dict[str, object]:
+def _document(account: "Ledger") -> dict[str, object]:
     def energies(lines: "tuple[Line, ...]") -> dict[str, float]:
         return {line.name: line.energy for line in lines}
 
     return {
-        "robot": found.robot,
-        "seconds": found.seconds,
-        "given": energies(found.given),
-        "stored": energies(found.stored),
-        "destroyed": energies(found.destroyed),
-        "destroyed_by_part": dict(found.map.destroyed),
-        "unaccounted": found.residual,
-        "least_destruction": found.least,
-        "temperatures": dict(found.map.temperatures),
-        "voltage": found.map.voltage,
-        "level": found.map.level,
+        "robot": account.robot,
+        "seconds": account.seconds,
+        "given": energies(account.given),
+        "stored": energies(account.stored),
+        "destroyed": energies(account.destroyed),
+        "destroyed_by_part": dict(account.map.destroyed),
+        "unaccounted": account.residual,
+        "least_destruction": account.least,
+        "temperatures": dict(account.map.temperatures),
+        "voltage": account.map.voltage,
+        "level": account.map.level,
     }
 
 
-def _print_ledger(found: "Ledger") -> None:
+def _print_ledger(account: "Ledger") -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    given = sum(line.energy for line in found.given)
+    supplied_exergy = sum(line.energy for line in account.given)
     table = Table(
-        title=f"{found.robot}, {found.seconds:g} s: exergy from the battery to heat",
+        title=f"{account.robot}, {account.seconds:g} s: exergy from the battery to heat",
         box=box.SIMPLE_HEAD,
         title_justify="left",
     )
@@ -76,26 +76,30 @@ def _print_ledger(found: "Ledger") -> None:
     table.add_column("J", justify="right")
     table.add_column("share", justify="right")
     for title, lines in (
-        ("given", found.given),
-        ("stored", found.stored),
-        ("destroyed by", found.destroyed),
+        ("given", account.given),
+        ("stored", account.stored),
+        ("destroyed by", account.destroyed),
     ):
         total = sum(line.energy for line in lines)
-        table.add_row(f"[bold]{title}[/bold]", f"[bold]{total:.4f}[/bold]", _share(total, given))
+        table.add_row(
+            f"[bold]{title}[/bold]", f"[bold]{total:.4f}[/bold]", _share(total, supplied_exergy)
+        )
         for line in lines:
             if line.energy:
-                table.add_row(f"  {line.what}", f"{line.energy:.4f}", _share(line.energy, given))
-    table.add_row("[bold]unaccounted[/bold]", f"[bold]{found.residual:.1e}[/bold]", "")
+                table.add_row(
+                    f"  {line.what}", f"{line.energy:.4f}", _share(line.energy, supplied_exergy)
+                )
+    table.add_row("[bold]unaccounted[/bold]", f"[bold]{account.residual:.1e}[/bold]", "")
     console = Console()
     console.print(table)
-    name, theta = found.warmest
+    name, theta = account.warmest
     console.print(
-        f"battery {100 * found.map.level:.1f} % at {found.map.voltage:.2f} V; warmest: {name}, "
-        f"{theta - 273.15:.1f} °C; least destruction between samples {found.least:.1e} J",
+        f"battery {100 * account.map.level:.1f} % at {account.map.voltage:.2f} V; warmest: {name}, "
+        f"{theta - 273.15:.1f} °C; least destruction between samples {account.least:.1e} J",
         highlight=False,
         soft_wrap=True,
     )
 
 
-def _share(part: float, whole: float) -> str:
-    return f"{100.0 * part / whole:.2f} %" if whole > 0.0 else ""
+def _share(part: float, total: float) -> str:
+    return f"{100.0 * part / total:.2f} %" if total > 0.0 else ""

@@ -94,21 +94,21 @@ class JointHeatNode(Node):
             )
             return
         self._health.tick()
-        found = self._heat.update(before[1], rates, dt)
+        temperatures = self._heat.update(before[1], rates, dt)
         if now - self._published >= self._period and not self._health.disagreement:
             self._published = now
-            self._publish(message.header, found)
+            self._publish(message.header, temperatures)
 
-    def _publish(self, header: Header, found: "dict[str, float]") -> None:
-        for name, theta in found.items():
+    def _publish(self, header: Header, temperatures: "dict[str, float]") -> None:
+        for name, theta in temperatures.items():
             stamped = Header(stamp=header.stamp, frame_id=self._frames[name])
             self._temperatures[name].publish(
                 Temperature(header=stamped, temperature=theta - _CELSIUS, variance=0.0)
             )
-        warmest = max(found, key=lambda name: found[name])
+        warmest = max(temperatures, key=lambda name: temperatures[name])
         self._health.report(
             OK,
-            f"warmest: {warmest}, {found[warmest] - _CELSIUS:.2f} °C",
+            f"warmest: {warmest}, {temperatures[warmest] - _CELSIUS:.2f} °C",
             {"friction heat (J)": f"{self._heat.heat:.3g}"},
         )
 

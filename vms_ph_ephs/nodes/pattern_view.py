@@ -86,12 +86,12 @@ def wire_powers(system: System, inner: Mapping[str, float]) -> dict[str, float]:
         system: whose boxes may be systems.
         inner: power into every port of every component in it, by ``"box.port"`` of the flat system.
     """
-    found: dict[str, float] = {}
+    powers: dict[str, float] = {}
     for ends in system.pattern.junctions.values():
         for end in ends:
             if split(end)[0] and system.pattern.port(end).kind == "power":
-                found[end] = _power(system, end, inner, "")
-    return found
+                powers[end] = _power(system, end, inner, "")
+    return powers
 
 
 def _power(system: System, end: str, inner: Mapping[str, float], above: str) -> float:
@@ -101,29 +101,31 @@ def _power(system: System, end: str, inner: Mapping[str, float], above: str) -> 
     if not isinstance(filling, System):
         return inner.get(f"{name}{port}", 0.0)
     within = next(ends for ends in filling.pattern.junctions.values() if port in ends)
-    return sum(_power(filling, each, inner, name) for each in within if split(each)[0])
+    return sum(
+        _power(filling, inner_end, inner, name) for inner_end in within if split(inner_end)[0]
+    )
 
 
 def picture(system: System) -> str:
     """Return the pattern of a system as SVG; its wires have the names of their ports."""
     pattern = system.pattern
-    place = arrange(pattern)
-    width, height = place.size
+    layout = arrange(pattern)
+    width, height = layout.size
     names = _short([*pattern.boxes])
     parts = [
         f'<svg class="ep" viewBox="0 0 {width:.0f} {height:.0f}" width="100%" '
         f'style="background:#fff" role="img" aria-label="pattern"><style>{_STYLE}</style>'
     ]
     for junction, ends in pattern.junctions.items():
-        x, y = place.junctions[junction]
+        x, y = layout.junctions[junction]
         for end in ends:
-            to = place.boxes[split(end)[0]][:2] if split(end)[0] else place.outer[end]
+            to = layout.boxes[split(end)[0]][:2] if split(end)[0] else layout.outer[end]
             parts.append(
                 f'<line data-end="{escape(end)}" x1="{x:.0f}" y1="{y:.0f}" x2="{to[0]:.0f}" '
                 f'y2="{to[1]:.0f}"><title>{escape(end)}</title></line>'
             )
         parts.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="4"/>')
-    for box, (x, y, _) in place.boxes.items():
+    for box, (x, y, _) in layout.boxes.items():
         name = names[box]
         half = max(26.0, 0.3 * _FONT * len(name) + 8.0)
         kind = ' class="c"' if isinstance(system.fillings[box], System) else ""
@@ -164,7 +166,9 @@ def styles(system: System, powers: Mapping[str, float], full: float) -> str:
         boxes = [end for end in ends if end in powers]
         for end in ends:
             # What the boxes of a junction take comes from outside.
-            power = powers.get(end, 0.0) if split(end)[0] else sum(powers[each] for each in boxes)
+            power = (
+                powers.get(end, 0.0) if split(end)[0] else sum(powers[box_end] for box_end in boxes)
+            )
             share = min(abs(power) / full, 1.0) ** 0.5
             strong = _INTO if power > 0.0 else _OUT
             red, green, blue = (

@@ -93,7 +93,7 @@ class LegScore:
         if simulated:
             node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
 
-    def begin(self, reference: TaskReference, home: Array) -> None:
+    def reset(self, reference: TaskReference, home: Array) -> None:
         """Begin anew; a leg has no references."""
         self._use = ActuatorUse(self._model, None)
         self._worst: dict[str, float] = {}
@@ -101,7 +101,7 @@ class LegScore:
         self._has_stood = False
         self._residual: float | None = None
 
-    def see(self, time: float, motion: RobotMotion) -> None:
+    def update(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
         self._use.command(motion.torque)
         if motion.wrench is None or motion.wrench.any():
@@ -111,10 +111,10 @@ class LegScore:
             self._since = time
         if not self._has_stood or time - self._since < SHORTEST_FLIGHT:
             return
-        found = momenta(motion.d)
+        momentum = momenta(motion.d)
         gravity = float(np.linalg.norm(self._model.gravity))
-        along, up, _ = found.spatial[:3] / self._model.total_mass
-        height = float(found.centre_of_mass[1])
+        along, up, _ = momentum.spatial[:3] / self._model.total_mass
+        height = float(momentum.centre_of_mass[1])
         apex = height + 0.5 * float(up) ** 2 / gravity
         values = {"apex": apex, "speed": float(along)}
         for name, goal in self._task.goals.items():
@@ -125,19 +125,19 @@ class LegScore:
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
         task = self._task
-        found: dict[str, dict[str, Any]] = {}
+        goals: dict[str, dict[str, Any]] = {}
         for name, goal in task.goals.items():
-            found[name] = _goal(HOP_ERRORS[goal.of], goal.within, self._worst.get(name))
-        found["efforts"] = self._use.goals()["torques"]
+            goals[name] = _goal(HOP_ERRORS[goal.of], goal.within, self._worst.get(name))
+        goals["efforts"] = self._use.goals()["torques"]
         if self._simulated:
-            what = "residual of the energy balance (J)"
-            found["unaccounted"] = _goal(what, task.unaccounted, self._residual)
-        return found
+            description = "residual of the energy balance (J)"
+            goals["unaccounted"] = _goal(description, task.unaccounted, self._residual)
+        return goals
 
     def _on_power(self, message: Power) -> None:
         self._residual = message.unaccounted_energy
 
 
-def _goal(what: str, most: float, obtained: float | None) -> dict[str, Any]:
+def _goal(description: str, most: float, obtained: float | None) -> dict[str, Any]:
     met = obtained is not None and abs(obtained) <= most
-    return {"what": what, "wanted": most, "obtained": obtained, "met": met}
+    return {"what": description, "wanted": most, "obtained": obtained, "met": met}

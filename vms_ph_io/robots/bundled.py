@@ -82,10 +82,10 @@ class Robot:
         """
         from ..descriptions.urdf import read_urdf, require_sound
 
-        given = {**self.arguments, **arguments}
+        merged = {**self.arguments, **arguments}
         resolved = {
             name: str(self._resolved(value)) if value.startswith("package://") else value
-            for name, value in given.items()
+            for name, value in merged.items()
         }
         xml = read_urdf(self.path(), resolved)
         if arguments:
@@ -306,8 +306,10 @@ def is_on_floor(name: str) -> bool:
 @cache
 def known_as(name: str) -> str:
     """Return the bundled robot whose description has a name, or else that name."""
-    own = (each for each in names() if _name_in(get(each).description()) == name)
-    return next(own, name)
+    matching = (
+        robot_name for robot_name in names() if _name_in(get(robot_name).description()) == name
+    )
+    return next(matching, name)
 
 
 def get(name: str) -> Robot:
@@ -317,15 +319,15 @@ def get(name: str) -> Robot:
         OptionError: no robot of that name; the message lists the bundled ones.
         WingError: it is of a wing that is not installed or broken.
     """
-    known = _ROBOTS.get(name)
-    if known is None:
+    robot = _ROBOTS.get(name)
+    if robot is None:
         raise OptionError(
             f"there is no robot '{name}'; bundled are {', '.join(names())}; any other robot can "
             "be given by the path of its URDF or MJCF"
         )
-    if known.wing:
-        hook(known.wing, user=f"the robot '{name}'")
-    return known
+    if robot.wing:
+        hook(robot.wing, user=f"the robot '{name}'")
+    return robot
 
 
 def load(name: str, *, inertia: str = "auto", **arguments: str) -> "VMSModel":

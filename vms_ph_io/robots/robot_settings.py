@@ -77,10 +77,10 @@ class RobotSettings:
         """Return the names of the settings."""
         return tuple(item.name for item in fields(cls))
 
-    def updated(self, overrides: Mapping[str, str]) -> "RobotSettings":
-        """Return these settings with those of ``overrides`` that are not empty."""
+    def updated(self, changes: Mapping[str, str]) -> "RobotSettings":
+        """Return these settings with those of ``changes`` that are not empty."""
         names = self.names()
-        return replace(self, **{k: v for k, v in overrides.items() if k in names and v})
+        return replace(self, **{k: v for k, v in changes.items() if k in names and v})
 
     @property
     def is_bundled(self) -> bool:
@@ -133,7 +133,7 @@ class RobotSettings:
         """
         from vms_ph_dynamics import VMSModel
 
-        from ..descriptions.urdf.loading import with_srdf
+        from ..descriptions.urdf.srdf import with_srdf
 
         if self.base not in ("", *BASES):
             raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")
@@ -149,8 +149,8 @@ class RobotSettings:
         if self.srdf:
             end_effector, tools = with_srdf(self.srdf, end_effector, tools)
         if self.is_bundled:
-            bundled = robots.get(self.robot)
-            model = bundled.model(
+            robot = robots.get(self.robot)
+            model = robot.model(
                 description,
                 base or None,
                 end_effector,
@@ -183,12 +183,12 @@ class RobotSettings:
         """
         from ..descriptions.mjcf import notes_of
 
-        origin: Robot | MjcfNotes | None = None
+        source: Robot | MjcfNotes | None = None
         if self.is_bundled:
-            origin = robots.get(self.robot)
+            source = robots.get(self.robot)
         elif description:
-            origin = notes_of(description)
-        home = {} if origin is None else dict(origin.home)
+            source = notes_of(description)
+        home = {} if source is None else dict(source.home)
         # A joint that the settings lock has no position, and another base another pose.
         positions = {name: value for name, value in home.items() if name in model.joint_names}
         for name, value in _positions(self.initial_positions, "initial_positions", True).items():
@@ -199,7 +199,7 @@ class RobotSettings:
                     f"{', '.join(model.joint_names)}"
                 )
             positions[name] = value
-        pose = None if origin is None or model.base != origin.base else origin.home_base or None
+        pose = None if source is None or model.base != source.base else source.home_base or None
         return model.configuration(positions, pose)
 
     def on_floor(self) -> bool:
@@ -231,8 +231,8 @@ class RobotSettings:
             return self.chosen_actuators(description)
         if not self.is_bundled or self.base not in ("", "auto", robots.get(self.robot).base):
             return None
-        bundled = robots.get(self.robot)
-        return None if bundled.ideal else bundled.own_actuators()
+        robot = robots.get(self.robot)
+        return None if robot.ideal else robot.own_actuators()
 
     def water_current(self, model: "VMSModel") -> "WaterCurrent | None":
         """Return the current of the water around the robot, or None for water at rest.
@@ -241,14 +241,14 @@ class RobotSettings:
             OptionError: it is not three finite numbers, or not horizontal, or the robot is not in
                 water.
         """
-        components = _three(self.current, "current")
-        if components is None or not any(components):
+        current_velocity = _three(self.current, "current")
+        if current_velocity is None or not any(current_velocity):
             return None
         import numpy as np
 
         from vms_ph_dynamics.simulation import WaterCurrent
 
-        velocity = np.array(components)
+        velocity = np.array(current_velocity)
         # The energies of nodes have the height over ground, that over the water being the same.
         if not np.isfinite(velocity).all() or velocity @ model.gravity != 0.0:
             raise OptionError(
@@ -337,15 +337,15 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _three(text: str, name: str) -> tuple[float, float, float] | None:
+def _three(text: str, setting: str) -> tuple[float, float, float] | None:
     if not text:
         return None
-    unit, example = ("m/s^2", "0 0 -9.81") if name == "gravity" else ("m/s", "0.2 0.1 0")
+    unit, example = ("m/s^2", "0 0 -9.81") if setting == "gravity" else ("m/s", "0.2 0.1 0")
     try:
         x, y, z = (float(word) for word in _words(text.strip("[]()")))
     except ValueError:
         raise OptionError(
-            f"{name} must be three numbers in {unit}, like {example}; given: '{text}'"
+            f"{setting} must be three numbers in {unit}, like {example}; given: '{text}'"
         ) from None
     return x, y, z
 

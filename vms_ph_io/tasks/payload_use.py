@@ -23,7 +23,7 @@ class PayloadUse:
     """A body that is free, then carried, then possibly set down.
 
     Attributes:
-        taken: how far the end effector was from the handle when it took the body, m; None before.
+        capture_distance: from the end effector to the handle when it took the body, m; None before.
         carried: in the axes of the end effector; None while it is not carried.
         brought: energy that the body had when it was taken, J.
         left: energy that it has after it was set down, J.
@@ -61,7 +61,7 @@ class PayloadUse:
         """Put it where it was at the start; the robot that carried it begins anew without it."""
         self._judge = PayloadJudge(self.payload, self._model, self._home)
         self._handle = self._judge.handle
-        self.taken: float | None = None
+        self.capture_distance: float | None = None
         self.carried: Body | None = None
         self._grip: Array = np.zeros(3)
         self._taken_in: Array = np.eye(3)
@@ -81,10 +81,10 @@ class PayloadUse:
         """Whether it has been set down."""
         return self._set_down is not None
 
-    def known(self, model: VMSModel) -> VMSModel:
+    def known_model(self, model: VMSModel) -> VMSModel:
         """Return what the law knows of the robot now, from the robot without the body."""
-        told = self.carried is not None and self.payload.told
-        return carrying(model, self.carried) if told and self.carried else model
+        is_announced = self.carried is not None and self.payload.told
+        return carrying(model, self.carried) if is_announced and self.carried else model
 
     def change(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Take the body, or set it down; return the robot as it goes on.
@@ -95,7 +95,7 @@ class PayloadUse:
         """
         if self.carried is not None:
             return self.set_down(simulation, plant)
-        return plant if self.taken is not None else self.take(simulation, plant)
+        return plant if self.capture_distance is not None else self.take(simulation, plant)
 
     def set_down(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Set down the body that is carried; return the robot without it."""
@@ -113,31 +113,31 @@ class PayloadUse:
         now = simulation.sample()
         d = plant.evaluate(now.q, now.v)
         pose = d.placement(plant.end_effector)
-        self.taken = float(np.linalg.norm(pose[:3, 3] - self._handle))
-        if self.taken > self.payload.reach:
+        self.capture_distance = float(np.linalg.norm(pose[:3, 3] - self._handle))
+        if self.capture_distance > self.payload.reach:
             return plant
         body, twist = self.payload.in_grasp(d, self._handle)
-        found = capture(plant, now.q, now.v, body, twist)
+        captured = capture(plant, now.q, now.v, body, twist)
         self._grip = (self._handle - pose[:3, 3]) @ pose[:3, :3]
         self._taken_in = pose[:3, :3].copy()
         potential = motion_energy(plant, body, now.q, now.v)[1]
         self.brought = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
         self.carried = body
-        simulation.change_robot(StandardForm(found.model), found.v)
-        return found.model
+        simulation.change_robot(StandardForm(captured.model), captured.v)
+        return captured.model
 
-    def see(self, q: Array) -> None:
+    def update(self, q: Array) -> None:
         """Take a configuration (nq,): the body may not go through what it rested on."""
         if self.carried is not None:
-            self._judge.see(self.place(q))
+            self._judge.update(self.handle_position(q))
 
     @property
     def residual(self) -> float:
         """What is to be added to the residual of the robot's energy balance, J."""
         return sum(self.lost.values()) + self.left - self.brought
 
-    def place(self, q: Array) -> Array:
+    def handle_position(self, q: Array) -> Array:
         """Return where the handle is, (3,) m; before it is taken where it will be then."""
         if self._set_down is not None:
             return self._set_down
@@ -157,23 +157,23 @@ class PayloadUse:
         if self.carried is None and self._set_down is None:
             return self.payload.free_pose(time, self._handle)
         pose = np.eye(4)
-        pose[:3, 3] = self.place(q)
+        pose[:3, 3] = self.handle_position(q)
         d = self._model.evaluate(q, np.zeros(self._model.nv))
-        turned = d.placement(self._model.end_effector)[:3, :3] @ self._taken_in.T
-        pose[:3, :3] = turned if self._set_down is None else self._laid
+        rotation = d.placement(self._model.end_effector)[:3, :3] @ self._taken_in.T
+        pose[:3, :3] = rotation if self._set_down is None else self._laid
         return pose
 
-    def given(self, q: Array, v: Array) -> float:
+    def supplied_work(self, q: Array, v: Array) -> float:
         """Return the energy that the end effector has received from it since the start, J.
 
         Args:
             q: (nq,) configuration.
             v: (nv,) velocity.
         """
-        given = self.brought - sum(self.lost.values()) - self.left
+        supplied_work = self.brought - sum(self.lost.values()) - self.left
         if self.carried is None:
-            return given
-        return given - sum(motion_energy(self._model, self.carried, q, v))
+            return supplied_work
+        return supplied_work - sum(motion_energy(self._model, self.carried, q, v))
 
     def wrench(self, simulation: Simulation) -> Array:
         """Return its wrench on the end effector, (6,) in the axes of that."""
@@ -198,11 +198,13 @@ class PayloadUse:
             total += self.payload.momentum(self._handle)
         return total
 
-    def goals(self, q: Array, kept: tuple[Array, Array] | None) -> dict[str, dict[str, Any]]:
+    def goals(self, q: Array, momenta: tuple[Array, Array] | None) -> dict[str, dict[str, Any]]:
         """Return what was to be reached with it; see :meth:`.PayloadJudge.goals`.
 
         Args:
             q: (nq,) configuration at the end.
-            kept: momentum at the start and at the end, where nothing changes it.
+            momenta: momentum at the start and at the end, where nothing changes it.
         """
-        return self._judge.goals(self.taken, self.place(q), self.is_set_down, kept)
+        return self._judge.goals(
+            self.capture_distance, self.handle_position(q), self.is_set_down, momenta
+        )

@@ -65,12 +65,12 @@ def is_of_leg(name: str) -> bool:
 
 def titles() -> dict[str, tuple[str, str]]:
     """Return title and robot of every bundled task by its name, of legs too."""
-    found = {}
+    listed_titles = {}
     for folder, listed in ((_FOLDER, names()), (_LEGS, names_of_legs())):
         for name in listed:
             content = read_yaml(share_directory() / folder / f"{name}.yaml")
-            found[name] = (str(content["title"]), str(content["robot"]))
-    return found
+            listed_titles[name] = (str(content["title"]), str(content["robot"]))
+    return listed_titles
 
 
 def settings_of(task: RobotTask) -> RobotSettings:
@@ -92,111 +92,113 @@ def settings_of(task: RobotTask) -> RobotSettings:
 def _task(name: str, content: Any) -> RobotTask:
     possible = [f.name for f in fields(RobotTask) if f.name not in ("name", "title", "robot")]
     check_keys(content, "the task", ("title", "robot", "goals"), possible)
-    given: dict[str, Any] = {key: str(content[key]) for key in _TEXTS if key in content}
-    given |= {key: _positive(content[key], key) for key in _POSITIVE if key in content}
+    entries: dict[str, Any] = {key: str(content[key]) for key in _TEXTS if key in content}
+    entries |= {key: _positive(content[key], key) for key in _POSITIVE if key in content}
     for key in ("gains", "initial_positions", "locked_joints", "wheels"):
         if key in content:
-            given[key] = _numbers(content[key], key)
+            entries[key] = _numbers(content[key], key)
     if "joint_friction" in content:
-        given["joint_friction"] = content["joint_friction"] is not False
+        entries["joint_friction"] = content["joint_friction"] is not False
     for key in ("current", "gravity"):
         if key in content:
-            given[key] = _three(content[key], key)
+            entries[key] = _three(content[key], key)
     if content.get("wind") is not None:
-        given["wind"] = _wind(content["wind"])
+        entries["wind"] = _wind(content["wind"])
     if content.get("mechanism") is not None:
-        given["mechanism"] = _mechanism(content["mechanism"])
+        entries["mechanism"] = _mechanism(content["mechanism"])
     if content.get("payload") is not None:
-        given["payload"] = _payload(content["payload"])
+        entries["payload"] = _payload(content["payload"])
     if "targets" in content:
-        given["targets"] = _targets(content["targets"])
+        entries["targets"] = _targets(content["targets"])
     goals = content["goals"]
     if not isinstance(goals, Mapping) or not goals:
         raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
-    given["goals"] = {str(key): _goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
-    return RobotTask(name, str(content["title"]), str(content["robot"]), **given)
+    entries["goals"] = {str(key): _goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
+    return RobotTask(name, str(content["title"]), str(content["robot"]), **entries)
 
 
 def _targets(value: Any) -> tuple[Target, ...]:
-    found = tuple(_target(item, f"target {i}") for i, item in enumerate(items(value, "targets")))
-    times = [target.at for target in found]
+    targets = tuple(_target(item, f"target {i}") for i, item in enumerate(items(value, "targets")))
+    times = [target.at for target in targets]
     if any(b < a for a, b in pairwise(times)) or times[0] < 0.0:
         raise ModelError(f"targets must follow each other in time, from 0 on; given at: {times}")
-    return found
+    return targets
 
 
-def _target(item: Any, what: str) -> Target:
+def _target(item: Any, label: str) -> Target:
     places = ("base", "turn", "end_effector")
-    check_keys(item, what, ("at",), (*places, "joints", "mechanism", "over"))
+    check_keys(item, label, ("at",), (*places, "joints", "mechanism", "over"))
     if len(item.keys() - {"at", "over"}) < 1:
-        raise ModelError(f"{what} needs one of {', '.join(places)}, joints, mechanism")
-    given: dict[str, Any] = {k: _three(item[k], f"{k} of {what}") for k in places if k in item}
+        raise ModelError(f"{label} needs one of {', '.join(places)}, joints, mechanism")
+    entries: dict[str, Any] = {k: _three(item[k], f"{k} of {label}") for k in places if k in item}
     if "joints" in item:
-        given["joints"] = _numbers(item["joints"], f"joints of {what}")
+        entries["joints"] = _numbers(item["joints"], f"joints of {label}")
     if "mechanism" in item:
-        given["mechanism"] = number(item["mechanism"], f"mechanism of {what}")
+        entries["mechanism"] = number(item["mechanism"], f"mechanism of {label}")
     if "over" in item:
-        given["over"] = _positive(item["over"], f"over of {what}")
-    return Target(number(item["at"], f"at of {what}"), **given)
+        entries["over"] = _positive(item["over"], f"over of {label}")
+    return Target(number(item["at"], f"at of {label}"), **entries)
 
 
 def _wind(item: Any) -> Wind:
     check_keys(item, "wind", ("velocity",), ("gust", "period", "drag_area", "density"))
-    given = {key: number(item[key], f"{key} of the wind") for key in item if key != "velocity"}
-    for key in given.keys() - {"gust"}:
+    entries = {key: number(item[key], f"{key} of the wind") for key in item if key != "velocity"}
+    for key in entries.keys() - {"gust"}:
         _positive(item[key], f"{key} of the wind")
-    return Wind(_three(item["velocity"], "velocity of the wind"), **given)
+    return Wind(_three(item["velocity"], "velocity of the wind"), **entries)
 
 
 def _mechanism(item: Any) -> Mechanism:
     needed, numbers = ("hinge", "axis", "inertia"), [f.name for f in fields(Mechanism)[3:]]
     check_keys(item, "mechanism", needed, numbers)
-    given: dict[str, Any] = {key: _three(item[key], f"{key} of a mechanism") for key in needed[:2]}
-    given |= {
+    entries: dict[str, Any] = {
+        key: _three(item[key], f"{key} of a mechanism") for key in needed[:2]
+    }
+    entries |= {
         key: number(item[key], f"{key} of a mechanism") for key in item if key not in needed[:2]
     }
-    return Mechanism(**given)
+    return Mechanism(**entries)
 
 
 def _payload(item: Any) -> Payload:
     needed, vectors = ("mass", "moments", "at"), ("moments", "place", "centre", "velocity", "spin")
     check_keys(item, "payload", needed, [f.name for f in fields(Payload)[2:] if f.name != "at"])
-    given: dict[str, Any] = {
+    entries: dict[str, Any] = {
         key: _three(value, f"{key} of a payload")
         if key in (*vectors, "to")
         else number(value, f"{key} of a payload")
         for key, value in item.items()
         if key != "told"
     }
-    return Payload(**given, told=item.get("told") is not False)
+    return Payload(**entries, told=item.get("told") is not False)
 
 
-def _goal(item: Any, what: str) -> ErrorGoal:
-    check_keys(item, what, ("of", "within"), ("after",))
+def _goal(item: Any, label: str) -> ErrorGoal:
+    check_keys(item, label, ("of", "within"), ("after",))
     of = str(item["of"])
     if of not in ERRORS:
-        raise ModelError(f"'of' of {what} must be one of {', '.join(ERRORS)}; given: '{of}'")
-    after = number(item.get("after", 0.0), f"after of {what}")
+        raise ModelError(f"'of' of {label} must be one of {', '.join(ERRORS)}; given: '{of}'")
+    after = number(item.get("after", 0.0), f"after of {label}")
     if after < 0.0:
-        raise ModelError(f"after of {what} must not be negative; given: {after:g} s")
-    return ErrorGoal(of, _positive(item["within"], f"within of {what}"), after)
+        raise ModelError(f"after of {label} must not be negative; given: {after:g} s")
+    return ErrorGoal(of, _positive(item["within"], f"within of {label}"), after)
 
 
-def _numbers(value: Any, what: str) -> dict[str, float]:
+def _numbers(value: Any, label: str) -> dict[str, float]:
     if not isinstance(value, Mapping):
-        raise ModelError(f"{what} must be a mapping from names to numbers; given: {value!r}")
-    return {str(key): number(each, f"{what}: {key}") for key, each in value.items()}
+        raise ModelError(f"{label} must be a mapping from names to numbers; given: {value!r}")
+    return {str(key): number(entry, f"{label}: {key}") for key, entry in value.items()}
 
 
-def _three(value: Any, what: str) -> Array:
-    return moderate(vector(value, 3, what), what)
+def _three(value: Any, label: str) -> Array:
+    return moderate(vector(value, 3, label), label)
 
 
-def _positive(value: Any, what: str) -> float:
-    found = number(value, what)
-    if found <= 0.0:
-        raise ModelError(f"{what} must be above zero; given: {found:g}")
-    return found
+def _positive(value: Any, label: str) -> float:
+    positive = number(value, label)
+    if positive <= 0.0:
+        raise ModelError(f"{label} must be above zero; given: {positive:g}")
+    return positive
 
 
 def _named(positions: Mapping[str, float]) -> str:

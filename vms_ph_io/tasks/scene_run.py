@@ -34,7 +34,7 @@ _SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
 _POINT = "vms_ph_point"
 
 # Steps between two samples of forces, and those for which the law's efforts are held.
-_SAMPLE, _HELD = 5, 2
+_SAMPLE, _HOLD_STEPS = 5, 2
 
 
 def run_scene(
@@ -86,10 +86,10 @@ class _SceneRun:
             model = self._at_point(settings, description)
             self._law = make_controller(task.controller, model, allocation)
             names = _SYNONYMS if hasattr(self._law.gains, "task_stiffness") else {}
-            given = {names.get(k, k): v for k, v in task.gains.items()}
-            known = {k: v for k, v in given.items() if hasattr(self._law.gains, k)}
-            self._law.gains = replace(self._law.gains, **known)
-            self._stiffness = known.get(names.get("stiffness", "stiffness"), np.inf)
+            renamed_gains = {names.get(k, k): v for k, v in task.gains.items()}
+            accepted_gains = {k: v for k, v in renamed_gains.items() if hasattr(self._law.gains, k)}
+            self._law.gains = replace(self._law.gains, **accepted_gains)
+            self._stiffness = accepted_gains.get(names.get("stiffness", "stiffness"), np.inf)
             self._guard = make_guard(self._law, allocation)
             self._guard.reset(RobotState(q, np.zeros(self._model.nv)))
         self._move: Any = None
@@ -132,7 +132,7 @@ class _SceneRun:
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
             if self._forces and self._task.judges_forces(simulation.time):
                 self._record()
-        took = clock.process_time() - began
+        elapsed = clock.process_time() - began
         sample = simulation.sample()
         goals = {name: self._judged(goal) for name, goal in self._task.goals.items()}
         return {
@@ -145,21 +145,21 @@ class _SceneRun:
             "port_energy": dict(sample.port_energy),
             "dissipated": sample.dissipated,
             "unaccounted": simulation.unaccounted(),
-            "real_time_factor": simulation.time / took,
+            "real_time_factor": simulation.time / elapsed,
         }
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         # The first call comes before the first step.
         self._calls += 1
-        if (self._calls - 1) % _HELD:
+        if (self._calls - 1) % _HOLD_STEPS:
             return self._command
         move = self._task.move(self._time)
-        self._time += _HELD * dt
+        self._time += _HOLD_STEPS * dt
         reference = Reference()
         if move is not None and move is not self._move:
             self._move = move
             reference = Reference(position=move.position + move.push / self._stiffness)
-        self._command = self._guard.update(RobotState(q, v), reference, _HELD * dt)
+        self._command = self._guard.update(RobotState(q, v), reference, _HOLD_STEPS * dt)
         return self._command
 
     def _record(self) -> None:
@@ -172,20 +172,20 @@ class _SceneRun:
 
     def _judged(self, goal: Goal) -> dict[str, Any]:
         if isinstance(goal, ForceGoal):
-            wanted = float(np.linalg.norm(goal.force))
+            target_force = float(np.linalg.norm(goal.force))
             forces = np.array(self._forces[goal.body] or [np.zeros(3)])
-            along = forces @ (goal.force / wanted)
+            along = forces @ (goal.force / target_force)
             mean, spread = float(along.mean()), float(along.std())
-            error = abs(mean - wanted) / wanted
+            error = abs(mean - target_force) / target_force
             return {
                 "what": f"force on {goal.body} (N)",
-                "wanted": wanted,
+                "wanted": target_force,
                 "obtained": mean,
                 "spread": spread,
                 "met": error <= goal.share,
             }
         if isinstance(goal, PlaceGoal):
-            at = self._place(goal.of)
+            at = self._position_of(goal.of)
             axes = list(goal.axes)
             distance = float(np.linalg.norm((at - goal.at)[axes]))
             return {
@@ -202,7 +202,7 @@ class _SceneRun:
             "met": speed <= goal.speed,
         }
 
-    def _place(self, of: str) -> Array:
+    def _position_of(self, of: str) -> Array:
         if of != "end_effector":
             return self._engine.pose_of(of)[:3, 3]
         q, v = self.simulation.sample().q, self.simulation.sample().v

@@ -14,7 +14,7 @@ from vms_ph_dynamics.simulation import HeldMechanism, Simulation
 from .payload_use import PayloadUse
 
 # Energies that are rounding are not shown, J.
-_NOTHING = 1e-12
+_SMALLEST_ENERGY = 1e-12
 
 
 class TaskEnergy:
@@ -24,7 +24,7 @@ class TaskEnergy:
         self,
         simulation: Simulation,
         plant: VMSModel,
-        held: HeldMechanism | None,
+        mechanism: HeldMechanism | None,
         payload: PayloadUse | None,
         ground_moves: bool,
     ) -> None:
@@ -33,13 +33,13 @@ class TaskEnergy:
         Args:
             simulation: of the robot.
             plant: the robot.
-            held: mechanism in its grip.
+            mechanism: mechanism in its grip.
             payload: body that it takes.
             ground_moves: whether the mechanism is fixed in a ground that moves.
         """
-        self._simulation, self._held, self._payload = simulation, held, payload
+        self._simulation, self._mechanism, self._payload = simulation, mechanism, payload
         self._ground_moves = ground_moves
-        self._begun = self._mechanical(plant)
+        self._mechanical_at_start = self._mechanical(plant)
 
     def goal(self, plant: VMSModel, most: float) -> dict[str, Any]:
         """Return the residual as a goal.
@@ -63,63 +63,67 @@ class TaskEnergy:
             plant: the robot now.
         """
         now, simulation = self._simulation.sample(), self._simulation
-        found = {"stored": self._mechanical(plant) - self._begun}
-        given = {name: e for name, e in now.port_energy.items() if abs(e) > _NOTHING}
-        if self._held is not None:
-            given.pop("wrench_end_effector", None)
-        found |= {f"from {name}": e for name, e in given.items()}
-        found |= self._of_held() | self._of_payload()
+        energies_by_name = {"stored": self._mechanical(plant) - self._mechanical_at_start}
+        port_energies = {
+            name: e for name, e in now.port_energy.items() if abs(e) > _SMALLEST_ENERGY
+        }
+        if self._mechanism is not None:
+            port_energies.pop("wrench_end_effector", None)
+        energies_by_name |= {f"from {name}": e for name, e in port_energies.items()}
+        energies_by_name |= self._of_held() | self._of_payload()
         if simulation.actuation is None:
-            return {**found, "lost in joints_and_drag": now.dissipated}
-        found.pop("from wrench_base", None)
+            return {**energies_by_name, "lost in joints_and_drag": now.dissipated}
+        energies_by_name.pop("from wrench_base", None)
         exergy = simulation.exergy_map()
-        found["from supply"] = -exergy.stored["supply"]
-        for place, energy in exergy.destroyed.items():
-            name = f"lost in {place.rpartition('/')[2]}"
-            found[name] = found.get(name, 0.0) + energy
-        return found
+        energies_by_name["from supply"] = -exergy.stored["supply"]
+        for part, energy in exergy.destroyed.items():
+            name = f"lost in {part.rpartition('/')[2]}"
+            energies_by_name[name] = energies_by_name.get(name, 0.0) + energy
+        return energies_by_name
 
     def _of_held(self) -> dict[str, float]:
-        held = self._held
-        if held is None:
+        mechanism = self._mechanism
+        if mechanism is None:
             return {}
-        found = {f"stored in {name}": e for name, e in held.stored.items()}
-        found |= {f"lost in {name}": e for name, e in held.lost.items()}
-        return found | ({"from ground": held.from_ground} if self._ground_moves else {})
+        energies_of_mechanism = {f"stored in {name}": e for name, e in mechanism.stored.items()}
+        energies_of_mechanism |= {f"lost in {name}": e for name, e in mechanism.lost.items()}
+        return energies_of_mechanism | (
+            {"from ground": mechanism.from_ground} if self._ground_moves else {}
+        )
 
     def _of_payload(self) -> dict[str, float]:
         payload = self._payload
         if payload is None:
             return {}
-        found = {"from payload": payload.brought, "left in payload": payload.left}
-        found |= {f"lost in {name}": energy for name, energy in payload.lost.items()}
-        return {name: energy for name, energy in found.items() if energy}
+        energies_of_payload = {"from payload": payload.brought, "left in payload": payload.left}
+        energies_of_payload |= {f"lost in {name}": energy for name, energy in payload.lost.items()}
+        return {name: energy for name, energy in energies_of_payload.items() if energy}
 
     def _mechanical(self, plant: VMSModel) -> float:
         d = plant.evaluate(self._simulation.q, self._simulation.v)
         return float(d.kinetic_energy + d.potential_energy)
 
     def _residual(self, plant: VMSModel) -> float:
-        found = self._simulation.exergy_map()
-        return float(with_held(found, self._held, self._payload).residual)
+        exergy = self._simulation.exergy_map()
+        return float(with_held(exergy, self._mechanism, self._payload).residual)
 
 
 def with_held(
-    found: ExergyMap, held: HeldMechanism | None, payload: PayloadUse | None
+    exergy: ExergyMap, mechanism: HeldMechanism | None, payload: PayloadUse | None
 ) -> ExergyMap:
     """Return the map of a robot with a mechanism in its grip or a body that it takes.
 
     What these store and lose is theirs; the body and a ground that moves supply energy.
     """
-    stored, lost, supplied = dict(found.stored), dict(found.destroyed), dict(found.supplied)
-    if held is not None:
-        stored |= held.stored
-        lost |= {f"mechanism/{name}": energy for name, energy in held.lost.items()}
-        supplied["wrench_end_effector"] -= held.given
-        supplied["ground"] = held.from_ground
+    stored, lost, supplied = dict(exergy.stored), dict(exergy.destroyed), dict(exergy.supplied)
+    if mechanism is not None:
+        stored |= mechanism.stored
+        lost |= {f"mechanism/{name}": energy for name, energy in mechanism.lost.items()}
+        supplied["wrench_end_effector"] -= mechanism.given
+        supplied["ground"] = mechanism.from_ground
     if payload is not None:
         lost |= {f"payload/{name}": energy for name, energy in payload.lost.items()}
         supplied["payload"] = payload.brought - payload.left
-    beside = sum(each.residual for each in (held, payload) if each is not None)
-    residual = found.residual + beside
-    return replace(found, stored=stored, destroyed=lost, supplied=supplied, residual=residual)
+    beside = sum(body.residual for body in (mechanism, payload) if body is not None)
+    residual = exergy.residual + beside
+    return replace(exergy, stored=stored, destroyed=lost, supplied=supplied, residual=residual)

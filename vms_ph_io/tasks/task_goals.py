@@ -29,7 +29,7 @@ class ActuatorUse:
         self._actuators = actuators
         self._inputs = self._rates = self._torques = 0.0
 
-    def see(self, simulation: Simulation | None) -> None:
+    def update(self, simulation: Simulation | None) -> None:
         """Take what the actuators did over the last step."""
         if simulation is not None and simulation.actuation is not None:
             actuation = simulation.actuation
@@ -54,14 +54,19 @@ class ActuatorUse:
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return the shares as goals, which are met up to 1."""
-        found = {"torques": ("joint torques, share of their limits", self._torques)}
+        shares = {"torques": ("joint torques, share of their limits", self._torques)}
         if self._actuators is not None:
-            found["actuators"] = ("inputs of actuators, share of their limits", self._inputs)
+            shares["actuators"] = ("inputs of actuators, share of their limits", self._inputs)
         if self._actuators is not None and np.isfinite(self._actuators.largest_rate).any():
-            found["rates"] = ("rates of wheels, share of their limits", self._rates)
+            shares["rates"] = ("rates of wheels, share of their limits", self._rates)
         return {
-            name: {"what": what, "wanted": 1.0, "obtained": share, "met": share <= 1.0 + _ROUNDING}
-            for name, (what, share) in found.items()
+            name: {
+                "what": description,
+                "wanted": 1.0,
+                "obtained": share,
+                "met": share <= 1.0 + _ROUNDING,
+            }
+            for name, (description, share) in shares.items()
         }
 
 
@@ -81,7 +86,7 @@ class WheelUse:
         self._limits = np.where(limits > 0.0, limits, np.inf)
         self._slip = self._rates = 0.0
 
-    def see(self, q: Array, v: Array) -> None:
+    def update(self, q: Array, v: Array) -> None:
         """Take a motion."""
         rows = self._form.constraint_jacobian(Evaluation(self._form.model, q, v))
         self._slip = max(self._slip, float(np.abs(rows @ v).max()))
@@ -89,13 +94,13 @@ class WheelUse:
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return them as goals."""
-        found = {
+        shares = {
             "rates": ("rates of wheels, share of their limits", 1.0, self._rates),
             "slip": ("velocity of the wheels' points of contact (m/s)", _NO_SLIP, self._slip),
         }
         return {
-            name: {"what": what, "wanted": most, "obtained": value, "met": value <= most}
-            for name, (what, most, value) in found.items()
+            name: {"what": description, "wanted": most, "obtained": value, "met": value <= most}
+            for name, (description, most, value) in shares.items()
         }
 
 
@@ -118,7 +123,7 @@ class Judge:
         self._task, self._reference, self._others = task, reference, others
         self._worst: dict[str, float] = {}
 
-    def see(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
+    def update(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
         """Take the errors of a time (s) that count; ``motion`` gives q (nq,) and v (nv,)."""
         errors = None
         for name, goal in self._task.goals.items():
@@ -129,20 +134,20 @@ class Judge:
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained of every goal; None was not judged yet."""
-        found: dict[str, dict[str, Any]] = {}
+        shares: dict[str, dict[str, Any]] = {}
         for name, goal in self._task.goals.items():
             obtained = self._worst.get(name)
-            found[name] = {
+            shares[name] = {
                 "what": ERRORS[goal.of],
                 "wanted": goal.within,
                 "obtained": obtained,
                 "met": obtained is not None and obtained <= goal.within,
             }
-        return found
+        return shares
 
 
 # Largest change of the momentum of robot and body where nothing pushes them, relative.
-_KEPT = 1e-6
+_MOMENTUM_TOLERANCE = 1e-6
 
 
 class PayloadJudge:
@@ -165,56 +170,64 @@ class PayloadJudge:
         self.handle: Array = d.placement(model.end_effector)[:3, 3] + payload.place
         self._sunk = 0.0
 
-    def see(self, place: Array) -> None:
+    def update(self, position: Array) -> None:
         """Take a place (3,) of its handle while it is carried; it may not go below its support."""
         if np.any(self._gravity):
             up = -self._gravity / np.linalg.norm(self._gravity)
-            above = float(up @ (place - self.handle))
+            above = float(up @ (position - self.handle))
             to = self._payload.to
             lowest = 0.0 if to is None else min(0.0, float(up @ to))
             self._sunk = max(self._sunk, lowest - above)
 
     def goals(
         self,
-        taken: float | None,
-        place: Array,
+        capture_distance: float | None,
+        position: Array,
         is_set_down: bool,
-        kept: tuple[Array, Array] | None,
+        momenta: tuple[Array, Array] | None,
     ) -> dict[str, dict[str, Any]]:
         """Return what was to be reached with it.
 
         Args:
-            taken: how far the end effector was from the handle when it took it, m; None before.
-            place: (3,) of the handle at the end, m.
+            capture_distance: from the end effector to the handle when it took it, m; None before.
+            position: (3,) of the handle at the end, m.
             is_set_down: whether it has been set down.
-            kept: momentum at the start and at the end, where nothing changes it.
+            momenta: momentum at the start and at the end, where nothing changes it.
         """
         payload = self._payload
-        found: dict[str, tuple[str, float, float | None]] = {
-            "taken": ("distance to the handle when it is taken (m)", payload.reach, taken)
+        shares: dict[str, tuple[str, float, float | None]] = {
+            "taken": (
+                "distance to the handle when it is taken (m)",
+                payload.reach,
+                capture_distance,
+            )
         }
         if payload.to is not None:
-            there = taken is not None and (is_set_down or payload.release is None)
-            away = float(np.linalg.norm(place - self.handle - payload.to))
-            what = "distance of the payload from its place (m)"
-            found["payload"] = (what, payload.within, away if there else None)
+            arrived = capture_distance is not None and (is_set_down or payload.release is None)
+            distance = float(np.linalg.norm(position - self.handle - payload.to))
+            description = "distance of the payload from its place (m)"
+            shares["payload"] = (description, payload.within, distance if arrived else None)
         if np.any(self._gravity):
-            what = "depth of the payload below its support (m)"
-            found["support"] = (what, payload.within, self._sunk)
-        if kept is not None:
-            before, after = kept
+            description = "depth of the payload below its support (m)"
+            shares["support"] = (description, payload.within, self._sunk)
+        if momenta is not None:
+            before, after = momenta
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
                 change = np.linalg.norm(after[part] - before[part])
                 share = float(change / max(np.linalg.norm(before[part]), 1e-9))
-                found[f"{name}_momentum"] = (f"change of the {name} momentum (1)", _KEPT, share)
+                shares[f"{name}_momentum"] = (
+                    f"change of the {name} momentum (1)",
+                    _MOMENTUM_TOLERANCE,
+                    share,
+                )
         return {
             name: {
-                "what": what,
+                "what": description,
                 "wanted": most,
                 "obtained": value,
                 "met": value is not None and value <= most,
             }
-            for name, (what, most, value) in found.items()
+            for name, (description, most, value) in shares.items()
         }
 
 

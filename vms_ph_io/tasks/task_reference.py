@@ -119,13 +119,13 @@ class TaskReference:
         """Return the errors of a motion by the names of :data:`.robot_task.ERRORS`."""
         model = self._model
         pose = model.base_pose(q)
-        turned = _SO3.log(self._base[:3, :3].T @ pose[:3, :3])
-        place = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
+        rotation_error = _SO3.log(self._base[:3, :3].T @ pose[:3, :3])
+        position = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
         joints = (model.joint_positions(q) - self._joints)[self._led]
         return {
             "base": float(np.linalg.norm(pose[:3, 3] - self._base[:3, 3])),
-            "attitude": float(np.linalg.norm(turned)),
-            "end_effector": float(np.linalg.norm(place - self._tool)),
+            "attitude": float(np.linalg.norm(rotation_error)),
+            "end_effector": float(np.linalg.norm(position - self._tool)),
             "joints": float(np.abs(joints).max(initial=0.0)),
         }
 
@@ -136,9 +136,9 @@ class TaskReference:
 
     def _check_limits(self, target: Target) -> None:
         joints = self._model.joints
-        wanted = self._home_joints + self._changes(target)
+        target_positions = self._home_joints + self._changes(target)
         for name, at, low, high in zip(
-            self._model.joint_names, wanted, joints.lower, joints.upper, strict=True
+            self._model.joint_names, target_positions, joints.lower, joints.upper, strict=True
         ):
             if name in (target.joints or {}) and not low <= at <= high:
                 raise OptionError(

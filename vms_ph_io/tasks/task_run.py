@@ -77,12 +77,12 @@ def run_task(
     Raises:
         VmsPhError: a value is not accepted.
     """
-    found = robot_tasks.load(task) if isinstance(task, str) else task
+    robot_task = robot_tasks.load(task) if isinstance(task, str) else task
     if controller:
-        found = replace(found, controller=controller)
+        robot_task = replace(robot_task, controller=controller)
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
-    return TaskRun(found, unknown, make_law, native).to(seconds or found.shortest)
+    return TaskRun(robot_task, unknown, make_law, native).to(seconds or robot_task.shortest)
 
 
 class TaskRun:
@@ -117,7 +117,7 @@ class TaskRun:
             VmsPhError: the law has no such gain, a current acts on a robot that is not in water,
                 or a wind on one that does not float.
         """
-        self._task, self._time, self._given = task, 0.0, -1.0
+        self._task, self._time, self._published_until = task, 0.0, -1.0
         settings = robot_tasks.settings_of(task)
         description = settings.description()
         self.model = model = _model(settings, description)
@@ -158,31 +158,31 @@ class TaskRun:
             current=current,
             engine=FormEngine(native=native),
         )
-        self._held = self.simulation.mechanism
+        self._mechanism = self.simulation.mechanism
         self._changes = list(self._payload.changes) if self._payload else []
-        ground = current is not None and self._held is not None
-        self._books = TaskEnergy(self.simulation, plant, self._held, self._payload, ground)
+        ground = current is not None and self._mechanism is not None
+        self._books = TaskEnergy(self.simulation, plant, self._mechanism, self._payload, ground)
         self._momentum = self._total_momentum()
-        self._judge = Judge(task, self._reference, self._held_by)
+        self._judge = Judge(task, self._reference, self._mechanism_errors)
 
     def _use_law(self, model: VMSModel, wheels: NonholonomicForm | None = None) -> None:
         """Make the law of the task for a model, and its guard."""
         task = self._task
         law = self._make_law(task.controller, model, self._allocation, form=wheels)
-        known = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
-        if task.controller == type(law).__name__ and len(known) < len(task.gains):
-            missing = ", ".join(sorted(set(task.gains) - set(known)))
+        accepted_gains = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
+        if task.controller == type(law).__name__ and len(accepted_gains) < len(task.gains):
+            missing = ", ".join(sorted(set(task.gains) - set(accepted_gains)))
             raise OptionError(f"{task.controller} has no gains {missing}")
-        law.gains = replace(law.gains, **known)
+        law.gains = replace(law.gains, **accepted_gains)
         self.law = law
         self._guard = make_guard(law, self._allocation, wheels is None, native=self._native)
 
-    def _tell(self, model: VMSModel) -> None:
+    def _restart_law(self, model: VMSModel) -> None:
         """Go on with the law for a model with other inertias; it starts where the robot is."""
         if model is not self.law.model:
             self._use_law(model)
             self._guard.reset(RobotState(*self.state()))
-            self._given = -1.0
+            self._published_until = -1.0
 
     def to(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
@@ -193,16 +193,16 @@ class TaskRun:
             if not simulation.is_finite():
                 break
             if self._payload is not None:
-                self._payload.see(simulation.sample().q)
-            self._judge.see(simulation.time, self.state)
-        took = clock.process_time() - began
+                self._payload.update(simulation.sample().q)
+            self._judge.update(simulation.time, self.state)
+        elapsed = clock.process_time() - began
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
         goals = {**self._judge.goals(), **self._use.goals()}
         goals |= {} if self._wheels is None else self._wheels.goals()
         if self._payload is not None:
             after = self._total_momentum()
-            kept = None if self._momentum is None or after is None else (self._momentum, after)
-            goals |= self._payload.goals(simulation.sample().q, kept)
+            momenta = None if self._momentum is None or after is None else (self._momentum, after)
+            goals |= self._payload.goals(simulation.sample().q, momenta)
         goals["unaccounted"] = self._books.goal(self._plant, self._task.unaccounted)
         return {
             "task": self._task.name,
@@ -214,7 +214,7 @@ class TaskRun:
             "failure": failure,
             "energy": self._books.energies(self._plant),
             "unaccounted": goals["unaccounted"]["obtained"],
-            "real_time_factor": simulation.time / max(took, 1e-9),
+            "real_time_factor": simulation.time / max(elapsed, 1e-9),
         }
 
     def state(self) -> tuple[Array, Array]:
@@ -228,23 +228,23 @@ class TaskRun:
             left = round((self._changes[0] - self.simulation.time) / self._task.step)
             if left > steps:
                 break
-            self._push_on(left)
+            self._integrate(left)
             steps -= left
             self._changes.pop(0)
             if self.simulation.is_finite():
                 assert self._payload is not None
                 self._plant = self._payload.change(self.simulation, self._empty)
-                self._tell(self._payload.known(self.model))
-        self._push_on(steps)
+                self._restart_law(self._payload.known_model(self.model))
+        self._integrate(steps)
 
-    def _push_on(self, steps: int) -> None:
+    def _integrate(self, steps: int) -> None:
         if self._task.wind is None:
             self.simulation.advance(steps, Ports())
             return
         for _ in range(steps):
-            self.simulation.advance(1, self._blowing(self.simulation.time + self._task.step))
+            self.simulation.advance(1, self._wind_on_base(self.simulation.time + self._task.step))
 
-    def _blowing(self, time: float) -> Ports:
+    def _wind_on_base(self, time: float) -> Ports:
         """Return the force of the wind on the base, in its axes."""
         assert self._task.wind is not None
         now = self.simulation.sample()
@@ -256,12 +256,12 @@ class TaskRun:
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         """Return the command of the law; the first call comes before the first step."""
         time, self._time = self._time, self._time + dt
-        self._use.see(getattr(self, "simulation", None))
+        self._use.update(getattr(self, "simulation", None))
         if self._wheels is not None:
-            self._wheels.see(q, v)
+            self._wheels.update(q, v)
         measured = self._sensor.measured(q, v)
-        reference = self._reference.since(self._given, time + 0.5 * dt)
-        self._given = time + 0.5 * dt
+        reference = self._reference.since(self._published_until, time + 0.5 * dt)
+        self._published_until = time + 0.5 * dt
         command = self._guard.update(RobotState(*measured), reference, dt)
         self._use.command(command.torque)
         return command
@@ -271,11 +271,14 @@ class TaskRun:
             return None
         return self._payload.momentum(self.simulation, self._plant)
 
-    def _held_by(self) -> dict[str, float]:
-        held = self._held
-        if held is None:
+    def _mechanism_errors(self) -> dict[str, float]:
+        mechanism = self._mechanism
+        if mechanism is None:
             return {}
-        return {"mechanism": abs(held.angle - self._reference.angle), "grip": held.stretch}
+        return {
+            "mechanism": abs(mechanism.angle - self._reference.angle),
+            "grip": mechanism.stretch,
+        }
 
 
 def _model(settings: RobotSettings, description: str) -> VMSModel:

@@ -84,17 +84,17 @@ class Uncertainty:
         if self.spread == 0.0:
             return home
         rng = np.random.default_rng([self.seed, 1])
-        away = self.spread * rng.uniform(-1.0, 1.0, model.nv)
+        offset = self.spread * rng.uniform(-1.0, 1.0, model.nv)
         if model.base == "floating":
-            away[3:5] = 0.0
-            away[5] *= 0.5 if np.any(model.gravity) else 0.05
+            offset[3:5] = 0.0
+            offset[5] *= 0.5 if np.any(model.gravity) else 0.05
         elif model.base == "planar":
-            away[2] *= 0.5
+            offset[2] *= 0.5
         joints, positions = model.joints, model.joint_positions(home)
         low = np.minimum(joints.lower, positions) - positions
         high = np.maximum(joints.upper, positions) - positions
-        away[model.b :] = np.clip(away[model.b :], 0.9 * low, 0.9 * high)
-        return model.integrate(home, away)
+        offset[model.b :] = np.clip(offset[model.b :], 0.9 * low, 0.9 * high)
+        return model.integrate(home, offset)
 
     def sensor(self, model: VMSModel, step: float) -> "Sensor":
         """Return the sensor of a run with samples every ``step`` s."""
@@ -109,14 +109,14 @@ class Sensor:
         late = round(unknown.delay / step)
         self._waiting: deque[tuple[Array, Array]] = deque(maxlen=late + 1)
         b, n = model.b, model.n
-        self._place = unknown.noise * np.repeat([1e-3, 1e-4], [b, n])
+        self._position_noise = unknown.noise * np.repeat([1e-3, 1e-4], [b, n])
         self._rate = unknown.noise * np.repeat([5e-3, 2e-3], [b, n])
         self._noisy = unknown.noise > 0.0
 
     def measured(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return what is known when the motion is (q, v)."""
         if self._noisy:
-            q = self._model.integrate(q, self._place * self._rng.standard_normal(len(v)))
+            q = self._model.integrate(q, self._position_noise * self._rng.standard_normal(len(v)))
             v = v + self._rate * self._rng.standard_normal(len(v))
         self._waiting.append((q, v))
         return self._waiting[0]

@@ -74,8 +74,8 @@ class CommandGroup(TyperGroup):
                 self.add_command(WingCommand(wing, name))
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         from vms_ph_dynamics import __version__
 
         typer.echo(f"vms-ph {__version__}")

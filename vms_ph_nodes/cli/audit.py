@@ -89,9 +89,9 @@ def audit(
         raise VmsPhError(f"{out} contains the bag of an earlier report; choose another folder")
     with shown_progress() as progress:
         read = read_recording(recording, columns=columns, topics=topics, progress=progress)
-        given = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
+        settings = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
                  "locked_joints": locked_joints, "inertia": inertia}  # fmt: skip
-        model, description = recorded_robot(read, given)
+        model, description = recorded_robot(read, settings)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
@@ -104,25 +104,27 @@ def audit(
             if certificate:
                 from vms_ph_io.audit.certificate import certify
 
-                _tell_certificate(certify(motion, budget, progress), out, as_json)
+                _print_certificate(certify(motion, budget, progress), out, as_json)
                 return
             done = audited(motion, law, law_name, progress)
-            found = None
+            identified = None
             if kinds:
                 from vms_ph_io.audit.identified import RecordedReference, with_identification
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
                         return motion
-                    whole = read_recording(path, columns=columns, topics=topics, progress=progress)
-                    return RecordedMotion(whole, model, options)
+                    other_recording = read_recording(
+                        path, columns=columns, topics=topics, progress=progress
+                    )
+                    return RecordedMotion(other_recording, model, options)
 
                 further = [read_motion(path) for path in also or ()]
-                known = [
+                reference_motions = [
                     RecordedReference(path.stem, kilograms, read_motion(path), session)
                     for path, kilograms, session in loads
                 ]
-                done, found = with_identification(
+                done, identified = with_identification(
                     done,
                     [motion, *further],
                     kinds,
@@ -130,7 +132,7 @@ def audit(
                     friction=law if friction not in ("", "urdf") else None,
                     prior=belief,
                     load_friction=load_friction,
-                    references=known,
+                    references=reference_motions,
                 )
         except RecordingError as error:
             if robot or not read.description:
@@ -141,37 +143,39 @@ def audit(
     else:
         for line in lines(done):
             typer.echo(line)
-        if found is not None:
+        if identified is not None:
             from vms_ph_io.audit.identified import identified_lines
 
-            for line in identified_lines(done, found):
+            for line in identified_lines(done, identified):
                 typer.echo(line)
     if out is not None:
         files = write_report(done, out)
-        if found is not None:
+        if identified is not None:
             from vms_ph_io.audit.identified import write_identified
 
-            files += write_identified(done, found, description, out)
+            files += write_identified(done, identified, description, out)
         typer.echo(f"report     {files[0]}", err=as_json)
 
 
-def _tell_certificate(found: "RecordedCertificate", out: Path | None, as_json: bool) -> None:
+def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_json: bool) -> None:
     from vms_ph_io.audit.certificate import write_certificate
 
-    typer.echo(json.dumps(found.document(), indent=2) if as_json else "\n".join(found.lines()))
+    typer.echo(
+        json.dumps(certificate.document(), indent=2) if as_json else "\n".join(certificate.lines())
+    )
     if out is not None:
-        typer.echo(f"report     {write_certificate(found, out)}", err=as_json)
-    if found.verdict == "excess":
+        typer.echo(f"report     {write_certificate(certificate, out)}", err=as_json)
+    if certificate.verdict == "excess":
         raise typer.Exit(1)
 
 
-def recorded_robot(recording: "Recording", given: dict[str, str]) -> tuple[Any, str]:
+def recorded_robot(recording: "Recording", chosen: dict[str, str]) -> tuple[Any, str]:
     """Return the model of the robot that is given, or of that in the recording, and its URDF."""
     from vms_ph_io.recordings.base_states import moves
     from vms_ph_io.robots.robot_settings import RobotSettings
 
-    settings = RobotSettings(**given)
-    if given["robot"]:
+    settings = RobotSettings(**chosen)
+    if chosen["robot"]:
         description = settings.description(_warn)
     elif recording.description:
         description = recording.description
@@ -180,7 +184,7 @@ def recorded_robot(recording: "Recording", given: dict[str, str]) -> tuple[Any, 
             "the recording contains no robot description; give the robot: --robot NAME or FILE"
         )
     model = settings.model(description)
-    if not given["base"] and not settings.is_bundled and model.base == "fixed":
+    if not chosen["base"] and not settings.is_bundled and model.base == "fixed":
         root = moves(recording, model)
         if root:
             _warn(f"'{root}' moves in the recording: the base is taken as floating (--base)")
@@ -200,20 +204,20 @@ def _friction(chosen: str, model: Any) -> tuple[Any, str]:
     return read_friction(Path(chosen), model), Path(chosen).name
 
 
-def _pairs(given: list[str] | None, what: str) -> dict[str, str]:
-    found = {}
-    for text in given or ():
+def _pairs(texts: list[str] | None, option: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts or ():
         name, equals, value = text.partition("=")
         if not (name and equals and value):
-            raise VmsPhError(f"--{what} must have the form NAME=VALUE; given: '{text}'")
-        found[name] = value
-    return found
+            raise VmsPhError(f"--{option} must have the form NAME=VALUE; given: '{text}'")
+        pairs[name] = value
+    return pairs
 
 
-def _references(given: list[str] | None) -> list[tuple[Path, float, str]]:
+def _references(texts: list[str] | None) -> list[tuple[Path, float, str]]:
     """Return path, load in kg, and session of the references."""
-    found = []
-    for text in given or ():
+    references = []
+    for text in texts or ():
         path, _, rest = text.rpartition("=")
         mass, _, session = rest.partition("@")
         try:
@@ -225,8 +229,8 @@ def _references(given: list[str] | None) -> list[tuple[Path, float, str]]:
                 "--reference must have the form FILE=KG or FILE=KG@SESSION, with the mass of the "
                 f"load or 0; given: '{text}'"
             )
-        found.append((Path(path), load, session))
-    return found
+        references.append((Path(path), load, session))
+    return references
 
 
 def _warn(warning: str) -> None:

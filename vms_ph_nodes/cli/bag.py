@@ -26,16 +26,16 @@ def info(bag: Path = _BAG) -> None:
     """Show the content of a bag, which may be truncated."""
     from vms_ph_io.bag import bag_info, present_topic, present_type
 
-    found = bag_info(bag)
-    state = "complete" if found.is_complete else f"truncated; `{command()} bag recover` repairs it"
-    state = "being recorded" if found.is_being_recorded else state
-    typer.echo(f"Files:    {', '.join(f.name for f in found.files)} ({found.size / 1e6:.2f} MB)")
+    about = bag_info(bag)
+    state = "complete" if about.is_complete else f"truncated; `{command()} bag recover` repairs it"
+    state = "being recorded" if about.is_being_recorded else state
+    typer.echo(f"Files:    {', '.join(f.name for f in about.files)} ({about.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")
-    if found.unreadable_bytes and not found.is_being_recorded:
-        typer.echo(f"          {found.unreadable_bytes} bytes are unreadable")
-    typer.echo(f"Duration: {found.duration:.3f} s")
-    typer.echo(f"Messages: {found.message_count}")
-    for topic in found.topics:
+    if about.unreadable_bytes and not about.is_being_recorded:
+        typer.echo(f"          {about.unreadable_bytes} bytes are unreadable")
+    typer.echo(f"Duration: {about.duration:.3f} s")
+    typer.echo(f"Messages: {about.message_count}")
+    for topic in about.topics:
         rate = "" if topic.rate is None else f" at {topic.rate:.1f} Hz"
         name, kind = topic.topic.name, topic.topic.type
         typer.echo(f"  {name} [{kind}]: {topic.message_count}{rate}")
@@ -167,24 +167,24 @@ def diff(
 
     (a, notes), (b, others) = (read_fields(path, topics or ()) for path in (first, second))
     _require_topics(topics, {*a, *b})
-    found = compare(a, b, align)
+    differences = compare(a, b, align)
     if as_json:
-        typer.echo(json.dumps(asdict(found), indent=2))
+        typer.echo(json.dumps(asdict(differences), indent=2))
     else:
         for note in (*notes, *others):
             typer.secho(note, fg=typer.colors.YELLOW, err=True)
-        for name, only in ((first, found.only_first), (second, found.only_second)):
+        for name, only in ((first, differences.only_first), (second, differences.only_second)):
             if only:
                 typer.echo(f"only in {name}: {', '.join(only)}")
         if align:
-            typer.echo(f"the second bag is moved by {found.shift:+.4f} s")
+            typer.echo(f"the second bag is moved by {differences.shift:+.4f} s")
         typer.echo(f"{'rms':>11} {'largest':>11} {'at (s)':>9} {'spread':>11}  number")
-        for d in found.differences:
+        for d in differences.differences:
             typer.echo(
                 f"{d.root_mean_square:11.4g} {d.largest:11.4g} {d.time:9.3f} {d.spread:11.4g}  "
                 f"{d.topic}.{d.name}"
             )
-    if tolerance >= 0.0 and any(d.largest > tolerance for d in found.differences):
+    if tolerance >= 0.0 and any(d.largest > tolerance for d in differences.differences):
         raise typer.Exit(1)
 
 
@@ -203,8 +203,8 @@ def plot_numbers(
     for note in notes:
         typer.secho(note, fg=typer.colors.YELLOW, err=True)
     if not numbers:
-        for topic, found in sorted(columns.items()):
-            typer.echo(f"{topic} [{found.type}]: {', '.join(found.names)}")
+        for topic, column in sorted(columns.items()):
+            typer.echo(f"{topic} [{column.type}]: {', '.join(column.names)}")
         return
     plot_fields(chosen_curves(columns, numbers), out, bag.name)
     typer.echo(out)
@@ -231,11 +231,11 @@ def export(
         typer.echo(file)
 
 
-def _require_topics(wanted: list[str] | None, present: set[str]) -> None:
-    for topic in wanted or ():
+def _require_topics(required: list[str] | None, present: set[str]) -> None:
+    for topic in required or ():
         if topic not in present:
-            known = ", ".join(sorted(present)) or "none"
-            raise VmsPhError(f"there is no topic {topic} with numbers; there are {known}")
+            available = ", ".join(sorted(present)) or "none"
+            raise VmsPhError(f"there is no topic {topic} with numbers; there are {available}")
 
 
 @app.command()

@@ -15,7 +15,7 @@ _SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
 
 
 def view(
-    given: list[Path],
+    paths: list[Path],
     robot: dict[str, str],
     port: int,
     allowed: str,
@@ -24,7 +24,7 @@ def view(
     """Serve the page until Ctrl-C.
 
     Args:
-        given: recordings, and folders with recordings.
+        paths: recordings, and folders with recordings.
         robot: settings of the robot that was recorded; empty: that of the recording.
         port: on 127.0.0.1.
         allowed: origins besides the page's own.
@@ -51,11 +51,11 @@ def view(
 
     if speed not in SPEEDS:
         raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")
-    runs = recordings(given)
+    runs = recordings(paths)
     server = serve_page(port, allowed, lambda: "replay – vms_ph")
     with tempfile.TemporaryDirectory(prefix="vms_ph_uploads_") as folder:
         try:
-            compare = runs == given and len(runs) == 2
+            compare = runs == paths and len(runs) == 2
             replay = Replay(server, runs, load, Path(folder), compare, speed)
             print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
             last = time.monotonic()
@@ -75,28 +75,28 @@ def view(
             stop_page(server)
 
 
-def recordings(given: list[Path]) -> list[Path]:
+def recordings(paths: list[Path]) -> list[Path]:
     """Return the recordings among paths: themselves, or what folders contain, newest first.
 
     Raises:
         VmsPhError: there is none.
     """
-    found: list[Path] = []
-    for path in given:
+    recording_paths: list[Path] = []
+    for path in paths:
         if not path.exists():
             raise VmsPhError(f"there is no recording at {path}")
         if not path.is_dir() or _is_recording(path):
-            found.append(path)
+            recording_paths.append(path)
             continue
-        inside = [each for each in path.iterdir() if _is_recording(each)]
-        inside += [each / "bag" for each in path.iterdir() if _is_recording(each / "bag")]
+        inside = [file for file in path.iterdir() if _is_recording(file)]
+        inside += [file / "bag" for file in path.iterdir() if _is_recording(file / "bag")]
         if not inside:
             raise VmsPhError(
                 f"{path} contains no recording: accepted are rosbag2 folders and files of kind "
                 f"{', '.join(_SUFFIXES)}"
             )
-        found += sorted(inside, key=lambda each: -each.stat().st_mtime)
-    return list(dict.fromkeys(found))
+        recording_paths += sorted(inside, key=lambda file: -file.stat().st_mtime)
+    return list(dict.fromkeys(recording_paths))
 
 
 def _is_recording(path: Path) -> bool:

@@ -35,9 +35,9 @@ def check(
     from vms_ph_io.descriptions.urdf import check_urdf
     from vms_ph_io.robots.robot_settings import RobotSettings
 
-    known = robots.get(robot) if robot in robots.names() else None
-    if known is not None:
-        xml, name = known.description(), known.path().name
+    bundled = robots.get(robot) if robot in robots.names() else None
+    if bundled is not None:
+        xml, name = bundled.description(), bundled.path().name
     else:
         settings = RobotSettings(robot)
         xml = (
@@ -46,7 +46,7 @@ def check(
             else settings.description()
         )
         name = Path(robot).name
-    own_base = "auto" if known is None else known.base
+    own_base = "auto" if bundled is None else bundled.base
     findings = check_urdf(xml, own_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:
         typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)
@@ -59,16 +59,16 @@ def check(
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
         model = RobotSettings(robot, base, end_effector, inertia=inertia).model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
-    q = model.neutral_configuration() if known is None else model.configuration(known.home)
+    q = model.neutral_configuration() if bundled is None else model.configuration(bundled.home)
     inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)
     least, most = inertias[0], inertias[-1]
     singular = least <= 1e-12 * most
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
-    why_base = "" if known is not None else base_origin(model, base)
+    why_base = "" if bundled is not None else base_origin(model, base)
     typer.echo(f"  base          {model.base} (b = {model.b}{why_base and ', ' + why_base})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    guessed = "" if known is not None or end_effector else " (guessed: the last link)"
+    guessed = "" if bundled is not None or end_effector else " (guessed: the last link)"
     typer.echo(f"  end effector  {model.end_effector}{guessed}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
     state = "singular here" if singular else f"positive definite, condition {most / least:.3g}"

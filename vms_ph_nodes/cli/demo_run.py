@@ -70,17 +70,17 @@ class Demo:
 
     def run(self) -> int:
         """Run to the end and return the exit code."""
-        options, begun = self._options, time.monotonic()
+        options, start_time = self._options, time.monotonic()
         log = options.folder / "log"
         launch = hook("embedded", "launch")
         launcher = launch.Launcher(self._description, screen=self._console.out, log_folder=log)
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        self._introduce()
+        self._print_addresses()
         launcher.start()
         try:
-            received = self._watch(launcher, stop, begun)
+            received = self._watch(launcher, stop, start_time)
         finally:
             code = launcher.stop("end of the demo") or 0
         for process in launcher.processes:
@@ -95,7 +95,7 @@ class Demo:
         if not received:
             self._console.print("[red]no energy message was received; see the lines above[/red]")
             return 1
-        self._sum_up()
+        self._print_summary()
         return code
 
     def _load(self) -> Any:
@@ -115,7 +115,7 @@ class Demo:
             file, arguments, find_share=find_share
         )
 
-    def _introduce(self) -> None:
+    def _print_addresses(self) -> None:
         options, out = self._options, self._console.out
         if not options.headless:
             out(f"page      http://{_HOST}:{options.port}")
@@ -123,7 +123,7 @@ class Demo:
         out(f"topics    in another terminal: {command()} topic echo /vms_ph/energy")
         out(f'ROS 2     eval "$({command()} env)" in its terminal, with Cyclone DDS')
 
-    def _watch(self, launcher: Any, stop: threading.Event, begun: float) -> bool:
+    def _watch(self, launcher: Any, stop: threading.Event, start_time: float) -> bool:
         """Show the live view until the end; return whether any energy message was received."""
         rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
         view = LiveView()
@@ -139,17 +139,17 @@ class Demo:
                 now = time.monotonic()
                 if first is None:
                     if view.energy is not None:
-                        first = shown = now
-                        self._console.out(f"first energy message after {now - begun:.2f} s")
+                        first = last_refresh = now
+                        self._console.out(f"first energy message after {now - start_time:.2f} s")
                         if live is not None:
                             live.start()
-                    elif now - begun > _PATIENCE:
+                    elif now - start_time > _PATIENCE:
                         break
                 elif self._options.seconds and now - first >= self._options.seconds:
                     break
-                elif live is not None and now - shown >= _REFRESH:
+                elif live is not None and now - last_refresh >= _REFRESH:
                     live.update(view.render(), refresh=True)
-                    shown = now
+                    last_refresh = now
         except ExternalShutdownException:
             pass
         finally:
@@ -160,7 +160,7 @@ class Demo:
             rclpy.try_shutdown()
         return first is not None
 
-    def _sum_up(self) -> None:
+    def _print_summary(self) -> None:
         if not self._options.bag:
             return
         from vms_ph_io.audit.plots import plot_run

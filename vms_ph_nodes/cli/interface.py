@@ -55,15 +55,15 @@ def _from_class(name: str) -> str:
 
     for kind in ("msg", "srv"):
         try:
-            made = load_interface(name, kind)
+            interface = load_interface(name, kind)
         except VmsPhError:
             continue
         if kind == "msg":
-            return _fields(made)
-        return f"{_fields(made.Request)}\n---\n{_fields(made.Response)}"
+            return _fields(interface)
+        return f"{_fields(interface.Request)}\n---\n{_fields(interface.Response)}"
     raise VmsPhError(f"there is no interface '{name}'; give one like sensor_msgs/msg/JointState")
 
 
-def _fields(made: type) -> str:
-    types: dict[str, str] = made.get_fields_and_field_types()  # type: ignore[attr-defined]
+def _fields(message_type: type) -> str:
+    types: dict[str, str] = message_type.get_fields_and_field_types()  # type: ignore[attr-defined]
     return "\n".join(f"{kind} {name}" for name, kind in types.items())

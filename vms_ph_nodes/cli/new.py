@@ -35,14 +35,14 @@ def new(
     from vms_ph_io.robots.robot_settings import RobotSettings
 
     settings = RobotSettings(robot=robot, base=base, end_effector=end_effector, inertia=inertia)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InertiaWarning)
-        made = NewPackage(name, settings, law, maintainer, email, license_name).write(folder)
-    for warning in told:
+        package = NewPackage(name, settings, law, maintainer, email, license_name).write(folder)
+    for warning in caught:
         typer.secho(f"warning: {warning.message}", fg=typer.colors.YELLOW, err=True)
-    for file in sorted(p for p in made.rglob("*") if p.is_file()):
+    for file in sorted(p for p in package.rglob("*") if p.is_file()):
         typer.echo(f"  {file}")
     missing = "" if importlib.util.find_spec("pytest") else "; needs pytest"
     typer.echo("next:")
-    typer.echo(f"  {command()} launch {made}/launch/{name}.launch.xml web:=true push_period:=5")
-    typer.echo(f"  {python()} -m pytest {made}/test        # the law holds the robot{missing}")
+    typer.echo(f"  {command()} launch {package}/launch/{name}.launch.xml web:=true push_period:=5")
+    typer.echo(f"  {python()} -m pytest {package}/test        # the law holds the robot{missing}")

@@ -17,10 +17,10 @@ app = typer.Typer(help="List running nodes, with their topics and services.", no
 def list_nodes() -> None:
     """List the running nodes, without hidden ones, whose names begin with ``_``."""
     with short_node() as node:
-        own = node.get_name()
-        found = settled(node, lambda: sorted(node.get_node_names_and_namespaces()))
-        for name, namespace in found:
-            if name != own and not name.startswith("_"):
+        own_name = node.get_name()
+        running = settled(node, lambda: sorted(node.get_node_names_and_namespaces()))
+        for name, namespace in running:
+            if name != own_name and not name.startswith("_"):
                 typer.echo(f"{namespace.rstrip('/')}/{name}")
 
 
@@ -42,11 +42,13 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
             ("Service Clients", node.get_client_names_and_types_by_node),
         )
         try:
-            shown = settled(node, lambda: [(title, look(base, namespace)) for title, look in parts])
+            sections = settled(
+                node, lambda: [(title, look(base, namespace)) for title, look in parts]
+            )
         except RuntimeError as error:
             raise VmsPhError(f"{name} is no longer running: {error}") from None
         typer.echo(f"{namespace.rstrip('/')}/{base}")
-        for title, endpoints in shown:
+        for title, endpoints in sections:
             typer.echo(f"  {title}:")
             for topic, types in sorted(endpoints):
                 typer.echo(f"    {topic}: {', '.join(types)}")

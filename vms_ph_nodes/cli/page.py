@@ -81,7 +81,7 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     from ..check_settings import check
     from ..views.commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC
 
-    present, good, wanted = first, first, [first]
+    present, good, choices = first, first, [first]
 
     def choose(choice: Choice) -> None:
         try:
@@ -89,7 +89,7 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
         except VmsPhError as error:
             node.get_logger().warning(str(error))
         else:
-            wanted.append(choice)
+            choices.append(choice)
 
     stopped: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -106,20 +106,20 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
         node.create_subscription(String, topic, take, 10)
     try:
         while not stopped:
-            present = wanted[-1]
-            del wanted[:-1]
+            present = choices[-1]
+            del choices[:-1]
             # A session of its own: Ctrl-C reaches it from here only.
             process = subprocess.Popen(command_of(present), start_new_session=True)
             try:
-                while not stopped and len(wanted) == 1 and process.poll() is None:
+                while not stopped and len(choices) == 1 and process.poll() is None:
                     rclpy.spin_once(node, timeout_sec=0.1)
-                if len(wanted) > 1:
+                if len(choices) > 1:
                     good = present
                 elif not stopped:
                     if not process.returncode or present == good:
                         return process.returncode
                     node.get_logger().warning(f"{present} has failed; {good} is shown again")
-                    wanted.append(good)
+                    choices.append(good)
             finally:
                 _end(process)
         return 0

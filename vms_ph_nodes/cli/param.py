@@ -60,19 +60,19 @@ def set_parameter(
     from ..messages.message_text import parse
 
     with short_node() as node:
-        wanted = parse(value)
+        new_value = parse(value)
         present = _values(node, of, [name])[name] if name in _names(node, of) else None
-        if isinstance(present, float) and isinstance(wanted, (int, str)):
+        if isinstance(present, float) and isinstance(new_value, (int, str)):
             with suppress(ValueError, OverflowError):  # YAML parses 1e3 as a string
-                wanted = float(wanted)
-        message = _message(name, wanted)
+                new_value = float(new_value)
+        message = _message(name, new_value)
         answer = _ask(node, of, "set_parameters", SetParameters, parameters=[message])
         if not answer.results:
             raise VmsPhError(f"{of} refused the request without a reason")
         result = answer.results[0]
         if not result.successful:
-            raise VmsPhError(f"{of} rejected {name} = {wanted!r}: {result.reason}")
-        typer.echo(f"{name} = {wanted!r}")
+            raise VmsPhError(f"{of} rejected {name} = {new_value!r}: {result.reason}")
+        typer.echo(f"{name} = {new_value!r}")
 
 
 @app.command()

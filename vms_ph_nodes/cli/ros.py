@@ -45,21 +45,21 @@ def short_node() -> "Iterator[Node]":
         rclpy.try_shutdown()
 
 
-def settled(node: "Node", look: Callable[[], T], quiet: float = 0.4) -> T:
-    """Return the result of ``look`` once it has not changed for ``quiet`` seconds."""
+def settled(node: "Node", query: Callable[[], T], quiet: float = 0.4) -> T:
+    """Return the result of ``query`` once it has not changed for ``quiet`` seconds."""
     import rclpy
 
-    seen, since, end = look(), time.monotonic(), time.monotonic() + PATIENCE
+    latest, since, end = query(), time.monotonic(), time.monotonic() + PATIENCE
     while time.monotonic() - since < quiet and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.05)
-        now = look()
-        if now != seen:
-            seen, since = now, time.monotonic()
-    return seen
+        now = query()
+        if now != latest:
+            latest, since = now, time.monotonic()
+    return latest
 
 
-def awaited(node: "Node", look: Callable[[], T | None], missing: str) -> T:
-    """Return the result of ``look`` as soon as it is truthy.
+def awaited(node: "Node", query: Callable[[], T | None], missing: str) -> T:
+    """Return the result of ``query`` as soon as it is truthy.
 
     Raises:
         VmsPhError: the result stays falsy until the timeout; ``missing`` is the message.
@@ -68,9 +68,9 @@ def awaited(node: "Node", look: Callable[[], T | None], missing: str) -> T:
 
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found = look()
-        if found:
-            return found
+        outcome = query()
+        if outcome:
+            return outcome
         rclpy.spin_once(node, timeout_sec=0.05)
     raise VmsPhError(missing)
 

@@ -25,24 +25,24 @@ def scene(
     from vms_ph_io.tasks.scene_run import run_scene
 
     if list_:
-        for each in scenes.names():
-            typer.echo(f"{each:14s}{scenes.load(each).scene.title}")
+        for scene_name in scenes.names():
+            typer.echo(f"{scene_name:14s}{scenes.load(scene_name).scene.title}")
         return
     if not name:
         raise VmsPhError(f"no scene is given; there are {', '.join(scenes.names())}")
-    found = run_scene(name, seconds=seconds, step=step, controller=controller)
-    typer.echo(json.dumps(found, indent=2) if as_json else _in_words(found))
-    if not found["met"]:
+    outcome = run_scene(name, seconds=seconds, step=step, controller=controller)
+    typer.echo(json.dumps(outcome, indent=2) if as_json else _in_words(outcome))
+    if not outcome["met"]:
         raise typer.Exit(1)
 
 
-def _in_words(found: dict[str, Any]) -> str:
+def _in_words(outcome: dict[str, Any]) -> str:
     lines = [
-        f"{found['scene']}: {found['robot']} with {found['controller']}, {found['seconds']:g} s, "
-        f"{found['real_time_factor']:.1f} times real time"
+        f"{outcome['scene']}: {outcome['robot']} with {outcome['controller']}, "
+        f"{outcome['seconds']:g} s, {outcome['real_time_factor']:.1f} times real time"
     ]
-    lines += goal_lines(found["goals"])
-    energies = ", ".join(f"{port} {energy:.4g}" for port, energy in found["port_energy"].items())
-    lines.append(f"  energy supplied (J): {energies}; dissipated {found['dissipated']:.4g}")
-    lines.append(f"  unaccounted, the error of MuJoCo's steps (J): {found['unaccounted']:.3g}")
+    lines += goal_lines(outcome["goals"])
+    energies = ", ".join(f"{port} {energy:.4g}" for port, energy in outcome["port_energy"].items())
+    lines.append(f"  energy supplied (J): {energies}; dissipated {outcome['dissipated']:.4g}")
+    lines.append(f"  unaccounted, the error of MuJoCo's steps (J): {outcome['unaccounted']:.3g}")
     return "\n".join(lines)

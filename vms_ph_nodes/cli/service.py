@@ -35,12 +35,12 @@ def call_service(
     from ..messages.message_text import fill, load_interface, parse, to_yaml
 
     with short_node() as node:
-        wanted = load_interface(kind, "srv") if kind else None
+        expected = load_interface(kind, "srv") if kind else None
         name = node.resolve_service_name(name)
         missing = f"there is no service {name}; `{command()} service list` shows the running ones"
         kinds = awaited(node, lambda: dict(node.get_service_names_and_types()).get(name), missing)
         service = load_interface(kinds[0], "srv")
-        if wanted not in (None, service):
+        if expected not in (None, service):
             raise VmsPhError(f"the type of {name} is {kinds[0]}, not {kind}")
         request = fill(service.Request(), parse(values))
         typer.echo(to_yaml(call(node, service, name, request)))

@@ -55,8 +55,8 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
     )
     task = robot_tasks.load(name, hint)
     # A demo shows the whole task; its shortest form is for tests.
-    found = run_task(task, seconds=seconds or 60.0, controller=controller)
-    _print(found, task.shortest, as_json)
+    outcome = run_task(task, seconds=seconds or 60.0, controller=controller)
+    _print(outcome, task.shortest, as_json)
 
 
 def _run_leg(name: str, seconds: float, controller: str, as_json: bool) -> None:
@@ -66,25 +66,25 @@ def _run_leg(name: str, seconds: float, controller: str, as_json: bool) -> None:
         raise OptionError(f"'{name}' has no option --controller: a leg hops by HoppingController")
     user = f"the task '{name}'"
     task = hook("hopping", "hopping_tasks", user=user).load(name)
-    found = hook("hopping", "hopping_run", user=user).run_hops(task, seconds=seconds or 60.0)
-    _print(found, task.shortest, as_json)
+    outcome = hook("hopping", "hopping_run", user=user).run_hops(task, seconds=seconds or 60.0)
+    _print(outcome, task.shortest, as_json)
 
 
-def _print(found: dict[str, Any], shortest: float, as_json: bool) -> None:
-    typer.echo(json.dumps(found, indent=2) if as_json else in_words(found, shortest))
-    if not found["met"]:
+def _print(outcome: dict[str, Any], shortest: float, as_json: bool) -> None:
+    typer.echo(json.dumps(outcome, indent=2) if as_json else in_words(outcome, shortest))
+    if not outcome["met"]:
         raise typer.Exit(1)
 
 
-def in_words(found: dict[str, Any], shortest: float) -> str:
+def in_words(outcome: dict[str, Any], shortest: float) -> str:
     """Return what :func:`.run_task` found, as lines of text."""
     lines = [
-        f"{found['task']}: {found['robot']} with {found['controller']}, {found['seconds']:g} s, "
-        f"{found['real_time_factor']:.1f} times real time"
+        f"{outcome['task']}: {outcome['robot']} with {outcome['controller']}, "
+        f"{outcome['seconds']:g} s, {outcome['real_time_factor']:.1f} times real time"
     ]
-    if found["failure"]:
-        lines.append(f"  the motion ended: {found['failure']}")
-    lines += goal_lines(found["goals"], shortest)
-    energies = ", ".join(f"{name} {energy:.4g}" for name, energy in found["energy"].items())
+    if outcome["failure"]:
+        lines.append(f"  the motion ended: {outcome['failure']}")
+    lines += goal_lines(outcome["goals"], shortest)
+    energies = ", ".join(f"{name} {energy:.4g}" for name, energy in outcome["energy"].items())
     lines.append(f"  energy (J): {energies}")
     return "\n".join(lines)

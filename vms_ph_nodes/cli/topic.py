@@ -80,12 +80,12 @@ def hz(
         name = node.resolve_topic_name(name)
         times: deque[float] = deque(maxlen=window)
         _subscribe(node, name, lambda message: times.append(time.monotonic()))
-        start = shown = time.monotonic()
+        start = last_report = time.monotonic()
         while not seconds or time.monotonic() - start < seconds:
             _wait(node)
-            if time.monotonic() - shown >= 1.0:
-                typer.echo(_rate(times, shown))
-                shown = time.monotonic()
+            if time.monotonic() - last_report >= 1.0:
+                typer.echo(_rate(times, last_report))
+                last_report = time.monotonic()
 
 
 @app.command()
@@ -108,9 +108,11 @@ def pub(
         missing = f"no node subscribes to {name}; nothing was published"
         # Checked before there is a publisher: subscribers warn about a publisher of a wrong type.
         awaited(node, lambda: node.count_subscribers(name), missing)
-        taken = dict(node.get_topic_names_and_types()).get(name, [])
-        if taken and all(load_interface(each, "msg") is not message_type for each in taken):
-            raise VmsPhError(f"the type of {name} is {' and '.join(taken)}, not {kind}")
+        present_types = dict(node.get_topic_names_and_types()).get(name, [])
+        if present_types and all(
+            load_interface(type_name, "msg") is not message_type for type_name in present_types
+        ):
+            raise VmsPhError(f"the type of {name} is {' and '.join(present_types)}, not {kind}")
         publisher = node.create_publisher(message_type, name, 10)
         awaited(node, publisher.get_subscription_count, missing)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
@@ -180,9 +182,9 @@ def _names(endpoints: Any) -> list[str]:
     )
 
 
-def _rate(times: "deque[float]", shown: float) -> str:
-    """Return the report on the messages at ``times``; the last one was printed at ``shown``."""
-    if len(times) < 2 or times[-1] < shown:
+def _rate(times: "deque[float]", last_report: float) -> str:
+    """Return a report on messages at ``times``; the last one was printed at ``last_report``."""
+    if len(times) < 2 or times[-1] < last_report:
         return "no new messages"
     steps = [b - a for a, b in zip(times, list(times)[1:], strict=False)]
     mean = (times[-1] - times[0]) / len(steps)

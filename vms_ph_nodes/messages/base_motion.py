@@ -89,9 +89,9 @@ def from_pose_and_twist(model: "VMSModel", pose: Pose, twist: Twist) -> BaseMoti
     p, r = pose.position, pose.orientation
     linear, angular = twist.linear, twist.angular
     turn = np.array([r.x, r.y, r.z, r.w])
-    place = np.array([p.x, p.y, p.z])
+    position = np.array([p.x, p.y, p.z])
     motion = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
-    check_range(np.concatenate([turn, place, motion]), "the pose and twist of the base")
+    check_range(np.concatenate([turn, position, motion]), "the pose and twist of the base")
     length = float(np.linalg.norm(turn))
     if abs(length - 1.0) > _TOLERANCE:
         raise StateError(
@@ -109,4 +109,4 @@ def from_pose_and_twist(model: "VMSModel", pose: Pose, twist: Twist) -> BaseMoti
         return BaseMotion(
             np.array([p.x, p.y, np.cos(angle), np.sin(angle)]), motion[[0, 1, 5]].copy()
         )
-    return BaseMotion(np.concatenate([place, turn]), motion)
+    return BaseMotion(np.concatenate([position, turn]), motion)

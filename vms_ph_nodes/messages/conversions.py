@@ -47,7 +47,7 @@ def to_joint_state(
     )
 
 
-def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Array:
+def by_name(model: "VMSModel", names: list[str], values: Array, field_name: str) -> Array:
     """Return values in the model's joint order, zero for joints without an entry.
 
     Entries of joints that are not in the model (for instance of a locked gripper) are ignored.
@@ -57,7 +57,7 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
             finite or above :data:`.finite.LARGEST`.
     """
     if len(values) != len(names):
-        raise StateError(f"{what} has {len(values)} entries for {len(names)} joint names")
+        raise StateError(f"{field_name} has {len(values)} entries for {len(names)} joint names")
     if len(set(names)) != len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         raise StateError(f"every joint must be named once; {repeated} is repeated")
@@ -68,7 +68,8 @@ def by_name(model: "VMSModel", names: list[str], values: Array, what: str) -> Ar
     if not in_range(result):
         bad = [n for n, x in zip(names, values, strict=True) if not abs(x) <= LARGEST]
         raise StateError(
-            f"{what} must be finite and at most {LARGEST:g}; it is not for {', '.join(bad[:10])}"
+            f"{field_name} must be finite and at most {LARGEST:g}; it is not for "
+            f"{', '.join(bad[:10])}"
         )
     return result
 

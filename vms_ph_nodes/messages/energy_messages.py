@@ -45,16 +45,16 @@ def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:
 
 def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
     """Return the momenta of a state."""
-    whole = momenta(d)
-    x, y, z = whole.centre_of_mass.tolist()
+    momentum = momenta(d)
+    x, y, z = momentum.centre_of_mass.tolist()
     linear, angular = in_space(d.model.b, d.p)
     velocity, turn = in_space(d.model.b, d.v_hat)
     return Momentum(
         header=header,
         base_frame=base_frame,
-        linear=_vector(whole.spatial[:3]),
-        spatial_angular=_vector(whole.spatial[3:]),
-        centroidal_angular=_vector(whole.centroidal[3:]),
+        linear=_vector(momentum.spatial[:3]),
+        spatial_angular=_vector(momentum.spatial[3:]),
+        centroidal_angular=_vector(momentum.centroidal[3:]),
         centre_of_mass=Point(x=x, y=y, z=z),
         base_linear=_vector(linear),
         base_angular=_vector(angular),
@@ -124,7 +124,9 @@ def _vector(value: Array) -> Vector3:
     return Vector3(x=x, y=y, z=z)
 
 
-def to_certificate(header: Header, certificate: Certificate, sent: GuardedEffort) -> EnergyCertificate:
+def to_certificate(
+    header: Header, certificate: Certificate, sent: GuardedEffort
+) -> EnergyCertificate:
     """Return a certificate, with what the guard does now, as a message."""
     numbers = {item.name: getattr(certificate, item.name) for item in fields(certificate)}
     return EnergyCertificate(

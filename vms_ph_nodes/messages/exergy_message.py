@@ -19,30 +19,30 @@ class ExergyMessages:
     def __init__(self) -> None:
         self._last: tuple[int, float, Mapping[str, float]] | None = None
 
-    def next(self, header: Header, found: ExergyMap, resets: int) -> Exergy:
+    def next(self, header: Header, exergy: ExergyMap, resets: int) -> Exergy:
         """Return the message of a map."""
-        powers = dict.fromkeys(found.destroyed, 0.0)
-        if self._last is not None and self._last[0] == resets and found.time > self._last[1]:
-            passed, before = found.time - self._last[1], self._last[2]
+        powers = dict.fromkeys(exergy.destroyed, 0.0)
+        if self._last is not None and self._last[0] == resets and exergy.time > self._last[1]:
+            passed, before = exergy.time - self._last[1], self._last[2]
             # What is not named before has destroyed nothing before: a thruster that starts to turn.
             powers = {
-                name: (e - before.get(name, 0.0)) / passed for name, e in found.destroyed.items()
+                name: (e - before.get(name, 0.0)) / passed for name, e in exergy.destroyed.items()
             }
-        self._last = resets, found.time, found.destroyed
+        self._last = resets, exergy.time, exergy.destroyed
         return Exergy(
             header=header,
-            stores=list(found.stored),
-            stored=list(found.stored.values()),
-            destroyers=list(found.destroyed),
-            destroyed=list(found.destroyed.values()),
+            stores=list(exergy.stored),
+            stored=list(exergy.stored.values()),
+            destroyers=list(exergy.destroyed),
+            destroyed=list(exergy.destroyed.values()),
             power=list(powers.values()),
-            supplied=sum(found.supplied.values()),
-            residual=found.residual,
-            bodies=list(found.temperatures),
-            temperatures=list(found.temperatures.values()),
-            voltage=found.voltage,
-            current=found.current,
-            level=found.level,
+            supplied=sum(exergy.supplied.values()),
+            residual=exergy.residual,
+            bodies=list(exergy.temperatures),
+            temperatures=list(exergy.temperatures.values()),
+            voltage=exergy.voltage,
+            current=exergy.current,
+            level=exergy.level,
             resets=resets,
         )
 

@@ -21,14 +21,16 @@ def in_range(values: Array) -> bool:
     return bool((np.abs(values) <= LARGEST).all())
 
 
-def check_range(values: Array, what: str) -> None:
+def check_range(values: Array, label: str) -> None:
     """Check the entries of an array.
 
     Raises:
-        StateError: one is not finite or above :data:`LARGEST`; ``what`` begins the message.
+        StateError: one is not finite or above :data:`LARGEST`; ``label`` begins the message.
     """
     if not in_range(values):
-        raise StateError(f"{what} must be finite and at most {LARGEST:g}; given: {values.tolist()}")
+        raise StateError(
+            f"{label} must be finite and at most {LARGEST:g}; given: {values.tolist()}"
+        )
 
 
 def require_finite(message: Any, undefined: Collection[str] = ()) -> None:

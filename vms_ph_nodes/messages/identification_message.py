@@ -30,27 +30,27 @@ def to_identification(
         joints: names of the joints of the model.
         result: what is believed.
     """
-    found = {p.name: p for p in result.parameters}
+    parameters = {p.name: p for p in result.parameters}
     numbers: dict[str, object] = {}
     for name, field in _SCALARS.items():
         # Commanded efforts that are held have no lag.
-        p = found.get(name)
+        p = parameters.get(name)
         numbers[field] = _number(p.value if p else None)
         numbers[f"{field}_low"] = _number(p.low if p else None)
         numbers[f"{field}_high"] = _number(p.high if p else None)
     for term in _TERMS:
-        of = [found[f"friction.{joint}.{term}"] for joint in joints]
+        of = [parameters[f"friction.{joint}.{term}"] for joint in joints]
         numbers[term] = [_number(p.value) for p in of]
         numbers[f"{term}_low"] = [_number(p.low) for p in of]
         numbers[f"{term}_high"] = [_number(p.high) for p in of]
-    at, what = result.changed or (math.nan, "")
+    at, changed_part = result.changed or (math.nan, "")
     return Identification(
         header=header,
         joint_names=list(joints),
         not_excited=[p.name for p in result.parameters if p.value is None],
         motion=result.remembered,
         residual=result.residual,
-        changed=what,
+        changed=changed_part,
         changed_at=at,
         **numbers,
     )
@@ -62,15 +62,17 @@ def diagnostic_values(disabled: str, result: tuple[int, LiveResult] | None) -> d
         return {"identification": disabled}
     if result is None:
         return {"identification": "not enough motion yet"}
-    found = result[1]
-    mass = found["payload_mass"]
+    identified = result[1]
+    mass = identified["payload_mass"]
     values = {"load (kg)": "not excited"}
     if mass.value is not None:
         values["load (kg)"] = f"{mass.value:.3g} ({mass.low:.3g} to {mass.high:.3g})"
-    silent = [p.name for p in found.parameters if p.value is None]
-    values["identified"] = f"{len(found.parameters) - len(silent)} of {len(found.parameters)}"
-    if found.changed is not None:
-        values["last change"] = found.changed[1]
+    silent = [p.name for p in identified.parameters if p.value is None]
+    values["identified"] = (
+        f"{len(identified.parameters) - len(silent)} of {len(identified.parameters)}"
+    )
+    if identified.changed is not None:
+        values["last change"] = identified.changed[1]
     return values
 
 

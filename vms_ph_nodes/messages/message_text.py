@@ -35,7 +35,7 @@ def to_yaml(message: Any) -> str:
     return yaml.dump(to_plain(message), Dumper=_Dumper, sort_keys=False, width=10**6).rstrip()
 
 
-def fill(message: Any, values: Any, place: str = "") -> Any:
+def fill(message: Any, values: Any, location: str = "") -> Any:
     """Set the fields of a message from nested dictionaries and return it.
 
     Raises:
@@ -43,11 +43,11 @@ def fill(message: Any, values: Any, place: str = "") -> Any:
     """
     if not isinstance(values, dict):
         raise VmsPhError(
-            f"{place or 'the message'} expects fields as {{name: value}}; given: {values!r}"
+            f"{location or 'the message'} expects fields as {{name: value}}; given: {values!r}"
         )
     types = message.get_fields_and_field_types()
     for name, value in values.items():
-        here = f"{place}.{name}" if place else name
+        here = f"{location}.{name}" if location else name
         if name not in types:
             raise VmsPhError(f"there is no field '{here}'; there are {', '.join(types) or 'none'}")
         current = getattr(message, name)
@@ -104,13 +104,13 @@ def _fields(message: Any) -> list[str]:
     return list(message.get_fields_and_field_types())
 
 
-def _converted(kind: str, value: Any, current: Any, place: str) -> Any:
+def _converted(kind: str, value: Any, current: Any, location: str) -> Any:
     match = _SEQUENCE.match(kind)
     if match and "/" in (item := match["item"] or match["fixed"]):
         if not isinstance(value, list):
             raise TypeError("a list is expected")
-        made = load_interface(item, "msg")
-        return [fill(made(), v, f"{place}[{i}]") for i, v in enumerate(value)]
+        message_class = load_interface(item, "msg")
+        return [fill(message_class(), v, f"{location}[{i}]") for i, v in enumerate(value)]
     if match and kind.startswith(("sequence<double", "sequence<float", "double[", "float[")):
         return [float(x) for x in value]
     if isinstance(current, float) and isinstance(value, (int, str)) and value is not True:

@@ -50,8 +50,8 @@ def to_payload_state(
         header=header,
         pose=Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=x, y=y, z=z, w=w)),
         state=PayloadState.SET_DOWN if use.is_set_down else state,
-        tried=use.taken is not None,
-        distance=0.0 if use.taken is None else use.taken,
+        tried=use.capture_distance is not None,
+        distance=0.0 if use.capture_distance is None else use.capture_distance,
         brought=use.brought,
         left=use.left,
         lost_capture=use.lost["capture"],
@@ -73,8 +73,8 @@ def momentum_of(message: PayloadState) -> Array | None:
 
 def place_of(message: PayloadState) -> Array:
     """Return the place of the handle in a message, (3,), m."""
-    place = message.pose.position
-    return np.array([place.x, place.y, place.z])
+    position = message.pose.position
+    return np.array([position.x, position.y, position.z])
 
 
 def to_inertia(header: Header, body: Body | None) -> InertiaStamped:
@@ -99,17 +99,17 @@ def from_inertia(message: InertiaStamped) -> Body | None:
         StateError: a number is not finite or too large.
         ModelError: it is the inertia of no body.
     """
-    given = message.inertia
+    inertia = message.inertia
     tensor = np.zeros((3, 3))
     for name, row, column in _ENTRIES:
-        tensor[row, column] = tensor[column, row] = getattr(given, name)
-    centre = np.array([given.com.x, given.com.y, given.com.z])
-    check_range(np.array([given.m, *centre, *tensor.ravel()]), "an inertia")
-    if given.m == 0.0:
+        tensor[row, column] = tensor[column, row] = getattr(inertia, name)
+    centre = np.array([inertia.com.x, inertia.com.y, inertia.com.z])
+    check_range(np.array([inertia.m, *centre, *tensor.ravel()]), "an inertia")
+    if inertia.m == 0.0:
         if tensor.any():
             raise StateError("an inertia without a mass is no body; one of zeros stands for none")
         return None
-    body = Body(float(given.m), centre, tensor)
+    body = Body(float(inertia.m), centre, tensor)
     body.in_frame()
     return body
 

@@ -13,7 +13,7 @@ from .conversions import NANOSECONDS
 _PATIENCE = 50
 
 # Largest number of companions that are kept without a leader.
-_KEPT = 100
+_CAPACITY = 100
 
 
 class StampPairing:
@@ -47,18 +47,18 @@ class StampPairing:
         waiting[stamp] = message
         self._latest[name] = stamp
         self._expected.add(name)
-        if len(waiting) > _KEPT:
+        if len(waiting) > _CAPACITY:
             del waiting[min(waiting)]
         self._release()
 
     def _release(self) -> None:
         while self._leaders and (self._is_ready() or len(self._leaders) > _PATIENCE):
             stamp, message = self._leaders.popleft()
-            found = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
+            partners = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
             for waiting in self._waiting.values():
                 for old in [s for s in waiting if s <= stamp]:
                     del waiting[old]
-            self._complete(message, **found)
+            self._complete(message, **partners)
 
     def _is_ready(self) -> bool:
         stamp = self._leaders[0][0]
@@ -82,7 +82,7 @@ class StampGate:
         """Accept differences between stamps and clock up to ``largest_age`` (s); 0: any."""
         self._age = round(largest_age * NANOSECONDS)
         self._last: tuple[int, int] | None = None  # stamp and arrival of the last accepted message
-        self._refused: tuple[int, int] | None = None  # likewise, of the last refused one
+        self._last_refused: tuple[int, int] | None = None  # likewise, of the last refused one
         self._agreeing = 0
 
     def problem(self, stamp: int, now: int) -> str:
@@ -94,17 +94,19 @@ class StampGate:
         """
         problem = self._problem(stamp, now)
         if problem:
-            self._agreeing = self._agreeing + 1 if self._follows(self._refused, stamp, now) else 1
-            self._refused = (stamp, now)
+            self._agreeing = (
+                self._agreeing + 1 if self._follows(self._last_refused, stamp, now) else 1
+            )
+            self._last_refused = (stamp, now)
             if self._agreeing < _AGREEING or not self._is_live(stamp, now):
                 return problem
-        self._last, self._refused, self._agreeing = (stamp, now), None, 0
+        self._last, self._last_refused, self._agreeing = (stamp, now), None, 0
         return ""
 
     def _problem(self, stamp: int, now: int) -> str:
         if self._last is None:
-            away = abs(now - stamp)
-            return f"is {_seconds(now - stamp)} the clock" if 0 < self._age < away else ""
+            difference = abs(now - stamp)
+            return f"is {_seconds(now - stamp)} the clock" if 0 < self._age < difference else ""
         last, at = self._last
         if stamp == last:
             return "repeats the last stamp"

@@ -10,7 +10,7 @@ from std_msgs.msg import Header
 from vms_ph.msg import TaskProgress
 
 
-def are_met(goals: Mapping[str, Mapping[str, Any]], ended: bool) -> bool:
+def all_are_met(goals: Mapping[str, Mapping[str, Any]], ended: bool) -> bool:
     """Return whether goals are met; until the end, those that were not judged yet do not count."""
     judged = [goal for goal in goals.values() if goal["obtained"] is not None]
     return all(goal["met"] for goal in judged) and (len(judged) == len(goals) or not ended)
@@ -42,7 +42,7 @@ def to_task_progress(
         given=targets[0],
         targets=targets[1],
         ended=ended,
-        met=are_met(goals, ended),
+        met=all_are_met(goals, ended),
         goals=list(goals),
         what=[goal["what"] for goal in goals.values()],
         wanted=[float(goal["wanted"]) for goal in goals.values()],

@@ -89,7 +89,7 @@ class ModelAnswers:
         """Return energies and momenta at states."""
         frame = inertial_frame(self._model, self._root)
         energies, momenta = [], []
-        evaluations = self._each(request.states, self._of)
+        evaluations = self._of_states(request.states, self._of)
         for state, d in zip(request.states, evaluations, strict=True):
             header = Header(stamp=state.joint_state.header.stamp, frame_id=frame)
             energies.append(to_energy(header, d, self._task))
@@ -111,29 +111,29 @@ class ModelAnswers:
 
     def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:
         """Return the structure checks at a state."""
-        found = structure_checks(self._of(request.state))
-        response.checks = [check.name for check in found]
-        response.values = [check.value for check in found]
-        response.limits = [check.limit for check in found]
-        response.passed = all(check.value <= check.limit for check in found)
+        checks = structure_checks(self._of(request.state))
+        response.checks = [check.name for check in checks]
+        response.values = [check.value for check in checks]
+        response.limits = [check.limit for check in checks]
+        response.passed = all(check.value <= check.limit for check in checks)
 
     def _motions(self, states: list[RobotState]) -> list[tuple[Array, Array]]:
-        return self._each(
+        return self._of_states(
             states,
             lambda state: self._motion(state.joint_state, state.base_pose, state.base_twist),
         )
 
     @staticmethod
-    def _each(states: list[RobotState], of: Callable[[RobotState], T]) -> list[T]:
+    def _of_states(states: list[RobotState], of: Callable[[RobotState], T]) -> list[T]:
         if not 1 <= len(states) <= LARGEST_BATCH:
             raise StateError(f"a batch has from 1 to {LARGEST_BATCH} states; given: {len(states)}")
-        found = []
+        answers = []
         for i, state in enumerate(states):
             try:
-                found.append(of(state))
+                answers.append(of(state))
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from None
-        return found
+        return answers
 
     def _of(self, state: RobotState) -> Evaluation:
         return self._evaluation(state.joint_state, state.base_pose, state.base_twist)

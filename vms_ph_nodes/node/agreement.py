@@ -58,18 +58,18 @@ class Agreement:
         """``name`` is the node's, with its namespace."""
         self._name = name
         self._space = name.rpartition("/")[0]
-        self._own, self._rank = "", OTHER
+        self._identity, self._rank = "", OTHER
         self._others: dict[str, tuple[str, int]] = {}
 
     def declare(self, model: VMSModel, rank: int) -> None:
         """Set the robot of this node."""
-        self._own, self._rank = identity(model), rank
+        self._identity, self._rank = identity(model), rank
 
     def values(self) -> dict[str, object]:
         """Return what this node's heartbeat says about its robot."""
-        return {ROBOT: self._own, RANK: self._rank} if self._own else {}
+        return {ROBOT: self._identity, RANK: self._rank} if self._identity else {}
 
-    def see(self, name: str, values: Mapping[str, str]) -> None:
+    def update(self, name: str, values: Mapping[str, str]) -> None:
         """Note what another node's heartbeat says."""
         rank = values.get(RANK, "")
         if name.rpartition("/")[0] == self._space and ROBOT in values and rank.isdigit():
@@ -85,23 +85,23 @@ class Agreement:
     def disagreement(self) -> str:
         """A sentence about another node with another robot, or empty."""
         others = dict(self._others)  # which the thread of the heartbeat changes
-        if not self._own or not others:
+        if not self._identity or not others:
             return ""
         first = min(rank for _, rank in others.values())
         if first > self._rank:
             return ""
         for name, (robot, rank) in sorted(others.items()):
-            if rank == first and robot != self._own:
+            if rank == first and robot != self._identity:
                 return (
-                    f"{self._name} has another robot than {name} ({_differences(self._own, robot)})"
-                    "; give both the same robot, base, end_effector, tools, locked_joints and "
-                    "gravity"
+                    f"{self._name} has another robot than {name} "
+                    f"({_differences(self._identity, robot)}); give both the same robot, base, "
+                    "end_effector, tools, locked_joints and gravity"
                 )
         return ""
 
 
-def _differences(own: str, other: str) -> str:
-    mine, theirs = (dict(_pairs(text)) for text in (own, other))
+def _differences(identity: str, other_identity: str) -> str:
+    mine, theirs = (dict(_pairs(text)) for text in (identity, other_identity))
     return "; ".join(
         f"{name}: '{mine.get(name, '')}', there '{theirs.get(name, '')}'"
         for name in {**mine, **theirs}
@@ -110,8 +110,8 @@ def _differences(own: str, other: str) -> str:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    found = []
+    pairs = []
     for part in text.split("; "):
         name, _, value = part.partition("=")
-        found.append((name, value))
-    return found
+        pairs.append((name, value))
+    return pairs

@@ -38,7 +38,7 @@ class RateStatistics:
         self._changed = 0
 
     @property
-    def has_begun(self) -> bool:
+    def has_ticked(self) -> bool:
         """Whether an event has been counted."""
         return self._count > 0
 
@@ -55,8 +55,8 @@ class RateStatistics:
         if not self._samples or self._samples[-1][1] != self._count:
             self._changed = now
         self._samples.append((now, self._count))
-        begun, counted = self._samples[0]
-        passed = (now - begun) / NANOSECONDS
+        oldest, counted = self._samples[0]
+        passed = (now - oldest) / NANOSECONDS
         frequency = (self._count - counted) / passed if passed > 0.0 else 0.0
         return frequency, (now - self._changed) / NANOSECONDS
 
@@ -64,12 +64,12 @@ class RateStatistics:
 # Largest number of warnings per second, where every message has a different reason.
 _LINES = 5
 
-_refused: "WeakKeyDictionary[Node, tuple[int, str]]" = WeakKeyDictionary()
+_refused_messages: "WeakKeyDictionary[Node, tuple[int, str]]" = WeakKeyDictionary()
 
 
 def refused_messages(node: Node) -> tuple[int, str]:
     """Return how many messages a node has refused, and why the last one."""
-    return _refused.get(node, (0, ""))
+    return _refused_messages.get(node, (0, ""))
 
 
 class InputDiagnostics:
@@ -85,15 +85,15 @@ class InputDiagnostics:
         self._reported: set[str] = set()
         self._when = 0
 
-    def report(self, why: object, what: str = "ignored") -> None:
+    def report(self, why: object, action: str = "ignored") -> None:
         """Warn about a message, at most once a second for the same reason.
 
         Args:
             why: the reason.
-            what: what is done with the message.
+            action: what is done with the message.
         """
-        text, now = f"{what}: {why}", self._steady.now().nanoseconds
-        _refused[self._node] = (refused_messages(self._node)[0] + 1, text)
+        text, now = f"{action}: {why}", self._steady.now().nanoseconds
+        _refused_messages[self._node] = (refused_messages(self._node)[0] + 1, text)
         if now - self._when >= NANOSECONDS:
             self._reported, self._when = set(), now
         if text not in self._reported and len(self._reported) < _LINES:
@@ -114,7 +114,7 @@ PAUSED = "paused"
 SPEED = "real time factor"
 """Value of a simulator's status: the ratio of simulated to real time that it is to keep."""
 
-NO_NEWS = "no "
+NO_INPUT_TEXT = "no "
 """How the sentence of a node begins whose input has stopped."""
 
 # Largest number of other nodes whose heartbeats are supervised.
@@ -212,7 +212,7 @@ class Health:
         if self._callback_at is None:
             return  # the node is still being made
         now = self._clock.now().nanoseconds
-        statuses = [self._own(now, (now - self._callback_at) / 1e9)]
+        statuses = [self._own_status(now, (now - self._callback_at) / 1e9)]
         late = 0 if self._beat_at is None else now - self._beat_at - int(2e9 * PERIOD)
         self._beat_at = now
         if late > 0:  # this node has not listened, which is no silence of the others
@@ -233,7 +233,7 @@ class Health:
             ]
         self._publish(statuses)
 
-    def _own(self, now: int, silence: float) -> DiagnosticStatus:
+    def _own_status(self, now: int, silence: float) -> DiagnosticStatus:
         frequency, idle = self._rate.sample(now)
         level, message, values = self._reported
         if silence > BLOCKED:
@@ -242,9 +242,9 @@ class Health:
         both = (self._node, self._thread.node)
         if undecoded := sum(sum(undecoded_messages(node).values()) for node in both):
             values = {**values, "messages that could not be decoded": undecoded}
-        refused, why = refused_messages(self._node)
-        if refused:
-            values = {**values, "messages refused": refused, "last one": why}
+        refused_count, why = refused_messages(self._node)
+        if refused_count:
+            values = {**values, "messages refused": refused_count, "last one": why}
         values = {**values, **self._agreement.values()}
         if why := self.disagreement:
             return self._status(self._name, ERROR, why, values)
@@ -252,10 +252,10 @@ class Health:
             values = {**values, "also runs in": self._namesake}
             if level < ERROR:
                 level, message = WARN, _NAMESAKE.format(self._name, self._namesake)
-        if not self._rate.has_begun:
+        if not self._rate.has_ticked:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
-            level, message = max(level, WARN), f"{NO_NEWS}{self._input_name} for {idle:.1f} s"
+            level, message = max(level, WARN), f"{NO_INPUT_TEXT}{self._input_name} for {idle:.1f} s"
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 
@@ -268,20 +268,20 @@ class Health:
             if name == "" or is_report:
                 continue
             if name == self._name:
-                self._meet(status, now)
+                self._check_namesake(status, now)
             elif status.message == _SHUTDOWN:
                 self._last_seen.pop(name, None)
                 self._agreement.forget(name)
             else:
-                self._see(name, now, {pair.key: pair.value for pair in status.values})
+                self._record_heartbeat(name, now, {pair.key: pair.value for pair in status.values})
 
-    def _see(self, name: str, now: int, values: Mapping[str, str]) -> None:
+    def _record_heartbeat(self, name: str, now: int, values: Mapping[str, str]) -> None:
         """Note a heartbeat; a flood of names must not fill the memory."""
         if name in self._last_seen or len(self._last_seen) < _NODES:
             self._last_seen[name] = now
-            self._agreement.see(name, values)
+            self._agreement.update(name, values)
 
-    def _meet(self, status: DiagnosticStatus, now: int) -> None:
+    def _check_namesake(self, status: DiagnosticStatus, now: int) -> None:
         """Warn where another process runs a node of the same name."""
         other = status.hardware_id
         if other in ("", self._process) or status.message == _SHUTDOWN:

@@ -57,14 +57,14 @@ def document() -> str:
 
 def controllers() -> Iterator[type[Controller]]:
     """Return the controllers of the core and of the wings that are installed, by name."""
-    wings = [hook(wing) for wing, known in WINGS.items() if known.is_installed]
+    wings = [hook(wing) for wing, entry in WINGS.items() if entry.is_installed]
     public = {
         name: getattr(package, name)
         for package in (vms_ph_controllers, *wings)
         for name in getattr(package, "__all__", ())
     }
     for _, kind in sorted(public.items()):
-        if isinstance(kind, type) and issubclass(kind, Controller) and kind is not Controller:
+        if isinstance(kind, type) and issubclass(kind, Controller) and hasattr(kind, "Gains"):
             yield kind
 
 
@@ -76,10 +76,10 @@ _TABLE = (
 
 
 def _row(name: str, kind: str, default: Any, accepted: str, fixed: bool) -> str:
-    shown = (
+    default_text = (
         "" if default in ("", [""]) else f"`{str(default).lower() if kind == 'bool' else default}`"
     )
-    return f"| `{name}` | {kind} | {shown} | {accepted} | {'' if fixed else 'yes'} |"
+    return f"| `{name}` | {kind} | {default_text} | {accepted} | {'' if fixed else 'yes'} |"
 
 
 def _accepted(validation: Any) -> str:

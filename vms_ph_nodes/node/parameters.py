@@ -82,13 +82,13 @@ def declare_gains(node: Node, controller: Adjustable) -> None:
     The controller accounts for the energy of a change, in ``reference_power`` of its state. A gain
     with the name of another parameter of the node is ``gain.<name>``.
     """
-    taken = {f.name for f in fields(controller.gains) if node.has_parameter(f.name)}
-    gain_of = {gain_parameter(f.name, taken): f.name for f in fields(controller.gains)}
+    taken_names = {f.name for f in fields(controller.gains) if node.has_parameter(f.name)}
+    gain_of = {gain_parameter(f.name, taken_names): f.name for f in fields(controller.gains)}
     for item in fields(controller.gains):
         descriptor = ParameterDescriptor(description=item.metadata["description"])
         _bound(descriptor, item.default, gain_bounds(item))
         present = getattr(controller.gains, item.name)
-        value = _declared(node, gain_parameter(item.name, taken), present, descriptor)
+        value = _declared(node, gain_parameter(item.name, taken_names), present, descriptor)
         controller.gains = replace(controller.gains, **{item.name: value})
     _accept_integers(node, set(gain_of))
 
@@ -104,9 +104,9 @@ def declare_gains(node: Node, controller: Adjustable) -> None:
     node.add_on_set_parameters_callback(take)
 
 
-def gain_parameter(name: str, taken: Collection[str]) -> str:
-    """Return the parameter of a gain, where the names ``taken`` are those of other parameters."""
-    return f"gain.{name}" if name in taken else name
+def gain_parameter(name: str, taken_names: Collection[str]) -> str:
+    """Return the parameter of a gain; other parameters have the names ``taken_names``."""
+    return f"gain.{name}" if name in taken_names else name
 
 
 def _declared(node: Node, name: str, initial: Any, descriptor: ParameterDescriptor) -> Any:
@@ -116,11 +116,11 @@ def _declared(node: Node, name: str, initial: Any, descriptor: ParameterDescript
     except InvalidParameterTypeException:
         if not isinstance(initial, float):
             raise
-    given = node.declare_parameter(name, initial, ParameterDescriptor(dynamic_typing=True)).value
+    override = node.declare_parameter(name, initial, ParameterDescriptor(dynamic_typing=True)).value
     node.undeclare_parameter(name)
-    if type(given) is not int:
+    if type(override) is not int:
         return node.declare_parameter(name, initial, descriptor).value  # raises as before
-    return node.declare_parameter(name, float(given), descriptor, ignore_override=True).value
+    return node.declare_parameter(name, float(override), descriptor, ignore_override=True).value
 
 
 def _accept_integers(node: Node, names: set[str]) -> None:

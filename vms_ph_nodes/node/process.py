@@ -72,15 +72,15 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         sys.exit(_UNUSABLE)
     nodes: list[Node] = []
     code = 0
-    launcher_lives = launcher_watch()
+    launcher_is_alive = launcher_watch()
     try:
-        made = make()
-        nodes = made if isinstance(made, list) else [made]
+        nodes_made = make()
+        nodes = nodes_made if isinstance(nodes_made, list) else [nodes_made]
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)
         # A waiting executor reacts to a signal by the next heartbeat at the latest.
-        while rclpy.ok() and not stopped and launcher_lives():
+        while rclpy.ok() and not stopped and launcher_is_alive():
             executor.spin_once()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass

@@ -89,10 +89,17 @@ class ExergyPublisher:
         return cls(node) if engine.is_ephs or engine.actuators is not None else None
 
     def publish(
-        self, simulation: Any, stamp: Time, held: HeldMechanism | None, payload: PayloadUse | None
+        self,
+        simulation: Any,
+        stamp: Time,
+        mechanism: HeldMechanism | None,
+        payload: PayloadUse | None,
     ) -> None:
         """Publish the map of a simulation, with what its end effector holds or takes."""
         if self._count % self._EVERY == 0:
-            header, found = Header(stamp=stamp), with_held(simulation.exergy_map(), held, payload)
-            self._publisher.publish(self._messages.next(header, found, simulation.resets))
+            header, exergy = (
+                Header(stamp=stamp),
+                with_held(simulation.exergy_map(), mechanism, payload),
+            )
+            self._publisher.publish(self._messages.next(header, exergy, simulation.resets))
         self._count += 1

@@ -31,7 +31,7 @@ class Engine:
         actuators: those of the base, or None for an ideal base.
         medium: what flows around the robot.
         payload: what the end effector takes, or None.
-        held: the mechanism that it holds in the simulation made last, or None.
+        held_mechanism: the mechanism that it holds in the simulation made last, or None.
     """
 
     def __init__(self, node: Node, robot: RobotParameters) -> None:
@@ -71,15 +71,15 @@ class Engine:
             node.get_logger().info(f"the engine mujoco does not use the scheme {scheme}")
         self.payload, self._mechanism = declare_payload(node), declare_mechanism(node)
         self._check_held(bool(robot.settings.wheels))
-        self.held: HeldMechanism | None = None
+        self.held_mechanism: HeldMechanism | None = None
         self.medium = Medium(node, robot)
         self.scene: SceneFile | None = scenes.load(name) if name else None
         self._robot = robot
 
     def _check_held(self, on_wheels: bool) -> None:
         """Check that what the end effector takes or holds can be simulated."""
-        given = {"payload.mass": self.payload, "mechanism.inertia": self._mechanism}
-        names = [name for name, there in given.items() if there is not None]
+        loads = {"payload.mass": self.payload, "mechanism.inertia": self._mechanism}
+        names = [name for name, load in loads.items() if load is not None]
         if len(names) > 1:
             raise OptionError(
                 "the end effector takes a payload or holds a mechanism; set payload.mass or "
@@ -125,7 +125,7 @@ class Engine:
             MissingExtraError: the engine is not installed.
             ModelError: it does not cover the robot.
         """
-        made = Simulation(
+        closed_loop = Simulation(
             self._robot.settings.wheel_form(self._model) or StandardForm(self._model),
             home,
             step,
@@ -137,8 +137,8 @@ class Engine:
             current=self.medium.current,
             engine=self._steps(),
         )
-        self.held = made.mechanism
-        return made
+        self.held_mechanism = closed_loop.mechanism
+        return closed_loop
 
     def _steps(self) -> SimulationEngine:
         # Imported here: only these engines need MuJoCo and the language of systems.

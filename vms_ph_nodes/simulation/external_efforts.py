@@ -58,7 +58,7 @@ class Disturbances:
 
 # Acceleration of the whole robot by the largest force, m/s^2: that of a hard crash, twenty times
 # the weight. What is beyond it is a mistake in a unit or in a program.
-_CRASH = 20 * 9.81
+_CRASH_ACCELERATION = 20 * 9.81
 
 # Smallest lever arm of the largest moment, m.
 _SMALLEST_ARM = 0.1
@@ -82,16 +82,16 @@ class EffortBounds:
 
         The reach is the length of the chain of joint offsets, with prismatic joints extended.
         """
-        force = _CRASH * model.total_mass
+        force = _CRASH_ACCELERATION * model.total_mass
         return cls(force, force * max(_reach(model), _SMALLEST_ARM))
 
     @classmethod
     def declared(cls, node: Node, model: VMSModel) -> "EffortBounds":
         """Return the bounds that the parameters of a node set; where they are 0, the robot's."""
-        own = cls.of(model)
+        of_robot = cls.of(model)
         force: float = declare(node, "largest_force")
         moment: float = declare(node, "largest_moment")
-        return cls(force or own.force, moment or own.moment)
+        return cls(force or of_robot.force, moment or of_robot.moment)
 
     def check_wrench(self, wrench: Array) -> None:
         """Check a wrench (6,), linear first.
@@ -99,7 +99,7 @@ class EffortBounds:
         Raises:
             StateError: its force or its moment is beyond the bound.
         """
-        for what, part, bound, unit in (
+        for quantity, part, bound, unit in (
             ("force", wrench[:3], self.force, "N"),
             ("moment", wrench[3:], self.moment, "N m"),
         ):
@@ -108,14 +108,14 @@ class EffortBounds:
             size = size if size > bound else float(np.linalg.norm(part))
             if size > bound:
                 raise StateError(
-                    f"a wrench has a {what} of {size:.4g} {unit}; at most {bound:.4g} {unit} can "
-                    f"act on this robot (parameter largest_{what})"
+                    f"a wrench has a {quantity} of {size:.4g} {unit}; at most {bound:.4g} {unit} "
+                    f"can act on this robot (parameter largest_{quantity})"
                 )
 
     def of_joints(self, model: VMSModel) -> Array:
         """Return the largest torque or force of every joint, (n,), N m or N."""
-        own = np.where(model.joints.prismatic, self.force, self.moment)
-        return np.minimum(model.joints.effort, own)
+        bounds = np.where(model.joints.prismatic, self.force, self.moment)
+        return np.minimum(model.joints.effort, bounds)
 
 
 def _reach(model: VMSModel) -> float:
@@ -148,18 +148,18 @@ class Brake:
             external: all other efforts.
             base: whether the base has actuators.
         """
-        held = self._outputs[base].at(q, v, dt)
-        brake = Ports(held.torque, held.wrench_base)
+        braking = self._outputs[base].at(q, v, dt)
+        brake = Ports(braking.torque, braking.wrench_base)
         if callable(external):
             return lambda t, x: replace(external(t, x), torque=None, wrench_base=None) + brake
-        return replace(external, torque=held.torque, wrench_base=held.wrench_base)
+        return replace(external, torque=braking.torque, wrench_base=braking.wrench_base)
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
-_UNDER_WAY = NANOSECONDS // 10
+_TRANSIT_TIME = NANOSECONDS // 10
 
 # Number of torque commands that make a controller; a single one is a push.
-_STREAM = 10
+_FEWEST_COMMANDS = 10
 
 
 class ExternalEfforts:
@@ -177,7 +177,7 @@ class ExternalEfforts:
         self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._deaf_until = 0
+        self._ignored_until = 0
         self._discard()
         frames = {"~/wrench_end_effector": model.end_effector}
         frames |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
@@ -189,7 +189,7 @@ class ExternalEfforts:
 
     def forget(self) -> None:
         """Discard all efforts, also those that were sent but not received yet."""
-        self._deaf_until = self._steady.now().nanoseconds + _UNDER_WAY
+        self._ignored_until = self._steady.now().nanoseconds + _TRANSIT_TIME
         self._discard()
 
     def _discard(self) -> None:
@@ -201,7 +201,7 @@ class ExternalEfforts:
     @property
     def is_abandoned(self) -> bool:
         """Whether a controller has commanded torques, and none are in force any more."""
-        if self._commands < _STREAM or self._torque is None:
+        if self._commands < _FEWEST_COMMANDS or self._torque is None:
             return False
         silent = self._steady.now().nanoseconds - self._torque[0]
         return silent > self._timeout * NANOSECONDS
@@ -213,7 +213,7 @@ class ExternalEfforts:
 
     def efforts(self, time: float) -> Efforts:
         """Return the efforts that act from simulated time ``time`` (s) on."""
-        if self._steady.now().nanoseconds < self._deaf_until:
+        if self._steady.now().nanoseconds < self._ignored_until:
             self._discard()
         oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
         torque, base = np.zeros(self._model.n), np.zeros(self._model.b)
@@ -234,11 +234,11 @@ class ExternalEfforts:
 
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
         frame = self._frame(message)
-        known = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
+        frames = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
         try:
-            if frame not in ("", *known):
+            if frame not in ("", *frames):
                 raise StateError(
-                    f"the frame of a wrench must be {', '.join(known[:-1])} or {known[-1]}; "
+                    f"the frame of a wrench must be {', '.join(frames[:-1])} or {frames[-1]}; "
                     f"given: frame_id '{message.header.frame_id}'"
                 )
             wrench = from_wrench(message.wrench)

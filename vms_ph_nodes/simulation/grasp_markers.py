@@ -85,7 +85,9 @@ class BodyMarkers:
         """Publish the body at a pose, (4,4)."""
         if self._count % _EVERY == 0:
             header = Header(stamp=stamp, frame_id=self._frame)
-            drawn = enumerate(self._shapes)
-            markers = [marker_of(header, self._name, i, shape, pose) for i, shape in drawn]
+            numbered_shapes = enumerate(self._shapes)
+            markers = [
+                marker_of(header, self._name, i, shape, pose) for i, shape in numbered_shapes
+            ]
             self._markers.publish(MarkerArray(markers=markers))
         self._count += 1

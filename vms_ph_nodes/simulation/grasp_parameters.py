@@ -20,16 +20,16 @@ _JUDGED = ("to", "within")
 def payload_parameters(payload: Payload) -> dict[str, Any]:
     """Return the parameters ``payload.*`` of a payload."""
     names = [item.name for item in fields(payload) if item.name not in _JUDGED]
-    found = {f"payload.{name}": _plain(getattr(payload, name)) for name in names}
+    parameters = {f"payload.{name}": _parameter_value(getattr(payload, name)) for name in names}
     never = {"payload.at": payload.at, "payload.release": payload.release}
     absent = [name for name, time in never.items() if time is None or not np.isfinite(time)]
-    return found | dict.fromkeys(absent, 0.0)
+    return parameters | dict.fromkeys(absent, 0.0)
 
 
 def mechanism_parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Return the parameters ``mechanism.*`` of a mechanism."""
     return {
-        f"mechanism.{item.name}": _plain(getattr(mechanism, item.name))
+        f"mechanism.{item.name}": _parameter_value(getattr(mechanism, item.name))
         for item in fields(mechanism)
     }
 
@@ -41,12 +41,12 @@ def declare_payload(node: Node) -> Payload | None:
         VmsPhError: a value is not accepted.
     """
     names = [item.name for item in fields(Payload) if item.name not in _JUDGED]
-    given = {name: declare(node, f"payload.{name}") for name in names}
-    if not given["mass"]:
+    declared = {name: declare(node, f"payload.{name}") for name in names}
+    if not declared["mass"]:
         return None
-    given["at"] = given["at"] or np.inf
-    given["release"] = given["release"] or None
-    return Payload(**{name: _array(value) for name, value in given.items()})
+    declared["at"] = declared["at"] or np.inf
+    declared["release"] = declared["release"] or None
+    return Payload(**{name: _array(value) for name, value in declared.items()})
 
 
 def declare_mechanism(node: Node) -> Mechanism | None:
@@ -56,13 +56,13 @@ def declare_mechanism(node: Node) -> Mechanism | None:
         VmsPhError: a value is not accepted.
     """
     names = [item.name for item in fields(Mechanism)]
-    given = {name: declare(node, f"mechanism.{name}") for name in names}
-    if not given["inertia"]:
+    declared = {name: declare(node, f"mechanism.{name}") for name in names}
+    if not declared["inertia"]:
         return None
-    return Mechanism(**{name: _array(value) for name, value in given.items()})
+    return Mechanism(**{name: _array(value) for name, value in declared.items()})
 
 
-def _plain(value: Any) -> Any:
+def _parameter_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value if isinstance(value, bool) or value is None else float(value)

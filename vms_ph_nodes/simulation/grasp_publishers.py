@@ -21,7 +21,7 @@ from vms_ph_io.tasks.payload_use import PayloadUse
 from ..messages.frames import inertial_frame, with_prefix
 from .engine import Engine
 from .grasp_markers import BodyMarkers, mechanism_pose, mechanism_shapes
-from .payload_publishers import PayloadPublishers, Tell
+from .payload_publishers import OnBodyChange, PayloadPublishers
 
 MECHANISM_STATES = "vms_ph/mechanism_states"
 
@@ -35,7 +35,7 @@ class MechanismPublisher:
     """
 
     def __init__(
-        self, node: Node, model: VMSModel, home: Array, held: HeldMechanism, frame: str
+        self, node: Node, model: VMSModel, home: Array, mechanism: HeldMechanism, frame: str
     ) -> None:
         """Create the topics.
 
@@ -43,26 +43,28 @@ class MechanismPublisher:
             node: of the publishers.
             model: the robot.
             home: (nq,) configuration in which it takes hold.
-            held: the mechanism.
+            mechanism: the mechanism.
             frame: the inertial frame, with its prefix.
         """
         self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
-        self._scene = BodyMarkers(node, frame, _NAME, mechanism_shapes(held.mechanism))
+        self._scene = BodyMarkers(node, frame, _NAME, mechanism_shapes(mechanism.mechanism))
         d = model.evaluate(home, np.zeros(model.nv))
         self._handle = d.placement(model.end_effector)[:3, 3].copy()
 
-    def publish(self, held: HeldMechanism, stamp: Time) -> None:
+    def publish(self, mechanism: HeldMechanism, stamp: Time) -> None:
         """Publish the mechanism."""
         self._states.publish(
             JointState(
                 header=Header(stamp=stamp),
                 name=[_NAME],
-                position=[held.angle],
-                velocity=[held.rate],
-                effort=[held.moment],
+                position=[mechanism.angle],
+                velocity=[mechanism.rate],
+                effort=[mechanism.moment],
             )
         )
-        self._scene.publish(mechanism_pose(held.mechanism, self._handle, held.angle), stamp)
+        self._scene.publish(
+            mechanism_pose(mechanism.mechanism, self._handle, mechanism.angle), stamp
+        )
 
 
 def mechanism_angle(message: JointState) -> float | None:
@@ -83,7 +85,7 @@ class GraspPublishers:
         home: Array,
         engine: Engine,
         frame_prefix: str,
-        tell: Tell,
+        on_change: OnBodyChange,
     ) -> None:
         """Create the topics.
 
@@ -93,7 +95,7 @@ class GraspPublishers:
             home: (nq,) its configuration at the start.
             engine: with the payload or the mechanism.
             frame_prefix: of the frames in /tf.
-            tell: see :class:`.PayloadPublishers`.
+            on_change: see :class:`.PayloadPublishers`.
 
         Raises:
             OptionError: the robot cannot take the payload.
@@ -103,10 +105,10 @@ class GraspPublishers:
         self._payload: PayloadPublishers | None = None
         if engine.payload is not None:
             frames = (inertial, with_prefix(frame_prefix, model.end_effector))
-            self._payload = PayloadPublishers(node, model, home, engine.payload, frames, tell)
+            self._payload = PayloadPublishers(node, model, home, engine.payload, frames, on_change)
         self._mechanism: MechanismPublisher | None = None
-        if engine.held is not None:
-            self._mechanism = MechanismPublisher(node, model, home, engine.held, inertial)
+        if engine.held_mechanism is not None:
+            self._mechanism = MechanismPublisher(node, model, home, engine.held_mechanism, inertial)
 
     @property
     def payload_use(self) -> PayloadUse | None:
@@ -146,5 +148,5 @@ class GraspPublishers:
         """Publish what the end effector takes or holds."""
         if self._payload is not None:
             self._payload.publish(simulation, stamp)
-        if self._mechanism is not None and self._engine.held is not None:
-            self._mechanism.publish(self._engine.held, stamp)
+        if self._mechanism is not None and self._engine.held_mechanism is not None:
+            self._mechanism.publish(self._engine.held_mechanism, stamp)

@@ -26,7 +26,7 @@ from .grasp_markers import BodyMarkers, payload_shapes
 
 PAYLOAD_STATE = "vms_ph/payload_state"
 
-Tell: TypeAlias = Callable[[Body | None, Sample | None], None]
+OnBodyChange: TypeAlias = Callable[[Body | None, Sample | None], None]
 
 
 class PayloadPublishers:
@@ -45,7 +45,7 @@ class PayloadPublishers:
         home: Array,
         payload: Payload,
         frames: tuple[str, str],
-        tell: Tell,
+        on_change: OnBodyChange,
     ) -> None:
         """Create the topics, and put the payload where it will be taken.
 
@@ -55,7 +55,7 @@ class PayloadPublishers:
             home: (nq,) its configuration at the start.
             payload: the body.
             frames: the inertial frame and the end effector, with their prefix.
-            tell: tells the controller in the same process what the robot carries, and from which
+            on_change: tells the controller in the same process what the robot carries, from which
                 motion on; None from that of the start on.
 
         Raises:
@@ -63,7 +63,7 @@ class PayloadPublishers:
         """
         self.use = PayloadUse(payload, model, home)
         self._model = self._plant = model
-        self._log, self._tell, self._frames = node.get_logger(), tell, frames
+        self._log, self._on_change, self._frames = node.get_logger(), on_change, frames
         self._states = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
         self._scene = BodyMarkers(node, frames[0], "payload", payload_shapes(payload))
         self._inertias = None
@@ -98,7 +98,7 @@ class PayloadPublishers:
                 continue
             if self.use.carried is not None:
                 self._set_down(simulation)
-            elif self.use.taken is None:
+            elif self.use.capture_distance is None:
                 self._take(simulation)
 
     def on_hold(
@@ -122,9 +122,9 @@ class PayloadPublishers:
 
     def sample(self, simulation: Simulation, now: Sample) -> Sample:
         """Return a sample in which the payload acts on the end effector by its wrench."""
-        given = self.use.given(now.q, now.v)
+        work = self.use.supplied_work(now.q, now.v)
         energies = dict(now.port_energy)
-        energies["wrench_end_effector"] += given
+        energies["wrench_end_effector"] += work
         wrench = now.wrench_end_effector + self.use.wrench(simulation)
         return replace(now, wrench_end_effector=wrench, port_energy=energies)
 
@@ -144,30 +144,30 @@ class PayloadPublishers:
     def _take(self, simulation: Simulation) -> tuple[bool, str]:
         use = self.use
         self._plant = use.take(simulation, self._model)
-        away = 1e3 * (use.taken or 0.0)
+        distance = 1e3 * (use.capture_distance or 0.0)
         if use.carried is None:
-            said = (
-                f"the payload is not taken: its handle is {away:.4g} mm from the end effector, "
+            sentence = (
+                f"the payload is not taken: its handle is {distance:.4g} mm from the end effector, "
                 f"within reach are {1e3 * use.payload.reach:.4g} mm"
             )
-            self._log.warning(said)
-            return False, said
-        said = (
-            f"the end effector takes {use.payload.mass:g} kg, {away:.3g} mm from the handle; the "
-            f"capture loses {use.lost['capture']:.3g} J"
+            self._log.warning(sentence)
+            return False, sentence
+        sentence = (
+            f"the end effector takes {use.payload.mass:g} kg, {distance:.3g} mm from the handle; "
+            f"the capture loses {use.lost['capture']:.3g} J"
         )
-        self._log.info(said)
+        self._log.info(sentence)
         self._say(use.carried, simulation.sample())
-        return True, said
+        return True, sentence
 
     def _set_down(self, simulation: Simulation) -> str:
         use = self.use
         self._plant = use.set_down(simulation, self._model)
-        said = f"the payload is set down, which loses {use.lost['setting_down']:.3g} J"
-        self._log.info(said)
+        sentence = f"the payload is set down, which loses {use.lost['setting_down']:.3g} J"
+        self._log.info(sentence)
         self._say(None, simulation.sample())
-        return said
+        return sentence
 
     def _say(self, body: Body | None, now: Sample | None) -> None:
         if self.use.payload.told:
-            self._tell(body, now)
+            self._on_change(body, now)

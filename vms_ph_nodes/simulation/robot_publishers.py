@@ -103,10 +103,10 @@ class RobotPublishers:
     def _send_transforms(self, sample: Sample, stamp: Time, odometry: Odometry | None) -> None:
         if self._transforms is None:
             return
-        moved = self._of_links(sample.q, stamp, moving=True)
+        moving_links = self._of_links(sample.q, stamp, moving=True)
         if odometry is not None:
-            moved.insert(0, _of_base(odometry))
-        self._transforms.sendTransform(moved)
+            moving_links.insert(0, _of_base(odometry))
+        self._transforms.sendTransform(moving_links)
 
     def publish_static(self, q: Array, stamp: Time) -> None:
         """Publish the static transforms; base_link coincides with a root of another name."""
@@ -138,11 +138,11 @@ class RobotPublishers:
 
 def _of_base(odometry: Odometry) -> TransformStamped:
     pose = odometry.pose.pose
-    place = pose.position
+    position = pose.position
     return TransformStamped(
         header=odometry.header,
         child_frame_id=odometry.child_frame_id,
         transform=Transform(
-            translation=Vector3(x=place.x, y=place.y, z=place.z), rotation=pose.orientation
+            translation=Vector3(x=position.x, y=position.y, z=position.z), rotation=pose.orientation
         ),
     )

@@ -57,10 +57,10 @@ class ScenePublishers:
         self._wrenches.publish(to_wrench(tool, simulation.engine.contact_wrench()))
         moves = any(body.is_free for body in self._scene.bodies)
         if self._count == 0 or (moves and self._count % _EVERY == 0):
-            self._markers.publish(MarkerArray(markers=self._drawn(simulation, stamp)))
+            self._markers.publish(MarkerArray(markers=self._body_markers(simulation, stamp)))
         self._count += 1
 
-    def _drawn(self, simulation: Any, stamp: Time) -> list[Marker]:
+    def _body_markers(self, simulation: Any, stamp: Time) -> list[Marker]:
         markers = []
         here = Header(stamp=stamp, frame_id=self._frame)
         for body in self._scene.bodies:

@@ -38,11 +38,11 @@ class ReferencePublishers:
             for kind in types
             if kind in kinds
         }
-        self._heard = dict.fromkeys(self._publishers, 0)
+        self._subscriber_counts = dict.fromkeys(self._publishers, 0)
         self._last: dict[str, Any] = {}
 
     @property
-    def are_heard(self) -> bool:
+    def have_subscribers(self) -> bool:
         """Whether somebody listens to each of them."""
         return all(p.get_subscription_count() > 0 for p in self._publishers.values())
 
@@ -63,11 +63,11 @@ class ReferencePublishers:
             names, positions = self._joint_names, reference.joints.tolist()
             self._send("joints", JointState(header=at, name=names, position=positions))
 
-    def repeat_for_newcomers(self) -> None:
+    def repeat_for_new_subscribers(self) -> None:
         """Publish the last references again where the number of listeners has grown."""
         for kind, publisher in self._publishers.items():
-            count, before = publisher.get_subscription_count(), self._heard[kind]
-            self._heard[kind] = count
+            count, before = publisher.get_subscription_count(), self._subscriber_counts[kind]
+            self._subscriber_counts[kind] = count
             if count > before and kind in self._last:
                 publisher.publish(self._last[kind])
 
@@ -80,6 +80,6 @@ class ReferencePublishers:
         self._publishers[kind].publish(message)
 
 
-def _point(place: Any) -> Point:
-    x, y, z = map(float, place)
+def _point(position: Any) -> Point:
+    x, y, z = map(float, position)
     return Point(x=x, y=y, z=z)

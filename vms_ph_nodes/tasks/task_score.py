@@ -53,14 +53,14 @@ class TaskScore:
     @property
     def topics(self) -> dict[str, Any]:
         """Types of the messages that a motion is to have with it, by topic."""
-        found: dict[str, Any] = {}
+        types: dict[str, Any] = {}
         if self._task.mechanism is not None:
-            found[MECHANISM_STATES] = JointState
+            types[MECHANISM_STATES] = JointState
         if self._task.payload is not None:
-            found[PAYLOAD_STATE] = PayloadState
-        return found
+            types[PAYLOAD_STATE] = PayloadState
+        return types
 
-    def begin(self, reference: TaskReference, home: Array) -> None:
+    def reset(self, reference: TaskReference, home: Array) -> None:
         """Begin anew.
 
         Args:
@@ -68,7 +68,7 @@ class TaskScore:
             home: (nq,) configuration that the task begins in.
         """
         task, model = self._task, self._model
-        self._judge = Judge(task, reference, self._held_by)
+        self._judge = Judge(task, reference, self._mechanism_errors)
         self._reference = reference
         self._motion: RobotMotion | None = None
         at_rest = model.evaluate(home, np.zeros(model.nv))
@@ -78,38 +78,38 @@ class TaskScore:
             self._payload = PayloadScore(PayloadJudge(task.payload, model, home))
         self._restart_uses()
 
-    def see(self, time: float, motion: RobotMotion) -> None:
+    def update(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
         self._motion = motion
         if self._payload is not None:
-            self._payload.see(motion.beside.get(PAYLOAD_STATE))
-        self._judge.see(time, lambda: (motion.d.q, motion.d.v))
+            self._payload.update(motion.beside.get(PAYLOAD_STATE))
+        self._judge.update(time, lambda: (motion.d.q, motion.d.v))
         self._use.command(motion.torque)
         if self._wheels is not None:
-            self._wheels.see(motion.d.q, motion.d.v)
+            self._wheels.update(motion.d.q, motion.d.v)
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
-        found = {**self._judge.goals(), **self._use.goals()}
+        goals = {**self._judge.goals(), **self._use.goals()}
         if self._wheels is not None:
-            found |= self._wheels.goals()
+            goals |= self._wheels.goals()
         if self._payload is not None:
-            found |= self._payload.goals()
+            goals |= self._payload.goals()
         if not self._simulated:
-            return found
+            return goals
         for name in ("actuators", "rates"):
-            if self._actuators is not None and name in found and not self._heard:
-                found[name] |= {"obtained": None, "met": False}
+            if self._actuators is not None and name in goals and not self._has_actuator_states:
+                goals[name] |= {"obtained": None, "met": False}
         residual, most = self._residual, self._task.unaccounted
-        found["unaccounted"] = {
+        goals["unaccounted"] = {
             "what": "residual of the energy balance (J)",
             "wanted": most,
             "obtained": residual,
             "met": residual is not None and abs(residual) <= most,
         }
-        return found
+        return goals
 
-    def _held_by(self) -> dict[str, float]:
+    def _mechanism_errors(self) -> dict[str, float]:
         """Return the errors of the mechanism, as far as its angle is known."""
         mechanism, motion = self._task.mechanism, self._motion
         if mechanism is None or motion is None or MECHANISM_STATES not in motion.beside:
@@ -117,23 +117,23 @@ class TaskScore:
         angle = mechanism_angle(motion.beside[MECHANISM_STATES])
         if angle is None:
             return {}
-        place = motion.d.placement(self._model.end_effector)[:3, 3]
-        stretch = self._handle + mechanism.displacement(angle) - place
-        away = abs(angle - self._reference.angle)
-        return {"mechanism": away, "grip": float(np.linalg.norm(stretch))}
+        position = motion.d.placement(self._model.end_effector)[:3, 3]
+        stretch = self._handle + mechanism.displacement(angle) - position
+        angle_error = abs(angle - self._reference.angle)
+        return {"mechanism": angle_error, "grip": float(np.linalg.norm(stretch))}
 
     def _restart_uses(self) -> None:
         self._use = ActuatorUse(self._model, self._actuators)
         self._wheels = None
         if self._rolling is not None:
             self._wheels = WheelUse(self._rolling, self._task.wheels)
-        self._heard, self._residual = False, None
+        self._has_actuator_states, self._residual = False, None
 
     def _on_actuators(self, message: JointState) -> None:
         actuators = self._actuators
         if actuators is None or list(message.name) != list(actuators.names):
             return
-        self._heard = True
+        self._has_actuator_states = True
         self._use.take(np.array(message.effort), np.array(message.velocity))
 
     def _on_exergy(self, message: Exergy) -> None:
@@ -152,7 +152,7 @@ class PayloadScore:
         self._last: PayloadState | None = None
         self._before: Array | None = None
 
-    def see(self, message: PayloadState | None) -> None:
+    def update(self, message: PayloadState | None) -> None:
         """Take a message with finite numbers."""
         if message is None or not is_finite(message):
             return
@@ -160,7 +160,7 @@ class PayloadScore:
             self._before = momentum_of(message)
         self._last = message
         if message.state == PayloadState.CARRIED:
-            self._judge.see(place_of(message))
+            self._judge.update(place_of(message))
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
@@ -168,7 +168,7 @@ class PayloadScore:
         if last is None:
             return self._judge.goals(None, self._judge.handle, False, None)
         after = momentum_of(last)
-        kept = None if self._before is None or after is None else (self._before, after)
-        taken = last.distance if last.tried else None
+        momenta = None if self._before is None or after is None else (self._before, after)
+        capture_distance = last.distance if last.tried else None
         is_set_down = last.state == PayloadState.SET_DOWN
-        return self._judge.goals(taken, place_of(last), is_set_down, kept)
+        return self._judge.goals(capture_distance, place_of(last), is_set_down, momenta)

@@ -76,9 +76,9 @@ class LiveIdentifier:
         if motion.wrench is not None:
             wrenches[self._model.end_effector] = motion.wrench
         if motion.wrench_base is not None and self._model.b:
-            whole = np.zeros(6)
-            whole[[0, 1, 5] if self._model.b == 3 else slice(0, 6)] = motion.wrench_base
-            wrenches["base"] = whole
+            base_wrench = np.zeros(6)
+            base_wrench[[0, 1, 5] if self._model.b == 3 else slice(0, 6)] = motion.wrench_base
+            wrenches["base"] = base_wrench
         # Times since the first one: seconds since 1970 would leave a float 0.2 us.
         t = (stamp - self._origin) / NANOSECONDS
         self._estimator.add(Sample(t, motion.d.q, motion.d.v, motion.torque, wrenches))
@@ -102,9 +102,9 @@ class LiveIdentifier:
         assert estimator is not None
         while not self._ended.wait(self._period):
             try:
-                found = estimator.update()
+                identified = estimator.update()
             except np.linalg.LinAlgError as error:
                 self._failed = f"the estimator failed: {error}"
                 return
-            if found is not None and self._origin is not None:
-                self.result = self._origin + round(found.t * NANOSECONDS), found
+            if identified is not None and self._origin is not None:
+                self.result = self._origin + round(identified.t * NANOSECONDS), identified

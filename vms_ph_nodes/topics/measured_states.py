@@ -56,14 +56,16 @@ class MeasuredStates:
             self._subscribe(Odometry, "odom", "odometry", partial(pairing.accompany, "odometry"))
         self._subscribe(JointState, "joint_states", "joint state", pairing.lead)
 
-    def _subscribe(self, kind: Any, topic: str, what: str, use: Callable[[int, Any], None]) -> None:
+    def _subscribe(
+        self, kind: Any, topic: str, label: str, use: Callable[[int, Any], None]
+    ) -> None:
         gate = StampGate(self._age)
 
         def receive(message: Any) -> None:
             stamp = from_stamp(message.header.stamp)
             problem = gate.problem(stamp, self._node.get_clock().now().nanoseconds)
             if problem:
-                self._refuse(f"the {what} {problem}")
+                self._refuse(f"the {label} {problem}")
             else:
                 use(stamp, message)
 

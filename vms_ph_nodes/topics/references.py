@@ -72,12 +72,12 @@ class ReferenceTopics:
         self._twist: tuple[int, Array, bool] | None = None
         self._wrench: tuple[int, Array] | None = None
         # The last of pose, position and joints that was taken.
-        self._taken: dict[str, Array] = {}
+        self._last_references: dict[str, Array] = {}
 
     def repeat(self) -> None:
         """Give the last references again, as to a law that has begun anew in the same task."""
         posed = self._pose is not None and not self._leads_both
-        for name, value in self._taken.items():
+        for name, value in self._last_references.items():
             if getattr(self, name) is None and not (posed and name == "_position"):
                 setattr(self, name, value)
 
@@ -94,10 +94,14 @@ class ReferenceTopics:
         pose, self._pose = self._pose, None
         position, self._position = self._position, None
         joints, self._joints = self._joints, None
-        given = {"_pose": pose, "_position": position, "_joints": joints}
+        references = {"_pose": pose, "_position": position, "_joints": joints}
         if pose is not None and not self._leads_both:
-            self._taken.pop("_position", None)  # a pose says where the end effector is to be
-        self._taken |= {name: value for name, value in given.items() if value is not None}
+            self._last_references.pop(
+                "_position", None
+            )  # a pose says where the end effector is to be
+        self._last_references |= {
+            name: value for name, value in references.items() if value is not None
+        }
         if position is None and pose is not None and not self._leads_both:
             position = pose[:3, 3]
         velocity, base_twist = self._velocities(q)
@@ -107,10 +111,10 @@ class ReferenceTopics:
             pose=pose,
             twist=base_twist,
             joints=joints,
-            wrench=self._exerted(),
+            wrench=self._wrench_to_exert(),
         )
 
-    def _exerted(self) -> Array | None:
+    def _wrench_to_exert(self) -> Array | None:
         """Return the wrench to exert: zero, once, when its timeout is over."""
         if self._wrench is None:
             return None
@@ -151,13 +155,13 @@ class ReferenceTopics:
         self._pose[:3, :3], self._pose[:3, 3] = rotation, (p.x, p.y, p.z)
 
     def _on_position(self, message: PointStamped) -> None:
-        place = np.array([message.point.x, message.point.y, message.point.z])
+        position = np.array([message.point.x, message.point.y, message.point.z])
         frame = without_prefix(self._prefix, message.header.frame_id)
-        problem = self._problem(frame, place, moving=False)
+        problem = self._problem(frame, position, moving=False)
         if problem is not None:
             self._ignore("position", problem)
             return
-        self._position = place
+        self._position = position
 
     def _on_twist(self, message: TwistStamped) -> None:
         v, w = message.twist.linear, message.twist.angular
@@ -208,5 +212,5 @@ class ReferenceTopics:
             return f"must be finite; given: {value.tolist()}"
         return None
 
-    def _ignore(self, what: str, problem: str) -> None:
-        self._input_diagnostics.report(f"a reference {what} {problem}")
+    def _ignore(self, reference_kind: str, problem: str) -> None:
+        self._input_diagnostics.report(f"a reference {reference_kind} {problem}")

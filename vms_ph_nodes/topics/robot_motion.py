@@ -159,9 +159,9 @@ class MotionListener:
             at_base = None
             if wrench_base is not None:
                 at_base = from_wrench_base(model, wrench_base.wrench)
-            there = {key: held for key, held in others.items() if held is not None}
-            beside = {topic: there.pop(topic) for topic in self._beside if topic in there}
-            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in there.items()}
+            partners = {key: partner for key, partner in others.items() if partner is not None}
+            beside = {topic: partners.pop(topic) for topic in self._beside if topic in partners}
+            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in partners.items()}
             totals = None if energies is None else from_port_energy(energies)
             if self._current is not None:
                 v = self._current.relative(model, q, v)

@@ -32,16 +32,16 @@ class _Goal:
     def __init__(self, handle: Any, path: JointPath, names: tuple[str, ...]) -> None:
         request = handle.request
         self.handle, self.path, self.done = handle, path, Future()
-        self.time, self.told = 0.0, -math.inf
+        self.time, self.feedback_time = 0.0, -math.inf
         self.path_error = _tolerances(request.path_tolerance, names, math.inf)
         self.goal_error = _tolerances(request.goal_tolerance, names, _GOAL_ERROR)
         allowed = request.goal_time_tolerance
         self.patience = allowed.sec + allowed.nanosec / NANOSECONDS or _GOAL_TIME
 
 
-def _tolerances(given: Any, names: tuple[str, ...], default: float) -> Array:
+def _tolerances(tolerances: Any, names: tuple[str, ...], default: float) -> Array:
     """Return the position tolerances (n,); 0 is the default and a negative one none, as in ROS."""
-    by_name = {item.name: item.position for item in given}
+    by_name = {item.name: item.position for item in tolerances}
     values = [by_name.get(name, 0.0) or default for name in names]
     return np.array([math.inf if value < 0.0 else value for value in values])
 
@@ -96,11 +96,11 @@ class TrajectoryAction:
             self._end("", "cancelled; the joints hold where they are")
             return joints
         goal.time += dt
-        wanted = goal.path.at(goal.time)
-        error = np.abs(wanted - joints)
-        if goal.time - goal.told >= _FEEDBACK_PERIOD:
-            goal.told = goal.time
-            self._tell(goal, wanted, joints)
+        desired = goal.path.at(goal.time)
+        error = np.abs(desired - joints)
+        if goal.time - goal.feedback_time >= _FEEDBACK_PERIOD:
+            goal.feedback_time = goal.time
+            self._send_feedback(goal, desired, joints)
         if np.any(error > goal.path_error):
             self._end("PATH_TOLERANCE_VIOLATED", self._worst(error, goal.path_error))
             return joints
@@ -109,17 +109,17 @@ class TrajectoryAction:
                 self._end("SUCCESSFUL", f"reached, {error.max():.3g} from the goal at most")
             elif goal.time > goal.path.duration + goal.patience:
                 self._end("GOAL_TOLERANCE_VIOLATED", self._worst(error, goal.goal_error))
-        return wanted
+        return desired
 
     def _worst(self, error: Array, allowed: Array) -> str:
         k = int(np.argmax(error / allowed))
         return f"{self._model.joint_names[k]} is off by {error[k]:.3g}; allowed: {allowed[k]:.3g}"
 
-    def _tell(self, goal: _Goal, wanted: Array, joints: Array) -> None:
+    def _send_feedback(self, goal: _Goal, desired: Array, joints: Array) -> None:
         message = self._kind.Feedback(joint_names=list(self._model.joint_names))
         message.header.stamp = self._node.get_clock().now().to_msg()
-        message.desired.positions, message.actual.positions = wanted.tolist(), joints.tolist()
-        message.error.positions = (wanted - joints).tolist()
+        message.desired.positions, message.actual.positions = desired.tolist(), joints.tolist()
+        message.error.positions = (desired - joints).tolist()
         goal.handle.publish_feedback(message)
 
     def _judge(self, request: Any) -> Any:

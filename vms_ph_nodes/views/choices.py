@@ -48,7 +48,7 @@ class Choices:
         self._robot, law, scene = present
         gui = server.gui
         names = robots.names()
-        own = () if self._robot in names else (self._robot,)
+        user_files = () if self._robot in names else (self._robot,)
         laws = (AS_CONFIGURED, *suitable_controllers(model, allocation))
         if law and law not in laws:
             laws = (*laws, law)
@@ -56,18 +56,20 @@ class Choices:
         if scene and scene not in around:
             around = (*around, scene)
         with tab, gui.add_folder("Robot, law and scene", order=-1.0) as self.folder:
-            robot = gui.add_dropdown("robot", (*own, *names), initial_value=self._robot)
+            robot = gui.add_dropdown("robot", (*user_files, *names), initial_value=self._robot)
             chosen = gui.add_dropdown("law", laws, initial_value=law or AS_CONFIGURED)
             placed = gui.add_dropdown(
                 "scene", around, initial_value=scene or NO_SCENE, hint="it needs MuJoCo"
             )
             file = gui.add_text("own robot", "", hint="path of a URDF, xacro or MJCF file")
-            own_law = gui.add_text(
+            user_law = gui.add_text(
                 "own law", "", hint="package.module:Class or path/to/law.py:Class"
             )
-            own_scene = gui.add_text("own scene", "", hint="path of a YAML file")
-            open_own = gui.add_button("take what is written")
-            self._said = gui.add_markdown("The page begins anew with another robot, law or scene.")
+            user_scene = gui.add_text("own scene", "", hint="path of a YAML file")
+            open_file = gui.add_button("take what is written")
+            self._answer = gui.add_markdown(
+                "The page begins anew with another robot, law or scene."
+            )
 
         robot.on_update(lambda _: self._take_robot(robot.value, commands.choose_robot))
         chosen.on_update(
@@ -82,14 +84,14 @@ class Choices:
             )
         )
 
-        @open_own.on_click
+        @open_file.on_click
         def _(_: Any) -> None:
             if file.value:
                 self._take_robot(file.value, commands.choose_robot)
-            elif own_law.value:
-                self._take_law(own_law.value, commands.choose_law)
-            elif own_scene.value:
-                self._take_scene(own_scene.value, commands.choose_scene)
+            elif user_law.value:
+                self._take_law(user_law.value, commands.choose_law)
+            elif user_scene.value:
+                self._take_scene(user_scene.value, commands.choose_scene)
 
     def remove(self) -> None:
         """Take them from the page."""
@@ -108,10 +110,10 @@ class Choices:
         self, topic: str, name: str, settings: dict[str, str], choose: Callable[[str], None]
     ) -> None:
         command = shell(f"ros2 topic pub --once {topic} std_msgs/msg/String '{{data: {name!r}}}'")
-        self._said.content = command
+        self._answer.content = command
         try:
             check(settings)
         except VmsPhError as error:
-            self._said.content = f"{command}\n\n**not done**: {error}"
+            self._answer.content = f"{command}\n\n**not done**: {error}"
             return
         choose(name)

@@ -122,7 +122,7 @@ class Commands:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._todo: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._pause = node.create_client(SetBool, "simulator/pause")
         self._reset = node.create_client(Trigger, "simulator/reset")
@@ -140,14 +140,14 @@ class Commands:
         self._law = node.create_publisher(String, LAW_TOPIC, 10)
         self._scene = node.create_publisher(String, SCENE_TOPIC, 10)
         self._torque = node.create_publisher(JointState, "simulator/torque", 10)
-        self._pulling: Callable[[], Efforts | None] | None = None
+        self._pull_efforts: Callable[[], Efforts | None] | None = None
         self._pulled: Efforts | None = None
 
     def work(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
-        while not self._todo.empty():
-            self._todo.get()()
-        self._work_pull()
+        while not self._queue.empty():
+            self._queue.get()()
+        self._publish_pull()
         now = self._steady.now().nanoseconds
         for topic, (wrench, end) in list(self._pushes.items()):
             # The last message is zero: the simulator drops a wrench only after its timeout.
@@ -159,9 +159,9 @@ class Commands:
             if over:
                 del self._pushes[topic]
 
-    def _work_pull(self) -> None:
+    def _publish_pull(self) -> None:
         """Publish the efforts of the pull; after its end, zero for those that it had."""
-        efforts = None if self._pulling is None else self._pulling()
+        efforts = None if self._pull_efforts is None else self._pull_efforts()
         if efforts is None and self._pulled is not None:
             base = None if self._pulled.base is None else 0.0 * self._pulled.base
             efforts, self._pulled = Efforts(dict.fromkeys(self._pulled.torques, 0.0), base), None
@@ -219,11 +219,11 @@ class Commands:
             end = self._steady.now().nanoseconds + round(seconds * NANOSECONDS)
             self._pushes[topic] = wrench, end
 
-        self._todo.put(begin)
+        self._queue.put(begin)
 
     def pull(self, efforts: Callable[[], Efforts | None] | None) -> None:
         """Pull with efforts that are asked for again and again, until None is given."""
-        self._pulling = efforts
+        self._pull_efforts = efforts
 
     @property
     def robot_can_be_chosen(self) -> bool:
@@ -232,21 +232,23 @@ class Commands:
 
     def choose_robot(self, name: str) -> None:
         """Choose another robot: the name of a bundled one, or the path of a file."""
-        self._todo.put(lambda: self._robot.publish(String(data=name)))
+        self._queue.put(lambda: self._robot.publish(String(data=name)))
 
     def choose_law(self, name: str) -> None:
         """Choose another control law."""
-        self._todo.put(lambda: self._law.publish(String(data=name)))
+        self._queue.put(lambda: self._law.publish(String(data=name)))
 
     def choose_scene(self, name: str) -> None:
         """Choose another scene around the robot; empty: none."""
-        self._todo.put(lambda: self._scene.publish(String(data=name)))
+        self._queue.put(lambda: self._scene.publish(String(data=name)))
 
     def set_speed(self, factor: float, reply: Reply) -> None:
         """Set the ratio of simulated to real time."""
         self._set(self._simulator, "simulator", "real_time_factor", factor, reply)
 
-    def refer(self, position: Sequence[float], wxyz: Sequence[float], frame: str) -> None:
+    def set_reference_pose(
+        self, position: Sequence[float], wxyz: Sequence[float], frame: str
+    ) -> None:
         """Set the reference pose of the controller.
 
         Args:
@@ -256,10 +258,10 @@ class Commands:
         """
         w, *imaginary = (float(value) for value in wxyz)
         turn = Quaternion(w=w, **dict(zip("xyz", imaginary, strict=True)))
-        place = Point(**dict(zip("xyz", map(float, position), strict=True)))
-        message = PoseStamped(pose=Pose(position=place, orientation=turn))
+        point = Point(**dict(zip("xyz", map(float, position), strict=True)))
+        message = PoseStamped(pose=Pose(position=point, orientation=turn))
         message.header.frame_id = frame
-        self._todo.put(lambda: self._reference.publish(message))
+        self._queue.put(lambda: self._reference.publish(message))
 
     def set_gain(self, name: str, value: float, reply: Reply) -> None:
         """Set a parameter of the controller."""
@@ -268,7 +270,7 @@ class Commands:
     def _set(
         self, client: AsyncParameterClient, node: str, name: str, value: float, reply: Reply
     ) -> None:
-        def answered(future: "Future") -> None:
+        def on_answer(future: "Future") -> None:
             results = future.result().results
             reply("" if results[0].successful else results[0].reason)
 
@@ -276,10 +278,10 @@ class Commands:
             if not client.services_are_ready():
                 reply(f"the {node} does not answer")
                 return
-            wanted = Parameter(name, Parameter.Type.DOUBLE, value)
-            client.set_parameters([wanted]).add_done_callback(answered)
+            parameter = Parameter(name, Parameter.Type.DOUBLE, value)
+            client.set_parameters([parameter]).add_done_callback(on_answer)
 
-        self._todo.put(ask)
+        self._queue.put(ask)
 
     def ask_gains(self, answer: Callable[[list[Gain]], None]) -> bool:
         """Ask for the gains of the controller; return whether it is there to answer.
@@ -295,19 +297,21 @@ class Commands:
             client.describe_parameters(names).add_done_callback(described)
 
         def described(future: "Future") -> None:
-            found = [each for each in future.result().descriptors if _is_gain(each)]
-            names = [each.name for each in found]
-            client.get_parameters(names).add_done_callback(lambda got: valued(found, got))
+            descriptors = [
+                descriptor for descriptor in future.result().descriptors if _is_gain(descriptor)
+            ]
+            names = [descriptor.name for descriptor in descriptors]
+            client.get_parameters(names).add_done_callback(lambda got: valued(descriptors, got))
 
-        def valued(found: list[ParameterDescriptor], future: "Future") -> None:
-            values = [each.double_value for each in future.result().values]
-            answer([_gain(each, value) for each, value in zip(found, values, strict=True)])
+        def valued(descriptors: list[ParameterDescriptor], future: "Future") -> None:
+            values = [entry.double_value for entry in future.result().values]
+            answer([_gain(entry, value) for entry, value in zip(descriptors, values, strict=True)])
 
         client.list_parameters().add_done_callback(listed)
         return True
 
     def _call(self, client: object, request: object, reply: Reply, node: str = "simulator") -> None:
-        def answered(future: "Future") -> None:
+        def on_answer(future: "Future") -> None:
             response = future.result()
             reply("" if response.success else response.message)
 
@@ -315,9 +319,9 @@ class Commands:
             if not client.service_is_ready():
                 reply(f"the {node} does not answer")
                 return
-            client.call_async(request).add_done_callback(answered)
+            client.call_async(request).add_done_callback(on_answer)
 
-        self._todo.put(ask)
+        self._queue.put(ask)
 
 
 def wrench_topic(port: str) -> str:

@@ -21,7 +21,7 @@ _END_EFFECTOR, _BASE = "end effector", "base"
 _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 # Time for which what a user has just set is not overwritten by what the simulator last said, s.
-_SETTLES = 1.5
+_SETTLING_TIME = 1.5
 
 # Size of the handle, for a robot with a reach of 1 m.
 _HANDLE = 0.25
@@ -82,7 +82,7 @@ class Controls:
             steps = gui.add_number("steps", initial_value=10, min=1, max=100_000, step=1)
             do = gui.add_button_group("", ("step", "reset"))
             self._speed = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
-            said = gui.add_markdown("")
+            answer = gui.add_markdown("")
 
         @paused.on_update
         def _(event: Any) -> None:
@@ -91,11 +91,11 @@ class Controls:
             self._chosen_at = time.monotonic()
             value = str(paused.value).lower()
             self._say(
-                said,
+                answer,
                 f"ros2 service call {self._named('simulator/pause')} "
                 f"std_srvs/srv/SetBool '{{data: {value}}}'",
             )
-            self._commands.pause(paused.value, self._replying(said))
+            self._commands.pause(paused.value, self._reply_to(answer))
 
         @speed.on_update
         def _(event: Any) -> None:
@@ -104,24 +104,25 @@ class Controls:
             self._chosen_at = time.monotonic()
             factor = float(speed.value)
             self._say(
-                said, f"ros2 param set {self._named('simulator')} real_time_factor {factor!r}"
+                answer, f"ros2 param set {self._named('simulator')} real_time_factor {factor!r}"
             )
-            self._commands.set_speed(factor, self._replying(said))
+            self._commands.set_speed(factor, self._reply_to(answer))
 
         @do.on_click
         def _(_: Any) -> None:
             if do.value == "reset":
                 self._say(
-                    said, f"ros2 service call {self._named('simulator/reset')} std_srvs/srv/Trigger"
+                    answer,
+                    f"ros2 service call {self._named('simulator/reset')} std_srvs/srv/Trigger",
                 )
-                self._commands.reset(self._replying(said))
+                self._commands.reset(self._reply_to(answer))
                 return
             self._say(
-                said,
+                answer,
                 f"ros2 service call {self._named('simulator/step')} "
                 f"vms_ph/srv/StepSimulation '{{steps: {steps.value}}}'",
             )
-            self._commands.step(int(steps.value), self._replying(said))
+            self._commands.step(int(steps.value), self._reply_to(answer))
 
         return folder
 
@@ -136,26 +137,26 @@ class Controls:
                 "for (s)", initial_value=_SECONDS, min=0.01, max=60.0, step=0.01
             )
             button = gui.add_button("push")
-            said = gui.add_markdown("")
+            answer = gui.add_markdown("")
             gui.add_markdown(
                 "Or drag a link with the pointer while Shift is held: a spring pulls it "
                 f"(`{self._named('simulator/torque')}`, `{self._named(wrench_topic('base'))}`)."
             )
 
-        def tell(_: Any) -> None:
+        def update_command(_: Any) -> None:
             name = {_END_EFFECTOR: "", _BASE: "base"}.get(port.value, port.value)
             x, y, z = vector.value
             frame = "" if name == "base" else "header: {frame_id: world}, "
             self._say(
-                said,
+                answer,
                 f"ros2 topic pub --rate 50 {self._named(wrench_topic(name))} "
                 "geometry_msgs/msg/WrenchStamped "
                 f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'",
             )
 
-        for each in (port, vector, seconds):
-            each.on_update(tell)
-        tell(None)
+        for control in (port, vector, seconds):
+            control.on_update(update_command)
+        update_command(None)
 
         @button.on_click
         def _(_: Any) -> None:
@@ -167,14 +168,14 @@ class Controls:
     def _add_reference(self) -> Any:
         gui = self._server.gui
         with gui.add_folder("Reference") as folder:
-            shown = gui.add_checkbox("handle in the scene", initial_value=False)
-            self._reference_said = gui.add_markdown(
+            handle_box = gui.add_checkbox("handle in the scene", initial_value=False)
+            self._reference_answer = gui.add_markdown(
                 "Drag the handle to move the reference of the controller."
             )
 
-        @shown.on_update
+        @handle_box.on_update
         def _(_: Any) -> None:
-            self._show_handle(shown.value)
+            self._show_handle(handle_box.value)
 
         return folder
 
@@ -182,18 +183,18 @@ class Controls:
         gui = self._server.gui
         with gui.add_folder("Recording") as folder:
             runs = gui.add_checkbox("record all topics", initial_value=False)
-            said = gui.add_markdown("")
+            answer = gui.add_markdown("")
 
         @runs.on_update
         def _(_: Any) -> None:
             if runs.value:
-                self._say(said, self._recording.start())
+                self._say(answer, self._recording.start())
                 return
             bag = self._recording.end()
             if bag is None:
-                said.content = "**not done**: the recorder has ended by itself; see the terminal"
+                answer.content = "**not done**: the recorder has ended by itself; see the terminal"
             else:
-                self._say(said, f"vms-ph bag view {bag}")
+                self._say(answer, f"vms-ph bag view {bag}")
 
         return folder
 
@@ -204,20 +205,20 @@ class Controls:
                 "restart the law, refill its tank",
                 hint="The law then holds the present pose, with its tank at tank_initial.",
             )
-            said = gui.add_markdown("")
+            answer = gui.add_markdown("")
 
         @button.on_click
         def _(_: Any) -> None:
             name = self._named("controller/restart")
-            self._say(said, f"ros2 service call {name} std_srvs/srv/Trigger")
-            self._commands.restart_law(self._replying(said))
+            self._say(answer, f"ros2 service call {name} std_srvs/srv/Trigger")
+            self._commands.restart_law(self._reply_to(answer))
 
         return folder
 
     def show_paused(self, paused: bool) -> None:
         """Show whether the simulation is paused, which others may have done."""
         # Only a change is shown: what a user has just set is under way to the simulator.
-        if time.monotonic() < self._chosen_at + _SETTLES or paused == self._was_paused:
+        if time.monotonic() < self._chosen_at + _SETTLING_TIME or paused == self._was_paused:
             return
         self._was_paused = paused
         if self._paused.value != paused:
@@ -225,7 +226,7 @@ class Controls:
 
     def show_speed(self, factor: float) -> None:
         """Show the ratio of simulated to real time, which others may have set."""
-        if time.monotonic() < self._chosen_at + _SETTLES or factor == self._was_speed:
+        if time.monotonic() < self._chosen_at + _SETTLING_TIME or factor == self._was_speed:
             return
         self._was_speed = factor
         if float(self._speed.value) != factor:
@@ -233,11 +234,11 @@ class Controls:
                 self._speed.options = (*sorted((*_SPEEDS, name), key=float),)
             self._speed.value = name
 
-    def _show_handle(self, shown: bool) -> None:
+    def _show_handle(self, visible: bool) -> None:
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
-        if not shown:
+        if not visible:
             return
         position, wxyz = self._target()
         size = _HANDLE * reach(self._model)
@@ -251,14 +252,14 @@ class Controls:
             x, y, z = handle.position
             w, i, j, k = handle.wxyz
             self._say(
-                self._reference_said,
+                self._reference_answer,
                 f"ros2 topic pub --once {self._named('controller/reference_pose')} "
                 "geometry_msgs/msg/PoseStamped "
                 f"'{{header: {{frame_id: {self._frame}}}, pose: {{"
                 f"position: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}}}, orientation: "
                 f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'",
             )
-            self._commands.refer(handle.position, handle.wxyz, self._frame)
+            self._commands.set_reference_pose(handle.position, handle.wxyz, self._frame)
 
     def show_gains(self, gains: list[Gain]) -> None:
         """Add a number for every gain of the controller."""
@@ -266,7 +267,7 @@ class Controls:
             return
         gui = self._server.gui
         with self._tab, gui.add_folder("Gains", expand_by_default=False) as folder:
-            said = gui.add_markdown("Parameters of the controller that may change while it runs.")
+            answer = gui.add_markdown("Parameters of the controller that may change while it runs.")
             for gain in gains:
                 # The field steps by a hundredth of what the gain is now.
                 step = float(f"{max(abs(gain.value), 1.0) / 100:.1g}")
@@ -280,9 +281,9 @@ class Controls:
                 )
         self._folders.append(folder)
         for gain in gains:
-            self._gains[gain.name].on_update(self._setting(gain, said))
+            self._gains[gain.name].on_update(self._setting(gain, answer))
 
-    def _setting(self, gain: Gain, said: Any) -> Callable[[Any], None]:
+    def _setting(self, gain: Gain, answer_text: Any) -> Callable[[Any], None]:
         """Return what happens when the field of a gain is changed."""
         field, accepted = self._gains[gain.name], [gain.value]
 
@@ -290,17 +291,19 @@ class Controls:
             value = float(field.value)
             if value == accepted[0]:
                 return
-            self._say(said, f"ros2 param set {self._named('controller')} {gain.name} {value!r}")
-            reply = self._replying(said)
+            self._say(
+                answer_text, f"ros2 param set {self._named('controller')} {gain.name} {value!r}"
+            )
+            reply = self._reply_to(answer_text)
 
-            def answered(why: str) -> None:
+            def on_answer(why: str) -> None:
                 if why:
                     field.value = accepted[0]
                 else:
                     accepted[0] = value
                 reply(why)
 
-            self._commands.set_gain(gain.name, value, answered)
+            self._commands.set_gain(gain.name, value, on_answer)
 
         return changed
 
@@ -309,17 +312,17 @@ class Controls:
         return self._commands.full_name(name)
 
     @staticmethod
-    def _say(said: Any, command: str) -> None:
-        said.content = shell(command)
+    def _say(answer_text: Any, command: str) -> None:
+        answer_text.content = shell(command)
 
     @staticmethod
-    def _replying(said: Any) -> Reply:
+    def _reply_to(answer_text: Any) -> Reply:
         """Return what shows a refusal below the command."""
-        command = said.content
+        command = answer_text.content
 
         def reply(why: str) -> None:
             if why:
-                said.content = f"{command}\n\n**not done**: {why}"
+                answer_text.content = f"{command}\n\n**not done**: {why}"
 
         return reply
 

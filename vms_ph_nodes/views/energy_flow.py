@@ -143,9 +143,9 @@ class LoopFlow:
         if not 0.0 < seconds < 1.0:  # it began anew, or there is a gap
             self._before = None
             return
-        for each in (last, message):
-            self._works["reference"] += 0.5 * seconds * each.reference_power
-            self._works["damping"] += 0.5 * seconds * sum(getattr(each, x) for x in _DAMPINGS)
+        for sample in (last, message):
+            self._works["reference"] += 0.5 * seconds * sample.reference_power
+            self._works["damping"] += 0.5 * seconds * sum(getattr(sample, x) for x in _DAMPINGS)
 
     def pushed(self, power: Power) -> None:
         """Take into account what the end effector and the tools have supplied."""
@@ -187,6 +187,6 @@ class LoopFlow:
             *(stream(name, "store", -1.0) for name in tank),
         ]
         # Friction, gravity that is not compensated exactly, sampling and clipping.
-        rest = sum(each.power for each in sinks) - sum(each.power for each in sources)
+        rest = sum(sink.power for sink in sinks) - sum(sink.power for sink in sources)
         sources.append(Stream("rest", rest, float("nan"), "unaccounted"))
         return Flow(tuple(sources), tuple(sinks), seconds, "since this page was opened")

@@ -58,7 +58,7 @@ class ExergyFlow:
             return Stream(name, rate, energies[name], kind)
 
         # Those that have destroyed nothing would fill the picture.
-        shown = [name for name in losses if losses[name] > 0.0]
+        visible = [name for name in losses if losses[name] > 0.0]
         return Flow(
             (
                 stream("battery", "port"),
@@ -67,7 +67,7 @@ class ExergyFlow:
             ),
             (
                 *(stream(name, "store") for name in stores),
-                *(stream(name, "loss") for name in sorted(shown, key=lambda name: -losses[name])),
+                *(stream(name, "loss") for name in sorted(visible, key=lambda name: -losses[name])),
             ),
             seconds,
         )
@@ -76,16 +76,16 @@ class ExergyFlow:
 def exergy_list(message: Exergy) -> str:
     """Return as HTML the battery, and what destroys most exergy with its temperature."""
     destroyed = sum(message.destroyed)
-    found = sorted(
+    destroyers = sorted(
         zip(message.destroyers, message.destroyed, message.power, strict=False),
         key=lambda each: -each[1],
     )
     temperatures = dict(zip(message.bodies, message.temperatures, strict=False))
     rows = []
-    for name, energy, power in found[:_MOST]:
-        share = energy / found[0][1] if found[0][1] > 0.0 else 0.0
-        place = _body_of(name, temperatures)
-        theta = temperatures.get(place)
+    for name, energy, power in destroyers[:_MOST]:
+        share = energy / destroyers[0][1] if destroyers[0][1] > 0.0 else 0.0
+        body = _body_of(name, temperatures)
+        theta = temperatures.get(body)
         warm = ""
         if theta is not None:
             red, green, blue = (round(255 * c) for c in colour_of(theta)[:3])
@@ -100,14 +100,14 @@ def exergy_list(message: Exergy) -> str:
             f"<td align=right>{quantity(power, 'W')}</td>"
             f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{warm}</td></tr>"
         )
-    rest = sum(energy for _, energy, _ in found[_MOST:])
-    others = f"{len(found) - _MOST} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
+    rest = sum(energy for _, energy, _ in destroyers[_MOST:])
+    others = f"{len(destroyers) - _MOST} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
     battery = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
-    given = message.supplied - battery
-    stored = given - destroyed + message.residual
+    external = message.supplied - battery
+    stored = external - destroyed + message.residual
     return (
         f'<div style="{_TEXT}"><b>exergy</b> since the start: '
-        f"{quantity(given, 'J')} given = {quantity(stored, 'J')} stored + "
+        f"{quantity(external, 'J')} given = {quantity(stored, 'J')} stored + "
         f"{quantity(destroyed, 'J')} destroyed; "
         f"<b>{quantity(message.residual, 'J')} unaccounted</b>"
         f'<table style="width:100%;border-spacing:4px 0"><tr style="opacity:.7">'
@@ -121,8 +121,8 @@ def exergy_list(message: Exergy) -> str:
 
 def _body_of(destroyer: str, temperatures: dict[str, float]) -> str:
     """Return the body in which it is destroyed: of windings, the winding, else the housing."""
-    place = destroyer.rpartition("/")[0]
-    for name in (destroyer, f"{place}/housing", f"{place}/winding"):
+    body = destroyer.rpartition("/")[0]
+    for name in (destroyer, f"{body}/housing", f"{body}/winding"):
         if name in temperatures:
             return name
     return ""

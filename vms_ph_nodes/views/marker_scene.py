@@ -26,14 +26,14 @@ class Group:
         names: see above.
         colours: of its markers.
         text: what they mean.
-        shown: whether they are shown at first.
+        is_visible: whether they are shown at first.
     """
 
     name: str
     names: tuple[str, ...]
     colours: tuple[Rgba, ...]
     text: str
-    shown: bool = True
+    is_visible: bool = True
 
 
 GROUPS = (
@@ -62,21 +62,21 @@ GROUPS = (
         ("locked inertia",),
         (BODY,),
         "the homogeneous ellipsoid with mass and inertia of the robot as it stands",
-        shown=False,
+        is_visible=False,
     ),
     Group(
         "task inertia",
         ("task inertia",),
         (TASK,),
         "mass that a push at the end effector feels, by direction",
-        shown=False,
+        is_visible=False,
     ),
     Group(
         "energy bars",
         ("kinetic energy",),
         (LINEAR, LOCKED, TASK),
         "kinetic energy: total, base, shape",
-        shown=False,
+        is_visible=False,
     ),
 )
 
@@ -93,13 +93,13 @@ class MarkerScene:
         server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
         self._shapes: dict[str, Any] = {}
-        self._hidden = {group.name for group in GROUPS if not group.shown}
+        self._hidden = {group.name for group in GROUPS if not group.is_visible}
         self.boxes: list[Any] = []
         self._legend: dict[str, Any] = {}
-        self._seen: set[str] = set()
+        self._explained: set[str] = set()
         for group in GROUPS:
             # There is a line for what has been drawn.
-            box = server.gui.add_checkbox(group.name, initial_value=group.shown, visible=False)
+            box = server.gui.add_checkbox(group.name, initial_value=group.is_visible, visible=False)
             self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
             self.boxes.append(box)
             box.on_update(partial(self._switch, group, box))
@@ -116,8 +116,8 @@ class MarkerScene:
 
     def _explain(self, names: set[str]) -> None:
         """Show the lines of the legend for these namespaces."""
-        new = {_group(name) for name in names - self._seen}
-        self._seen |= names
+        new = {_group(name) for name in names - self._explained}
+        self._explained |= names
         for box, group in zip(self.boxes, GROUPS, strict=True):
             if group.name in new:
                 box.visible = self._legend[group.name].visible = True
@@ -175,7 +175,7 @@ class MarkerScene:
             handle.color = colour_of(marker)
         half = marker.scale
         handle.scale = (half.x / 2, half.y / 2, half.z / 2)
-        place(handle, marker)
+        set_pose(handle, marker)
 
     def _cube(self, marker: Marker) -> None:
         handle = self._shapes.get(marker.ns)
@@ -185,7 +185,7 @@ class MarkerScene:
                 visible=self._is_shown(marker.ns),
             )  # fmt: skip
         handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
-        place(handle, marker)
+        set_pose(handle, marker)
 
     def _text(self, marker: Marker) -> None:
         handle = self._shapes.get(marker.ns)
@@ -195,7 +195,7 @@ class MarkerScene:
                 font_scene_height=float(marker.scale.z), visible=self._is_shown(marker.ns),
             )  # fmt: skip
         handle.text = marker.text
-        place(handle, marker)
+        set_pose(handle, marker)
 
 
 def _group(name: str) -> str:
@@ -222,7 +222,7 @@ def is_sound(marker: Marker) -> bool:
     return bool(marker.type != Marker.ARROW or len(marker.points) == 2)
 
 
-def place(handle: Any, marker: Marker) -> None:
+def set_pose(handle: Any, marker: Marker) -> None:
     """Place what is drawn where a marker is."""
     p, r = marker.pose.position, marker.pose.orientation
     handle.position = (p.x, p.y, p.z)

@@ -61,7 +61,7 @@ def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
 
 def _bar(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
-    marker.pose.position = _point(bar.place + bar.height / 2 * bar.up)
+    marker.pose.position = _point(bar.position + bar.height / 2 * bar.up)
     turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).coeffs()
     x, y, z, w = turn.tolist()
     marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
@@ -71,7 +71,7 @@ def _bar(header: Header, bar: Bar, size: float) -> Marker:
 
 def _label(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
-    marker.pose.position = _point(bar.place + (bar.height + 3 * size * _TEXT) * bar.up)
+    marker.pose.position = _point(bar.position + (bar.height + 3 * size * _TEXT) * bar.up)
     # RViz takes x of a text for the width of a blank; without one its words are far apart.
     marker.scale.x, marker.scale.z = 0.5 * size * _TEXT, size * _TEXT
     marker.text = bar.text
@@ -84,8 +84,8 @@ def _marker(header: Header, name: str, kind: int, colour: Rgba, action: int = Ma
     return Marker(header=header, ns=name, type=kind, action=action, color=tint)
 
 
-def _point(place: Array) -> Point:
-    x, y, z = place.tolist()
+def _point(position: Array) -> Point:
+    x, y, z = position.tolist()
     return Point(x=x, y=y, z=z)
 
 
@@ -93,7 +93,7 @@ def _point(place: Array) -> Point:
 _COLD, _HOT = 298.15, 398.15
 
 # Radii for a robot with a reach of 1 m, m: of a joint that destroys nothing, and of the largest.
-_LEAST, _MOST = 0.02, 0.06
+_SMALLEST_RADIUS, _LARGEST_RADIUS = 0.02, 0.06
 
 
 def heat_shapes(d: Evaluation, heat: Mapping[str, JointHeat], size: float) -> list[Shape]:
@@ -102,13 +102,15 @@ def heat_shapes(d: Evaluation, heat: Mapping[str, JointHeat], size: float) -> li
     Its colour is the temperature, from blue over yellow to red; its volume grows with the exergy
     that is destroyed in the joint, and the joint that destroys most has the largest.
     """
-    most = max((each.power for each in heat.values()), default=0.0)
+    most = max((joint.power for joint in heat.values()), default=0.0)
     shapes: list[Shape] = []
-    for name, each in heat.items():
-        share = max(each.power, 0.0) / most if most > 0.0 else 0.0
-        radius = size * (_LEAST + (_MOST - _LEAST) * float(np.cbrt(share)))
+    for name, joint in heat.items():
+        share = max(joint.power, 0.0) / most if most > 0.0 else 0.0
+        radius = size * (
+            _SMALLEST_RADIUS + (_LARGEST_RADIUS - _SMALLEST_RADIUS) * float(np.cbrt(share))
+        )
         centre = d.placement(name)[:3, 3]
-        colour = colour_of(each.temperature)
+        colour = colour_of(joint.temperature)
         shapes.append(Ellipsoid(f"heat, {name}", centre, np.eye(3), np.full(3, radius), colour))
     return shapes
 

@@ -14,7 +14,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audit.energy_split import LawSplit
 
-from ..node.health import NO_NEWS, PAUSED, SPEED, node_name
+from ..node.health import NO_INPUT_TEXT, PAUSED, SPEED, node_name
 from .energy_flow import LoopFlow, RobotFlow
 from .exergy_view import ExergyFlow, exergy_list
 from .sankey import Sankey, quantity
@@ -22,7 +22,7 @@ from .sankey import Sankey, quantity
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
 _SMALL, _LARGE = 1e-3, 5e-2
 
-_NOTHING = 1e-12  # J
+_SMALLEST_ENERGY = 1e-12  # J
 
 _EXERGY = "battery to heat (exergy)"
 _BASES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
@@ -66,7 +66,7 @@ class Overview:
             f"{bodies}, {model.total_mass:.3g} kg: where its energy goes</div>"
         )
 
-    def say_what_can_be_done(self) -> None:
+    def show_hint(self) -> None:
         """Say how the robot is pushed, and where the other controls are."""
         self._hint.content = (
             f'<div style="{_SMALL_TEXT}">Hold <b>Shift</b> and drag a link to push it; '
@@ -82,7 +82,7 @@ class Overview:
         energy = self._energy
         if energy is not None and energy.header.stamp == message.header.stamp:
             self._pair = message, energy
-        if _begins(message):
+        if _is_reset(message):
             self._robot.begin()
             self._loop.begin()
         self._loop.pushed(message)
@@ -114,7 +114,7 @@ class Overview:
         """Return the ratio of simulated to real time of a simulator; None: it is not known."""
         status = self._nodes.get(simulator)
         values = () if status is None else status.values
-        return next((float(each.value) for each in values if each.key == SPEED), None)
+        return next((float(item.value) for item in values if item.key == SPEED), None)
 
     def forget(self) -> None:
         """Forget what was received: the topics end here."""
@@ -150,7 +150,7 @@ class Overview:
             self._picture.content = self._sankeys[self._of.value].draw(flow, self._of.value)
 
 
-def _begins(power: Power) -> bool:
+def _is_reset(power: Power) -> bool:
     """Whether a message is the first one of an energy balance."""
     ports = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
     return not any((*ports, power.dissipated_energy, power.stored))
@@ -159,7 +159,7 @@ def _begins(power: Power) -> bool:
 def verdict(power: Power) -> str:
     """Return as HTML whether energy is conserved, by the energy balance of a message."""
     energies = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
-    moved = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
+    turnover = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
     supplied = sum(energies)
     title = (
         "stored = supplied − dissipated + unaccounted, since the start or the last reset; "
@@ -170,23 +170,23 @@ def verdict(power: Power) -> str:
         f"{quantity(power.stored, 'J')} stored = {quantity(supplied, 'J')} supplied "
         f"− {quantity(power.dissipated_energy, 'J')} dissipated; "
         f"<b>{quantity(power.unaccounted_energy, 'J')} unaccounted</b>"
-        + share_of(power.unaccounted_energy, moved)
+        + share_of(power.unaccounted_energy, turnover)
         + ("" if power.exact_energies else ", from samples")
     )
-    badge = conservation(power.unaccounted_energy, moved)
+    badge = conservation(power.unaccounted_energy, turnover)
     return f'{badge}<div title="{title}" style="{_SMALL_TEXT}">{sums}</div>'
 
 
-def conservation(unaccounted: float, moved: float) -> str:
+def conservation(unaccounted: float, turnover: float) -> str:
     """Return as HTML whether energy is conserved.
 
     Args:
         unaccounted: J.
-        moved: energy that was moved, J.
+        turnover: energy that was moved, J.
     """
-    if not moved > _NOTHING:
+    if not turnover > _SMALLEST_ENERGY:
         return _badge("Energy is conserved: nothing has moved yet", _GOOD)
-    share = abs(unaccounted) / moved
+    share = abs(unaccounted) / turnover
     if share <= _SMALL:
         return _badge("Energy is conserved", _GOOD)
     if share <= _LARGE:
@@ -194,27 +194,29 @@ def conservation(unaccounted: float, moved: float) -> str:
     return _badge("Energy is not accounted for", _BAD)
 
 
-def share_of(unaccounted: float, moved: float) -> str:
+def share_of(unaccounted: float, turnover: float) -> str:
     """Return the share of the energy that was moved (J) in words; empty where nothing has."""
-    return f" ({abs(unaccounted) / moved:.0e} of what moved)" if moved > _NOTHING else ""
+    return (
+        f" ({abs(unaccounted) / turnover:.0e} of what moved)" if turnover > _SMALLEST_ENERGY else ""
+    )
 
 
 def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStatus]) -> str:
     """Return as HTML how law and nodes are, in words."""
-    said = []
+    phrases = []
     if control is not None:
         word = _STATUS.get(control.status, f"status {control.status}")
         why = f" ({escape(control.reason)})" if control.reason else ""
-        said.append(f"<b>controller</b> {word}{why}")
-        said.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
+        phrases.append(f"<b>controller</b> {word}{why}")
+        phrases.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
-            said.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
+            phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
     if any(status.message == PAUSED for status in nodes.values()):
-        said.insert(0, "<b>simulation</b> paused")
-        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_NEWS)}
+        phrases.insert(0, "<b>simulation</b> paused")
+        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_TEXT)}
     bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
     good = len(nodes) - len(bad)
-    line = " · ".join(said)
+    line = " · ".join(phrases)
     if nodes and not bad:
         line += f" · <b>{good} node{'s' if good > 1 else ''}</b> fine"
     for name, status in sorted(bad.items()):

@@ -68,9 +68,9 @@ def serve_page(
     Raises:
         VmsPhError: the port is in use, an origin is not one, or viser does not check origins.
     """
-    own = [f"http://{host}:{port}" for host in (HOST, "localhost")]
-    given = allowed.split()
-    for origin in given:
+    own_origins = [f"http://{host}:{port}" for host in (HOST, "localhost")]
+    further_origins = allowed.split()
+    for origin in further_origins:
         scheme, _, host = origin.partition("://")
         if scheme not in ("http", "https") or not host or "/" in host:
             raise VmsPhError(
@@ -88,7 +88,10 @@ def serve_page(
                 f"for instance port:={port + 1}"
             ) from None
     # The banner of viser is suppressed; the node logs the address.
-    with contextlib.redirect_stdout(io.StringIO()), _only([*own, *given], title) as calls:
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        _restricted_origins([*own_origins, *further_origins], title) as calls,
+    ):
         server = viser.ViserServer(host=HOST, port=port, label="vms_ph", verbose=False)
     if not calls:
         server.stop()
@@ -106,7 +109,7 @@ def stop_page(server: viser.ViserServer) -> None:
 
 
 @contextlib.contextmanager
-def _only(origins: list[str], title: Callable[[], str]) -> Iterator[list[Any]]:
+def _restricted_origins(origins: list[str], title: Callable[[], str]) -> Iterator[list[Any]]:
     """Let servers started meanwhile accept these origins and have a title; yield the calls.
 
     viser has no such options, and starts its server before its constructor returns. A client that

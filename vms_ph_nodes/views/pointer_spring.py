@@ -65,7 +65,7 @@ class PointerSpring:
         self._line: Any = None
         for link, meshes in scene.meshes.items():
             for mesh in meshes:
-                mesh.on_drag("left", modifier="shift")(self._dragging(link))
+                mesh.on_drag("left", modifier="shift")(self._drag_handler(link))
 
     def draw(self) -> None:
         """Draw the spring; called in every frame."""
@@ -75,7 +75,7 @@ class PointerSpring:
                 self._line.remove()
                 self._line = None
             return
-        ends = np.array([[self._held(grip), grip.pointer]], dtype=np.float32)
+        ends = np.array([[self._world_point(grip), grip.pointer]], dtype=np.float32)
         if self._line is None:
             self._line = self._server.scene.add_line_segments(
                 "/world/spring", points=ends, colors=_COLOUR, line_width=4.0
@@ -83,7 +83,7 @@ class PointerSpring:
         else:
             self._line.points = ends
 
-    def _dragging(self, link: str) -> Callable[[Any], Any]:
+    def _drag_handler(self, link: str) -> Callable[[Any], Any]:
         async def dragged(event: Any) -> None:  # a coroutine: its calls keep their order
             if event.phase == "end":
                 self.release()
@@ -97,8 +97,8 @@ class PointerSpring:
 
     def grip(self, link: str, point: Array) -> None:
         """Take hold of a link at a point (3,) in the inertial frame, m."""
-        held = self._scene.world_pose(link).actInv(point)
-        self._grip = Grip(link, held, point)
+        local_point = self._scene.world_pose(link).actInv(point)
+        self._grip = Grip(link, local_point, point)
         self._commands.pull(self._efforts)
 
     def move(self, pointer: Array) -> None:
@@ -111,7 +111,7 @@ class PointerSpring:
         self._grip = None
         self._commands.pull(None)
 
-    def _held(self, grip: Grip) -> Array:
+    def _world_point(self, grip: Grip) -> Array:
         point: Array = self._scene.world_pose(grip.link).act(grip.point)
         return point
 
@@ -119,7 +119,7 @@ class PointerSpring:
         grip = self._grip
         if grip is None:
             return None
-        point = self._held(grip)
+        point = self._world_point(grip)
         force = self.stiffness * (grip.pointer - point)
         return point_efforts(self._model, self._scene, grip.link, point, force)
 

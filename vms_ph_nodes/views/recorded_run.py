@@ -89,9 +89,9 @@ class RecordedRun:
             before, now = np.interp(span, self._time, series)
             return Stream(name, float(now - before) / _WINDOW, float(now), kind)
 
-        sources = [stream(name, each, "port") for name, each in self._sources.items()]
-        sinks = [stream(name, each, "store") for name, each in self._stores.items()]
-        sinks += [stream(name, each, "loss") for name, each in self._losses.items()]
+        sources = [stream(name, energies, "port") for name, energies in self._sources.items()]
+        sinks = [stream(name, energies, "store") for name, energies in self._stores.items()]
+        sinks += [stream(name, energies, "loss") for name, energies in self._losses.items()]
         unaccounted = np.asarray(self.audit.ledger.series["unaccounted"])
         sources.append(stream("unaccounted", unaccounted, "unaccounted"))
         return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
@@ -121,28 +121,28 @@ class RecordedRun:
             group: of the curves, one of GROUPS.
             most: largest number of instants.
         """
-        found = curves(self.audit, most)
-        label, shown = found.groups[group]
-        return found.time - self._time[0], dict(shown), label
+        audit_curves = curves(self.audit, most)
+        label, columns = audit_curves.groups[group]
+        return audit_curves.time - self._time[0], dict(columns), label
 
 
 def _findings(audit: Audit) -> tuple[Finding, ...]:
     begin = float(audit.ledger.time[0])
-    found = []
-    for each in audit.appearances:
-        where = next(iter(each.shares), "")
-        what = "appeared" if each.energy > 0.0 else "disappeared"
-        text = f"{abs(each.energy):.3g} J {what}" + (f" at {where}" if where else "")
-        found.append(Finding(max(each.begin - begin, 0.0), text))
+    findings = []
+    for appearance in audit.appearances:
+        where = next(iter(appearance.shares), "")
+        change = "appeared" if appearance.energy > 0.0 else "disappeared"
+        text = f"{abs(appearance.energy):.3g} J {change}" + (f" at {where}" if where else "")
+        findings.append(Finding(max(appearance.begin - begin, 0.0), text))
     for supply in audit.supplies:
         if supply.violates:
             text = f"{supply.name} has supplied {supply.net:.3g} J beyond what it had taken"
-            found.append(Finding(max(supply.time - begin, 0.0), text))
+            findings.append(Finding(max(supply.time - begin, 0.0), text))
     largest = audit.ledger
-    found.append(
+    findings.append(
         Finding(
             max(float(largest.largest_time) - begin, 0.0),
             f"largest unaccounted energy, {largest.largest:.3g} J",
         )
     )
-    return tuple(sorted(found, key=lambda finding: finding.time))
+    return tuple(sorted(findings, key=lambda finding: finding.time))

@@ -71,7 +71,7 @@ class Replay:
         self._scene: RobotScene | None = None
         self._ghost: RobotScene | None = None
         self._sankey = Sankey()
-        self._time, self._drawn, self._pictured = 0.0, -1.0, 0.0
+        self._time, self._drawn_time, self._pictured = 0.0, -1.0, 0.0
         self._lock = threading.RLock()
         self._world = WorldView(server)
         self._build()
@@ -97,11 +97,11 @@ class Replay:
                     self._time = 0.0 if self._loop.value else run.duration
                     self._playing.value = bool(self._loop.value)
                 self._slider.value = round(self._time, 2)
-            if self._time == self._drawn:
+            if self._time == self._drawn_time:
                 return
-            self._drawn = self._time
+            self._drawn_time = self._time
             with self._server.atomic():
-                self._place()
+                self._place_robots()
             now = time.monotonic()
             if now - self._pictured >= 1.0 / _PICTURES_HZ or not self._playing.value:
                 self._pictured = now
@@ -162,7 +162,7 @@ class Replay:
 
         @self._jump.on_update
         def _(_: Any) -> None:
-            self._leap(self._jump.value)
+            self._jump_to(self._jump.value)
 
         @upload.on_upload
         def _(_: Any) -> None:
@@ -176,7 +176,7 @@ class Replay:
         self._chosen.options, self._compared.options = names, (_NONE, *names)
         self._chosen.value = _label(file)
 
-    def _leap(self, finding: str) -> None:
+    def _jump_to(self, finding: str) -> None:
         """Go to a finding, by its entry of the list."""
         if finding != _NONE:
             self._playing.value = False
@@ -206,7 +206,7 @@ class Replay:
             run = self._read(name)
             if run is None:
                 return
-            before, self._run, self._drawn = self._run, run, -1.0
+            before, self._run, self._drawn_time = self._run, run, -1.0
             model = run.audit.model
             if self._scene is None or before is None or not _same_robot(before, run):
                 if self._scene is not None:
@@ -220,7 +220,7 @@ class Replay:
             self._jump.options = (_NONE, *(f"{f.time:.2f} s: {f.text}" for f in run.findings))
             name = robots.known_as(model.name)
             self._server.gui.set_panel_label(f"vms_ph: {name}, recorded")
-            self._tell()
+            self._describe_runs()
             self._plot()
 
     def _compare(self, name: str) -> None:
@@ -236,12 +236,12 @@ class Replay:
                     self._server, self._other.audit.model, self._other.description,
                     "/world/ghost", _GHOST,
                 )  # fmt: skip
-            self._drawn = -1.0
+            self._drawn_time = -1.0
             if name == _NONE or self._other is not None:
-                self._tell()
+                self._describe_runs()
                 self._plot()
 
-    def _place(self) -> None:
+    def _place_robots(self) -> None:
         run, scene = self._run, self._scene
         assert run is not None
         assert scene is not None
@@ -254,19 +254,19 @@ class Replay:
     def _say(self, html: str, badge: str = "") -> None:
         self._head.content = f'{badge}<div style="{_TEXT}">{html}</div>'
 
-    def _tell(self) -> None:
+    def _describe_runs(self) -> None:
         """Say how the energy balance of the run ends."""
         assert self._run is not None
         lines, badge = [], ""
         ghostly = f"rgb{_GHOST}"
-        for run, what, colour in ((self._run, "run", ""), (self._other, "ghost", ghostly)):
+        for run, run_name, colour in ((self._run, "run", ""), (self._other, "ghost", ghostly)):
             if run is None:
                 continue
             ledger = run.audit.ledger
             gross = max(ledger.gross, abs(ledger.supplied), abs(ledger.stored))
             badge = badge or conservation(ledger.unaccounted, gross)
             lines.append(
-                f'<b style="color:{colour}">{what}</b> '
+                f'<b style="color:{colour}">{run_name}</b> '
                 f"{escape(_label(run.path))}, over all {run.duration:.1f} s: "
                 f"{quantity(ledger.stored, 'J')} stored = {quantity(ledger.supplied, 'J')} "
                 f"supplied − {quantity(ledger.dissipated, 'J')} dissipated; "
@@ -284,16 +284,21 @@ class Replay:
         time, curves, label = self._chosen_curves(self._run)
         others: dict[str, Any] = {}
         if self._other is not None:
-            theirs, found, _ = self._chosen_curves(self._other)
-            others = {name: np.interp(time, theirs, each) for name, each in found.items()}
+            theirs, ghost_curves, _ = self._chosen_curves(self._other)
+            others = {
+                name: np.interp(time, theirs, ghost_curve)
+                for name, ghost_curve in ghost_curves.items()
+            }
         # What is unaccounted for is small beside the rest.
-        alone = [name for name in curves if name == "unaccounted"]
+        unaccounted = [name for name in curves if name == "unaccounted"]
         with self._plots:
-            for names in ([name for name in curves if name not in alone], alone):
-                shown = {name: curves[name] for name in names}
-                shown |= {f"{name}{GHOSTLY}": others[name] for name in names if name in others}
-                if shown:
-                    self._drawings.append(self._curves(time, shown, label))
+            for names in ([name for name in curves if name not in unaccounted], unaccounted):
+                shown_curves = {name: curves[name] for name in names}
+                shown_curves |= {
+                    f"{name}{GHOSTLY}": others[name] for name in names if name in others
+                }
+                if shown_curves:
+                    self._drawings.append(self._curves(time, shown_curves, label))
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
@@ -307,9 +312,9 @@ class Replay:
         for drawing in self._drawings:
             time, first, *others = drawing.data
             # uPlot cannot have a gap here: the mark is a peak as high as the curves.
-            now = np.full(len(time), min(float(each.min()) for each in (first, *others[:-1])))
+            now = np.full(len(time), min(float(column.min()) for column in (first, *others[:-1])))
             now[np.argmin(np.abs(time - self._time))] = max(
-                float(each.max()) for each in (first, *others[:-1])
+                float(column.max()) for column in (first, *others[:-1])
             )
             drawing.data = (time, first, *others[:-1], now)
 

@@ -80,8 +80,8 @@ class RobotScene:
                 "wxyz": np.roll(quaternion, 1),
             }
             if ghost is None:
-                drawn = server.scene.add_mesh_trimesh(name, mesh, **pose)
-                self.meshes.setdefault(visual.link, []).append(drawn)
+                handle = server.scene.add_mesh_trimesh(name, mesh, **pose)
+                self.meshes.setdefault(visual.link, []).append(handle)
             else:
                 vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
                 server.scene.add_mesh_simple(
@@ -131,8 +131,8 @@ class RobotScene:
             _transformed(d.placement(link), np.vstack([origin, *self._corners.get(link, ())]))
             for link in self._frames
         ]
-        whole = np.vstack(points)
-        return np.array([whole.min(axis=0), whole.max(axis=0)])
+        all_points = np.vstack(points)
+        return np.array([all_points.min(axis=0), all_points.max(axis=0)])
 
     def pose(self, frame: str) -> tuple[Array, Array]:
         """Return position (3,), m, and quaternion wxyz (4,) of a frame as it is drawn."""
@@ -164,7 +164,7 @@ class RobotScene:
             above = self._parents.get(above, "")
         return pose
 
-    def place(self, link: str, pose: Pose) -> None:
+    def set_link_pose(self, link: str, pose: Pose) -> None:
         """Set the pose of a link in its parent frame; of the root link, in the inertial frame."""
         frame = self._frames.get(link)
         if frame is not None:

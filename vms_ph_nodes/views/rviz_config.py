@@ -54,16 +54,18 @@ def shown_points(model: VMSModel, q: Array) -> Array:
             label = root + offset + size * upright @ np.array([_LABEL * x, _LABEL * y, _BAR])
             places += [label, label - _BAR * size * upright[:, 2]]
     if model.base == "floating":  # rotor arms and panels reach almost as far as the first bar
-        round_about = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
-        away = float(np.linalg.norm(bar_offsets(model, size)[0]))
-        places += [root + upright @ [away * np.cos(a), away * np.sin(a), 0] for a in round_about]
+        angles = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
+        bar_distance = float(np.linalg.norm(bar_offsets(model, size)[0]))
+        places += [
+            root + upright @ [bar_distance * np.cos(a), bar_distance * np.sin(a), 0] for a in angles
+        ]
     handle = root if model.b else d.placement(model.end_effector)[:3, 3]
     places += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
     data = d.tree.data()
     pin.forwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(q))
     axes, half = locked_ellipsoid(d)
-    whole = momenta(d).centre_of_mass, axes * half
-    for centre, axes in (*body_ellipsoids(d.tree.pinocchio, data), whole):
+    ellipsoid = momenta(d).centre_of_mass, axes * half
+    for centre, axes in (*body_ellipsoids(d.tree.pinocchio, data), ellipsoid):
         extents = np.diag(np.linalg.norm(axes, axis=1))
         places += [*(centre + extents), *(centre - extents)]
     return np.array(places)
@@ -71,8 +73,10 @@ def shown_points(model: VMSModel, q: Array) -> Array:
 
 def view_axes(yaw: float, pitch: float) -> Array:
     """Return the axes of a view as rows (3,3): to the right, up, and to the camera."""
-    (s, c), (down, ahead) = (np.sin(yaw), np.cos(yaw)), (np.sin(pitch), np.cos(pitch))
-    return np.array([[-s, c, 0.0], [-c * down, -s * down, ahead], [c * ahead, s * ahead, down]])
+    (s, c), (down, forward) = (np.sin(yaw), np.cos(yaw)), (np.sin(pitch), np.cos(pitch))
+    return np.array(
+        [[-s, c, 0.0], [-c * down, -s * down, forward], [c * forward, s * forward, down]]
+    )
 
 
 def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
@@ -80,12 +84,12 @@ def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]
 
     The direction from which the camera looks stays as it is.
     """
-    shown = shown_points(model, q)
-    size = float(np.linalg.norm(np.ptp(shown, axis=0)))
+    points = shown_points(model, q)
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
     manager = content["Visualization Manager"]
     view = manager["Views"]["Current"]
     axes = view_axes(view.get("Yaw", 0.0), view.get("Pitch", 0.0))
-    across, depths = shown @ axes[:2].T, shown @ axes[2]
+    across, depths = points @ axes[:2].T, points @ axes[2]
     if "Distance" in view:
         # A camera at c, at a depth e, sees what has |x - c| <= tangent (e - depth).
         beyond = _TANGENTS * depths[:, None]
@@ -123,18 +127,20 @@ def main() -> None:
     parser.add_argument("settings", nargs="?", default="")
     parser.add_argument("--prefix", default="")
     parser.add_argument("--namespace", default="")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        settings = RobotSettings().updated(from_arguments(given.settings))
+        settings = RobotSettings().updated(from_arguments(options.settings))
         model = settings.model(settings.description(lambda _: None))
-        content = fitted(read_yaml(given.template), model, settings.initial_configuration(model))
-        content = named(content, given.prefix, given.namespace)
+        content = fitted(read_yaml(options.template), model, settings.initial_configuration(model))
+        content = named(content, options.prefix, options.namespace)
     except (VmsPhError, OSError, KeyError, TypeError) as error:
         # RViz then opens the file as it is.
-        print(f"RViz shows {given.template} as it is: {error}", file=sys.stderr)
-        print(given.template, end="")
+        print(f"RViz shows {options.template} as it is: {error}", file=sys.stderr)
+        print(options.template, end="")
         return
-    label = "_".join(filter(str.isidentifier, [given.namespace.strip("/"), model.name])) or "robot"
+    label = (
+        "_".join(filter(str.isidentifier, [options.namespace.strip("/"), model.name])) or "robot"
+    )
     file = write_user_file(f"{label}.rviz", yaml.safe_dump(content, sort_keys=False))
     print(file, end="")  # a launch file takes the output as it is
 

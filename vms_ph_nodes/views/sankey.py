@@ -17,13 +17,13 @@ _WIDTH, _TOP, _BOTTOM = 380.0, 24.0, 30.0
 _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
 
 # Height of a row, and of one of many; distance of rows where there is room, pixels.
-_ROW, _LOW, _MANY, _APART = 31.0, 26.0, 6, 34.0
+_ROW, _LOW, _MANY, _PITCH = 31.0, 26.0, 6, 34.0
 
 # Width of all bands of a side at full scale, and least width of a band, pixels.
-_FULL, _LEAST = 52.0, 0.6
+_FULL, _SMALLEST_WIDTH = 52.0, 0.6
 
 # Share of full scale below which no band is drawn.
-_NOTHING = 1e-3
+_SMALLEST_SHARE = 1e-3
 
 # Distance by which dashes move while the energy of full scale in a second passes, and their period.
 _SPEED, _PERIOD = 90.0, 16.0
@@ -83,20 +83,20 @@ class Sankey:
         ]
         offsets: dict[str, float] = {}
         for side, streams in enumerate((flow.sources, flow.sinks)):
-            widths = [self._width(each) for each in streams]
+            widths = [self._width(stream) for stream in streams]
             at = centre - sum(widths) / 2.0
-            pitch = min(inner / max(len(streams), 1), _APART)
-            for k, (each, width) in enumerate(zip(streams, widths, strict=True)):
-                place = centre + (k - 0.5 * (len(streams) - 1)) * pitch
+            pitch = min(inner / max(len(streams), 1), _PITCH)
+            for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
+                label_height = centre + (k - 0.5 * (len(streams) - 1)) * pitch
                 middle = at + width / 2.0
-                parts.append(self._stream(each, side, place, middle, width, flow, offsets))
+                parts.append(self._stream(stream, side, label_height, middle, width, flow, offsets))
                 at += width
         self._offsets = offsets
         high = max(_FULL * most / self._scale, 6.0)
         scale = f"full width {quantity(self._scale, 'W')}, dashes show the direction"
         captions = (
             f"power now · energy {flow.since}; green: what is stored now",
-            scale if most >= _NOTHING * self._scale else "nothing flows now",
+            scale if most >= _SMALLEST_SHARE * self._scale else "nothing flows now",
         )
         parts.append(
             f'<rect x="{_BUS:g}" y="{centre - high / 2:.1f}" width="8" height="{high:.1f}" '
@@ -113,28 +113,28 @@ class Sankey:
     def _width(self, stream: Stream) -> float:
         """Return the width of the band of a stream, pixels; zero where none is drawn."""
         share = _size(stream) / self._scale
-        return max(_FULL * share, _LEAST) if share >= _NOTHING else 0.0
+        return max(_FULL * share, _SMALLEST_WIDTH) if share >= _SMALLEST_SHARE else 0.0
 
     def _stream(
         self,
-        each: Stream,
+        stream: Stream,
         side: int,
-        place: float,
+        label_height: float,
         at: float,
         width: float,
         flow: Flow,
         offsets: dict[str, float],
     ) -> str:
         """Return the band of a stream with its label; note where its dashes are in ``offsets``."""
-        key = f"{side}{each.name}"
+        key = f"{side}{stream.name}"
         offset = self._offsets.get(key, 0.0)
-        sign = 1.0 if each.power > 0.0 else -1.0
-        moved = offset - sign * _SPEED * _size(each) / self._scale * flow.seconds
+        sign = 1.0 if stream.power > 0.0 else -1.0
+        phase = offset - sign * _SPEED * _size(stream) / self._scale * flow.seconds
         # Only the difference counts: offsets stay small.
-        offsets[key] = moved % _PERIOD
-        colour = COLOURS[each.kind]
+        offsets[key] = phase % _PERIOD
+        colour = COLOURS[stream.kind]
         left, right = (_LEFT + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT)
-        start, end = (place, at) if side == 0 else (at, place)
+        start, end = (label_height, at) if side == 0 else (at, label_height)
         middle = (left + right) / 2.0
         path = (
             f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {right:g} {end:.1f}"
@@ -142,25 +142,26 @@ class Sankey:
         bar = _LEFT if side == 0 else _RIGHT
         x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
         high = max(width, 8.0)
-        drawn = []
+        elements = []
         if width:
-            drawn.append(
+            elements.append(
                 f'<path class="w" d="{path}" stroke="{colour}" stroke-opacity=".55" '
                 f'stroke-width="{width:.1f}"/>'
             )
-        if width > 2.0 * _LEAST:
-            drawn.append(
+        if width > 2.0 * _SMALLEST_WIDTH:
+            elements.append(
                 f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
-                f'stroke-dashoffset="{moved:.1f}" style="--a:{offset:.1f}"/>'
+                f'stroke-dashoffset="{phase:.1f}" style="--a:{offset:.1f}"/>'
             )
-        drawn.append(
-            f'<rect x="{bar:g}" y="{place - high / 2:.1f}" width="5" height="{high:.1f}" '
+        elements.append(
+            f'<rect x="{bar:g}" y="{label_height - high / 2:.1f}" width="5" height="{high:.1f}" '
             f'fill="{colour}" fill-opacity="{1 if width else 0.4}"/>'
-            f'<text x="{x:g}" y="{place - 2:.1f}" text-anchor="{anchor}">{escape(each.name)}</text>'
-            f'<text x="{x:g}" y="{place + 10:.1f}" text-anchor="{anchor}" class="n">'
-            f"{_label(each)}</text>"
+            f'<text x="{x:g}" y="{label_height - 2:.1f}" text-anchor="{anchor}">'
+            f"{escape(stream.name)}</text>"
+            f'<text x="{x:g}" y="{label_height + 10:.1f}" text-anchor="{anchor}" class="n">'
+            f"{_label(stream)}</text>"
         )
-        return "".join(drawn)
+        return "".join(elements)
 
 
 def _size(stream: Stream) -> float:
@@ -168,7 +169,7 @@ def _size(stream: Stream) -> float:
     return abs(stream.power) if isfinite(stream.power) else 0.0
 
 
-def _label(each: Stream) -> str:
-    power = quantity(each.power, "W", signed=True)
-    energy = quantity(each.energy, "J")
+def _label(stream: Stream) -> str:
+    power = quantity(stream.power, "W", signed=True)
+    energy = quantity(stream.energy, "J")
     return f"{power} · {energy}" if energy else power

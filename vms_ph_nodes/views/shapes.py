@@ -121,10 +121,10 @@ class Ellipsoid:
 
 @dataclass(frozen=True)
 class Bar:
-    """An upright bar from a place along the unit vector ``up``, with its value as its label."""
+    """An upright bar from a position along the unit vector ``up``, with its value as its label."""
 
     name: str
-    place: Array
+    position: Array
     height: float
     text: str
     colour: Rgba
@@ -136,7 +136,7 @@ Shape = Arrow | Ellipsoid | Bar
 # Distance from the root to the first bar, and from one bar to the next, for a reach of 1 m; the
 # vertical is last: outside the base, and with room for the labels.
 _BARS = np.array([-0.4, -0.95, 0.0])
-_APART = np.array([0.22, 0.22, 0.0])
+_SEPARATION = np.array([0.22, 0.22, 0.0])
 
 # There is one bar beside an arm on a fixed base. Thin rotor arms and panels reach farther than the
 # ellipsoid of the inertia of a floating base.
@@ -161,20 +161,22 @@ def reach(model: VMSModel) -> float:
     """
     d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))
     root = d.placement(model.link_names[0])[:3, 3]
-    away = [float(np.linalg.norm(d.placement(name)[:3, 3] - root)) for name in model.link_names]
+    distances = [
+        float(np.linalg.norm(d.placement(name)[:3, 3] - root)) for name in model.link_names
+    ]
     pin_model, data = d.tree.pinocchio, d.tree.data()
     pin.forwardKinematics(pin_model, data, d.tree.full_configuration(d.q))
     for centre, axes in body_ellipsoids(pin_model, data):
         longest = float(np.linalg.norm(axes, axis=0).max())
-        away.append(float(np.linalg.norm(centre - root)) + longest)
-    return float(np.clip(max(away), *_SIZES))
+        distances.append(float(np.linalg.norm(centre - root)) + longest)
+    return float(np.clip(max(distances), *_SIZES))
 
 
 def bar_offsets(model: VMSModel, size: float) -> list[Array]:
     """Return where the energy bars of a robot of a reach ``size`` are from its root, (3,) m."""
     upright, factor = size * up_axes(model.gravity), _FACTORS[model.base]
     # Kinetic energy; on a moving base also its parts of base and shape.
-    return [upright @ (factor * _BARS + k * _APART) for k in range(3 if model.b else 1)]
+    return [upright @ (factor * _BARS + k * _SEPARATION) for k in range(3 if model.b else 1)]
 
 
 def body_ellipsoids(model: pin.Model, data: pin.Data) -> Iterator[tuple[Array, Array]]:
@@ -220,18 +222,18 @@ class Shapes:
 
     def of(self, d: Evaluation, ports: Ports) -> list[Shape]:
         """Return all shapes at a state, with the powers of the given port efforts."""
-        whole = momenta(d)
+        momentum = momenta(d)
         return [
-            *self._of_momentum(d, whole),
-            *self._of_inertia(d, whole),
-            *self._of_power(d, ports, whole.centre_of_mass),
+            *self._of_momentum(d, momentum),
+            *self._of_inertia(d, momentum),
+            *self._of_power(d, ports, momentum.centre_of_mass),
             *self._of_energy(d),
         ]
 
-    def _of_momentum(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
-        s, centre = self._scales, whole.centre_of_mass
+    def _of_momentum(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
+        s, centre = self._scales, momentum.centre_of_mass
         yield Ellipsoid("centre of mass", centre, np.eye(3), np.full(3, 0.02 * self.size), POINT)
-        linear, angular = whole.centroidal[:3], whole.centroidal[3:]
+        linear, angular = momentum.centroidal[:3], momentum.centroidal[3:]
         yield self._arrow("linear momentum", centre, linear, s.momentum, LINEAR)
         yield self._arrow("angular momentum", centre, angular, s.momentum, ANGULAR)
         if d.model.b:
@@ -241,9 +243,9 @@ class Shapes:
             yield self._arrow("locked velocity", at, turn @ linear, s.velocity, LOCKED)
             yield self._arrow("locked angular velocity", at, turn @ angular, s.velocity, LOCKED)
 
-    def _of_inertia(self, d: Evaluation, whole: Momenta) -> Iterator[Shape]:
+    def _of_inertia(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
         axes, half = locked_ellipsoid(d)
-        yield Ellipsoid("locked inertia", whole.centre_of_mass, axes, half, BODY)
+        yield Ellipsoid("locked inertia", momentum.centre_of_mass, axes, half, BODY)
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
         inverse, axes = np.linalg.eigh((mobility + mobility.T) / 2)
@@ -254,14 +256,14 @@ class Shapes:
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
             half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
             at = self._task.value(d)
-            yield Ellipsoid("task inertia", at, _proper(axes), half, TASK)
+            yield Ellipsoid("task inertia", at, _right_handed(axes), half, TASK)
 
     def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
         flows = list(self._flows(d, ports))
         scale = self._scale("power", self._scales.power, np.array([power for *_, power in flows]))
-        for name, place, power in flows:
-            yield self._flow(name, place, centre, power, scale)
+        for name, position, power in flows:
+            yield self._flow(name, position, centre, power, scale)
 
     def _flows(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, Array, float]]:
         """Name, place and power of every port."""
@@ -278,8 +280,8 @@ class Shapes:
         pin.framesForwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(d.q))
         places = [data.oMf[i].translation.copy() for i in self._joints]
         powers = ports.torque * d.v[model.b :]
-        for name, place, power in zip(model.joint_names, places, powers.tolist(), strict=True):
-            yield f"power {name}", place, power
+        for name, position, power in zip(model.joint_names, places, powers.tolist(), strict=True):
+            yield f"power {name}", position, power
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
         root = d.placement(self._root)[:3, 3]
@@ -296,18 +298,18 @@ class Shapes:
             height, text = min(scale * value, self._longest), f"{word}\n{value:.3g} J"
             yield Bar(name, root + offset, max(height, 1e-3), text, colour, self._upright[:, 2])
 
-    def _scale(self, quantity: str, given: float, values: Array) -> float:
+    def _scale(self, quantity: str, chosen: float, values: Array) -> float:
         """Return the given scale, or, if it is zero, that of the range of the quantity."""
-        return given or _FULL * self.size / self._ranges[quantity].include(*values.tolist())
+        return chosen or _FULL * self.size / self._ranges[quantity].include(*values.tolist())
 
-    def _flow(self, name: str, place: Array, centre: Array, power: float, scale: float) -> Arrow:
-        inward = centre - place
+    def _flow(self, name: str, position: Array, centre: Array, power: float, scale: float) -> Arrow:
+        inward = centre - position
         length = float(np.linalg.norm(inward))
         inward = inward / length if length > 1e-6 else -self._upright[:, 2]
         size = min(scale * abs(power), self._longest)
         if power < 0:
-            return Arrow(name, place, -size * inward, OUT)
-        return Arrow(name, place - size * inward, size * inward, IN)
+            return Arrow(name, position, -size * inward, OUT)
+        return Arrow(name, position - size * inward, size * inward, IN)
 
     def _arrow(self, name: str, start: Array, value: Array, scale: float, colour: Rgba) -> Arrow:
         vector = value * self._scale(name, scale, np.linalg.norm(value, keepdims=True))
@@ -338,7 +340,7 @@ def locked_ellipsoid(d: Evaluation) -> tuple[Array, Array]:
     It is homogeneous, with the mass and the inertia of the robot with locked joints.
     """
     moments, axes = np.linalg.eigh(centroidal_inertia(d))
-    return _proper(axes), _half_axes(moments, d.model.total_mass)
+    return _right_handed(axes), _half_axes(moments, d.model.total_mass)
 
 
 def _half_axes(moments: Array, mass: float) -> Array:
@@ -349,6 +351,6 @@ def _half_axes(moments: Array, mass: float) -> Array:
     return np.sqrt(np.maximum(5 / mass * (moments.sum() / 2 - moments), 1e-6))
 
 
-def _proper(axes: Array) -> Array:
+def _right_handed(axes: Array) -> Array:
     """Return an orthonormal (3,3) matrix as a rotation: with determinant 1."""
     return axes if np.linalg.det(axes) > 0 else axes * np.array([1.0, 1.0, -1.0])

@@ -38,7 +38,7 @@ class StripChart:
         self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
         self._between: tuple[float, ...] = ()
         self._labels: tuple[str, ...] = ("",)
-        self._drawn = self._labels
+        self._drawn_labels = self._labels
         self._plot = server.gui.add_uplot(
             self._data(),
             self._series(),
@@ -84,9 +84,9 @@ class StripChart:
 
     def draw(self) -> None:
         """Send the samples to the page."""
-        if self._drawn != self._labels:
+        if self._drawn_labels != self._labels:
             self._plot.series = self._series()
-            self._drawn = self._labels
+            self._drawn_labels = self._labels
         data = self._data()
         prefix, factor = _prefix(max(float(np.abs(values).max()) for values in data[1:]))
         if prefix != self._prefix:
@@ -155,9 +155,9 @@ _MEANING = {
 
 def curve_style(name: str, curves: Iterable[str]) -> dict[str, Any]:
     """Return colour and dashes of a curve; the ghost's has the same colour, and is dotted."""
-    own = name.removesuffix(GHOSTLY)
-    k = [each for each in curves if not each.endswith(GHOSTLY)].index(own)
-    style: dict[str, Any] = {"stroke": _MEANING.get(own, PALETTE[k % len(PALETTE)])}
-    if own != name:
+    base_name = name.removesuffix(GHOSTLY)
+    k = [curve for curve in curves if not curve.endswith(GHOSTLY)].index(base_name)
+    style: dict[str, Any] = {"stroke": _MEANING.get(base_name, PALETTE[k % len(PALETTE)])}
+    if base_name != name:
         return {**style, "dash": (3, 3)}
     return style if k < len(PALETTE) else {**style, "dash": (8, 4)}

@@ -8,7 +8,7 @@ from typing import Any
 import viser
 from visualization_msgs.msg import Marker, MarkerArray
 
-from .marker_scene import colour_of, is_sound, place
+from .marker_scene import colour_of, is_sound, set_pose
 from .robot_scene import RobotScene
 
 _OPACITY = 0.35
@@ -40,7 +40,7 @@ class Surroundings:
                 if body is None:
                     continue
                 self._bodies[marker.ns, marker.id] = body
-            place(body, marker)
+            set_pose(body, marker)
 
     def begin(self) -> None:
         """Draw them anew, around another robot."""

@@ -48,10 +48,10 @@ class ViewTab:
         with tab:
             self._links = gui.add_checkbox(LINKS, initial_value=True)
             self.markers = MarkerScene(server)
-            self._wanted = gui.add_checkbox(
+            self._pattern_box = gui.add_checkbox(
                 PATTERN, initial_value=False, hint="bodies and joints as boxes, with their powers"
             )
-            self._said = gui.add_html("")
+            self._answer = gui.add_html("")
             dark = gui.add_checkbox("dark", initial_value=False)
 
         @self._links.on_update
@@ -71,13 +71,13 @@ class ViewTab:
         scene.show(self._links.value)
         self._close()
 
-    def listen(self, wanted: bool) -> None:
+    def listen(self, has_clients: bool) -> None:
         """Listen to the motion where the pattern is shown; called in the thread of the node."""
-        shown = wanted and self._wanted.value and self._scene is not None
-        if shown and self._pattern is None:
+        is_shown = has_clients and self._pattern_box.value and self._scene is not None
+        if is_shown and self._pattern is None:
             assert self._scene is not None
             self._open(self._scene.model)
-        elif not shown and self._pattern is not None:
+        elif not is_shown and self._pattern is not None:
             self._close()
 
     def draw(self) -> None:
@@ -90,15 +90,15 @@ class ViewTab:
             view = hook("ephs", "nodes.pattern_view", user="the pattern").PatternView
             self._pattern = view(self._server, model)
         except VmsPhError as error:
-            self._wanted.value = False
-            self._said.content = (
+            self._pattern_box.value = False
+            self._answer.content = (
                 f'<div style="font:12px sans-serif;padding:0 12px">{escape(str(error))}</div>'
             )
             return
-        self._said.content = ""
-        self._listener = MotionListener(self._node, model, self._moved, lambda why: None)
+        self._answer.content = ""
+        self._listener = MotionListener(self._node, model, self._on_motion, lambda why: None)
 
-    def _moved(self, motion: RobotMotion) -> None:
+    def _on_motion(self, motion: RobotMotion) -> None:
         self._motion = motion
 
     def _close(self) -> None:

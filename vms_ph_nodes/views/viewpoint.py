@@ -65,35 +65,35 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
     size = max(float(np.linalg.norm(box[1] - box[0])), _SMALLEST)
     normal = model.tree.mount[:3, 2]
     if model.base == "planar" and abs(normal @ up) < 0.1:
-        away = normal
+        direction = normal
     else:
         # From the front right, at right angles to the vertical.
         front = np.eye(3)[int(np.argmin(np.abs(up)))]
-        away = front - (front @ up) * up - np.cross(up, front)
-        away = away / np.linalg.norm(away) + _ELEVATION * up
-    away = away / np.linalg.norm(away)
+        direction = front - (front @ up) * up - np.cross(up, front)
+        direction = direction / np.linalg.norm(direction) + _ELEVATION * up
+    direction = direction / np.linalg.norm(direction)
     vertical = int(np.argmax(np.abs(up)))
     grid = "xyz".replace("xyz"[vertical], "")
     cell = float(2.0 ** np.ceil(np.log2(size / 8.0)))
     # The ground is at the height of the origin; beneath a robot that hovers, too.
     floor = middle - (middle @ up) * up
-    position = middle + _distance(box - middle, away, up) * away
+    position = middle + _distance(box - middle, direction, up) * direction
     return Viewpoint(up, position, middle, size, grid, cell, floor)
 
 
-def _distance(box: Array, away: Array, up: Array) -> float:
+def _distance(box: Array, direction: Array, up: Array) -> float:
     """Return from how far, m, the corners of a box about the origin fill their share of a view.
 
     Args:
         box: (2,3) smallest and largest coordinates.
-        away: (3,) unit vector towards the camera.
+        direction: (3,) unit vector towards the camera.
         up: (3,) up axis of the camera.
     """
     corners = np.array(list(product(*box.T)))
-    right = np.cross(up, away)
+    right = np.cross(up, direction)
     right = right / np.linalg.norm(right)
-    across = np.abs(corners @ np.column_stack([right, np.cross(away, right)])).max(axis=1)
-    nearest = corners @ away + across / (_FILLED * np.tan(_HALF_ANGLE))
+    across = np.abs(corners @ np.column_stack([right, np.cross(direction, right)])).max(axis=1)
+    nearest = corners @ direction + across / (_FILLED * np.tan(_HALF_ANGLE))
     return max(float(nearest.max()), _SMALLEST)
 
 
@@ -113,13 +113,13 @@ class Chase:
         self._at, self._free = np.array(start), _FREE * view.size
         self.shift, self.up = np.zeros(3), view.up
 
-    def step(self, place: Array) -> bool:
-        """Return whether the world moves, where the root link is at ``place`` (3,), m."""
-        away = place - self._at
-        distance = float(np.linalg.norm(away))
+    def step(self, position: Array) -> bool:
+        """Return whether the world moves, where the root link is at ``position`` (3,), m."""
+        offset = position - self._at
+        distance = float(np.linalg.norm(offset))
         if not np.isfinite(distance) or distance <= self._free:
             return False
-        step = (1.0 - self._free / distance) * away
+        step = (1.0 - self._free / distance) * offset
         self._at, self.shift = self._at + step, self.shift - step
         return True
 
@@ -136,7 +136,7 @@ class WorldView:
         self._server = server
         self._world = server.scene.add_frame("/world", show_axes=False)
         self._chase: Chase | None = None
-        server.on_client_connect(self._face)
+        server.on_client_connect(self._turn_camera)
 
     @property
     def shift(self) -> Array:
@@ -169,14 +169,14 @@ class WorldView:
         self._chase = Chase(start, view)
         self._world.position = self._chase.shift
         for client in server.get_clients().values():
-            self._face(client)
+            self._turn_camera(client)
 
-    def follow(self, place: Array) -> None:
-        """Move the world with a robot that leaves the view; ``place`` (3,) of its root link, m."""
-        if self._chase is not None and self._chase.step(place):
+    def follow(self, position: Array) -> None:
+        """Move the world with a robot that leaves the view, its root link at ``position`` (3,)."""
+        if self._chase is not None and self._chase.step(position):
             self._world.position = self._chase.shift
 
-    def _face(self, client: Any) -> None:
+    def _turn_camera(self, client: Any) -> None:
         """Turn the camera of a client to the robot; its own first one is that of any scene."""
         camera = self._server.initial_camera
         if self._chase is not None:

@@ -46,8 +46,8 @@ def bench(
     Cases run alternately in one process, so that machine load affects all equally. Prints medians.
     """
     if list_:
-        for known in _benchmarks().values():
-            typer.echo(f"{known.id:14s}{known.title}")
+        for benchmark in _benchmarks().values():
+            typer.echo(f"{benchmark.id:14s}{benchmark.title}")
         return
     if page is not None:
         if out is not None or as_json:
@@ -78,8 +78,8 @@ def _chosen(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]"
     if base and not chosen.base:
         raise VmsPhError(f"in {chosen.id} the base of every robot is predefined; omit --base")
     if robot and robot not in robots.names():
-        known = ", ".join(robots.names())
-        raise VmsPhError(f"there is no bundled robot '{robot}'; bundled robots are {known}")
+        available = ", ".join(robots.names())
+        raise VmsPhError(f"there is no bundled robot '{robot}'; bundled robots are {available}")
     robot, base = robot or chosen.robot, base or chosen.base
     if base and base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"unknown base '{base}'; accepted: fixed, planar, floating")
@@ -128,10 +128,12 @@ def _benchmarks() -> "dict[str, Benchmark]":
 
 
 def _get(identifier: str) -> "Benchmark":
-    known = _benchmarks()
-    if identifier not in known:
-        raise VmsPhError(f"there is no benchmark '{identifier}'; there are {', '.join(known)}")
-    return known[identifier]
+    benchmarks_by_id = _benchmarks()
+    if identifier not in benchmarks_by_id:
+        raise VmsPhError(
+            f"there is no benchmark '{identifier}'; there are {', '.join(benchmarks_by_id)}"
+        )
+    return benchmarks_by_id[identifier]
 
 
 def _make_folder(chosen: "Benchmark", out: Path) -> None:
@@ -209,18 +211,18 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
         spread = [f"{_time(t.lower)} .. {_time(t.upper)}"]
         if t.tail is not None:
             spread = [_time(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
-        shown = f"[{colour}]{limit}[/{colour}]"
+        limit_text = f"[{colour}]{limit}[/{colour}]"
         digits = f"{ratio:.3g}" if jitter else f"{ratio:.1f}"
-        table.add_row(t.case.name, _time(t.median), *spread, digits, shown)
+        table.add_row(t.case.name, _time(t.median), *spread, digits, limit_text)
     console = Console()
     console.print(table)
     machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
     to = chosen.ratios or chosen.reference
-    for own in dict.fromkeys(
+    for own_reference in dict.fromkeys(
         t.case.reference for t in timings if t.case.reference and not chosen.ratios
     ):
-        those = ", ".join(t.case.name for t in timings if t.case.reference == own)
-        to += f", of {those} to {own}"
+        case_names = ", ".join(t.case.name for t in timings if t.case.reference == own_reference)
+        to += f", of {case_names} to {own_reference}"
     console.print(f"ratios to {to}; {machine}", highlight=False)
     if chosen.summary and (summary := chosen.summary(timings)):
         console.print(summary, highlight=False, markup=False)

@@ -82,31 +82,31 @@ def _run(
     study: "Study",
     settings: "Settings",
     out: Path | None,
-    given: list[str],
+    assignments: list[str],
     progress: "Progress",
 ) -> "Outcome":
     try:
         return study.run(settings, out, progress)
     except (ArithmeticError, LookupError, ValueError) as error:
-        if not given or isinstance(error, VmsPhError):
+        if not assignments or isinstance(error, VmsPhError):
             raise
         # Every value is accepted on its own, but their combination is not a valid experiment.
         raise VmsPhError(
-            f"{study.id} cannot be computed with {', '.join(given)}: {error}"
+            f"{study.id} cannot be computed with {', '.join(assignments)}: {error}"
         ) from error
 
 
 def _assignments(texts: list[str]) -> dict[str, str]:
-    given = {}
+    assignments = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
             raise VmsPhError(f"--set {text}: expected NAME=VALUE")
-        given[name] = value
-    return given
+        assignments[name] = value
+    return assignments
 
 
-def _list(known: "list[Study]", as_json: bool, parameters: bool) -> None:
+def _list(listed: "list[Study]", as_json: bool, parameters: bool) -> None:
     if as_json:
         documents = [
             {
@@ -115,11 +115,11 @@ def _list(known: "list[Study]", as_json: bool, parameters: bool) -> None:
                 "title": study.title,
                 "parameters": {name: asdict(p) for name, p in study.parameters.items()},
             }
-            for study in known
+            for study in listed
         ]
         typer.echo(json.dumps(documents, indent=2, ensure_ascii=False))
         return
-    for study in known:
+    for study in listed:
         typer.secho(study.id, bold=True)
         typer.echo(f"  {study.title} ({study.source})")
         if not parameters:

@@ -86,16 +86,18 @@ def sweep(
 
 
 def _run(opened: "Sweep", cluster: str, workers: int, retry_failed: bool, quiet: bool) -> None:
-    known = len(opened.study.points) - len(opened.remaining(retry_failed))
-    if known and not quiet:
-        typer.echo(f"continuing: {known} of {len(opened.study.points)} points are there", err=True)
+    computed = len(opened.study.points) - len(opened.remaining(retry_failed))
+    if computed and not quiet:
+        typer.echo(
+            f"continuing: {computed} of {len(opened.study.points)} points are there", err=True
+        )
     try:
-        with _shown(quiet) as progress:
+        with _progress_display(quiet) as progress:
             opened.run(cluster, workers, progress, retry_failed)
     except KeyboardInterrupt:
-        there = opened.summary()
+        summary = opened.summary()
         typer.echo(
-            f"interrupted: {there.done + there.failed} of {there.total} points are kept in "
+            f"interrupted: {summary.done + summary.failed} of {summary.total} points are kept in "
             f"{opened.folder}; the same command continues",
             err=True,
         )
@@ -103,7 +105,7 @@ def _run(opened: "Sweep", cluster: str, workers: int, retry_failed: bool, quiet:
 
 
 @contextmanager
-def _shown(quiet: bool) -> "Iterator[OnProgress]":
+def _progress_display(quiet: bool) -> "Iterator[OnProgress]":
     """Yield a callback that draws a bar on a terminal, and else prints a line at times."""
     first: int | None = None
     last = time.monotonic()
