@@ -18,6 +18,7 @@ from vms_ph_dynamics.forms import Ports, port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
 
+from ..audit.plots import draw_lines
 from .bag import write_bag
 
 
@@ -164,9 +165,31 @@ class Trajectory:
         Args:
             file: path of a PNG, PDF or SVG file to write it to; None for none.
         """
-        from ..audit.plots import plot_closed_loop
+        # Imported here because the import takes half a second.
+        from matplotlib.figure import Figure
 
-        return plot_closed_loop(self, None if file is None else Path(file))
+        figure = Figure(figsize=(9, 11), layout="constrained")
+        motion, efforts, power, energy = figure.subplots(4, 1, sharex=True)
+        model, audit = self.model, self.audit
+        changes = np.array([model.difference(self.q[0], q) for q in self.q])
+        axes = {0: "", 3: "xy", 6: "xyz"}[model.b]
+        base = {f"base {axis}": changes[:, k] for k, axis in enumerate(axes)}
+        joints = {name: changes[:, model.b + k] for k, name in enumerate(model.joint_names)}
+        draw_lines(motion, self.t, {**base, **joints}, "change of position (m, rad)")
+        torques = {name: self.torque[:, k] for k, name in enumerate(model.joint_names)}
+        draw_lines(efforts, self.t, torques, "joint torques (N m, N)")
+        used = {port: values for port, values in self.power.items() if np.nan_to_num(values).any()}
+        draw_lines(power, self.t, used, "power into the robot (W)")
+        supplied = {port: values for port, values in self.port_energy.items() if values.any()}
+        stored = {"stored in the robot": self.energy - self.energy[0]}
+        balance = {**stored, **supplied, "friction": -self.dissipated}
+        draw_lines(energy, self.t, balance, "energy since the start (J)")
+        energy.set_xlabel("time (s)")
+        largest = float(np.abs(np.cumsum(audit.residual)).max(initial=0.0))
+        figure.suptitle(f"{model.name}: largest unaccounted energy {largest:.1e} J", fontsize=11)
+        if file is not None:
+            figure.savefig(file)
+        return figure
 
     def save(self, folder: str | Path) -> Path:
         """Write a bag that ``vms-ph audit``, ``plot`` and ``replay`` read; return its path.
@@ -177,5 +200,5 @@ class Trajectory:
         Raises:
             BagError: it exists, or cannot be created.
         """
-        write_bag(self, Path(folder))
+        write_bag(Path(folder), self.model, self.samples(), self.description)
         return Path(folder)
