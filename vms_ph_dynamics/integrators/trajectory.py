@@ -15,7 +15,6 @@ from ..arrays import Array
 from ..errors import StateError
 from .stepper import Stepper
 
-
 # A balance is closed when less is unaccounted than this share of what was exchanged, and than the
 # rounding of energies of robots at rest, J.
 _CLOSED, _ROUNDING = 1e-6, 1e-9

@@ -188,11 +188,11 @@ def stop_impulses(mobility: Array, free: Array, least: Array, most: Array) -> Ar
     for _ in range(_SWEEPS):
         change = 0.0
         for i in limited:
-            alone = rates[i] - mobility[i, i] * impulse[i]
-            wanted = (min(max(alone, least[i]), most[i]) - alone) / mobility[i, i]
-            added = wanted - impulse[i]
+            rate_without = rates[i] - mobility[i, i] * impulse[i]
+            solution = (min(max(rate_without, least[i]), most[i]) - rate_without) / mobility[i, i]
+            added = solution - impulse[i]
             if added != 0.0:
-                impulse[i] = wanted
+                impulse[i] = solution
                 rates += mobility[:, i] * added
                 change = max(change, abs(mobility[i, i] * added))
         if change < _CONVERGED:

@@ -85,18 +85,18 @@ class Mechanism:
 
     def displacement(self, angle: float) -> Array:
         """Return how far the handle is from its place at angle zero, (3,), inertial axes, m."""
-        across, ahead = self._arms  # type: ignore[attr-defined]
-        return np.asarray((cos(angle) - 1.0) * across + sin(angle) * ahead)
+        across, forward = self._arms  # type: ignore[attr-defined]
+        return np.asarray((cos(angle) - 1.0) * across + sin(angle) * forward)
 
     def arm(self, angle: float) -> Array:
         """Return the handle relative to the nearest point of the axis, (3,), inertial axes, m."""
-        across, ahead = self._arms  # type: ignore[attr-defined]
-        return np.asarray(cos(angle) * across + sin(angle) * ahead)
+        across, forward = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * across + sin(angle) * forward)
 
     def lever(self, angle: float) -> Array:
         """Return the velocity of the handle per angular velocity, (3,), inertial axes, m/rad."""
-        across, ahead = self._arms  # type: ignore[attr-defined]
-        return np.asarray(cos(angle) * ahead - sin(angle) * across)
+        across, forward = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * forward - sin(angle) * across)
 
     def mean_lever(self, angle: float, turned: float) -> Array:
         """Return the displacement of the handle from ``angle`` on, over the angle turned, (3,).

@@ -177,9 +177,9 @@ class RobotTask:
                 f"the goal '{of[e]}' is of a {e}": self.mechanism for e in _OF_MECHANISMS if e in of
             },
         }
-        for what, there in wanting.items():
-            if there is None:
-                raise ModelError(f"{what}; the task lacks 'mechanism'")
+        for need, available in wanting.items():
+            if available is None:
+                raise ModelError(f"{need}; the task lacks 'mechanism'")
         for target in turning:
             if target.end_effector is not None:
                 raise ModelError(
@@ -193,5 +193,5 @@ class RobotTask:
 
     def counts(self, goal: ErrorGoal, time: float) -> bool:
         """Whether the error of a goal counts at a time."""
-        begun = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
-        return time >= max(begun) + goal.after
+        starts = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
+        return time >= max(starts) + goal.after

@@ -194,7 +194,7 @@ class Simulation:
         if self.mechanism is not None:
             self.mechanism.reset(self.form, self.q, self.v)
         self._update()
-        self._remember()
+        self._keep_efforts()
         self._mechanical_at_start = self._mechanical()
         self._stored_at_start = sum(self._stored().values())
 
@@ -239,7 +239,7 @@ class Simulation:
     def _advance(self, steps: int, external: Efforts | None) -> None:
         done = 0 if self.failure else self._advance_in_cpp(steps, external)
         for k in range(done, 0 if self.failure else steps):
-            self._remember()
+            self._keep_efforts()
             try:
                 self._step()
             except (IntegrationError, StateError) as error:
@@ -311,7 +311,7 @@ class Simulation:
         if loop.error is not None:
             raise loop.error
         self._combine(*loop.before)
-        self._remember()
+        self._keep_efforts()
         if loop.steps == steps and external is not None:
             self._external = external
         self._combine(*loop.now)
@@ -421,7 +421,7 @@ class Simulation:
             return self.q, self.v
         return self.current.over_ground(self.form.model, self.q, self.v, self.time)
 
-    def _remember(self) -> None:
+    def _keep_efforts(self) -> None:
         """Keep the efforts in force, for the sample at the end of the step."""
         self._applied_before, self._external_before = self._applied, self._external
 
@@ -448,9 +448,9 @@ class Simulation:
         applied = self.engine.limit(commanded, self.v)
         if self.actuation is not None:
             assert applied.wrench_base is not None  # the actuators' base has one
-            held = self.actuation.hold(applied.wrench_base, self.twist)
+            actuated = self.actuation.hold(applied.wrench_base, self.twist)
             spins = self.actuation.spins
-            wrench = held.wrench_at(0.0, self.twist) if spins else held.wrench
+            wrench = actuated.wrench_at(0.0, self.twist) if spins else actuated.wrench
             applied = replace(applied, wrench_base=wrench)
         self._applied = applied
 
@@ -474,11 +474,11 @@ class Simulation:
             if callable(external):
                 return lambda t, x: total(external(t, x), applied.wrench_base)
             return total(external, applied.wrench_base)
-        held = actuation.held
+        actuator_efforts = actuation.held
 
         def with_spins(t: float, x: PHState) -> Ports:
             """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
-            base = held.wrench_at(t - start, self.form.velocity(x)[:6])
+            base = actuator_efforts.wrench_at(t - start, self.form.velocity(x)[:6])
             return total(efforts_at(external, t, x), base)
 
         return with_spins

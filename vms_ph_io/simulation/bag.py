@@ -162,18 +162,18 @@ class _Messages:
 
     def _odometry(self, head: Any, sample: Sample) -> Any:
         types, vector = self._types, self._types["geometry_msgs/msg/Vector3"]
-        place: Array = np.zeros(3)
+        position: Array = np.zeros(3)
         turn: Array = np.zeros(4)
         twist: Array = np.zeros(6)
         if self._model.base == "planar":
             x, y, c, s = sample.q[:4]
             half = 0.5 * np.arctan2(s, c)
-            place[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
+            position[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
             twist[[0, 1, 5]] = sample.v[:3]
         else:
-            place, turn, twist = sample.q[:3], sample.q[3:7], sample.v[:6]
+            position, turn, twist = sample.q[:3], sample.q[3:7], sample.v[:6]
         pose = types["geometry_msgs/msg/Pose"](
-            types["geometry_msgs/msg/Point"](*place),
+            types["geometry_msgs/msg/Point"](*position),
             types["geometry_msgs/msg/Quaternion"](*turn),
         )
         motion = types["geometry_msgs/msg/Twist"](vector(*twist[:3]), vector(*twist[3:]))

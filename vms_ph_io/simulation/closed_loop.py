@@ -287,9 +287,9 @@ def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]
     if isinstance(robot, VMSModel):
         return StandardForm(robot), "", None
     if isinstance(robot, str) and not Path(robot).exists():
-        known = robots.get(robot)
-        description = known.description()
-        return StandardForm(known.model(description)), description, known.allocation()
+        bundled = robots.get(robot)
+        description = bundled.description()
+        return StandardForm(bundled.model(description)), description, bundled.allocation()
     if isinstance(robot, str | Path):
         path = Path(robot)
         text = read_urdf(path) if path.suffix in (".urdf", ".xacro") else ""
@@ -326,11 +326,11 @@ def _times(push: Push) -> tuple[float, ...]:
 def _total(acting: dict[Push, Efforts], time: float) -> Efforts:
     """Return the sum of the pushes that act at a time, s."""
     now = [efforts for push, efforts in acting.items() if push.acts_at(time)]
-    held = sum((e for e in now if not callable(e)), Ports())
+    constant = sum((e for e in now if not callable(e)), Ports())
     functions = [e for e in now if callable(e)]
     if not functions:
-        return held
-    return lambda t, x: sum((f(t, x) for f in functions), held)
+        return constant
+    return lambda t, x: sum((f(t, x) for f in functions), constant)
 
 
 def _vector(values: npt.ArrayLike, size: int, name: str) -> Array:

@@ -81,16 +81,16 @@ class Trajectory:
     ) -> "Trajectory":
         """Return the trajectory of samples, with kinetic and potential energy (J) at each."""
         ports = tuple(samples[0].port_energy)
-        own = port_names(model)[2:]  # wrenches: the end effector, then the tools
-        wrenches = {port: [] for port in own}  # type: ignore[var-annotated]
+        frames = port_names(model)[2:]  # wrenches: the end effector, then the tools
+        wrenches = {port: [] for port in frames}  # type: ignore[var-annotated]
         power: dict[str, list[float]] = {port: [] for port in ports}
         for sample in samples:
-            at_frames = {own[0]: sample.wrench_end_effector, **sample.wrench_tools}
+            at_frames = {frames[0]: sample.wrench_end_effector, **sample.wrench_tools}
             for port, rows in wrenches.items():
                 rows.append(at_frames[port])
             base = sample.wrench_base if model.b else None
             applied = Ports(
-                sample.torque, base, at_frames[own[0]], wrench_tools=dict(sample.wrench_tools)
+                sample.torque, base, at_frames[frames[0]], wrench_tools=dict(sample.wrench_tools)
             )
             supplied = applied.supplied(model.evaluate(sample.q, sample.v))
             for port, rows in power.items():

@@ -115,7 +115,7 @@ def with_held(
     if held is not None:
         stored |= held.stored
         lost |= {f"mechanism/{name}": energy for name, energy in held.lost.items()}
-        supplied["wrench_end_effector"] -= held.given
+        supplied["wrench_end_effector"] -= held.energy_to_robot
         supplied["ground"] = held.from_ground
     if payload is not None:
         lost |= {f"payload/{name}": energy for name, energy in payload.lost.items()}

@@ -85,7 +85,7 @@ def test_what_an_arm_gives_is_stored_or_lost_in_grip_and_door(panda: VMSModel) -
     for dt in (0.01, 0.0025):
         simulation, held = run(panda, dt)
         sample = simulation.sample()
-        assert held.given == sample.port_energy["wrench_end_effector"] < -0.05
+        assert held.energy_to_robot == sample.port_energy["wrench_end_effector"] < -0.05
         assert min(held.lost.values()) > 1e-3
         assert held.stored["mechanism"] > 1e-2
         left.append(abs(held.residual))

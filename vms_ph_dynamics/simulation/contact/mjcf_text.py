@@ -43,9 +43,9 @@ def mjcf_text(
             "it with engine:=mujoco"
         )
     acting = Friction.of(robot) if friction else None
-    found = build(robot, scene, dt, acting, True, shapes)
-    data = mujoco.MjData(found.model)
-    Coordinates(robot, found).put(data, home, home[: robot.nv] * 0.0)
+    placed = build(robot, scene, dt, acting, True, shapes)
+    data = mujoco.MjData(placed.model)
+    Coordinates(robot, placed).put(data, home, home[: robot.nv] * 0.0)
     spec = specify(robot, scene, dt, acting, True, shapes)
     for name in robot.joint_names:
         motor = spec.add_actuator(name=name, target=name)

@@ -143,12 +143,12 @@ class MujocoEngine(Engine):
 
     def contact_wrench(self) -> Array:
         """Return the wrench of all contacts at the end effector in its axes, (6,), N and N m."""
-        place = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
+        pose = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
         force, moment = np.zeros(3), np.zeros(3)
         for contact in self.contacts():
             force += contact.force
-            moment += np.cross(contact.point - place[:3, 3], contact.force) + contact.moment
-        return np.concatenate([force @ place[:3, :3], moment @ place[:3, :3]])
+            moment += np.cross(contact.point - pose[:3, 3], contact.force) + contact.moment
+        return np.concatenate([force @ pose[:3, :3], moment @ pose[:3, :3]])
 
     def pose_of(self, body: str) -> Array:
         """Return the pose of a body of the scene in the inertial frame, (4,4)."""
@@ -207,7 +207,7 @@ class Contact(NamedTuple):
 
 def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> list[Contact]:
     """Return the contacts of the robot at the start of the last step."""
-    m, found = robot.model, []
+    m, contacts = robot.model, []
     for i in range(data.ncon):
         contact = data.contact[i]
         names = [m.body(m.geom_bodyid[geom]).name for geom in contact.geom]
@@ -219,7 +219,7 @@ def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> lis
         # The rows of the frame are its axes; the force acts on the second geom.
         axes = contact.frame.reshape(3, 3)
         sign = 1.0 if ours[1] else -1.0
-        found.append(
+        contacts.append(
             Contact(
                 names[ours.index(False)].removeprefix("scene/"),
                 contact.pos.copy(),
@@ -228,7 +228,7 @@ def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> lis
                 max(0.0, -float(contact.dist)),
             )
         )
-    return found
+    return contacts
 
 
 class _Energies(NamedTuple):
