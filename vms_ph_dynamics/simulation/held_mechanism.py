@@ -142,7 +142,7 @@ class HeldMechanism:
         force, displacement = now.force, guess + self._missed
         for _ in range(_ITERATIONS):
             push = k * now.stretch + gain * (drift - displacement + mobility @ force)
-            angle, force = m.turned(now.angle, now.rate, dt, resisted @ push, gain * resisted)
+            angle, force = m.step(now.angle, now.rate, dt, resisted @ push, gain * resisted)
             step = predict(self._with_force(efforts, force))
             displacement = self._position(step.q) - position
             swept = m.displacement(now.angle + angle) - m.displacement(now.angle)

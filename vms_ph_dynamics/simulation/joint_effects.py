@@ -29,7 +29,7 @@ _SWEEPS, _CONVERGED = 400, 1e-12
 
 # Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
 # speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
-_NEAR, FORESEEN = 0.02, 4e-3
+_NEAR, STOP_HORIZON = 0.02, 4e-3
 
 
 def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, Array, Array]:
@@ -60,7 +60,7 @@ def friction_rate(form: SimulatedForm, friction: Friction, q: Array) -> float:
     return float(eigvals(solve(inertia, np.diag(slope))).real.max())
 
 
-def must_be_held(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
+def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
     """Return whether friction is too stiff for an explicit integrator with steps of ``dt`` (s)."""
     return bool((form.model.joints.damping + form.model.joints.friction).any()) and (
         friction_rate(form, friction, q) * dt > _STIFF

@@ -21,9 +21,9 @@ from ..integrators.stepper import Efforts
 from .efforts import Control, add, efforts_at
 from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
-from .joint_effects import FORESEEN, HeldFriction, JointStops, SimulatedForm
+from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm
 from .mechanism import Mechanism
-from .water_current import WaterCurrent
+from .surroundings import WaterCurrent
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class Simulation:
         """
         if self._stops is not None:
             # The loop in C++ knows of no stops, and may not run longer than they can be foreseen.
-            longest = max(1, int(FORESEEN / self.dt))
+            longest = max(1, int(STOP_HORIZON / self.dt))
             while steps > longest and not self.failure:
                 self._advance(longest, None)
                 steps -= longest

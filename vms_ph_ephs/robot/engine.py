@@ -14,7 +14,7 @@ from vms_ph_dynamics.forms import Form, Ports
 from vms_ph_dynamics.integrators import IntegrationError, step_with_retry
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation.engine import HALVINGS, Engine, PlantEffects, Prediction
-from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, must_be_held
+from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, is_too_stiff
 
 from .drives import Drives
 from .mechanism import Mechanism
@@ -64,7 +64,7 @@ class EphsEngine(Engine):
             raise ModelError(
                 f"'{model.name}' has wheels that do not slip, which only the engine vms_ph has"
             )
-        is_stiff = friction is not None and must_be_held(form, friction, q, dt)
+        is_stiff = friction is not None and is_too_stiff(form, friction, q, dt)
         first = self._mechanism is None
         self._mechanism = Mechanism(
             model,

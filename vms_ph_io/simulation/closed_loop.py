@@ -36,7 +36,7 @@ from ..descriptions.urdf import read_urdf
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
 from .control import Law, LoopControl
-from .trajectory import SimulationStopped, Trajectory
+from .trajectory import Energies, SimulationStopped, Trajectory
 
 _EFFECTS = (
     '"friction", "joint_stops", "actuators" (those of a bundled robot), or an Actuators, '
@@ -241,7 +241,8 @@ class _Run:
         if self._payload is not None:
             changes |= {round(at / dt) for at in self._payload.changes}
         simulation.apply(_total(acting, 0.0))
-        samples, energies = [self._sample()], [self._energies()]
+        samples = [self._sample()]
+        energies = [self._energies(samples[0])]
         while simulation.steps < steps:
             now = simulation.steps
             end = min([steps, now - now % every + every, *(k for k in changes if k > now)])
@@ -257,7 +258,7 @@ class _Run:
                 self._payload.change(simulation, self._unloaded)
             if end % every == 0 or end == steps:
                 samples.append(self._sample())
-                energies.append(self._energies())
+                energies.append(self._energies(samples[-1]))
         return self._recorded(samples, energies)
 
     def _sample(self) -> Sample:
@@ -269,12 +270,16 @@ class _Run:
         lost = now.dissipated + sum(payload.lost.values())
         return replace(now, port_energy=supplied, dissipated=lost)
 
-    def _energies(self) -> tuple[float, float]:
+    def _energies(self, now: Sample) -> Energies:
+        """Return kinetic and potential energy, J, and the power at each port, W."""
         simulation = self._simulation
-        d = simulation.form.model.evaluate(simulation.q, simulation.v)
-        return d.kinetic_energy, d.potential_energy
+        model = simulation.form.model
+        d = model.evaluate(simulation.q, simulation.v)
+        base, tools = now.wrench_base if model.b else None, dict(now.wrench_tools)
+        applied = Ports(now.torque, base, now.wrench_end_effector, wrench_tools=tools or None)
+        return d.kinetic_energy, d.potential_energy, applied.supplied(d)
 
-    def _recorded(self, samples: list[Sample], energies: list[tuple[float, float]]) -> Trajectory:
+    def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
         return Trajectory.of(model, samples, energies, certificate, self._description)

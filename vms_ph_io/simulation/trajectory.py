@@ -14,12 +14,15 @@ from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import Ports, port_names
+from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
 
 from ..audit.plots import draw_lines
 from .bag import write_bag
+
+Energies = tuple[float, float, Mapping[str, float]]
+"""Kinetic and potential energy, J, and the power at each port, W, of a sample."""
 
 
 class SimulationStopped(VmsPhError):
@@ -75,31 +78,30 @@ class Trajectory:
         cls,
         model: VMSModel,
         samples: list[Sample],
-        energies: list[tuple[float, float]],
+        energies: list[Energies],
         certificate: Certificate | None = None,
         description: str = "",
     ) -> "Trajectory":
-        """Return the trajectory of samples, with kinetic and potential energy (J) at each."""
+        """Return the trajectory of samples, with kinetic and potential energy (J) and powers (W).
+
+        Energies and powers are those in the frame of the integration, that of the water in a
+        current.
+        """
         ports = tuple(samples[0].port_energy)
         frames = port_names(model)[2:]  # wrenches: the end effector, then the tools
         wrenches = {port: [] for port in frames}  # type: ignore[var-annotated]
         power: dict[str, list[float]] = {port: [] for port in ports}
-        for sample in samples:
+        for sample, (_, _, supplied) in zip(samples, energies, strict=True):
             at_frames = {frames[0]: sample.wrench_end_effector, **sample.wrench_tools}
             for port, rows in wrenches.items():
                 rows.append(at_frames[port])
-            base = sample.wrench_base if model.b else None
-            applied = Ports(
-                sample.torque, base, at_frames[frames[0]], wrench_tools=dict(sample.wrench_tools)
-            )
-            supplied = applied.supplied(model.evaluate(sample.q, sample.v))
             for port, rows in power.items():
                 rows.append(supplied.get(port, np.nan))
 
         def column(name: str) -> Array:
             return frozen(np.array([getattr(sample, name) for sample in samples]))
 
-        kinetic, potential = (frozen(np.array(part)) for part in zip(*energies, strict=True))
+        kinetic, potential = (frozen(np.array([energy[k] for energy in energies])) for k in (0, 1))
         return cls(
             model,
             column("time"),

@@ -10,9 +10,8 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.integrators.stepper import Efforts
-from vms_ph_dynamics.simulation import Simulation
+from vms_ph_dynamics.simulation import Simulation, Wind
 from vms_ph_dynamics.simulation.efforts import add
-from vms_ph_dynamics.simulation.robot_task import Wind
 
 from ..node.parameters import declare
 from ..node.robot_parameters import RobotParameters

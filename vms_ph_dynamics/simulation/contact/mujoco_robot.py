@@ -57,7 +57,7 @@ class MujocoRobot:
         bodies: (njoints,) index of the body that each Pinocchio joint moves.
         joints_q: (n,) addresses of the independent joints in ``qpos``.
         joints_v: (n,) likewise in ``qvel``.
-        own: (nv_mujoco,) whether a velocity is one of the robot.
+        of_robot: (nv_mujoco,) whether a velocity is one of the robot.
         free: addresses in ``qpos`` of the free bodies of the scene, by name.
     """
 
@@ -65,7 +65,7 @@ class MujocoRobot:
     bodies: Array
     joints_q: Array
     joints_v: Array
-    own: Array
+    of_robot: Array
     free: dict[str, int]
 
 
@@ -159,16 +159,16 @@ def _located(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     names = robot.tree.pinocchio.names
     joints_v = np.array([model.joint(name).dofadr[0] for name in robot.joint_names], dtype=int)
     free = {b.name: int(model.joint(_free(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
-    own = np.ones(model.nv, dtype=bool)
+    of_robot = np.ones(model.nv, dtype=bool)
     for body in free:
         at = model.joint(_free(body)).dofadr[0]
-        own[at : at + 6] = False
+        of_robot[at : at + 6] = False
     return MujocoRobot(
         model,
         np.array([0, *(model.body(names[i]).id for i in range(1, len(names)))]),
         np.array([model.joint(name).qposadr[0] for name in robot.joint_names], dtype=int),
         joints_v,
-        own,
+        of_robot,
         free,
     )
 

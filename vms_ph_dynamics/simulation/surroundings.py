@@ -1,15 +1,15 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A steady uniform current of the water around a robot."""
+"""What flows around a robot: a steady current of water, and wind on its base."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from .. import VMSModel
 from ..arrays import Array
 from ..errors import OptionError
+from ..model import VMSModel
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,28 @@ class WaterCurrent:
         q[:3] += time * self.velocity
         return q, v
 
-    def start(self, model: VMSModel, q: Array) -> Array:
-        """Return the velocity (nv,) relative to the water of a robot at rest over ground."""
-        return self.relative(model, q, np.zeros(model.nv))
+
+@dataclass(frozen=True)
+class Wind:
+    """A wind that pushes the base by its drag, at the origin of its first link.
+
+    Attributes:
+        velocity: (3,) mean, in inertial axes, m/s.
+        gust: amplitude of a periodic change of the speed along ``velocity``, m/s.
+        period: of the gusts, s.
+        drag_area: drag coefficient times area, m^2.
+        density: of the air, kg/m^3.
+    """
+
+    velocity: Array
+    gust: float = 0.0
+    period: float = 5.0
+    drag_area: float = 0.02
+    density: float = 1.2
+
+    def force(self, time: float, velocity: Array) -> Array:
+        """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
+        mean = float(np.linalg.norm(self.velocity))
+        share = 1.0 + self.gust / max(mean, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
+        relative = share * self.velocity - velocity
+        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(relative) * relative)
