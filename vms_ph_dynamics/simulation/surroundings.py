@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import OptionError
+from ..forms import Ports
 from ..model import VMSModel
 
 
@@ -72,6 +73,29 @@ class Wind:
     period: float = 5.0
     drag_area: float = 0.02
     density: float = 1.2
+
+    def check(self, model: VMSModel) -> None:
+        """Check that a wind can push a robot.
+
+        Raises:
+            OptionError: its base does not move.
+        """
+        if not model.b:
+            raise OptionError(f"a wind pushes moving bases; that of '{model.name}' is fixed")
+
+    def ports(self, model: VMSModel, q: Array, v: Array, time: float) -> Ports:
+        """Return its force at the first link, a tool of the robot, in a motion over ground.
+
+        Args:
+            model: the robot.
+            q: (nq,) configuration.
+            v: (nv,) velocity.
+            time: at which it acts, s.
+        """
+        rotation = model.base_pose(q)[:3, :3]
+        velocity = v[:3] if model.base == "floating" else np.array([v[0], v[1], 0.0])
+        force = rotation.T @ self.force(time, rotation @ velocity)
+        return Ports(wrench_tools={model.link_names[0]: np.concatenate([force, np.zeros(3)])})
 
     def force(self, time: float, velocity: Array) -> Array:
         """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
