@@ -266,15 +266,14 @@ class Simulation:
             self.actuation.commit(work, self.twist, step.v[: model.b])
         if self.mechanism is not None:
             self.mechanism.commit()
-        displacement = model.difference(self.q, step.q)[model.b :]
-        self.q, self.v = step.q, step.v
-        self.steps += 1
-        self.failures += step.failures
         self._account(step.supplied, step.dissipated)
         for torque in (friction, stop_torque):
             if torque is not None:
-                work = float(torque @ displacement)
+                work = float(torque @ model.difference(self.q, step.q)[model.b :])
                 self._account({"torque": -work}, -work)
+        self.q, self.v = step.q, step.v
+        self.steps += 1
+        self.failures += step.failures
 
     def _account(self, supplied: Mapping[str, float], dissipated: float) -> None:
         for name, energy in supplied.items():
@@ -440,12 +439,15 @@ class Simulation:
 
     def _combine(self, torque: Array, base: Array) -> None:
         """Put efforts of the controller in force, as far as drives and actuators give them."""
-        self._command = np.array(torque), np.array(base)
+        torque, base = self._command = np.array(torque), np.array(base)
         outside = self._external
         if callable(outside):
             outside = outside(self.time, self.form.state(self.q, self.v))
-        commanded = Ports(*self._command) + Ports(outside.torque, outside.wrench_base)
-        applied = self.engine.limit(commanded, self.v)
+        if outside.torque is not None:
+            torque = torque + outside.torque
+        if outside.wrench_base is not None:
+            base = base + outside.wrench_base
+        applied = self.engine.limit(Ports(torque, base), self.v)
         if self.actuation is not None:
             assert applied.wrench_base is not None  # the actuators' base has one
             actuated = self.actuation.hold(applied.wrench_base, self.twist)
@@ -460,15 +462,14 @@ class Simulation:
         b, actuation, start = self.form.model.b, self.actuation, self.time
 
         def total(ports: Ports, base: Array | None) -> Ports:
-            wrench, tools = ports.wrench_end_effector, ports.wrench_tools or {}
-            return replace(
-                ports,
-                torque=applied.torque,
-                wrench_base=base if b else None,
-                wrench_end_effector=wrench if wrench is not None and wrench.any() else None,
-                friction=friction,
-                wrench_tools={name: w for name, w in tools.items() if w.any()} or None,
-            )
+            wrench, tools = ports.wrench_end_effector, ports.wrench_tools
+            if wrench is not None and not wrench.any():
+                wrench = None
+            if tools:
+                tools = {name: w for name, w in tools.items() if w.any()}
+            base = base if b else None
+            torque, gravity, drag = applied.torque, ports.gravity, ports.drag
+            return Ports(torque, base, wrench, gravity, friction, drag, tools or None)
 
         if actuation is None or not actuation.spins or b == 3:
             if callable(external):
