@@ -174,6 +174,12 @@ class Trajectory:
         return np.stack([x.q for x in self.states])
 
     @property
+    def v(self) -> Array:
+        """Velocities, (N+1,nv), of a robot."""
+        form = self._stepper.form  # type: ignore[attr-defined]
+        return np.stack([form.velocity(x) for x in self.states])
+
+    @property
     def z(self) -> Array:
         """Momenta, (N+1,nv), of a robot."""
         return np.stack([x.z for x in self.states])

@@ -159,8 +159,13 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
     if callable(reference):
         return lambda time: _as_reference(reference(time))
     if hasattr(reference, "t") and hasattr(reference, "q"):
-        times = np.asarray(reference.t)
-        positions = np.array([model.joint_positions(q) for q in np.asarray(reference.q)])
+        times, configurations = np.asarray(reference.t), np.asarray(reference.q)
+        if configurations.ndim != 2 or configurations.shape[1] != model.nq:
+            raise OptionError(
+                f"a trajectory to follow has configurations (N,{model.nq}) as '{model.name}'; "
+                f"given: {configurations.shape}"
+            )
+        positions = np.array([model.joint_positions(q) for q in configurations])
 
         def joints(time: float) -> Reference:
             at = [np.interp(time, times, positions[:, k]) for k in range(model.n)]
