@@ -30,7 +30,7 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
         VmsPhError: no such robot or scene, or MuJoCo is missing or cannot represent it.
     """
     from vms_ph_dynamics.simulation.contact import Scene
-    from vms_ph_dynamics.simulation.contact.mjcf_text import mjcf_text
+    from vms_ph_dynamics.simulation.contact.mujoco_engine import mjcf_text
 
     file = scenes.load(scene) if scene else None
     settings = RobotSettings(robot)

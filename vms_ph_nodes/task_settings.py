@@ -107,8 +107,7 @@ def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
         model = settings.model(settings.description())
     if task.wind is None:
         return settings, model
-    if model.base != "floating":
-        raise OptionError(f"a wind acts on floating bases; that of '{task.robot}' is {model.base}")
+    task.wind.check(model)
     root = model.link_names[0]
     return settings.updated({"tools": root}), model.with_tools([root])
 

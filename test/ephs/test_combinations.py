@@ -34,7 +34,7 @@ def test_motors_open_a_door_and_the_balance_from_the_battery_to_the_door_closes(
     assert held.angle > 1e-3
     assert abs(simulation.exergy_map().residual) < 1e-9
     # Its wrench is held in the axes of the start of each step.
-    assert abs(held.residual) < 1e-3 * abs(held.given)
+    assert abs(held.residual) < 1e-3 * abs(held.energy_to_robot)
 
 
 def test_a_robot_keeps_its_temperatures_and_its_battery_when_it_takes_a_body() -> None:

@@ -172,7 +172,13 @@ def test_an_arm_that_falls_for_a_second_at_once_meets_its_stops(
     fallen = []
     for in_cpp in (True, False):
         arm = Simulation(
-            StandardForm(model), home, 2e-3, limp, friction, native=in_cpp, joint_stops=True
+            StandardForm(model),
+            home,
+            2e-3,
+            limp,
+            friction,
+            joint_stops=True,
+            engine=FormEngine(native=in_cpp),
         )
         arm.advance(500, Ports())
         fallen.append(arm.sample())

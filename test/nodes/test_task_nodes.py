@@ -282,7 +282,7 @@ class WithDoor(RobotTask):
         ("moon", {}, "there is no task 'moon'; there are .*arm_reach"),
         ("underwater_station", {"current": [0.1, 0.0, 0.1]}, "current must be horizontal"),
         ("underwater_station", {"robot": "hextilt"}, "'hextilt.*' is not in water"),
-        ("mobile_drive", {"wind": {"velocity": [1.0, 0.0, 0.0]}}, "is planar"),
+        ("arm_reach", {"wind": {"velocity": [1.0, 0.0, 0.0]}}, "a wind pushes moving bases"),
         ("underwater_station", {"gains": {"stiffness": 1.0}}, "has no gains stiffness"),
         ("mobile_door", {"payload": TAKEN}, "robots without 'mechanism' and without 'wheels'"),
         ("underwater_valve", {"payload": TAKEN}, "is in water"),

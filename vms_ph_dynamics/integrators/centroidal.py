@@ -145,7 +145,7 @@ class Centroidal:
         self._pin.gravity.linear = field
         self._data = self._pin.createData()
         self.has_potential = bool(field.any())
-        self._plain = model.is_plain and not self._pin.armature.any()
+        self._has_algorithms = model.is_plain and not self._pin.armature.any()
         self.integrate = partial(pin.integrate, self._pin) if model.is_plain else model.integrate
         self.acceleration = (
             partial(pin.aba, self._pin, self._data) if model.is_plain else self._acceleration
@@ -160,15 +160,15 @@ class Centroidal:
             return CentroidalState(q, v, fall, none, CompensatedSum(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
         here = self.locked(q, v)
-        away, linear = rotation @ here.lever, here.momentum[: self.k].copy()
+        lever, linear = rotation @ here.lever, here.momentum[: self.k].copy()
         relative, around = q.copy(), v.copy()
-        relative[: self.k] = -away
+        relative[: self.k] = -lever
         around[: self.k] -= linear / self.mass
         here = self.locked(relative, around)
         return CentroidalState(
             relative,
             around,
-            Fall(t, q[: self.k] + away, rotation @ linear, self.mass, self.fall),
+            Fall(t, q[: self.k] + lever, rotation @ linear, self.mass, self.fall),
             self.to_space(rotation, here.momentum, here.lever),
             CompensatedSum(self.energy(relative, around)),
             t,
@@ -235,7 +235,7 @@ class Centroidal:
 
     def energy(self, q: Array, v: Array) -> float:
         """Return the kinetic energy of a motion and :meth:`potential`, J."""
-        if self._plain:
+        if self._has_algorithms:
             kinetic = float(pin.computeKineticEnergy(self._pin, self._data, q, v))
         else:
             kinetic = Evaluation(self.model, q, v).kinetic_energy
@@ -246,7 +246,7 @@ class Centroidal:
 
         The arrays may be views of Pinocchio's data, which the next call overwrites.
         """
-        if not self._plain:
+        if not self._has_algorithms:
             return self._locked_by_terms(q, v)
         data = self._data
         pin.crba(self._pin, data, q)
@@ -283,14 +283,14 @@ class FactorisedInertia:
     def __init__(self, robot: Centroidal) -> None:
         self._robot = robot
         self._model = robot.model
-        self._plain = robot.model.is_plain
+        self._has_algorithms = robot.model.is_plain
         self._pin: Any = robot.model.tree.pinocchio
         self._data = self._pin.createData()
         self._matrix: Array = np.zeros((0, 0))
 
     def at(self, q: Array) -> None:
         """Factorise at a configuration (nq,)."""
-        if self._plain:
+        if self._has_algorithms:
             self._matrix = pin.crba(self._pin, self._data, q)
             pin.cholesky.decompose(self._pin, self._data)
         else:
@@ -298,7 +298,7 @@ class FactorisedInertia:
 
     def velocity(self, momentum: Array) -> Array:
         """Return the velocity (nv,) of a generalised momentum (nv,)."""
-        if self._plain:
+        if self._has_algorithms:
             return pin.cholesky.solve(self._pin, self._data, momentum)
         return np.linalg.solve(self._matrix, momentum)
 

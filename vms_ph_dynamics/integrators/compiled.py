@@ -41,13 +41,13 @@ def compiled(name: str, inner: RobotStepper, native: bool | None) -> RobotSteppe
     Raises:
         ModelError: ``native=True``, but there is no compiled one.
     """
-    found = chosen(
+    twin = chosen(
         native,
         _obstacle(name, inner.model),
         lambda module: CompiledStepper(name, inner, module),
         "the scheme in Python is used",
     )
-    return inner if found is None else found
+    return inner if twin is None else twin
 
 
 def _obstacle(name: str, model: VMSModel) -> str | None:
@@ -106,7 +106,7 @@ class CompiledStepper(RobotStepper):
         if not isinstance(ports, Ports) or ports.wrench_tools:
             part = self._inner.step(self._to_python(solver_state), ports, t, dt)
             return part._replace(solver_state=self._to_core(part.solver_state, solver_state))
-        after, result = self._core.step(solver_state, self._held(ports), t, dt)
+        after, result = self._core.step(solver_state, self._native_ports(ports), t, dt)
         if result.failed:
             raise StepFailure(result.reason)
         return _step_result(after, result)
@@ -124,7 +124,7 @@ class CompiledStepper(RobotStepper):
         if not isinstance(ports, Ports) or ports.wrench_tools:
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
         after, result, count = self._core.run(
-            solver_state, self._held(ports), t0, dt, first, min(steps, _AT_ONCE)
+            solver_state, self._native_ports(ports), t0, dt, first, min(steps, _AT_ONCE)
         )
         if count == 0:
             # The first step fails; a single step gives the reason.
@@ -149,14 +149,14 @@ class CompiledStepper(RobotStepper):
             threads: number of threads.
         """
         same = all(acting is ports[0] for acting in ports)
-        held = [
-            self._free if acting is None else self._held(acting)
+        efforts = [
+            self._free if acting is None else self._native_ports(acting)
             for acting in (ports[:1] if same else ports)
         ]
-        found: dict[str, Any] = self._native.run_batch(
-            self._robot, self._name, self.gravity, Q, V, held, *span, threads
+        batch: dict[str, Any] = self._native.run_batch(
+            self._robot, self._name, self.gravity, Q, V, efforts, *span, threads
         )
-        return found
+        return batch
 
     def closed_loop(self) -> Any:
         """Return a new ``vms_ph_native.ClosedLoop`` of this scheme."""
@@ -167,7 +167,7 @@ class CompiledStepper(RobotStepper):
         run: Callable[..., Any],
         solver_state: SolverState,
         outside: Ports,
-        held: tuple[Array, Array],
+        command: tuple[Array, Array],
         span: tuple[float, float, int, int],
     ) -> LoopSteps:
         """Return the result of steps with an update of a control after each.
@@ -176,10 +176,12 @@ class CompiledStepper(RobotStepper):
             run: ``run`` or ``run_function`` of a loop, with what describes the control.
             solver_state: at the start.
             outside: efforts besides those of the control, held over all steps.
-            held: torque and base wrench of the control over the first step.
+            command: torque and base wrench of the control over the first step.
             span: time at step zero, time step, index of the first step, and number of steps.
         """
-        after, result, steps, *efforts, error = run(solver_state, self._held(outside), *held, *span)
+        after, result, steps, *efforts, error = run(
+            solver_state, self._native_ports(outside), *command, *span
+        )
         before, now = (efforts[0], efforts[1]), (efforts[2], efforts[3])
         return LoopSteps(_step_result(after, result), steps, before, now, error)
 
@@ -200,7 +202,7 @@ class CompiledStepper(RobotStepper):
         allowed = steps * (SHARE * size + 2.0 * self._floor)
         return np.all(np.abs(np.diff(energy, axis=1) - crossed) <= allowed, axis=1)
 
-    def _held(self, ports: Ports) -> Any:
+    def _native_ports(self, ports: Ports) -> Any:
         self.checked(ports)
         if ports.is_free:
             return self._free

@@ -155,7 +155,7 @@ class DiscreteGradient(RobotStepper):
 
     def motion(self, solver_state: MidpointState) -> tuple[Array, Array]:
         """Return configuration and velocity in the inertial frame."""
-        x = self._seen(solver_state)
+        x = self._centroidal(solver_state)
         fall, t = solver_state.fall, solver_state.t
         return self.robot.inertial(x.q, x.v, fall.centre_at(t), fall.velocity_at(t))
 
@@ -177,21 +177,21 @@ class DiscreteGradient(RobotStepper):
 
         centre = np.zeros(0) if free else mean_fall
         try:
-            found = solve(sweep, np.concatenate([self._guess(solver_state, t, dt), centre]))
+            solution = solve(sweep, np.concatenate([self._guess(solver_state, t, dt), centre]))
         except StepFailure:
             if not solver_state.past.times:
                 raise
             # An extrapolation across a jump, or a change of step, may not be a usable guess.
             fresh = self._guess(solver_state._replace(past=PastSteps()), t, dt)
-            found = solve(sweep, np.concatenate([fresh, centre]))
-        end, middle, reach = found.end
+            solution = solve(sweep, np.concatenate([fresh, centre]))
+        end, middle, reach = solution.end
         end = self._polished(end, reach)
         energies = PowerQuadrature()
         if middle.acting is not None:
             energies.add(middle.acting, middle.d, dt)
-        past = solver_state.past.with_point(t + 0.5 * dt, found.unknown[: nv + 1])
+        past = solver_state.past.with_point(t + 0.5 * dt, solution.unknown[: nv + 1])
         return StepResult(
-            end._replace(past=past), energies.supplied, energies.dissipated, found.iterations
+            end._replace(past=past), energies.supplied, energies.dissipated, solution.iterations
         )
 
     def _sweep(
@@ -288,7 +288,7 @@ class DiscreteGradient(RobotStepper):
     def _in_base(self, q: Array, angular: Array) -> Array:
         return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
 
-    def _seen(self, x: MidpointState) -> CentroidalState:
+    def _centroidal(self, x: MidpointState) -> CentroidalState:
         k, b = self.robot.k, self.model.b
         self.end_inertia.at(x.q)
         momentum = np.zeros(self.model.nv)
@@ -302,9 +302,9 @@ class DiscreteGradient(RobotStepper):
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
         if x.past.is_full:
             return x.past.extrapolated(t + 0.5 * dt)
-        seen = self._seen(x)
-        ahead = self.robot.acceleration(seen.q, seen.v, self.robot.nothing)
-        return np.append(seen.v + (0.5 * dt) * ahead, 0.0)
+        motion_now = self._centroidal(x)
+        acceleration = self.robot.acceleration(motion_now.q, motion_now.v, self.robot.nothing)
+        return np.append(motion_now.v + (0.5 * dt) * acceleration, 0.0)
 
     def _correction(self, multiplier: float, reach: Array) -> Array:
         weighted = self._weights * reach

@@ -78,8 +78,8 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
         step: Array = np.linalg.solve(_slope(sweep, y, residual, size), -residual)
         length = 1.0
         while True:
-            ahead = sweep(y + length * step)
-            left = ahead.unknown - (y + length * step)
+            trial = sweep(y + length * step)
+            left = trial.unknown - (y + length * step)
             if _size(left) < (1.0 - 0.1 * length) * _size(residual):
                 break
             length *= 0.5
@@ -89,7 +89,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
                 raise StepFailure(
                     f"Newton's iteration stalls at a residual of {_size(residual):.3g}"
                 )
-        y, result, residual = y + length * step, ahead, left
+        y, result, residual = y + length * step, trial, left
     raise StepFailure(f"Newton's iteration has not converged in {_NEWTON_LIMIT} steps")
 
 
@@ -98,9 +98,9 @@ def _slope(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: flo
     columns = []
     width = _DIFFERENCE * max(size, 1e-3)
     for i in range(len(y)):
-        moved = y.copy()
-        moved[i] += width
-        columns.append((sweep(moved).unknown - moved - residual) / width)
+        shifted = y.copy()
+        shifted[i] += width
+        columns.append((sweep(shifted).unknown - shifted - residual) / width)
     matrix = np.stack(columns, axis=1)
     if not np.isfinite(matrix).all():
         raise StepFailure("the motion within the step is not finite")

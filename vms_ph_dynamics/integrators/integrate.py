@@ -122,12 +122,12 @@ class _Run:
     failures: list[FailedStep] = field(default_factory=list)
     occurrences: list[Occurrence] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    seen: list[Observation] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
     balances: list[tuple[Mapping[str, float], float, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.times.append(self.t)
-        self.seen.append(self.stepper.observe(self.solver_state))
+        self.observations.append(self.stepper.observe(self.solver_state))
         self.values = self._values(self.t, self.solver_state)
 
     def go(self, t0: float, dt: float, first: int, end: int) -> None:
@@ -174,13 +174,13 @@ class _Run:
     def record(self) -> None:
         """Record the observation now, and the energy balance since the last record."""
         self.times.append(self.t)
-        self.seen.append(self.stepper.observe(self.solver_state))
+        self.observations.append(self.stepper.observe(self.solver_state))
         self.balances.append((self.supplied, self.dissipated, self.iterations))
         self.supplied, self.dissipated, self.iterations = {}, 0.0, 0
 
     def trajectory(self) -> Trajectory:
         """Return the recorded trajectory."""
-        energy = np.array([seen.energy for seen in self.seen])
+        energy = np.array([at.energy for at in self.observations])
         names = dict.fromkeys(name for supplied, _, _ in self.balances for name in supplied)
         audit = Audit(
             frozen(np.diff(energy)),
@@ -195,9 +195,9 @@ class _Run:
         )
         return Trajectory(
             frozen(np.array(self.times)),
-            tuple(seen.state for seen in self.seen),
+            tuple(at.state for at in self.observations),
             frozen(energy),
-            frozen(np.stack([seen.spatial_momentum for seen in self.seen])),
+            frozen(np.stack([at.spatial_momentum for at in self.observations])),
             audit,
             tuple(self.occurrences),
             tuple(self.failures),

@@ -130,16 +130,19 @@ def integrate_batch(
     # Of one robot the runs are shared among threads, of several robots the robots.
     with ThreadPoolExecutor(threads) as pool:
         inside = max(1, threads // max(1, len(groups)))
-        for group, found in pool.map(lambda group: run(group, inside), groups):
-            whole = (found["steps"] == steps) & group.stepper.closes(
-                found["energy"], found["supplied"], found["dissipated"], every
+        for group, batch in pool.map(lambda group: run(group, inside), groups):
+            complete = (batch["steps"] == steps) & group.stepper.closes(
+                batch["energy"], batch["supplied"], batch["dissipated"], every
             )
-            rows = np.array(group.runs)[whole]
-            q[rows], v[rows] = found["q"][whole], found["v"][whole]
-            energy[rows], dissipated[rows] = found["energy"][whole], found["dissipated"][whole]
+            rows = np.array(group.runs)[complete]
+            q[rows], v[rows] = batch["q"][complete], batch["v"][complete]
+            energy[rows], dissipated[rows] = (
+                batch["energy"][complete],
+                batch["dissipated"][complete],
+            )
             for name, values in supplied.items():
                 at = list(supplied).index(name)
-                values[rows] = found["supplied"][at][whole] if at < 3 else 0.0
+                values[rows] = batch["supplied"][at][complete] if at < 3 else 0.0
             left -= set(rows.tolist())
 
     for i in sorted(left):
@@ -181,27 +184,27 @@ class _Group:
 
 def _runs(form: Any, x0: Any, ports: Any) -> tuple[list[Form], list[PHState], list[Efforts | None]]:
     one = ports is None or isinstance(ports, Ports) or callable(ports)
-    given: dict[str, list[Any]] = {
+    arguments: dict[str, list[Any]] = {
         "form": [form] if isinstance(form, Form) else list(form),
         "x0": [x0] if isinstance(x0, PHState) else list(x0),
         "ports": [ports] if one else list(ports),
     }
-    sizes = {name: len(values) for name, values in given.items() if len(values) != 1}
+    sizes = {name: len(values) for name, values in arguments.items() if len(values) != 1}
     count = max(sizes.values(), default=1)
     if 0 in sizes.values() or set(sizes.values()) - {count}:
-        told = ", ".join(f"{name} has {len(values)}" for name, values in given.items())
-        raise StateError(f"give one for all runs or one for each of them; {told}")
+        counts = ", ".join(f"{name} has {len(values)}" for name, values in arguments.items())
+        raise StateError(f"give one for all runs or one for each of them; {counts}")
     forms, states, efforts = (
-        values * count if len(values) == 1 else values for values in given.values()
+        values * count if len(values) == 1 else values for values in arguments.values()
     )
-    sizes_of = {(each.model.nq, each.model.b, each.model.n) for each in forms}
+    sizes_of = {(run_form.model.nq, run_form.model.b, run_form.model.n) for run_form in forms}
     if len(sizes_of) > 1:
         raise StateError("the robots of a batch must have the same base and number of joints")
-    checked = [each.checked_state(x) for each, x in zip(forms, states, strict=True)]
+    checked = [run_form.checked_state(x) for run_form, x in zip(forms, states, strict=True)]
     with np.errstate(over="ignore"):  # excessively large efforts are left to the steps, which fail
         efforts = [
-            Ports.checked(each.model, acting) if isinstance(acting, Ports) else acting
-            for each, acting in zip(forms, efforts, strict=True)
+            Ports.checked(run_form.model, acting) if isinstance(acting, Ports) else acting
+            for run_form, acting in zip(forms, efforts, strict=True)
         ]
     return forms, checked, efforts
 

@@ -74,16 +74,18 @@ class ProjectedRungeKutta(RobotStepper):
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         if isinstance(ports, Ports) and ports.is_free:
             self.checked(ports)
-            ahead, energies = solver_state._replace(t=t + dt), _NO_ENERGY
+            advanced, energies = solver_state._replace(t=t + dt), _NO_ENERGY
             q, v = self._free(solver_state.q, solver_state.v, dt)
         else:
-            q, v, ahead, energies = self._forced(solver_state, ports, t, dt)
+            q, v, advanced, energies = self._forced(solver_state, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
-        q, v, dropped = project(self.robot, q, v, ahead, dt, energies)
+        q, v, dropped = project(self.robot, q, v, advanced, dt, energies)
         if dropped:
-            ahead = ahead._replace(energy=ahead.energy.plus(-dropped))
-        return StepResult(CentroidalState(q, v, *ahead[2:]), energies.supplied, energies.dissipated)
+            advanced = advanced._replace(energy=advanced.energy.plus(-dropped))
+        return StepResult(
+            CentroidalState(q, v, *advanced[2:]), energies.supplied, energies.dissipated
+        )
 
     @abstractmethod
     def _free(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
@@ -119,8 +121,8 @@ class ProjectedRungeKutta(RobotStepper):
                 moment = force[k : model.b] if k == 2 else rotation @ force[k : model.b]
                 turn = turn + weight * dt * (moment + robot.moment(q[:k], push))
                 thrust = thrust + part * dt * dt * push
-        ahead = self._advanced(x, energies, t, dt, impulse, turn, thrust / robot.mass)
-        return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, ahead, energies
+        advanced = self._advanced(x, energies, t, dt, impulse, turn, thrust / robot.mass)
+        return robot.integrate(x.q, dt * mean), x.v + dt * mean_a, advanced, energies
 
     def _acting_in_space(
         self, ports: Efforts, t: float, s: float, q: Array, v: Array, x: CentroidalState

@@ -51,7 +51,7 @@ def project(
     robot: Centroidal,
     q: Array,
     v: Array,
-    ahead: CentroidalState,
+    advanced: CentroidalState,
     dt: float,
     crossed: PowerQuadrature,
 ) -> Projected:
@@ -66,14 +66,14 @@ def project(
         robot: whose motion it is, in the frame of its centre of mass.
         q: (nq,) configuration; its base position is set in place.
         v: (nv,) velocity.
-        ahead: gives the angular momentum and the energy.
+        advanced: gives the angular momentum and the energy.
         dt: the step, s: the time scale at which a shape counts as standing still.
         crossed: the energies that crossed the ports in the step.
 
     Raises:
         StepFailure: there is no such motion nearby.
     """
-    angular, energy = ahead.angular, ahead.energy.value
+    angular, energy = advanced.angular, advanced.energy.value
     potential = robot.potential(q)
     if robot.k == 0:
         shape, base = robot.energy(q, v) - potential, 0.0
@@ -84,26 +84,26 @@ def project(
         momentum = robot.settle(q, here, angular)
         v_hat = here.inverse[:, robot.k :].dot(momentum)
         base = 0.5 * momentum.dot(v_hat[robot.k :])
-    wanted = energy - potential - base
-    gap, dropped = wanted - shape, 0.0
+    target = energy - potential - base
+    gap, dropped = target - shape, 0.0
     if abs(gap) <= _TRUSTED * shape and shape > 0.0:
-        scale = sqrt(wanted / shape)
-    elif abs(gap) <= _rounding(robot, ahead, abs(potential) + base + shape, dt):
+        scale = sqrt(target / shape)
+    elif abs(gap) <= _rounding(robot, advanced, abs(potential) + base + shape, dt):
         scale = 1.0
         dropped = gap if abs(gap) <= _at_rest(robot, dt) else 0.0
     else:
-        return _turn(robot, q, v, ahead, dt, _exchanged(robot, crossed, dt))
+        return _turn(robot, q, v, advanced, dt, _exchanged(robot, crossed, dt))
     v = scale * v
     if robot.k:
         v[: robot.model.b] += v_hat - scale * v_hat_now
     return Projected(q, v, dropped)
 
 
-def _rounding(robot: Centroidal, ahead: CentroidalState, terms: float, dt: float) -> float:
+def _rounding(robot: Centroidal, advanced: CentroidalState, terms: float, dt: float) -> float:
     """Return the rounding error of an energy with terms of a given sum, J."""
-    speed = ahead.fall.velocity_at(ahead.t)
-    whole = terms + abs(ahead.energy.value) + robot.mass * float(speed @ speed)
-    return _ROUNDING * whole + _at_rest(robot, dt)
+    speed = advanced.fall.velocity_at(advanced.t)
+    size = terms + abs(advanced.energy.value) + robot.mass * float(speed @ speed)
+    return _ROUNDING * size + _at_rest(robot, dt)
 
 
 def _at_rest(robot: Centroidal, dt: float) -> float:
@@ -131,10 +131,10 @@ def _exchanged(robot: Centroidal, crossed: PowerQuadrature, dt: float) -> float:
 
 
 def _turn(
-    robot: Centroidal, q: Array, v: Array, ahead: CentroidalState, dt: float, exchanged: float
+    robot: Centroidal, q: Array, v: Array, advanced: CentroidalState, dt: float, exchanged: float
 ) -> Projected:
     """Move along the gradient of the energy, in shape and shape velocity, to the given energy."""
-    b, angular, energy = robot.model.b, ahead.angular, ahead.energy.value
+    b, angular, energy = robot.model.b, advanced.angular, advanced.energy.value
     start, rates = q, v[b:]
     d = Evaluation(robot.model, q, v)
     still = np.zeros(robot.model.nv)
@@ -155,15 +155,15 @@ def _turn(
         v = np.concatenate([np.zeros(b), (1.0 + step) * rates])
         if b:
             here = robot.locked(q, v)
-            wanted = here.inverse[:, robot.k :] @ robot.settle(q, here, angular)
-            v[:b] = wanted - here.inverse @ here.momentum
+            target = here.inverse[:, robot.k :] @ robot.settle(q, here, angular)
+            v[:b] = target - here.inverse @ here.momentum
         present = robot.energy(q, v)
         gap, scale = energy - present, abs(energy) + abs(present)
         too_much = count == 0 and abs(gap) > _TRUSTED * steepness
         if abs(gap) <= _ROUNDING * scale or too_much:
             break
         step += gap / steepness
-    falling = ahead.fall.velocity_at(ahead.t)
+    falling = advanced.fall.velocity_at(advanced.t)
     scale += 0.5 * robot.mass * float(falling @ falling) + exchanged
     if abs(gap) > _WAITING * scale + _at_rest(robot, dt):
         raise StepFailure(

@@ -15,7 +15,6 @@ from ..arrays import Array
 from ..errors import StateError
 from .stepper import Stepper
 
-
 # A balance is closed when less is unaccounted than this share of what was exchanged, and than the
 # rounding of energies of robots at rest, J.
 _CLOSED, _ROUNDING = 1e-6, 1e-9
@@ -173,6 +172,12 @@ class Trajectory:
     def q(self) -> Array:
         """Configurations, (N+1,nq), of a robot."""
         return np.stack([x.q for x in self.states])
+
+    @property
+    def v(self) -> Array:
+        """Velocities, (N+1,nv), of a robot."""
+        form = self._stepper.form  # type: ignore[attr-defined]
+        return np.stack([form.velocity(x) for x in self.states])
 
     @property
     def z(self) -> Array:

@@ -9,7 +9,7 @@ from .held_mechanism import HeldMechanism
 from .mechanism import Mechanism
 from .payload import Payload
 from .simulation import Sample, Simulation
-from .water_current import WaterCurrent
+from .surroundings import WaterCurrent, Wind
 
 __all__ = [
     "Actuation",
@@ -22,6 +22,7 @@ __all__ = [
     "Sample",
     "Simulation",
     "WaterCurrent",
+    "Wind",
     "WorldFramePorts",
     "in_world_axes",
 ]

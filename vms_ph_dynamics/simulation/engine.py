@@ -17,7 +17,7 @@ from ..integrators.compiled import CompiledStepper, LoopSteps
 from ..integrators.stepper import Efforts, system_stepper
 from ..nonholonomic import NonholonomicForm, NonholonomicRK4
 from .efforts import Control
-from .joint_effects import SimulatedForm, must_be_held
+from .joint_effects import SimulatedForm, is_too_stiff
 
 # Largest number of times that a step is halved: beyond it, a step costs more than it is worth.
 HALVINGS = 4
@@ -198,7 +198,7 @@ class FormEngine(Engine):
             )
         else:
             self.stepper = system_stepper(form, self.scheme or NonholonomicRK4.name)
-        if friction is not None and must_be_held(form, friction, q, dt):
+        if friction is not None and is_too_stiff(form, friction, q, dt):
             return PlantEffects(None, friction, stops)
         return PlantEffects(friction, None, stops)
 

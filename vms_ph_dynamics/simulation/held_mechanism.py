@@ -46,7 +46,7 @@ class HeldMechanism:
     Attributes:
         mechanism: the mechanism.
         lost: energy lost since the reset, J, by where.
-        given: energy that the grip gave to the robot since then, J.
+        energy_to_robot: energy that the grip gave to the robot since then, J.
         from_ground: energy that the ground gave since then where it moves, J.
     """
 
@@ -64,12 +64,12 @@ class HeldMechanism:
     def reset(self, form: SimulatedForm, q: Array, v: Array) -> None:
         """Take hold of the handle at angle zero, with q (nq,) and v (nv,) of a robot."""
         self.form = form
-        place, velocity, *_ = self._handle(q, v)
-        self._now = self._next = _Now(0.0, 0.0, place, np.zeros(3), np.zeros(3), velocity)
+        position, velocity, *_ = self._handle(q, v)
+        self._now = self._next = _Now(0.0, 0.0, position, np.zeros(3), np.zeros(3), velocity)
         # The guess of the motion of a step misses about as much as that of the step before.
         self._before, self._missed, self._missing = velocity, np.zeros(3), np.zeros(3)
         self.lost = {"hinge": 0.0, "grip": 0.0}
-        self.given = self.from_ground = 0.0
+        self.energy_to_robot = self.from_ground = 0.0
         self._entry = (0.0, 0.0, 0.0, 0.0)
 
     @property
@@ -102,8 +102,8 @@ class HeldMechanism:
     @property
     def residual(self) -> float:
         """What grip and mechanism have stored, lost and given beyond what they received, J."""
-        gone = sum(self.lost.values()) + self.given - self.from_ground
-        return sum(self.stored.values()) + gone
+        released = sum(self.lost.values()) + self.energy_to_robot - self.from_ground
+        return sum(self.stored.values()) + released
 
     def wrench(self, q: Array) -> Array:
         """Return that of the grip over the last step, (6,) in the axes of the end effector."""
@@ -134,19 +134,19 @@ class HeldMechanism:
         m, now, (q, v) = self.mechanism, self._now, motion
         k, c = m.grip_stiffness, m.grip_damping
         gain = 0.5 * k + c / dt
-        place, velocity, rows, inertia = self._handle(q, v)
+        position, velocity, rows, inertia = self._handle(q, v)
         mobility = 0.5 * dt * dt * (rows @ np.linalg.solve(inertia, rows.T))
         resisted = np.linalg.inv(np.eye(3) + gain * mobility)
         drift = dt * self._ground
         guess = dt * (1.5 * velocity - 0.5 * self._before)
-        force, moved = now.force, guess + self._missed
+        force, displacement = now.force, guess + self._missed
         for _ in range(_ITERATIONS):
-            push = k * now.stretch + gain * (drift - moved + mobility @ force)
-            angle, force = m.turned(now.angle, now.rate, dt, resisted @ push, gain * resisted)
+            push = k * now.stretch + gain * (drift - displacement + mobility @ force)
+            angle, force = m.step(now.angle, now.rate, dt, resisted @ push, gain * resisted)
             step = predict(self._with_force(efforts, force))
-            moved = self._place(step.q) - place
+            displacement = self._position(step.q) - position
             swept = m.displacement(now.angle + angle) - m.displacement(now.angle)
-            stretched = swept + drift - moved
+            stretched = swept + drift - displacement
             error = force - k * (now.stretch + 0.5 * stretched) - c / dt * stretched
             small = np.abs(error).max() <= _SHARE * (1.0 + np.abs(force).max())
             if small and abs(float(error @ stretched)) <= _LEFT:
@@ -157,7 +157,7 @@ class HeldMechanism:
                 f"{np.abs(error).max():.3g} N; reduce the step or the stiffness of the grip"
             )
         rate = angle / dt
-        self._missing = moved - mobility @ (force - now.force) - guess
+        self._missing = displacement - mobility @ (force - now.force) - guess
         self._next = _Now(
             now.angle + angle,
             2.0 * rate - now.rate,
@@ -178,13 +178,13 @@ class HeldMechanism:
         """Accept the last step, as the robot does."""
         self._before, self._missed = self._next.velocity, self._missing
         self._now = self._next
-        in_hinge, in_grip, given, from_ground = self._entry
+        in_hinge, in_grip, energy_to_robot, from_ground = self._entry
         self.lost["hinge"] += in_hinge
         self.lost["grip"] += in_grip
-        self.given += given
+        self.energy_to_robot += energy_to_robot
         self.from_ground += from_ground
 
-    def _place(self, q: Array) -> Array:
+    def _position(self, q: Array) -> Array:
         model = self.form.model
         d = model.evaluate(q, np.zeros(model.nv))
         return d.placement(model.end_effector)[:3, 3].copy()

@@ -29,7 +29,7 @@ _SWEEPS, _CONVERGED = 400, 1e-12
 
 # Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
 # speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
-_NEAR, FORESEEN = 0.02, 4e-3
+_NEAR, STOP_HORIZON = 0.02, 4e-3
 
 
 def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, Array, Array]:
@@ -60,7 +60,7 @@ def friction_rate(form: SimulatedForm, friction: Friction, q: Array) -> float:
     return float(eigvals(solve(inertia, np.diag(slope))).real.max())
 
 
-def must_be_held(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
+def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
     """Return whether friction is too stiff for an explicit integrator with steps of ``dt`` (s)."""
     return bool((form.model.joints.damping + form.model.joints.friction).any()) and (
         friction_rate(form, friction, q) * dt > _STIFF
@@ -188,11 +188,11 @@ def stop_impulses(mobility: Array, free: Array, least: Array, most: Array) -> Ar
     for _ in range(_SWEEPS):
         change = 0.0
         for i in limited:
-            alone = rates[i] - mobility[i, i] * impulse[i]
-            wanted = (min(max(alone, least[i]), most[i]) - alone) / mobility[i, i]
-            added = wanted - impulse[i]
+            rate_without = rates[i] - mobility[i, i] * impulse[i]
+            solution = (min(max(rate_without, least[i]), most[i]) - rate_without) / mobility[i, i]
+            added = solution - impulse[i]
             if added != 0.0:
-                impulse[i] = wanted
+                impulse[i] = solution
                 rates += mobility[:, i] * added
                 change = max(change, abs(mobility[i, i] * added))
         if change < _CONVERGED:

@@ -85,26 +85,26 @@ class Mechanism:
 
     def displacement(self, angle: float) -> Array:
         """Return how far the handle is from its place at angle zero, (3,), inertial axes, m."""
-        across, ahead = self._arms  # type: ignore[attr-defined]
-        return np.asarray((cos(angle) - 1.0) * across + sin(angle) * ahead)
+        across, forward = self._arms  # type: ignore[attr-defined]
+        return np.asarray((cos(angle) - 1.0) * across + sin(angle) * forward)
 
     def arm(self, angle: float) -> Array:
         """Return the handle relative to the nearest point of the axis, (3,), inertial axes, m."""
-        across, ahead = self._arms  # type: ignore[attr-defined]
-        return np.asarray(cos(angle) * across + sin(angle) * ahead)
+        across, forward = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * across + sin(angle) * forward)
 
     def lever(self, angle: float) -> Array:
         """Return the velocity of the handle per angular velocity, (3,), inertial axes, m/rad."""
-        across, ahead = self._arms  # type: ignore[attr-defined]
-        return np.asarray(cos(angle) * ahead - sin(angle) * across)
+        across, forward = self._arms  # type: ignore[attr-defined]
+        return np.asarray(cos(angle) * forward - sin(angle) * across)
 
-    def mean_lever(self, angle: float, turned: float) -> Array:
-        """Return the displacement of the handle from ``angle`` on, over the angle turned, (3,).
+    def mean_lever(self, angle: float, angle_change: float) -> Array:
+        """Return the displacement of the handle from ``angle`` on per change of the angle, (3,).
 
         It is the discrete gradient of :meth:`displacement`: a force held meanwhile does the work
-        ``force . mean_lever turned``.
+        ``force . mean_lever angle_change``.
         """
-        half = 0.5 * turned
+        half = 0.5 * angle_change
         share = sin(half) / half if abs(half) > 1e-8 else 1.0
         return share * self.lever(angle + half)
 
@@ -116,7 +116,7 @@ class Mechanism:
         """Return the moment of friction at an angular velocity, N m; it acts against it."""
         return self.damping * rate + self.friction * tanh(rate / self.slip)
 
-    def turned(
+    def step(
         self, angle: float, rate: float, dt: float, push: Array, yielding: Array
     ) -> tuple[float, Array]:
         r"""Return the angle by which a step turns, and the force of the grip on the end effector.

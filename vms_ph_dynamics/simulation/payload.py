@@ -128,13 +128,13 @@ class Payload:
             handle: (3,) its place in the inertial frame, m.
         """
         pose = d.placement(d.model.end_effector)
-        rotation, away = pose[:3, :3], pose[:3, 3] - handle
+        rotation, offset = pose[:3, :3], pose[:3, 3] - handle
         body = Body(
             self.mass,
-            (self.centre - away) @ rotation,
+            (self.centre - offset) @ rotation,
             rotation.T @ np.diag(self.moments) @ rotation,
         )
-        velocity = self.velocity + np.cross(self.spin, away)
+        velocity = self.velocity + np.cross(self.spin, offset)
         return body, np.concatenate([velocity @ rotation, self.spin @ rotation])
 
 
@@ -149,9 +149,9 @@ def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
         twist: (6,) of the body in these.
     """
     j = d.J_end_effector
-    apart = twist - j @ d.v
+    relative = twist - j @ d.v
     mobility = j @ np.linalg.solve(d.M, j.T) + np.linalg.inv(body.spatial())
-    return 0.5 * float(apart @ np.linalg.solve(mobility, apart))
+    return 0.5 * float(relative @ np.linalg.solve(mobility, relative))
 
 
 def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from ..arrays import Array, frozen
 from ..errors import ModelError
 from .mechanism import Mechanism
 from .payload import Payload
+from .surroundings import Wind
 
 ERRORS: Mapping[str, str] = {
     "base": "distance of the base from its reference (m)",
@@ -65,32 +66,6 @@ class Target:
             "mechanism": self.mechanism,
         }
         return led.get(error) is not None
-
-
-@dataclass(frozen=True)
-class Wind:
-    """A wind that pushes the base by its drag, at the origin of its first link.
-
-    Attributes:
-        velocity: (3,) mean, in inertial axes, m/s.
-        gust: amplitude of a periodic change of the speed along ``velocity``, m/s.
-        period: of the gusts, s.
-        drag_area: drag coefficient times area, m^2.
-        density: of the air, kg/m^3.
-    """
-
-    velocity: Array
-    gust: float = 0.0
-    period: float = 5.0
-    drag_area: float = 0.02
-    density: float = 1.2
-
-    def force(self, time: float, velocity: Array) -> Array:
-        """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
-        mean = float(np.linalg.norm(self.velocity))
-        share = 1.0 + self.gust / max(mean, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
-        relative = share * self.velocity - velocity
-        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(relative) * relative)
 
 
 @dataclass(frozen=True)
@@ -177,9 +152,9 @@ class RobotTask:
                 f"the goal '{of[e]}' is of a {e}": self.mechanism for e in _OF_MECHANISMS if e in of
             },
         }
-        for what, there in wanting.items():
-            if there is None:
-                raise ModelError(f"{what}; the task lacks 'mechanism'")
+        for need, available in wanting.items():
+            if available is None:
+                raise ModelError(f"{need}; the task lacks 'mechanism'")
         for target in turning:
             if target.end_effector is not None:
                 raise ModelError(
@@ -193,5 +168,5 @@ class RobotTask:
 
     def counts(self, goal: ErrorGoal, time: float) -> bool:
         """Whether the error of a goal counts at a time."""
-        begun = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
-        return time >= max(begun) + goal.after
+        starts = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
+        return time >= max(starts) + goal.after

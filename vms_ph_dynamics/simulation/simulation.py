@@ -21,9 +21,9 @@ from ..integrators.stepper import Efforts
 from .efforts import Control, add, efforts_at
 from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
-from .joint_effects import FORESEEN, HeldFriction, JointStops, SimulatedForm
+from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm
 from .mechanism import Mechanism
-from .water_current import WaterCurrent
+from .surroundings import WaterCurrent
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Simulation:
         if self.mechanism is not None:
             self.mechanism.reset(self.form, self.q, self.v)
         self._update()
-        self._remember()
+        self._keep_efforts()
         self._mechanical_at_start = self._mechanical()
         self._stored_at_start = sum(self._stored().values())
 
@@ -230,7 +230,7 @@ class Simulation:
         """
         if self._stops is not None:
             # The loop in C++ knows of no stops, and may not run longer than they can be foreseen.
-            longest = max(1, int(FORESEEN / self.dt))
+            longest = max(1, int(STOP_HORIZON / self.dt))
             while steps > longest and not self.failure:
                 self._advance(longest, None)
                 steps -= longest
@@ -239,7 +239,7 @@ class Simulation:
     def _advance(self, steps: int, external: Efforts | None) -> None:
         done = 0 if self.failure else self._advance_in_cpp(steps, external)
         for k in range(done, 0 if self.failure else steps):
-            self._remember()
+            self._keep_efforts()
             try:
                 self._step()
             except (IntegrationError, StateError) as error:
@@ -266,15 +266,14 @@ class Simulation:
             self.actuation.commit(work, self.twist, step.v[: model.b])
         if self.mechanism is not None:
             self.mechanism.commit()
-        displacement = model.difference(self.q, step.q)[model.b :]
-        self.q, self.v = step.q, step.v
-        self.steps += 1
-        self.failures += step.failures
         self._account(step.supplied, step.dissipated)
         for torque in (friction, stop_torque):
             if torque is not None:
-                work = float(torque @ displacement)
+                work = float(torque @ model.difference(self.q, step.q)[model.b :])
                 self._account({"torque": -work}, -work)
+        self.q, self.v = step.q, step.v
+        self.steps += 1
+        self.failures += step.failures
 
     def _account(self, supplied: Mapping[str, float], dissipated: float) -> None:
         for name, energy in supplied.items():
@@ -311,7 +310,7 @@ class Simulation:
         if loop.error is not None:
             raise loop.error
         self._combine(*loop.before)
-        self._remember()
+        self._keep_efforts()
         if loop.steps == steps and external is not None:
             self._external = external
         self._combine(*loop.now)
@@ -421,7 +420,7 @@ class Simulation:
             return self.q, self.v
         return self.current.over_ground(self.form.model, self.q, self.v, self.time)
 
-    def _remember(self) -> None:
+    def _keep_efforts(self) -> None:
         """Keep the efforts in force, for the sample at the end of the step."""
         self._applied_before, self._external_before = self._applied, self._external
 
@@ -440,17 +439,20 @@ class Simulation:
 
     def _combine(self, torque: Array, base: Array) -> None:
         """Put efforts of the controller in force, as far as drives and actuators give them."""
-        self._command = np.array(torque), np.array(base)
+        torque, base = self._command = np.array(torque), np.array(base)
         outside = self._external
         if callable(outside):
             outside = outside(self.time, self.form.state(self.q, self.v))
-        commanded = Ports(*self._command) + Ports(outside.torque, outside.wrench_base)
-        applied = self.engine.limit(commanded, self.v)
+        if outside.torque is not None:
+            torque = torque + outside.torque
+        if outside.wrench_base is not None:
+            base = base + outside.wrench_base
+        applied = self.engine.limit(Ports(torque, base), self.v)
         if self.actuation is not None:
             assert applied.wrench_base is not None  # the actuators' base has one
-            held = self.actuation.hold(applied.wrench_base, self.twist)
+            actuated = self.actuation.hold(applied.wrench_base, self.twist)
             spins = self.actuation.spins
-            wrench = held.wrench_at(0.0, self.twist) if spins else held.wrench
+            wrench = actuated.wrench_at(0.0, self.twist) if spins else actuated.wrench
             applied = replace(applied, wrench_base=wrench)
         self._applied = applied
 
@@ -460,25 +462,24 @@ class Simulation:
         b, actuation, start = self.form.model.b, self.actuation, self.time
 
         def total(ports: Ports, base: Array | None) -> Ports:
-            wrench, tools = ports.wrench_end_effector, ports.wrench_tools or {}
-            return replace(
-                ports,
-                torque=applied.torque,
-                wrench_base=base if b else None,
-                wrench_end_effector=wrench if wrench is not None and wrench.any() else None,
-                friction=friction,
-                wrench_tools={name: w for name, w in tools.items() if w.any()} or None,
-            )
+            wrench, tools = ports.wrench_end_effector, ports.wrench_tools
+            if wrench is not None and not wrench.any():
+                wrench = None
+            if tools:
+                tools = {name: w for name, w in tools.items() if w.any()}
+            base = base if b else None
+            torque, gravity, drag = applied.torque, ports.gravity, ports.drag
+            return Ports(torque, base, wrench, gravity, friction, drag, tools or None)
 
         if actuation is None or not actuation.spins or b == 3:
             if callable(external):
                 return lambda t, x: total(external(t, x), applied.wrench_base)
             return total(external, applied.wrench_base)
-        held = actuation.held
+        actuator_efforts = actuation.held
 
         def with_spins(t: float, x: PHState) -> Ports:
             """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
-            base = held.wrench_at(t - start, self.form.velocity(x)[:6])
+            base = actuator_efforts.wrench_at(t - start, self.form.velocity(x)[:6])
             return total(efforts_at(external, t, x), base)
 
         return with_spins

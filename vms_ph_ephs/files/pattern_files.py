@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.settings.bounded_text import LARGEST_TEXT, YamlError, parse_yaml, read_yaml
+from vms_ph_io.settings.bounded_text import MAX_YAML_CHARACTERS, YamlError, parse_yaml, read_yaml
 
 if TYPE_CHECKING:
     from .. import System
@@ -88,9 +88,9 @@ def save_pattern(data: Any, path: str | Path) -> None:
         VmsPhError: the file cannot be written, or is too large to be read again.
     """
     text = pattern_text(data)
-    if len(text) > LARGEST_TEXT:
+    if len(text) > MAX_YAML_CHARACTERS:
         raise VmsPhError(
-            f"the system has {len(text)} characters as YAML; at most {LARGEST_TEXT} can be read "
+            f"the system has {len(text)} characters as YAML; at most {MAX_YAML_CHARACTERS} can be read "
             "again; write its parts to files of their own"
         )
     try:

@@ -14,7 +14,7 @@ from vms_ph_dynamics.forms import Form, Ports
 from vms_ph_dynamics.integrators import IntegrationError, step_with_retry
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation.engine import HALVINGS, Engine, PlantEffects, Prediction
-from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, must_be_held
+from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, is_too_stiff
 
 from .drives import Drives
 from .mechanism import Mechanism
@@ -64,13 +64,13 @@ class EphsEngine(Engine):
             raise ModelError(
                 f"'{model.name}' has wheels that do not slip, which only the engine vms_ph has"
             )
-        held = friction is not None and must_be_held(form, friction, q, dt)
+        is_stiff = friction is not None and is_too_stiff(form, friction, q, dt)
         first = self._mechanism is None
         self._mechanism = Mechanism(
             model,
             drives.motors.housing_capacity,
             drives.theta_0,
-            friction is not None and not held,
+            friction is not None and not is_stiff,
             drives.softening,
             self._native,
         )
@@ -79,7 +79,7 @@ class EphsEngine(Engine):
         if first:
             wet = model.fluid is not None
             self.powertrain = Powertrain(model.joint_names, drives, dt, wet)
-        return PlantEffects(None, friction if held else None, stops)
+        return PlantEffects(None, friction if is_stiff else None, stops)
 
     def reset(self) -> None:
         """Return to the start: everything at theta_0, the battery at its level."""

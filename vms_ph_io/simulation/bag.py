@@ -3,12 +3,13 @@
 
 """The bag of a simulated closed loop, with the topics that the nodes record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.null_space_energy import kinetic_null
@@ -19,9 +20,6 @@ from vms_ph_dynamics.tasks import PositionTask
 
 from ..bag import BagWriter, MessageTypes
 from ..installation import share_directory
-
-if TYPE_CHECKING:
-    from .trajectory import Trajectory
 
 # Stamps begin at one second: a stamp of zero means that there is none.
 _START = 1_000_000_000
@@ -38,44 +36,47 @@ _TYPES = {
 }
 
 
-def write_bag(trajectory: "Trajectory", folder: Path) -> None:
-    """Write a bag of a trajectory.
+def write_bag(
+    folder: Path, model: VMSModel, samples: Iterable[Sample], description: str = ""
+) -> None:
+    """Write a bag of a simulation.
 
     Args:
-        trajectory: to be written.
         folder: of the bag.
+        model: the robot.
+        samples: in the order of time.
+        description: URDF of the robot; empty for none.
 
     Raises:
         BagError: the folder exists, or cannot be created.
     """
     types = MessageTypes()
     types.register_folder("vms_ph", share_directory() / "msg")
-    model = trajectory.model
     moving = {"/vms_ph/wrench_base", "/odom"}
     topics = {t: k for t, k in _TYPES.items() if model.b or t not in moving}
     with BagWriter(folder, ros_distro="") as bag:
         for topic, name in topics.items():
             bag.add_topic(topic, types.definition(name))
-        for time, topic, message in _Messages(trajectory, types.store.types).all():
+        for time, topic, message in _Messages(model, types.store.types).all(samples, description):
             content = types.store.serialize_cdr(message, _TYPES[topic])
             bag.write(topic, bytes(content), time)
 
 
 class _Messages:
-    """The messages of a trajectory."""
+    """The messages of a simulation."""
 
-    def __init__(self, trajectory: "Trajectory", types: Any) -> None:
-        self._trajectory, self._model, self._types = trajectory, trajectory.model, types
+    def __init__(self, model: VMSModel, types: Any) -> None:
+        self._model, self._types = model, types
         self._audit, self._task = EnergyAudit(), PositionTask(self._model)
         self._root = LinkTree(self._model.tree).root
         self._inertial = "odom" if self._model.b else self._root
 
-    def all(self) -> Iterator[tuple[int, str, Any]]:
+    def all(self, samples: Iterable[Sample], description: str) -> Iterator[tuple[int, str, Any]]:
         """Yield time (ns), topic and message of all samples in order."""
-        if self._trajectory.description:
-            text = self._types["std_msgs/msg/String"](self._trajectory.description)
+        if description:
+            text = self._types["std_msgs/msg/String"](description)
             yield _START, "/robot_description", text
-        for sample in self._trajectory.samples():
+        for sample in samples:
             time = _START + round(sample.time * 1e9)
             for topic, message in self._of(time, sample).items():
                 yield time, topic, message
@@ -161,18 +162,18 @@ class _Messages:
 
     def _odometry(self, head: Any, sample: Sample) -> Any:
         types, vector = self._types, self._types["geometry_msgs/msg/Vector3"]
-        place: Array = np.zeros(3)
+        position: Array = np.zeros(3)
         turn: Array = np.zeros(4)
         twist: Array = np.zeros(6)
         if self._model.base == "planar":
             x, y, c, s = sample.q[:4]
             half = 0.5 * np.arctan2(s, c)
-            place[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
+            position[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
             twist[[0, 1, 5]] = sample.v[:3]
         else:
-            place, turn, twist = sample.q[:3], sample.q[3:7], sample.v[:6]
+            position, turn, twist = sample.q[:3], sample.q[3:7], sample.v[:6]
         pose = types["geometry_msgs/msg/Pose"](
-            types["geometry_msgs/msg/Point"](*place),
+            types["geometry_msgs/msg/Point"](*position),
             types["geometry_msgs/msg/Quaternion"](*turn),
         )
         motion = types["geometry_msgs/msg/Twist"](vector(*twist[:3]), vector(*twist[3:]))

@@ -35,7 +35,7 @@ from ..descriptions.urdf import load_urdf, read_urdf
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
 from .control import Law, LoopControl
-from .trajectory import SimulationStopped, Trajectory
+from .trajectory import Energies, SimulationStopped, Trajectory
 
 _EFFECTS = (
     '"friction", "joint_stops", "actuators" (those of a bundled robot), or an Actuators, '
@@ -240,7 +240,8 @@ class _Run:
         if self._payload is not None:
             changes |= {round(at / dt) for at in self._payload.changes}
         simulation.apply(_total(acting, 0.0))
-        samples, energies = [self._sample()], [self._energies()]
+        samples = [self._sample()]
+        energies = [self._energies(samples[0])]
         while simulation.steps < steps:
             now = simulation.steps
             end = min([steps, now - now % every + every, *(k for k in changes if k > now)])
@@ -256,7 +257,7 @@ class _Run:
                 self._payload.change(simulation, self._unloaded)
             if end % every == 0 or end == steps:
                 samples.append(self._sample())
-                energies.append(self._energies())
+                energies.append(self._energies(samples[-1]))
         return self._recorded(samples, energies)
 
     def _sample(self) -> Sample:
@@ -268,12 +269,16 @@ class _Run:
         lost = now.dissipated + sum(payload.lost.values())
         return replace(now, port_energy=supplied, dissipated=lost)
 
-    def _energies(self) -> tuple[float, float]:
+    def _energies(self, now: Sample) -> Energies:
+        """Return kinetic and potential energy, J, and the power at each port, W."""
         simulation = self._simulation
-        d = simulation.form.model.evaluate(simulation.q, simulation.v)
-        return d.kinetic_energy, d.potential_energy
+        model = simulation.form.model
+        d = model.evaluate(simulation.q, simulation.v)
+        base, tools = now.wrench_base if model.b else None, dict(now.wrench_tools)
+        applied = Ports(now.torque, base, now.wrench_end_effector, wrench_tools=tools or None)
+        return d.kinetic_energy, d.potential_energy, applied.supplied(d)
 
-    def _recorded(self, samples: list[Sample], energies: list[tuple[float, float]]) -> Trajectory:
+    def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
         return Trajectory.of(model, samples, energies, certificate, self._description)
@@ -286,9 +291,9 @@ def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]
     if isinstance(robot, VMSModel):
         return StandardForm(robot), "", None
     if isinstance(robot, str) and not Path(robot).exists():
-        known = robots.get(robot)
-        description = known.description()
-        return StandardForm(known.model(description)), description, known.allocation()
+        bundled = robots.get(robot)
+        description = bundled.description()
+        return StandardForm(bundled.model(description)), description, bundled.allocation()
     if isinstance(robot, str | Path):
         path = Path(robot)
         text = read_urdf(path) if path.suffix in (".urdf", ".xacro") else ""
@@ -325,11 +330,11 @@ def _times(push: Push) -> tuple[float, ...]:
 def _total(acting: dict[Push, Efforts], time: float) -> Efforts:
     """Return the sum of the pushes that act at a time, s."""
     now = [efforts for push, efforts in acting.items() if push.acts_at(time)]
-    held = sum((e for e in now if not callable(e)), Ports())
+    constant = sum((e for e in now if not callable(e)), Ports())
     functions = [e for e in now if callable(e)]
     if not functions:
-        return held
-    return lambda t, x: sum((f(t, x) for f in functions), held)
+        return constant
+    return lambda t, x: sum((f(t, x) for f in functions), constant)
 
 
 def _vector(values: npt.ArrayLike, size: int, name: str) -> Array:

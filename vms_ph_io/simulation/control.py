@@ -52,17 +52,17 @@ class LoopControl:
         """
         self.model, self.time, self._steps = model, 0.0, 0
         self._reference = reference_function(reference, model)
-        self.name, made = _made(law, model, allocation, form)
+        self.name, controller = _named_law(law, model, allocation, form)
         if guard is not None:
-            made = _guarded(guard, made, model)
-        elif isinstance(made, EnergyGuard):
-            made.attach(model=model)
+            controller = _guarded(guard, controller, model)
+        elif isinstance(controller, EnergyGuard):
+            controller.attach(model=model)
         self.controller: Controller | None = None
         self._function: Callable[..., Any] | None = None
-        if isinstance(made, Controller):
-            self.controller = made
+        if isinstance(controller, Controller):
+            self.controller = controller
         else:
-            self._function = made
+            self._function = controller
 
     @property
     def certificate(self) -> Any:
@@ -159,8 +159,13 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
     if callable(reference):
         return lambda time: _as_reference(reference(time))
     if hasattr(reference, "t") and hasattr(reference, "q"):
-        times = np.asarray(reference.t)
-        positions = np.array([model.joint_positions(q) for q in np.asarray(reference.q)])
+        times, configurations = np.asarray(reference.t), np.asarray(reference.q)
+        if configurations.ndim != 2 or configurations.shape[1] != model.nq:
+            raise OptionError(
+                f"a trajectory to follow has configurations (N,{model.nq}) as '{model.name}'; "
+                f"given: {configurations.shape}"
+            )
+        positions = np.array([model.joint_positions(q) for q in configurations])
 
         def joints(time: float) -> Reference:
             at = [np.interp(time, times, positions[:, k]) for k in range(model.n)]
@@ -173,9 +178,9 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
 
 def _as_reference(value: Any) -> Reference:
     if isinstance(value, Reference):
-        given = {f.name: getattr(value, f.name) for f in fields(value)}
+        targets = {f.name: getattr(value, f.name) for f in fields(value)}
         return replace(
-            value, **{n: np.asarray(x, dtype=float) for n, x in given.items() if x is not None}
+            value, **{n: np.asarray(x, dtype=float) for n, x in targets.items() if x is not None}
         )
     try:
         array = np.asarray(value, dtype=float)
@@ -191,15 +196,15 @@ def _as_reference(value: Any) -> Reference:
     )
 
 
-def _made(
+def _named_law(
     law: Law, model: VMSModel, allocation: Allocation | None, form: NonholonomicForm | None
 ) -> tuple[str, Any]:
     """Return the name of a law and the law, a controller or a function."""
     if isinstance(law, Controller):
-        own = law if not isinstance(law, EnergyGuard) else vars(law).get("law")
-        if own is not None and (own.model.nq, own.model.nv) != (model.nq, model.nv):
+        inner = law if not isinstance(law, EnergyGuard) else vars(law).get("law")
+        if inner is not None and (inner.model.nq, inner.model.nv) != (model.nq, model.nv):
             raise OptionError(
-                f"the law was made for '{own.model.name}' with {own.model.nv} velocities; "
+                f"the law was made for '{inner.model.name}' with {inner.model.nv} velocities; "
                 f"'{model.name}' has {model.nv}. Give the class, or make the law for this model"
             )
         return type(law).__name__, law

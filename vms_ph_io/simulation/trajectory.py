@@ -14,11 +14,15 @@ from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import Ports, port_names
+from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
 
+from ..audit.plots import draw_lines
 from .bag import write_bag
+
+Energies = tuple[float, float, Mapping[str, float]]
+"""Kinetic and potential energy, J, and the power at each port, W, of a sample."""
 
 
 class SimulationStopped(VmsPhError):
@@ -74,31 +78,30 @@ class Trajectory:
         cls,
         model: VMSModel,
         samples: list[Sample],
-        energies: list[tuple[float, float]],
+        energies: list[Energies],
         certificate: Certificate | None = None,
         description: str = "",
     ) -> "Trajectory":
-        """Return the trajectory of samples, with kinetic and potential energy (J) at each."""
+        """Return the trajectory of samples, with kinetic and potential energy (J) and powers (W).
+
+        Energies and powers are those in the frame of the integration, that of the water in a
+        current.
+        """
         ports = tuple(samples[0].port_energy)
-        own = port_names(model)[2:]  # wrenches: the end effector, then the tools
-        wrenches = {port: [] for port in own}  # type: ignore[var-annotated]
+        frames = port_names(model)[2:]  # wrenches: the end effector, then the tools
+        wrenches = {port: [] for port in frames}  # type: ignore[var-annotated]
         power: dict[str, list[float]] = {port: [] for port in ports}
-        for sample in samples:
-            at_frames = {own[0]: sample.wrench_end_effector, **sample.wrench_tools}
+        for sample, (_, _, supplied) in zip(samples, energies, strict=True):
+            at_frames = {frames[0]: sample.wrench_end_effector, **sample.wrench_tools}
             for port, rows in wrenches.items():
                 rows.append(at_frames[port])
-            base = sample.wrench_base if model.b else None
-            applied = Ports(
-                sample.torque, base, at_frames[own[0]], wrench_tools=dict(sample.wrench_tools)
-            )
-            supplied = applied.supplied(model.evaluate(sample.q, sample.v))
             for port, rows in power.items():
                 rows.append(supplied.get(port, np.nan))
 
         def column(name: str) -> Array:
             return frozen(np.array([getattr(sample, name) for sample in samples]))
 
-        kinetic, potential = (frozen(np.array(part)) for part in zip(*energies, strict=True))
+        kinetic, potential = (frozen(np.array([energy[k] for energy in energies])) for k in (0, 1))
         return cls(
             model,
             column("time"),
@@ -164,9 +167,31 @@ class Trajectory:
         Args:
             file: path of a PNG, PDF or SVG file to write it to; None for none.
         """
-        from ..audit.plots import plot_closed_loop
+        # Imported here because the import takes half a second.
+        from matplotlib.figure import Figure
 
-        return plot_closed_loop(self, None if file is None else Path(file))
+        figure = Figure(figsize=(9, 11), layout="constrained")
+        motion, efforts, power, energy = figure.subplots(4, 1, sharex=True)
+        model, audit = self.model, self.audit
+        changes = np.array([model.difference(self.q[0], q) for q in self.q])
+        axes = {0: "", 3: "xy", 6: "xyz"}[model.b]
+        base = {f"base {axis}": changes[:, k] for k, axis in enumerate(axes)}
+        joints = {name: changes[:, model.b + k] for k, name in enumerate(model.joint_names)}
+        draw_lines(motion, self.t, {**base, **joints}, "change of position (m, rad)")
+        torques = {name: self.torque[:, k] for k, name in enumerate(model.joint_names)}
+        draw_lines(efforts, self.t, torques, "joint torques (N m, N)")
+        used = {port: values for port, values in self.power.items() if np.nan_to_num(values).any()}
+        draw_lines(power, self.t, used, "power into the robot (W)")
+        supplied = {port: values for port, values in self.port_energy.items() if values.any()}
+        stored = {"stored in the robot": self.energy - self.energy[0]}
+        balance = {**stored, **supplied, "friction": -self.dissipated}
+        draw_lines(energy, self.t, balance, "energy since the start (J)")
+        energy.set_xlabel("time (s)")
+        largest = float(np.abs(np.cumsum(audit.residual)).max(initial=0.0))
+        figure.suptitle(f"{model.name}: largest unaccounted energy {largest:.1e} J", fontsize=11)
+        if file is not None:
+            figure.savefig(file)
+        return figure
 
     def save(self, folder: str | Path) -> Path:
         """Write a bag that ``vms-ph audit``, ``plot`` and ``replay`` read; return its path.
@@ -177,5 +202,5 @@ class Trajectory:
         Raises:
             BagError: it exists, or cannot be created.
         """
-        write_bag(self, Path(folder))
+        write_bag(Path(folder), self.model, self.samples(), self.description)
         return Path(folder)

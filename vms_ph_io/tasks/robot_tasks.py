@@ -11,8 +11,8 @@ from typing import Any
 
 from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.simulation import Mechanism, Payload
-from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target, Wind
+from vms_ph_dynamics.simulation import Mechanism, Payload, Wind
+from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target
 
 from .. import robots
 from ..installation import share_directory

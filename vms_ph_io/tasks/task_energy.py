@@ -119,7 +119,7 @@ def with_held(
     if mechanism is not None:
         stored |= mechanism.stored
         lost |= {f"mechanism/{name}": energy for name, energy in mechanism.lost.items()}
-        supplied["wrench_end_effector"] -= mechanism.given
+        supplied["wrench_end_effector"] -= mechanism.energy_to_robot
         supplied["ground"] = mechanism.from_ground
     if payload is not None:
         lost |= {f"payload/{name}": energy for name, energy in payload.lost.items()}

@@ -139,12 +139,8 @@ class TaskRun:
         self._sensor = unknown.sensor(model, task.step)
         plant = unknown.plant(model)
         if task.wind is not None:
-            if model.base != "floating":
-                raise OptionError(
-                    f"a wind acts on floating bases; that of '{task.robot}' is {model.base}"
-                )
-            self._blown = model.link_names[0]
-            plant = plant.with_tools((*plant.tools, self._blown))
+            task.wind.check(model)
+            plant = plant.with_tools((*plant.tools, model.link_names[0]))
         self._plant = self._empty = plant
         self._use = ActuatorUse(model, actuators)
         self.simulation = Simulation(
@@ -242,16 +238,9 @@ class TaskRun:
             self.simulation.advance(steps, Ports())
             return
         for _ in range(steps):
-            self.simulation.advance(1, self._wind_on_base(self.simulation.time + self._task.step))
-
-    def _wind_on_base(self, time: float) -> Ports:
-        """Return the force of the wind on the base, in its axes."""
-        assert self._task.wind is not None
-        now = self.simulation.sample()
-        rotation = self.model.base_pose(now.q)[:3, :3]
-        force = rotation.T @ self._task.wind.force(time, rotation @ now.v[:3])
-        wrench = np.concatenate([force, np.zeros(3)])
-        return Ports(wrench_tools={self._blown: wrench})
+            now = self.simulation.sample()
+            wind = self._task.wind.ports(self._plant, now.q, now.v, now.time + self._task.step)
+            self.simulation.advance(1, wind)
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         """Return the command of the law; the first call comes before the first step."""

@@ -8,11 +8,9 @@ from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.integrators.stepper import Efforts
-from vms_ph_dynamics.simulation import Simulation
+from vms_ph_dynamics.simulation import Simulation, Wind
 from vms_ph_dynamics.simulation.efforts import add
-from vms_ph_dynamics.simulation.robot_task import Wind
 
 from ..node.parameters import declare
 from ..node.robot_parameters import RobotParameters
@@ -56,10 +54,7 @@ class Medium:
         self.current = self._robot.settings.water_current(model)
         if self._wind is None:
             return
-        if model.base != "floating":
-            raise OptionError(
-                f"a wind acts on floating bases; that of '{model.name}' is {model.base}"
-            )
+        self._wind.check(model)
         if self._root not in model.tools:
             raise OptionError(
                 f"the wind pushes '{self._root}', which must be a port of all nodes: set "
@@ -72,13 +67,6 @@ class Medium:
             simulation.advance(steps, external)
             return
         for _ in range(steps):
-            simulation.advance(1, add(external, self._wind_force(simulation)))
-
-    def _wind_force(self, simulation: Simulation) -> Ports:
-        """Return the force of the wind at the end of the next step."""
-        assert self._wind is not None
-        now = simulation.sample()
-        rotation = self._model.base_pose(now.q)[:3, :3]
-        wrench = np.zeros(6)
-        wrench[:3] = rotation.T @ self._wind.force(now.time + simulation.dt, rotation @ now.v[:3])
-        return Ports(wrench_tools={self._root: wrench})
+            now = simulation.sample()
+            push = self._wind.ports(self._model, now.q, now.v, now.time + simulation.dt)
+            simulation.advance(1, add(external, push))

@@ -11,9 +11,10 @@ import pytest
 from dynamics.nonholonomic.carts import differential_drive
 from vms_ph_controllers import DecoupledVMSController, RobotState
 from vms_ph_dynamics import ModelError, StandardForm, VMSModel
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.free_floating import Body, capture
-from vms_ph_dynamics.simulation import Engine, FormEngine, Mechanism, Simulation
+from vms_ph_dynamics.simulation import Engine, FormEngine, Mechanism, Simulation, Wind
 from vms_ph_dynamics.simulation.contact import MujocoEngine
 from vms_ph_dynamics.simulation.contact.scene import Body as SceneBody
 from vms_ph_dynamics.simulation.contact.scene import Scene, Shape
@@ -119,3 +120,18 @@ def test_what_an_engine_cannot_represent_is_refused_with_its_reason() -> None:
     form = differential_drive()
     with pytest.raises(ModelError, match="rolls wheels by contacts"):
         Simulation(form, form.model.neutral_configuration(), 1e-3, engine=MujocoEngine())
+
+
+def test_a_wind_pushes_planar_bases_too_and_drags_what_is_faster() -> None:
+    model = robots.load("omnidirectional_panda")
+    wind = Wind(np.array([2.0, 0.0, 0.0]))
+    q = model.configuration({}, [0.0, 0.0, 0.0, 1.0])  # it looks along y
+    v = np.zeros(model.nv)
+    blown = model.with_tools([model.link_names[0]])
+    pushed = wind.ports(blown, q, v, 0.0).wrench_tools[model.link_names[0]]  # type: ignore[index]
+    np.testing.assert_allclose(pushed[:3], [0.0, -0.5 * 1.2 * 0.02 * 4.0, 0.0], atol=1e-15)
+    v[1] = -3.0  # along x, faster than the wind
+    dragged = wind.ports(blown, q, v, 0.0).wrench_tools[model.link_names[0]]  # type: ignore[index]
+    assert dragged[1] > 0.0
+    with pytest.raises(OptionError, match="a wind pushes moving bases; that of 'panda' is"):
+        wind.check(robots.load("panda"))

@@ -85,7 +85,7 @@ def test_what_an_arm_gives_is_stored_or_lost_in_grip_and_door(panda: VMSModel) -
     for dt in (0.01, 0.0025):
         simulation, held = run(panda, dt)
         sample = simulation.sample()
-        assert held.given == sample.port_energy["wrench_end_effector"] < -0.05
+        assert held.energy_to_robot == sample.port_energy["wrench_end_effector"] < -0.05
         assert min(held.lost.values()) > 1e-3
         assert held.stored["mechanism"] > 1e-2
         left.append(abs(held.residual))
@@ -99,7 +99,7 @@ def test_what_an_arm_gives_is_stored_or_lost_in_grip_and_door(panda: VMSModel) -
 @pytest.mark.parametrize("push", [0.3, -40.0])
 def test_a_step_of_a_door_balances_the_work_of_a_force_on_its_handle(push: float) -> None:
     force, dt, angle, rate = np.array([1.0, push, 2.0]), 0.02, 0.7, -0.4
-    x, found = DOOR.turned(angle, rate, dt, force, np.zeros((3, 3)))
+    x, found = DOOR.step(angle, rate, dt, force, np.zeros((3, 3)))
     np.testing.assert_array_equal(found, force)
     work = -force @ (DOOR.displacement(angle + x) - DOOR.displacement(angle))
     stored = DOOR.energy(angle + x, 2.0 * x / dt - rate) - DOOR.energy(angle, rate)

@@ -8,9 +8,8 @@ import pytest
 
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import PORTS, CanonicalForm, Ports
+from vms_ph_dynamics.forms import CanonicalForm, Ports
 from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
-from vms_ph_dynamics.simulation.hosted import HostedSimulation
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])
 NOTHING = Ports()
@@ -118,20 +117,3 @@ def test_a_reset_returns_to_the_start_with_all_port_energies_at_zero(
     assert sample.time == 0.0
     assert set(sample.port_energy.values()) == {0.0}
     assert simulation.resets == 1
-
-
-def test_a_hosted_simulation_writes_motion_and_port_energies_to_its_outputs(
-    panda: VMSModel,
-) -> None:
-    hosted = HostedSimulation(panda, Q0.tolist(), 1e-3, "", False)
-    start = hosted.outputs.copy()
-    hosted.inputs[:] = [*(panda.evaluate(Q0, np.zeros(7)).g + 0.1), 100]
-    hosted.step()
-    kinetic, potential, *supplied, dissipated = (hosted.outputs - start)[15:]
-    assert hosted.outputs[14] == pytest.approx(0.1)
-    torque, base, tool = supplied
-    assert PORTS == ("torque", "wrench_base", "wrench_end_effector")
-    assert kinetic + potential == pytest.approx(torque, abs=1e-12)
-    assert (base, tool, dissipated) == (0.0, 0.0, 0.0)
-    hosted.reset()
-    np.testing.assert_array_equal(hosted.outputs, start)

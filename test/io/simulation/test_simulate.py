@@ -16,7 +16,7 @@ from vms_ph_controllers import (
     Reference,
     TaskSpaceIDAPBC,
 )
-from vms_ph_dynamics import StandardForm, VMSModel
+from vms_ph_dynamics import StandardForm, VMSModel, integrate
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload
@@ -172,6 +172,17 @@ def test_effects_combine_and_the_balance_of_energy_closes() -> None:
     assert taken.audit.is_closed
     flown = simulate("hextilt", "DecoupledVMSController", 0.1, rate=200, effects=["actuators"])
     assert flown.audit.is_closed
+
+
+def test_an_integrated_motion_and_a_simulated_one_have_one_vocabulary(panda: VMSModel) -> None:
+    form, v = StandardForm(panda), np.full(7, 0.1)
+    ours = integrate(form, form.state(panda.home, v), dt=1e-3, steps=20)
+    simulated = simulate(panda, seconds=0.02, v=v)
+    for name in ("t", "q", "v", "energy"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(simulated, name), atol=1e-12)
+    assert str(ours.audit).splitlines()[0] == str(simulated.audit).splitlines()[0]
+    with pytest.raises(VmsPhError, match=r"\(N,14\) as 'satellite_panda'; given: \(21, 7\)"):
+        simulate("satellite_panda", DecoupledVMSController, 0.01, reference=ours)
 
 
 def test_the_same_seed_draws_the_same_start() -> None:

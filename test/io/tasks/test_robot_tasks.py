@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_dynamics.simulation import Mechanism
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_io.tasks.task_run import TaskRun, run_task
@@ -167,7 +166,6 @@ def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
         ({"controller": "DecoupledVMSController"}, "knows nothing of the wheels"),
         ({"wheels": {}}, "'DifferentialDrive' is for robots on wheels that do not slip"),
         ({"gains": {"frequency_base": 1.0}}, "has no gains frequency_base"),
-        ({"mechanism": Mechanism(np.ones(3), np.eye(3)[0], 1.0)}, "without velocity constraints"),
     ],
 )
 def test_what_is_wrong_with_a_task_on_wheels_is_said(change: dict[str, Any], said: str) -> None:

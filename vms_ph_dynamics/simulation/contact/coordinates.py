@@ -23,22 +23,22 @@ class Coordinates:
 
     Args:
         robot: the robot.
-        found: where its coordinates are.
+        compiled: where its coordinates are.
     """
 
-    def __init__(self, robot: VMSModel, found: MujocoRobot) -> None:
-        self._robot, self._found = robot, found
+    def __init__(self, robot: VMSModel, compiled: MujocoRobot) -> None:
+        self._robot, self._compiled = robot, compiled
         self._mount = pin.SE3(np.array(robot.tree.mount))
         names, model = robot.joint_names, robot.tree.pinocchio
-        own = [model.joints[model.getJointId(name)] for name in names]
-        self._continuous = np.array([joint.nq == 2 for joint in own], dtype=bool)
-        sizes = np.array([joint.nq for joint in own], dtype=int)
+        joints = [model.joints[model.getJointId(name)] for name in names]
+        self._continuous = np.array([joint.nq == 2 for joint in joints], dtype=bool)
+        sizes = np.array([joint.nq for joint in joints], dtype=int)
         first = robot.nq - int(sizes.sum())
         self._at = first + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
 
     def put(self, data: Any, q: Array, v: Array) -> None:
         """Set the robot's configuration (nq,) and velocity (nv,)."""
-        robot, found = self._robot, self._found
+        robot, compiled = self._robot, self._compiled
         if robot.base == "planar":
             data.qpos[:3] = [q[0], q[1], np.arctan2(q[3], q[2])]
             data.qvel[:2] = _plane(q[2], q[3]) @ v[:2]
@@ -49,19 +49,19 @@ class Coordinates:
             data.qpos[:7] = [*placed[:3], placed[6], *placed[3:6]]
             data.qvel[:3] = pose.rotation @ v[:3]
             data.qvel[3:6] = v[3:6]
-        data.qpos[found.joints_q] = robot.joint_positions(q)
-        data.qvel[found.joints_v] = v[robot.b :]
+        data.qpos[compiled.joints_q] = robot.joint_positions(q)
+        data.qvel[compiled.joints_v] = v[robot.b :]
         full = robot.tree.full_configuration(q)
         rates = robot.tree.full_velocity(v)
         model = robot.tree.pinocchio
         for name in robot.tree.mimics:
-            joint, at = model.joints[model.getJointId(name)], found.model.joint(name)
+            joint, at = model.joints[model.getJointId(name)], compiled.model.joint(name)
             data.qpos[at.qposadr[0]] = full[joint.idx_q]
             data.qvel[at.dofadr[0]] = rates[joint.idx_v]
 
     def motion(self, data: Any) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
-        robot, found = self._robot, self._found
+        robot, compiled = self._robot, self._compiled
         q, v = np.empty(robot.nq), np.empty(robot.nv)
         if robot.base == "planar":
             x, y, angle = data.qpos[:3]
@@ -73,17 +73,17 @@ class Coordinates:
             q[:7] = pin.SE3ToXYZQUAT(self._mount.actInv(pose))
             v[:3] = data.qvel[:3] @ pose.rotation
             v[3:6] = data.qvel[3:6]
-        angles, turning = data.qpos[found.joints_q], self._continuous
+        angles, turning = data.qpos[compiled.joints_q], self._continuous
         q[self._at[~turning]] = angles[~turning]
         q[self._at[turning]] = np.cos(angles[turning])
         q[self._at[turning] + 1] = np.sin(angles[turning])
-        v[robot.b :] = data.qvel[found.joints_v]
+        v[robot.b :] = data.qvel[compiled.joints_v]
         return q, v
 
     def force(self, data: Any, torque: Array, wrench_base: Array) -> Array:
         """Return torques (n,) and a base wrench (b,) in base axes as a force of MuJoCo."""
-        robot, force = self._robot, np.zeros(self._found.model.nv)
-        force[self._found.joints_v] = torque
+        robot, force = self._robot, np.zeros(self._compiled.model.nv)
+        force[self._compiled.joints_v] = torque
         if robot.base == "planar":
             c, s = np.cos(data.qpos[2]), np.sin(data.qpos[2])
             force[:2], force[2] = _plane(c, s) @ wrench_base[:2], wrench_base[2]

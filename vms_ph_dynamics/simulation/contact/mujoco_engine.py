@@ -14,12 +14,13 @@ from ...errors import ModelError
 from ...forms import PHState, Ports
 from ...integrators import IntegrationError
 from ...integrators.stepper import Efforts
+from ...model import VMSModel
 from ...nonholonomic import NonholonomicForm
 from ..efforts import efforts_at
 from ..engine import Engine, PlantEffects, Prediction
 from ..joint_effects import SimulatedForm
 from .coordinates import Coordinates
-from .mujoco_robot import MujocoRobot, RobotShape, build, import_mujoco
+from .mujoco_robot import MujocoRobot, RobotShape, build, import_mujoco, specify
 from .scene import Scene
 
 CONTACT = "contact"
@@ -143,12 +144,12 @@ class MujocoEngine(Engine):
 
     def contact_wrench(self) -> Array:
         """Return the wrench of all contacts at the end effector in its axes, (6,), N and N m."""
-        place = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
+        pose = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
         force, moment = np.zeros(3), np.zeros(3)
         for contact in self.contacts():
             force += contact.force
-            moment += np.cross(contact.point - place[:3, 3], contact.force) + contact.moment
-        return np.concatenate([force @ place[:3, :3], moment @ place[:3, :3]])
+            moment += np.cross(contact.point - pose[:3, 3], contact.force) + contact.moment
+        return np.concatenate([force @ pose[:3, :3], moment @ pose[:3, :3]])
 
     def pose_of(self, body: str) -> Array:
         """Return the pose of a body of the scene in the inertial frame, (4,4)."""
@@ -207,7 +208,7 @@ class Contact(NamedTuple):
 
 def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> list[Contact]:
     """Return the contacts of the robot at the start of the last step."""
-    m, found = robot.model, []
+    m, contacts = robot.model, []
     for i in range(data.ncon):
         contact = data.contact[i]
         names = [m.body(m.geom_bodyid[geom]).name for geom in contact.geom]
@@ -219,7 +220,7 @@ def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> lis
         # The rows of the frame are its axes; the force acts on the second geom.
         axes = contact.frame.reshape(3, 3)
         sign = 1.0 if ours[1] else -1.0
-        found.append(
+        contacts.append(
             Contact(
                 names[ours.index(False)].removeprefix("scene/"),
                 contact.pos.copy(),
@@ -228,7 +229,7 @@ def contacts_of(mujoco: Any, robot: MujocoRobot, scene: Scene, data: Any) -> lis
                 max(0.0, -float(contact.dist)),
             )
         )
-    return found
+    return contacts
 
 
 class _Energies(NamedTuple):
@@ -264,8 +265,8 @@ class _ContactEnergies:
             int(kind.mjCNSTR_CONTACT_PYRAMIDAL): CONTACT,
             int(kind.mjCNSTR_CONTACT_ELLIPTIC): CONTACT,
         }
-        self._damping = robot.model.dof_damping * robot.own
-        self._joints = np.flatnonzero(robot.own)
+        self._damping = robot.model.dof_damping * robot.of_robot
+        self._joints = np.flatnonzero(robot.of_robot)
 
     def energies(self, data: Any, before: Array) -> _Energies:
         """Return the energies of the step that has just been taken.
@@ -275,7 +276,7 @@ class _ContactEnergies:
             before: (nv,) velocity before it.
         """
         m, h = self._robot.model, self._robot.model.opt.timestep
-        mean = 0.5 * (before + data.qvel) * self._robot.own
+        mean = 0.5 * (before + data.qvel) * self._robot.of_robot
         dissipated = h * float((self._damping * data.qvel) @ mean)
         if data.nefc == 0:
             return _Energies({}, dissipated)
@@ -291,3 +292,45 @@ class _ContactEnergies:
             else:
                 by_port[port] = by_port.get(port, 0.0) + energy
         return _Energies(by_port, dissipated)
+
+
+def mjcf_text(
+    robot: VMSModel,
+    home: Array,
+    dt: float,
+    scene: Scene,
+    friction: bool = True,
+    shapes: Sequence[RobotShape] = (),
+) -> str:
+    """Return an MJCF with the joints' names on its motors, and the keyframe ``home``.
+
+    Args:
+        robot: on a fixed base.
+        home: (nq,) configuration of the keyframe.
+        dt: step, s.
+        scene: what surrounds it.
+        friction: whether the joints' friction acts.
+        shapes: of the robot.
+
+    Raises:
+        MissingExtraError: MuJoCo is not installed.
+        ModelError: MuJoCo cannot represent the robot, or its base moves.
+    """
+    mujoco = import_mujoco()
+    if robot.b:
+        raise ModelError(
+            f"'{robot.name}' has a {robot.base} base, which motors of joints cannot move; simulate "
+            "it with engine:=mujoco"
+        )
+    acting = Friction.of(robot) if friction else None
+    placed = build(robot, scene, dt, acting, True, shapes)
+    data = mujoco.MjData(placed.model)
+    Coordinates(robot, placed).put(data, home, home[: robot.nv] * 0.0)
+    spec = specify(robot, scene, dt, acting, True, shapes)
+    for name in robot.joint_names:
+        motor = spec.add_actuator(name=name, target=name)
+        motor.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        motor.set_to_motor()
+    spec.add_key(name="home", qpos=data.qpos)
+    spec.compile()
+    return str(spec.to_xml())

@@ -57,7 +57,7 @@ class MujocoRobot:
         bodies: (njoints,) index of the body that each Pinocchio joint moves.
         joints_q: (n,) addresses of the independent joints in ``qpos``.
         joints_v: (n,) likewise in ``qvel``.
-        own: (nv_mujoco,) whether a velocity is one of the robot.
+        of_robot: (nv_mujoco,) whether a velocity is one of the robot.
         free: addresses in ``qpos`` of the free bodies of the scene, by name.
     """
 
@@ -65,7 +65,7 @@ class MujocoRobot:
     bodies: Array
     joints_q: Array
     joints_v: Array
-    own: Array
+    of_robot: Array
     free: dict[str, int]
 
 
@@ -98,7 +98,7 @@ def build(
     except ValueError as error:
         raise ModelError(f"MuJoCo does not accept '{robot.name}': {error}") from None
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    return _found(model, robot, scene)
+    return _located(model, robot, scene)
 
 
 def specify(
@@ -128,8 +128,10 @@ def specify(
     option.impratio = 10.0
     bodies = [spec.worldbody, *_add_joints(mujoco, spec, robot, stops, scene)]
     tool = robot.tree.pinocchio.frames[robot.tree.frame_id(robot.end_effector)]
-    for each in shapes:
-        _add_shape(mujoco, spec, bodies[each.joint], each.shape, np.eye(4), scene, _ROBOT)
+    for robot_shape in shapes:
+        _add_shape(
+            mujoco, spec, bodies[robot_shape.joint], robot_shape.shape, np.eye(4), scene, _ROBOT
+        )
     for shape in scene.tool:
         at = np.array(tool.placement.homogeneous)
         _add_shape(mujoco, spec, bodies[tool.parentJoint], shape, at, scene, _ROBOT)
@@ -153,20 +155,20 @@ def _rub(joint: Any, viscous: float, coulomb: float, dt: float) -> None:
     joint.solimp_friction = [0.999, 0.9999, *joint.solimp_friction[2:]]
 
 
-def _found(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
+def _located(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     names = robot.tree.pinocchio.names
     joints_v = np.array([model.joint(name).dofadr[0] for name in robot.joint_names], dtype=int)
     free = {b.name: int(model.joint(_free(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
-    own = np.ones(model.nv, dtype=bool)
+    of_robot = np.ones(model.nv, dtype=bool)
     for body in free:
         at = model.joint(_free(body)).dofadr[0]
-        own[at : at + 6] = False
+        of_robot[at : at + 6] = False
     return MujocoRobot(
         model,
         np.array([0, *(model.body(names[i]).id for i in range(1, len(names)))]),
         np.array([model.joint(name).qposadr[0] for name in robot.joint_names], dtype=int),
         joints_v,
-        own,
+        of_robot,
         free,
     )
 
@@ -176,8 +178,8 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
     tree, m = robot.tree, robot.tree.pinocchio
     kinds, bodies = mujoco.mjtJoint, [spec.worldbody]
     for i in range(1, m.njoints):
-        place, name = m.jointPlacements[i].homogeneous, m.names[i]
-        body = bodies[m.parents[i]].add_body(name=name, **_pose(mujoco, place))
+        pose, name = m.jointPlacements[i].homogeneous, m.names[i]
+        body = bodies[m.parents[i]].add_body(name=name, **_pose(mujoco, pose))
         _set_inertia(body, m.inertias[i])
         bodies.append(body)
         if i == 1 and tree.base == "floating":

@@ -109,11 +109,11 @@ class Task:
 
     def move(self, time: float) -> Move | None:
         """Return the move whose target is in force at a time, s, or None before the first."""
-        since, found = self.phase(time), None
+        since, latest = self.phase(time), None
         for move in self.moves:
             if move.at <= since + 1e-9:
-                found = move
-        return found
+                latest = move
+        return latest
 
     def phase(self, time: float) -> float:
         """Return the time since the moves began, s, at a time of the run, s."""

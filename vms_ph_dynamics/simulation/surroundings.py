@@ -1,0 +1,105 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What flows around a robot: a steady current of water, and wind on its base."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import OptionError
+from ..forms import Ports
+from ..model import VMSModel
+
+
+@dataclass(frozen=True)
+class WaterCurrent:
+    """A current, whose water is the frame in which a motion in it is integrated.
+
+    The equations of bodies in a steady uniform current, added mass included, are those in water at
+    rest, seen from the water. Energies and momenta are then those seen from the water.
+
+    Attributes:
+        velocity: (3,) of the water, in inertial axes, m/s.
+    """
+
+    velocity: Array
+
+    def check(self, model: VMSModel) -> None:
+        """Check that a robot is in water that can flow.
+
+        Raises:
+            OptionError: it is in no fluid, or its base does not float.
+        """
+        if model.fluid is None or model.base != "floating":
+            raise OptionError(f"'{model.name}' is not in water; a current does nothing to it")
+
+    def relative(self, model: VMSModel, q: Array, v: Array) -> Array:
+        """Return the velocity (nv,) relative to the water of a motion over ground."""
+        v = v.copy()
+        v[:3] -= self.velocity @ model.base_pose(q)[:3, :3]
+        return v
+
+    def over_ground(self, model: VMSModel, q: Array, v: Array, time: float) -> tuple[Array, Array]:
+        """Return the motion over ground, q (nq,) and v (nv,), of one seen from the water.
+
+        Args:
+            model: the robot.
+            q: (nq,) configuration seen from the water.
+            v: (nv,) velocity relative to the water.
+            time: since both frames coincided, s.
+        """
+        q, v = q.copy(), v.copy()
+        v[:3] += self.velocity @ model.base_pose(q)[:3, :3]
+        q[:3] += time * self.velocity
+        return q, v
+
+
+@dataclass(frozen=True)
+class Wind:
+    """A wind that pushes the base by its drag, at the origin of its first link.
+
+    Attributes:
+        velocity: (3,) mean, in inertial axes, m/s.
+        gust: amplitude of a periodic change of the speed along ``velocity``, m/s.
+        period: of the gusts, s.
+        drag_area: drag coefficient times area, m^2.
+        density: of the air, kg/m^3.
+    """
+
+    velocity: Array
+    gust: float = 0.0
+    period: float = 5.0
+    drag_area: float = 0.02
+    density: float = 1.2
+
+    def check(self, model: VMSModel) -> None:
+        """Check that a wind can push a robot.
+
+        Raises:
+            OptionError: its base does not move.
+        """
+        if not model.b:
+            raise OptionError(f"a wind pushes moving bases; that of '{model.name}' is fixed")
+
+    def ports(self, model: VMSModel, q: Array, v: Array, time: float) -> Ports:
+        """Return its force at the first link, a tool of the robot, in a motion over ground.
+
+        Args:
+            model: the robot.
+            q: (nq,) configuration.
+            v: (nv,) velocity.
+            time: at which it acts, s.
+        """
+        rotation = model.base_pose(q)[:3, :3]
+        velocity = v[:3] if model.base == "floating" else np.array([v[0], v[1], 0.0])
+        force = rotation.T @ self.force(time, rotation @ velocity)
+        return Ports(wrench_tools={model.link_names[0]: np.concatenate([force, np.zeros(3)])})
+
+    def force(self, time: float, velocity: Array) -> Array:
+        """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
+        mean = float(np.linalg.norm(self.velocity))
+        share = 1.0 + self.gust / max(mean, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
+        relative = share * self.velocity - velocity
+        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(relative) * relative)
