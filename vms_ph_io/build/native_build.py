@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
 SOURCE = CHECKOUT / "native"
 FOLDER = CHECKOUT / "build" / "native"
 
