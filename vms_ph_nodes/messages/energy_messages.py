@@ -124,7 +124,9 @@ def _vector(value: Array) -> Vector3:
     return Vector3(x=x, y=y, z=z)
 
 
-def to_certificate(header: Header, certificate: Certificate, sent: GuardedEffort) -> EnergyCertificate:
+def to_certificate(
+    header: Header, certificate: Certificate, sent: GuardedEffort
+) -> EnergyCertificate:
     """Return a certificate, with what the guard does now, as a message."""
     numbers = {item.name: getattr(certificate, item.name) for item in fields(certificate)}
     return EnergyCertificate(

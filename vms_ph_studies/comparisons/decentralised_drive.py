@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from vms_ph_controllers import DifferentialDrive
 from vms_ph_controllers.controller import RobotState
-from vms_ph_controllers.wheeled import DifferentialDrive
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 
