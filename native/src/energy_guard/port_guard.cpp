@@ -208,8 +208,8 @@ double PortGuard::drain(double energy) noexcept {
 Certificate PortGuard::certificate() const noexcept {
   Certificate result = counts_;
   result.budget = tank_.budget;
-  result.given = tank_.given;
-  result.largest_given = tank_.largest_given;
+  result.given = tank_.spent;
+  result.largest_given = tank_.largest_spent;
   result.margin = tank_.margin;
   result.level = tank_.level;
   return result;
