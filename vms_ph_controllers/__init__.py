@@ -21,6 +21,7 @@ from .controller import (
 from .guard import EnergyGuard
 from .laws.attitude_control import AttitudeControl
 from .laws.decoupled_vms import DecoupledVMSController
+from .laws.differential_drive import DifferentialDrive
 from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.linear_impedance import LinearImpedance
 from .laws.mobile_manipulation import MobileManipulation
@@ -29,6 +30,7 @@ from .laws.pushing_impedance import PushingImpedance
 from .laws.resolved_motion import ResolvedMotion
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
 from .laws.underactuated_flight import UnderactuatedFlight
+from .laws.wheeled_impedance import WheeledImpedance
 from .safety.energy_tank import EnergyTank
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "ControlEnergy",
     "Controller",
     "DecoupledVMSController",
+    "DifferentialDrive",
     "EndEffectorImpedance",
     "EnergyGuard",
     "EnergyTank",
@@ -50,6 +53,7 @@ __all__ = [
     "Status",
     "TaskSpaceIDAPBC",
     "UnderactuatedFlight",
+    "WheeledImpedance",
     "gain",
     "switch",
 ]

@@ -5,7 +5,7 @@
 
 import enum
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -202,9 +202,9 @@ class Controller(ABC):
         Gains: a frozen dataclass whose fields are declared by :func:`gain` and :func:`switch`;
             hosts expose them as parameters.
         gains: the present values; replace the whole record to change one.
-        FOLLOWS_JOINTS: whether the law follows ``Reference.joints``; hosts then take trajectories.
-        LEADS_BOTH: whether ``Reference.pose`` is that of the base while ``Reference.position``
-            leads the end effector; hosts then take no position from a pose.
+        FOLLOWS_JOINTS: whether it follows ``Reference.joints``; hosts then take trajectories.
+        LEADS_BASE_AND_TOOL: whether ``Reference.pose`` is that of the base while
+            ``Reference.position`` leads the end effector; hosts then take no position from a pose.
 
     Args:
         model: the robot.
@@ -212,7 +212,7 @@ class Controller(ABC):
 
     Gains: "ClassVar[type[DataclassInstance]]"
     FOLLOWS_JOINTS: ClassVar[bool] = False
-    LEADS_BOTH: ClassVar[bool] = False
+    LEADS_BASE_AND_TOOL: ClassVar[bool] = False
     gains: "DataclassInstance"
 
     def __init__(self, model: VMSModel) -> None:
@@ -227,7 +227,7 @@ class Controller(ABC):
         """Return the gains given to a constructor, or the defaults if they are None.
 
         Raises:
-            ModelError: they are not a ``Gains`` record of this law.
+            ModelError: they are not a ``Gains`` record of this law, or one is out of its bounds.
         """
         if gains is None:
             return self.Gains()
@@ -237,6 +237,14 @@ class Controller(ABC):
             raise ModelError(
                 f"the gains of {law} are a record, {law}.Gains({example}); given: {gains!r}"
             )
+        for item in fields(gains):
+            low, high = item.metadata.get("low"), item.metadata.get("high")
+            setting = getattr(gains, item.name)
+            if low is not None and high is not None and not low <= setting <= high:
+                raise ModelError(
+                    f"the gain {item.name} of {type(self).__name__} is from {low:g} to {high:g}; "
+                    f"given: {setting!r}"
+                )
         return gains
 
     @abstractmethod
@@ -325,7 +333,7 @@ class LawWrapper(Controller):
         self.law, self.model = law, law.model
         self.Gains = law.Gains  # type: ignore[misc]
         self.FOLLOWS_JOINTS = law.FOLLOWS_JOINTS  # type: ignore[misc]
-        self.LEADS_BOTH = law.LEADS_BOTH  # type: ignore[misc]
+        self.LEADS_BASE_AND_TOOL = law.LEADS_BASE_AND_TOOL  # type: ignore[misc]
 
     @property
     def gains(self) -> Any:

@@ -48,14 +48,10 @@ class Evaluation(Kinematics):
         self._core = None if in_cpp is None else in_cpp.dynamics
         self._in_cpp = in_cpp
 
-    def adopt(self, g: Array) -> None:
-        """Keep the gravity (nv,) of this state, which a call of C++ has computed besides."""
-        self.__dict__["g"] = g
-
     @property
-    def law_algebra(self) -> Any:
-        """The workspace in C++ for the algebra of laws at this state; None without it."""
-        return None if self._in_cpp is None else self._in_cpp.law_algebra
+    def sampled_algebra(self) -> Any:
+        """The workspace in C++ for the algebra of sampled laws; None without it."""
+        return None if self._in_cpp is None else self._in_cpp.sampled_algebra
 
     @cached_property
     def M(self) -> Array:

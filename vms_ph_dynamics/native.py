@@ -32,7 +32,7 @@ def native_module() -> ModuleType | None:
     except ImportError:
         return None
     # A core of earlier sources has fewer parts.
-    return vms_ph_native if hasattr(getattr(vms_ph_native, "LawAlgebra", None), "pose") else None
+    return vms_ph_native if hasattr(vms_ph_native, "make_law") else None
 
 
 def chosen(

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.forms import StandardForm
@@ -166,8 +166,8 @@ class _Run:
         law = make_controller(str(asked.get("controller", "auto")), model, allocation, actuated)
         known = {item.name for item in fields(law.gains)}
         law.gains = replace(law.gains, **{k: v for k, v in asked.items() if k in known})
-        self._guard = make_guard(law, allocation, base_actuated=actuated)
-        self._guard.reset(RobotState(home, np.zeros(model.nv)))
+        self._supervisor = Supervisor(law, allocation, actuated)
+        self._supervisor.reset(RobotState(home, np.zeros(model.nv)))
         self._home, self._model, self._leg, self._time = home, model, -1, 0.0
         given = drives_file.load(model, robot, drives, allocation)
         self.simulation = Simulation(
@@ -186,7 +186,7 @@ class _Run:
         reference = Reference()
         if leg != self._leg:
             self._leg, reference = leg, self._target(leg)
-        return self._guard.update(RobotState(q, v), reference, dt)
+        return self._supervisor.update(RobotState(q, v), reference, dt)
 
     def _target(self, leg: int) -> Reference:
         model, start = self._model, self._model.evaluate(self._home, np.zeros(self._model.nv))

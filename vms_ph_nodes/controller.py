@@ -22,7 +22,7 @@ from vms_ph.msg import ControllerState, Payload
 
 from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import VMSModel
@@ -76,7 +76,7 @@ class ControllerNode(ManagedNode):
         bounds = {name: declare(self, f"plausibility.{name}") for name in names}
         self._bounds = PlausibilityBounds(**bounds)
         self._ready, self._last_stamp, self._root = False, 0, ""
-        self._command: Any = None  # of the guard
+        self._command: Any = None  # of the law
         # What the law knows of, and what was said last, which the law may have refused.
         self._body: Body | None = None
         self._last_received_body: Body | None = None
@@ -105,14 +105,14 @@ class ControllerNode(ManagedNode):
             self._start(state)
         if not self._ready:
             return self._no_effort()
-        self._command = self._guard.update(state, self._references.take, dt)
+        self._command = self._supervisor.update(state, self._references.take, dt)
         acting: Actuation = self._command
         return acting
 
     def _start(self, state: RobotState) -> None:
         """Let the law begin at a state."""
         try:
-            self._guard.reset(state)
+            self._supervisor.reset(state)
         except Exception as error:  # a law of a user may raise anything
             self._health.report(ERROR, f"the controller cannot start: {error}")
             return
@@ -142,17 +142,13 @@ class ControllerNode(ManagedNode):
         """
         if self._compensates or body is self._body:
             return
-        before = self._guard
         try:
             law = self._law_of(self._model if body is None else carrying(self._model, body))
             law.gains = self.controller.gains
-            self._guard = self._guard_of(law)
+            self._supervisor = self._supervised(law)
         except Exception as error:  # a law of a user may raise anything
             self._input_diagnostics.report(f"{error}; the law goes on as it was")
             return
-        if self._command is not None:
-            # The command of a guard in C++ is part of that guard, which ends here.
-            self._command = before.record(self._command)
         self.controller = law
         self._body, self._ready = body, False
         if now is not None and self.is_active:
@@ -162,7 +158,7 @@ class ControllerNode(ManagedNode):
     def published(self, stamp: Time) -> None:
         """Publish the last record of the controller with this stamp."""
         if self._command is not None:
-            self._publish(self._guard.record(self._command), stamp)
+            self._publish(self._command, stamp)
 
     def restarted(self) -> None:
         """Reset the controller at the next state of the robot."""
@@ -210,10 +206,12 @@ class ControllerNode(ManagedNode):
         self._health.declare_robot(model, CONTROLLER)
         self._root = LinkTree(model.tree).root
         # A base on wheels that do not slip is driven by their joints.
+        if not self._native:
+            model = model.with_native(False)
         wheels = self._robot.settings.wheel_form(model)
         self._base_actuated = self._base_actuated and wheels is None
         self.controller = self._law_of(model)
-        self._references.serve(model, self._root, self.controller.LEADS_BOTH)
+        self._references.serve(model, self._root, self.controller.LEADS_BASE_AND_TOOL)
         if self._compensates:
             self.controller = compensation = PayloadCompensation(self.controller)
             self.create_subscription(
@@ -222,7 +220,7 @@ class ControllerNode(ManagedNode):
                 lambda message: setattr(compensation, "payload", from_payload(message)),
                 10,
             )
-        self._guard = self._guard_of(self.controller)
+        self._supervisor = self._supervised(self.controller)
         declare_gains(self, self)
         self._trajectories = serve_trajectories(self, model, self.controller.FOLLOWS_JOINTS)
 
@@ -237,14 +235,13 @@ class ControllerNode(ManagedNode):
 
     def _law_of(self, model: VMSModel) -> Controller:
         """Return the law for a robot."""
+        if not self._native:
+            model = model.with_native(False)
         wheels = self._robot.settings.wheel_form(model)
         return make_controller(self._kind, model, self._allocation, self._base_actuated, wheels)
 
-    def _guard_of(self, law: Controller) -> Any:
-        """Return the guard of a law."""
-        # True means where it exists: a law of a user exists in Python only.
-        native = None if self._native else False
-        return make_guard(law, self._allocation, self._base_actuated, self._bounds, native)
+    def _supervised(self, law: Controller) -> Supervisor:
+        return Supervisor(law, self._allocation, self._base_actuated, self._bounds)
 
     def _host_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
@@ -312,9 +309,7 @@ class ControllerNode(ManagedNode):
         if silent + self._watching < self._state_timeout or not self._ready:
             return
         unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
-        safe_command = self._guard.record(
-            self._guard.update(unknown_state, lambda q: Reference(), self._watching)
-        )
+        safe_command = self._supervisor.update(unknown_state, lambda q: Reference(), self._watching)
         stamp = self.get_clock().now().to_msg()
         self._send(safe_command, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"

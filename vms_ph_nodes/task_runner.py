@@ -74,7 +74,8 @@ class TaskRunner(Node):
             settings, model = chosen, chosen.model(chosen.description())
         kind = arguments.get("controller") or task.controller
         form = settings.wheel_form(model)
-        self._both = make_controller(kind, model, settings.allocation(), form=form).LEADS_BOTH
+        law = make_controller(kind, model, settings.allocation(), form=form)
+        self._both = law.LEADS_BASE_AND_TOOL
         self._model, self._simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model, settings.description())
         self._score: Any = (

@@ -176,7 +176,7 @@ def arguments(name: str) -> dict[str, str]:
     law = make_controller(task.controller, model, settings.allocation(), form=form)
     home = settings.initial_configuration(model, settings.description())
     # These say what is wrong with a target, and with what the end effector holds or takes.
-    TaskReference(task, model, home, law.LEADS_BOTH)
+    TaskReference(task, model, home, law.LEADS_BASE_AND_TOOL)
     if task.mechanism is not None:
         HeldMechanism(task.mechanism, form or StandardForm(model))
     if task.payload is not None:

@@ -8,8 +8,8 @@
 
 #include "contender.hpp"
 #include "vms_ph_native/decoupled_vms.hpp"
-#include "vms_ph_native/guard.hpp"
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
+#include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace vms_ph {
@@ -55,7 +55,7 @@ struct Loop {
 
   const Model& model;
   Scheme scheme;
-  Guard guard;
+  Supervisor guard;
   ClosedLoop loop;
   RobotState state;
   Reference reference;

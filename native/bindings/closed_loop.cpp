@@ -15,7 +15,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "scheme.hpp"
-#include "vms_ph_native/guard.hpp"
+#include "vms_ph_native/controller.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -95,7 +95,8 @@ void bind_closed_loop(py::module_& module) {
            py::keep_alive<1, 2>(), "scheme"_a, "floor"_a)
       .def(
           "run",
-          [](ClosedLoop& self, vms_ph::Guard& law, const std::optional<Eigen::Vector3d>& position,
+          [](ClosedLoop& self, vms_ph::Controller& law,
+             const std::optional<Eigen::Vector3d>& position,
              const std::optional<Eigen::Vector3d>& velocity,
              const std::optional<Eigen::Matrix4d>& pose,
              const std::optional<Eigen::Matrix<double, 6, 1>>& twist,
@@ -116,10 +117,10 @@ void bind_closed_loop(py::module_& module) {
             }
             return result_of(std::move(here), std::move(result), py::none());
           },
-          "guard"_a, "position"_a, "velocity"_a, "pose"_a, "twist"_a, "joints"_a, "wrench"_a,
+          "law"_a, "position"_a, "velocity"_a, "pose"_a, "twist"_a, "joints"_a, "wrench"_a,
           "solver_state"_a, "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a, "first"_a,
           "steps"_a,
-          "Take steps under a guarded law. Return solver state, result, number of steps, torque "
+          "Take steps under a law. Return solver state, result, number of steps, torque "
           "and base wrench of the law over the last step and after it, and None.")
       .def(
           "run_function",

@@ -4,6 +4,9 @@
 // What every controller gives: its command with the energy, and its gains.
 #include "vms_ph_native/controller.hpp"
 
+#include <iterator>
+#include <utility>
+
 #include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -30,6 +33,18 @@ void bind_controller(py::module_& module) {
       .def_property_readonly("energy", [](const Command& c) { return c.energy; })
       .def_property_readonly("status", [](const Command& c) { return static_cast<int>(c.status); })
       .def_property_readonly("reason", [](const Command& c) { return std::string(c.reason); })
+      .def_property_readonly(
+          "parts",
+          [](const Command& c) {
+            py::tuple energies(std::size(vms_ph::kControlEnergyFields));
+            for (std::size_t i = 0; i < energies.size(); ++i) {
+              energies[i] = c.energy.*vms_ph::kControlEnergyFields[i].value;
+            }
+            return py::make_tuple(c.wrench_base, c.torque, std::move(energies),
+                                  static_cast<int>(c.status), c.reason, c.task_error,
+                                  c.smallest_singular_value, c.authority);
+          },
+          "All fields of vms_ph_controllers.Command in their order, the energies as a tuple.")
       .def_readonly("task_error", &Command::task_error)
       .def_readonly("smallest_singular_value", &Command::smallest_singular_value)
       .def_readonly("authority", &Command::authority);

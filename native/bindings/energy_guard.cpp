@@ -11,8 +11,8 @@
 #include "bindings.hpp"
 
 namespace py = pybind11;
-using vms_ph::PortGuard;
 using vms_ph::EnergyGuardSettings;
+using vms_ph::PortGuard;
 using Vector = Eigen::VectorXd;
 
 namespace {
@@ -28,10 +28,10 @@ void set(PortGuard& guard, const py::dict& given) {
 }
 
 std::unique_ptr<PortGuard> make_energy_guard(const vms_ph::Model& model, const py::dict& settings,
-                                               int delay, bool effort_carries_weight,
-                                               bool base_actuated, double period,
-                                               const std::optional<vms_ph::Allocation>& allocation,
-                                               const std::optional<Vector>& weights) {
+                                             int delay, bool effort_carries_weight,
+                                             bool base_actuated, double period,
+                                             const std::optional<vms_ph::Allocation>& allocation,
+                                             const std::optional<Vector>& weights) {
   vms_ph::EnergyGuardOptions options;
   options.delay = delay;
   options.effort_carries_weight = effort_carries_weight;
@@ -67,10 +67,12 @@ py::dict certificate(const PortGuard& guard) {
 
 void bind_energy_guard(py::module_& module) {
   module.attr("energy_guard_settings") = settings();
-  py::class_<vms_ph::GuardedEffort>(module, "GuardedEffort", "See vms_ph_controllers.guard.GuardedEffort.")
-      .def_property_readonly("effort", [](const vms_ph::GuardedEffort& g) { return Vector(g.effort); })
-      .def_property_readonly("status",
-                             [](const vms_ph::GuardedEffort& g) { return static_cast<int>(g.status); })
+  py::class_<vms_ph::GuardedEffort>(module, "GuardedEffort",
+                                    "See vms_ph_controllers.guard.GuardedEffort.")
+      .def_property_readonly("effort",
+                             [](const vms_ph::GuardedEffort& g) { return Vector(g.effort); })
+      .def_property_readonly(
+          "status", [](const vms_ph::GuardedEffort& g) { return static_cast<int>(g.status); })
       .def_property_readonly("reason",
                              [](const vms_ph::GuardedEffort& g) { return std::string(g.reason); })
       .def_readonly("level", &vms_ph::GuardedEffort::level);

@@ -13,7 +13,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "laws.hpp"
 #include "scheme.hpp"
 #include "vms_ph_native/batch.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"

@@ -93,9 +93,7 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_evaluation(module);
   bind_controller(module);
   bind_laws(module);
-  bind_task_space(module);
-  bind_guard(module);
-  bind_held_impedance(module);
+  bind_sampled_algebra(module);
   bind_integrators(module);
   bind_observers(module);
   bind_closed_loop(module);

@@ -77,14 +77,15 @@ const Command& OutputStage::refuse(Evaluation& d) noexcept {
 
 const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
                                   double dt) noexcept {
-  tank_.begin_sample(d, gains.tank_capacity, gains.tank_initial, dt);
+  const double stored = gains.tank_capacity > 0.0 ? -d.potential_energy() : 0.0;
+  tank_.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt);
   hold(d);
   resting_.head(b_) = safe_.wrench_base;
   resting_.tail(n_) = safe_.torque;
   achieve(d, wanted, force_);
   force_.tail(n_) = limits_.apply(force_.tail(n_), weight_.tail(n_), d.v().tail(n_),
                                   gains.torque_rate, gains.power, dt);
-  const bool covered = tank_.grant(d, force_, resting_, dt);
+  const bool covered = tank_.grant(d, force_, resting_, 0.0, dt);
   reason_.clear();
   add_reason(tank_.reason());
   add_reason(actuation_->reason());
@@ -97,7 +98,8 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const Ou
     tank_.brake(force_, resting_, brake_);
   }
   if (!tank_.reason().empty()) limits_.replace(force_.tail(n_));
-  tank_.end_sample(d, force_, resting_);
+  // Gravity that the resting effort leaves is not counted.
+  if (tank_.tank()) tank_.end_sample(d, force_ - (resting_ - d.g()), -d.potential_energy());
   return force_;
 }
 

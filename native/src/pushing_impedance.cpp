@@ -117,10 +117,10 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
 void PushingImpedance::settle(double dt) noexcept {
   const PushGains& gains = gains_now();
   if (!tank_) tank_.emplace(gains.push_energy, gains.push_energy);
-  tank_->set_capacity(gains.push_energy);
+  tank_->capacity = gains.push_energy;
   if (held_) {
     tank_->withdraw(held_->force * held_->along.dot(at_ - held_->from));
-    tank_->receive(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
+    tank_->deposit(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
   }
   const auto twist = product<Twist>(tool_jacobian_, d_.v());
   const Eigen::Vector3d velocity = twist.head<3>(), turning = twist.tail<3>();

@@ -91,7 +91,7 @@ InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
 }
 
 FlagLayout read_flags(const py::object& hosted) {
-  const LayoutReader in(hosted, "given");
+  const LayoutReader in(hosted, "flags");
   return {in.size(),
           in.part("position", 1),
           in.part("velocity", 1),
@@ -179,7 +179,7 @@ class ControllerTask final : public PythonTask {
     // Placement new is Eigen's way to change the address of a map.
     new (&inputs) Numbers(numbers_of(hosted_.attr("inputs")), in.size);
     new (&outputs) Numbers(numbers_of(hosted_.attr("outputs")), out.size);
-    auto flags = py::array_t<unsigned char>(hosted_.attr("given"));
+    auto flags = py::array_t<unsigned char>(hosted_.attr("flags"));
     new (&given) Flags(flags.mutable_data(), flag.size);
     for (const auto& item : hosted_.attr("gains")()) {
       using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;

@@ -18,11 +18,10 @@ double covered_authority(double whole, double available) {
 
 }  // namespace
 
-TankBudget::TankBudget(const Model& model)
-    : potential_(model), moved_(model), held_(model), grant_(model) {}
+TankBudget::TankBudget(const Model& model) : potential_(model), moved_(model), tank_(model) {}
 
 void TankBudget::reset(const ShapedPotential& potential) noexcept {
-  tank_.reset();
+  tank_.restart();
   resume(potential);
 }
 
@@ -30,37 +29,29 @@ void TankBudget::resume(const ShapedPotential& potential) noexcept {
   potential_ = potential;
   authority_ = 1.0;
   is_short_ = false;
-  held_.forget();
+  tank_.forget_sample();
 }
 
 void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity, double initial,
                               double dt) noexcept {
   if (capacity <= 0.0) {
-    tank_.reset();
     authority_ = 1.0;
     is_short_ = false;
-    return;
   }
-  if (!tank_) {
-    tank_.emplace(capacity, initial);
-    held_.forget();
-  }
-  tank_->set_capacity(capacity);
-  tank_->receive(held_.recovered_energy(d, store(d, limit_energy), dt));
+  tank_.begin_sample(d, capacity > 0.0 ? store(d, limit_energy) : 0.0, capacity, initial, dt);
 }
 
 void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& resting, double limit_energy,
                        const TorqueLimits& limits, double dt) noexcept {
-  if (!tank_) return;
-  const double budget = tank_->level() + energy(d.q()) + limit_energy;
-  if (grant_.grant(d, torque, resting, budget, dt)) return;
+  if (!tank()) return;
+  if (tank_.grant(d, torque, resting, energy(d.q()) + limit_energy, dt)) return;
   strongest_brake(d, dt, brake_);
   brake_ = resting + limits.share_within(resting, brake_) * (brake_ - resting);
-  grant_.brake(torque, resting, brake_);
+  tank_.brake(torque, resting, brake_);
 }
 
 void TankBudget::end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-  if (tank_) held_.hold(d, torque, grant_.way(), store(d, limit_energy));
+  if (tank()) tank_.end_sample(d, torque, store(d, limit_energy));
 }
 
 double TankBudget::store(Evaluation& d, double limit_energy) const noexcept {
@@ -80,16 +71,16 @@ bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
   if (next.q_star() == potential_.q_star()) return true;
   moved_ = potential_;
   moved_.move(next);
-  return authority_ * moved_.energy(q) - before <= tank_->available() + kRoundingEnergy;
+  return authority_ * moved_.energy(q) - before <= tank()->available() + kRoundingEnergy;
 }
 
 double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, double before,
                           double share) noexcept {
   potential_ = next;
   const double whole = next.energy(q);
-  authority_ = covered_authority(whole, before + tank_->level());
+  authority_ = covered_authority(whole, before + tank_.level());
   const double cost = authority_ * whole - before;
-  tank_->withdraw(cost);
+  tank_.withdraw(cost);
   is_short_ = share < 1.0 || authority_ < 1.0;
   return cost;
 }

@@ -156,8 +156,8 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.clipped_power = (torque_ - wanted_).dot(d_.v());
   energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
   energy.null_to_task = effort_.motion.exchange(d_, effort_.svd, jacobian_rate);
-  energy.tank_level = tank ? tank->level() : 0.0;
-  energy.unaccounted_energy = tank ? tank->unaccounted_energy() : 0.0;
+  energy.tank_level = tank ? tank->level : 0.0;
+  energy.unaccounted_energy = tank ? tank->unaccounted_energy : 0.0;
   const Eigen::Vector3d goal = minimum_.target().value_or(minimum_.now().x);
   command_.torque = torque_;
   command_.task_error = (task_.value(d_) - goal).norm();

@@ -17,6 +17,7 @@ import yaml
 from vms_ph_controllers import (
     AttitudeControl,
     DecoupledVMSController,
+    DifferentialDrive,
     EndEffectorImpedance,
     MobileManipulation,
     PoseIDAPBC,
@@ -24,9 +25,9 @@ from vms_ph_controllers import (
     ResolvedMotion,
     TaskSpaceIDAPBC,
     UnderactuatedFlight,
+    WheeledImpedance,
 )
 from vms_ph_controllers.guard import EnergyGuardSettings
-from vms_ph_controllers.wheeled import DifferentialDrive, WheeledImpedance
 
 FOLDER = Path(__file__).parent
 

@@ -38,7 +38,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     auto made = make(*model_, setup);
     made_ = made.get();
-    law_ = std::make_unique<vms_ph::Guard>(
+    law_ = std::make_unique<vms_ph::Supervisor>(
         *model_,
         std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(made), p.payload.rate),
         bounds_of(p), base_allocation(setup), p.base_actuated);

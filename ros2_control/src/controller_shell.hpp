@@ -18,7 +18,7 @@
 #include "robot_setup.hpp"
 #include "state_reader.hpp"
 #include "telemetry.hpp"
-#include "vms_ph_native/guard.hpp"
+#include "vms_ph_native/supervisor.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -71,7 +71,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::shared_ptr<controller_shell::ParamListener> listener_;
   controller_shell::Params parameters_;
   std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<vms_ph::Guard> law_;  ///< plausible states and references only
+  std::unique_ptr<vms_ph::Supervisor> law_;  ///< plausible states and references only
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<ReferencePorts> references_;
   std::unique_ptr<GainParameters> gains_;

@@ -90,8 +90,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
             "(<vms_ph_actuators>), or base_actuated is false");
       }
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-      guard_ =
-          std::make_unique<vms_ph::PortGuard>(*model_, vms_ph::EnergyGuardSettings(), options);
+      guard_ = std::make_unique<vms_ph::PortGuard>(*model_, vms_ph::EnergyGuardSettings(), options);
       const auto set = [this](const std::string& name, double value) {
         return vms_ph::EnergyGuardSettings::table().set(guard_->settings, name, value);
       };

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import exceeds, is_finite
 from vms_ph_dynamics.cached import cached_property
 
@@ -30,13 +30,6 @@ def test_a_term_is_computed_once_in_each_snapshot() -> None:
 def test_the_class_of_a_snapshot_documents_its_terms() -> None:
     assert isinstance(Evaluation.M, cached_property)
     assert "[A (17)]" in str(Evaluation.M.__doc__)
-
-
-def test_gravity_that_a_snapshot_adopts_is_its_gravity(panda: VMSModel) -> None:
-    d = panda.evaluate(panda.neutral_configuration(), np.zeros(7))
-    given = np.arange(7.0)
-    d.adopt(given)
-    assert d.g is given
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from vms_ph_controllers import Command, Reference, RobotState, Status
-from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import Sample, in_world_axes
@@ -74,7 +74,7 @@ def test_a_guarded_law_is_told_the_time_between_the_samples_and_takes_them_for_p
 ) -> None:
     known = robots.get(name)
     model = known.load()
-    guard = Guard(HoppingController(model))
+    guard = Supervisor(HoppingController(model))
     home = model.configuration(known.home, known.home_base)
     guard.reset(RobotState(home, np.zeros(model.nv)))
     found: list[tuple[float, Status, str]] = []

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from vms_ph_controllers.hosting.native_twin import core_model
+from vms_ph_controllers.laws.twinned_controller import core_model
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot import KinematicTree
 

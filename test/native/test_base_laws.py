@@ -5,19 +5,21 @@
 
 from collections import Counter
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from vms_ph_controllers import Command, Reference
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_controllers.laws.twinned_controller import core_allocation
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
 from .base_law_cases import CASES, Case, OnWheels, wheels
-from .base_law_runs import ENERGIES, HOLD, SCRIPTS, Drive, empty_tank, is_for
+from .base_law_runs import ENERGIES, HOLD, SCRIPTS, Drive, empty_tank, in_python, is_for
 from .conftest import native_model
 
 # Of the size of the quantity: what the two languages may differ by.
@@ -29,24 +31,28 @@ class Twins(Drive):
 
     def __init__(self, native: ModuleType, case: Case, dt: float) -> None:
         super().__init__(case, dt)
-        rotors = self.allocation
-        self.twin = native.Law(
-            case.law,
-            native_model(native, self.model),
-            allocation=None
-            if rotors is None
-            else native.Allocation.of_matrix(rotors.matrix, rotors.lower, rotors.upper),
-            base_actuated=case.base_actuated,
-            wheels=case.wheels(),
-            payload_rate=case.payload_rate,
-        )
+        self.twin = self.make_twin(native, case)
         self.told: Counter[str] = Counter()
         self.worst = 0.0
         self.parity, self.spent = PARITY, False
 
+    def make_twin(self, native: ModuleType, case: Case) -> Any:
+        """The same law in C++."""
+        robot = native_model(native, self.model)
+        law = native.make_law(
+            case.law,
+            robot,
+            allocation=core_allocation(native, self.allocation),
+            base_actuated=case.base_actuated,
+            wheels=case.wheels(),
+        )
+        if case.payload_rate is None:
+            return law
+        return native.PayloadCompensation(robot, law, case.payload_rate)
+
     def reset(self, q: np.ndarray) -> bool:
         taken = super().reset(q)
-        assert self.twin.reset(q) is taken
+        assert self.twin.reset(q, np.zeros(self.model.nv)) is taken
         return taken
 
     def set(self, **gains: float) -> None:
@@ -61,15 +67,7 @@ class Twins(Drive):
         ours = super().update(q, v, reference, dt)
         r = reference
         theirs = self.twin.update(
-            q,
-            v,
-            r.pose,
-            r.twist,
-            r.joints,
-            dt,
-            position=r.position,
-            velocity=r.velocity,
-            wrench=r.wrench,
+            q, v, dt, r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench
         )
         self.told[ours.reason.partition(":")[0].partition(" for ")[0].partition(" covers ")[0]] += 1
         assert (theirs.status, theirs.reason) == (ours.status, ours.reason)
@@ -114,6 +112,9 @@ class OnTheSameTerms(Twins):
 
     def robot(self, case: Case) -> VMSModel:
         return super().robot(case).with_native(True)
+
+    def make_law(self, case: Case) -> Any:
+        return in_python(super().make_law(case))
 
 
 # Laws that search for the nearest wrench come to what an empty tank covers, a root of a level that
@@ -247,7 +248,7 @@ def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Gene
 
 def test_what_it_cannot_serve_is_refused_with_a_sentence(native: ModuleType) -> None:
     def law(model: object, allocation: object = None) -> object:
-        return native.Law("DecoupledVMSController", model, allocation=allocation)
+        return native.make_law("DecoupledVMSController", model, allocation=allocation)
 
     with pytest.raises(native.ModelError, match="planar or floating base; 'panda' has a fixed one"):
         law(native_model(native, robots.load("panda")))
@@ -296,7 +297,7 @@ def test_a_law_that_is_not_for_a_robot_says_so_in_both_languages(
     model, given = case.model(), case.allocation()
     theirs = given and native.Allocation.of_matrix(given.matrix, given.lower, given.upper)
     with pytest.raises(native.ModelError, match=says):
-        native.Law(law, native_model(native, model), allocation=theirs)
+        native.make_law(law, native_model(native, model), allocation=theirs)
     if law in native.laws:
         with pytest.raises(ModelError, match=says):
             make_controller(law, model, given)

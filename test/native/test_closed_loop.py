@@ -15,7 +15,7 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.hosting.native_guard import HeldReference, make_guard
+from vms_ph_controllers.hosting.supervisor import ConstantReference, Supervisor
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.integrators.stepper import Efforts
@@ -23,7 +23,7 @@ from vms_ph_dynamics.simulation import FormEngine, Simulation, in_world_axes
 from vms_ph_io import robots
 
 
-class Counted(HeldReference):
+class Counted(ConstantReference):
     """Counts the updates that are asked for one by one."""
 
     calls = 0
@@ -57,7 +57,7 @@ def simulations(
     law = DecoupledVMSController if model.b else TaskSpaceIDAPBC
     controls = []
     for control in (kind, Counted):
-        guard = make_guard(law(model), native=True)
+        guard = Supervisor(law(model.with_native(True)))
         guard.reset(RobotState(home, np.zeros(model.nv)))
         controls.append(control(guard, Reference()))
     form = StandardForm(model)

@@ -197,6 +197,7 @@ class Compiled:
     def level(self) -> float:
         return float(self._guard.certificate["level"])
 
+    @property
     def certificate(self) -> SimpleNamespace:
         return SimpleNamespace(**self._guard.certificate)
 

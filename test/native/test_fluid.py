@@ -10,7 +10,7 @@ import pytest
 
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import StandardForm, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.forms import Ports
@@ -47,7 +47,7 @@ def test_its_terms_and_energies_are_the_same(
 def test_a_law_with_thrusters_commands_the_same(native: ModuleType, model: VMSModel) -> None:
     thrusters = robots.get("bluerov2_alpha5").own_actuators().allocation
     ours = DecoupledVMSController(model, allocation=thrusters)
-    theirs = native.Law(
+    theirs = native.make_law(
         "DecoupledVMSController",
         native_model(native, model),
         allocation=native.Allocation.of_matrix(thrusters.matrix, thrusters.lower, thrusters.upper),
@@ -58,13 +58,13 @@ def test_a_law_with_thrusters_commands_the_same(native: ModuleType, model: VMSMo
     ours.gains = type(ours.gains)(**fast)
     theirs.set_gains(fast)
     ours.reset(RobotState(q, np.zeros(model.nv)))
-    assert theirs.reset(q)
+    assert theirs.reset(q, np.zeros(model.nv))
     reasons = set()
     for k in range(25):
         v = 0.1 * np.sin(0.3 * k + np.arange(model.nv))
         q = model.integrate(q, 0.02 * v)
         one = ours.update(RobotState(q, v), Reference(pose=goal), 0.02)
-        two = theirs.update(q, v, goal, None, None, 0.02)
+        two = theirs.update(q, v, 0.02, pose=goal)
         np.testing.assert_allclose(two.wrench_base, one.wrench_base, rtol=0.0, atol=1e-10)
         np.testing.assert_allclose(two.torque, one.torque, rtol=0.0, atol=1e-10)
         assert two.reason == one.reason
@@ -80,12 +80,13 @@ def test_a_guarded_law_is_in_cpp_where_the_core_is_and_commands_the_same(
 ) -> None:
     thrusters = robots.get("bluerov2_alpha5").own_actuators().allocation
     one, two = (
-        make_guard(
-            make_controller(f"vms_ph_controllers.{law}", model, thrusters), thrusters, native=core
+        Supervisor(
+            make_controller(f"vms_ph_controllers.{law}", model.with_native(core), thrusters),
+            thrusters,
         )
-        for core in (False, None)
+        for core in (False, True)
     )
-    assert isinstance(two, NativeGuard)
+    assert two.twin is not None
     q = model.neutral_configuration()
     one.reset(RobotState(q, np.zeros(model.nv)))
     two.reset(RobotState(q, np.zeros(model.nv)))
@@ -93,7 +94,7 @@ def test_a_guarded_law_is_in_cpp_where_the_core_is_and_commands_the_same(
         v = 0.05 * np.sin(0.1 * k + np.arange(model.nv))
         q = model.integrate(q, 0.01 * v)
         state, asked = RobotState(q, v), Reference(joints=0.2 * np.ones(model.n))
-        slow, fast = one.update(state, asked, 0.01), two.record(two.update(state, asked, 0.01))
+        slow, fast = one.update(state, asked, 0.01), two.update(state, asked, 0.01)
         assert (fast.status, fast.reason) == (slow.status, slow.reason)
         np.testing.assert_allclose(fast.wrench_base, slow.wrench_base, rtol=0.0, atol=1e-9)
         np.testing.assert_allclose(fast.torque, slow.torque, rtol=0.0, atol=1e-9)

@@ -20,7 +20,7 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import DecoupledForm, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.forms import Form
@@ -178,7 +178,7 @@ def test_a_guarded_law_is_that_of_python(
     native: ModuleType, base: str, law: type[Controller], rng: np.random.Generator
 ) -> None:
     model = robot("panda", base)
-    guards = [make_guard(law(model), native=how) for how in (True, False)]
+    guards = [Supervisor(law(model.with_native(how))) for how in (True, False)]
     q, v = state_of(model, rng)
     v = 0.01 * v
     joints = np.clip(0.1, model.joints.lower, model.joints.upper)

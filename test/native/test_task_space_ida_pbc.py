@@ -135,15 +135,6 @@ def test_an_arm_without_a_null_space_is_controlled_alike(native: ModuleType) -> 
         scenario(Loop(model, twins, np.array([0.3, 0.8, -0.9])), 10)
 
 
-def test_the_law_before_its_first_reset_is_the_same(native: ModuleType) -> None:
-    twins = Twins(native, arm("ur5"))
-    q = home("ur5")
-    for _ in range(5):
-        twins.update(q, np.ones(6), None, np.full(3, 0.1), 1e-3)
-    fresh = Twins(native, arm("ur5"))
-    fresh.update(q * np.nan, np.ones(6), None, None, 1e-3)
-
-
 def test_every_gain_has_the_same_name_default_bounds_and_description(native: ModuleType) -> None:
     ours = native.TaskSpaceIDAPBC(native_model(native, arm("panda"))).gains
     theirs = fields(TaskSpaceIDAPBC.Gains)

@@ -39,9 +39,9 @@ class Twins:
         try:
             self.python.reset(RobotState(q, np.zeros(self.python.model.nv)))
         except StateError:
-            assert not self.cpp.reset(q)
+            assert not self.cpp.reset(q, np.zeros(self.python.model.nv))
         else:
-            assert self.cpp.reset(q)
+            assert self.cpp.reset(q, np.zeros(self.python.model.nv))
 
     def set_gains(self, **gains: float) -> None:
         switches = {f.name for f in fields(self.python.gains) if isinstance(f.default, bool)}
@@ -53,7 +53,7 @@ class Twins:
         self, q: Array, v: Array, position: Array | None, velocity: Array | None, dt: float
     ) -> Array:
         expected = self.python.update(RobotState(q, v), Reference(position, velocity), dt)
-        obtained = self.cpp.update(q, v, position, velocity, dt)
+        obtained = self.cpp.update(q, v, dt, position, velocity)
         self.last = expected
         self.statuses.add(int(expected.status))
         self.reasons.add(expected.reason)

@@ -12,7 +12,7 @@ import yaml
 
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
@@ -41,7 +41,7 @@ def _simulation(name: str) -> Simulation:
     gains = {k: v for k, v in asked.items() if k in names}
     controller.gains = replace(controller.gains, **gains)
     home = model.configuration(known.home)
-    guard = Guard(controller, known.allocation(), bool(asked.get("base_actuated", True)))
+    guard = Supervisor(controller, known.allocation(), bool(asked.get("base_actuated", True)))
     guard.reset(RobotState(home, np.zeros(model.nv)))
 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> Command:

@@ -62,7 +62,7 @@ def robot_model(task: str) -> VMSModel:
 def lead_home(nodes: list[Any], task: str) -> None:
     """Give the law the references with which the task begins."""
     (simulator, controller), wanted = nodes, robot_tasks.load(task)
-    both = controller.controller.LEADS_BOTH
+    both = controller.controller.LEADS_BASE_AND_TOOL
     found = TaskReference(wanted, simulator.model, simulator._home, both)
     given, topics = found.since(-1.0, 0.0), controller._references
     topics._pose, topics._position, topics._joints = given.pose, given.position, given.joints

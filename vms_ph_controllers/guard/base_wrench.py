@@ -61,24 +61,24 @@ class BaseWrench:
                     f"zero; given: {self._weights.tolist()}"
                 )
 
-    def delivered(self, wanted: Array) -> Array:
+    def delivered(self, desired: Array) -> Array:
         """Return the wrench (b,) that is nearest to a wanted one; that one itself if it is given.
 
         The weighted error is least, as where the actuators allocate a wrench beyond their limits.
         """
         allocation = self._allocation
         if self.is_ideal:
-            return wanted
+            return desired
         if allocation is None:
-            return self._none if np.any(wanted) else wanted
-        found = nearest_inputs(
-            allocation.matrix, wanted, allocation.lower, allocation.upper, self._weights
+            return self._none if np.any(desired) else desired
+        nearest = nearest_inputs(
+            allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
         )
-        if np.abs(found.missing).max() <= _ROUNDING * (1.0 + np.abs(wanted).max()):
-            return wanted
-        return allocation.matrix @ found.inputs
+        if np.abs(nearest.missing).max() <= _ROUNDING * (1.0 + np.abs(desired).max()):
+            return desired
+        return allocation.matrix @ nearest.inputs
 
-    def braking(self, wanted: Array, M_b: Array) -> Array:
+    def braking(self, desired: Array, M_b: Array) -> Array:
         """Return the wrench (b,) that is nearest to a brake in the norm of the inverse of M_b.
 
         Where the wanted one is ``r - k M_b v_hat`` with a wrench r that is given, the found one w
@@ -86,16 +86,16 @@ class BaseWrench:
         nearest point of a convex set.
 
         Args:
-            wanted: (b,) brake.
+            desired: (b,) brake.
             M_b: (b,b) locked inertia.
         """
         allocation = self._allocation
         if self.is_ideal or allocation is None:
-            return self.delivered(wanted)
+            return self.delivered(desired)
         root = np.linalg.cholesky(M_b)
         inputs = bounded_least_squares(
             np.linalg.solve(root, allocation.matrix),
-            np.linalg.solve(root, wanted),
+            np.linalg.solve(root, desired),
             allocation.lower,
             allocation.upper,
         )

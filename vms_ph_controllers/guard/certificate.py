@@ -10,7 +10,7 @@ from typing import ClassVar
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
 
-from .tank_ledger import TankLedger
+from ..safety.energy_tank import EnergyTank
 
 # A margin above minus this is kept up to rounding, J.
 _ROUNDING = 1e-9
@@ -21,12 +21,12 @@ class Counts:
 
     def __init__(self) -> None:
         self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
-        self.time = self.weight_work = self.most_unseen = 0.0
+        self.time = self.weight_work = self.largest_unmeasured = 0.0
         self.lent = 0.0
 
-    def settle(self, unseen: float, lent: float) -> None:
+    def count_work(self, unmeasured: float, lent: float) -> None:
         """Note the work not seen at a sample, and what was lent to repay debts, J."""
-        self.most_unseen = max(self.most_unseen, unseen)
+        self.largest_unmeasured = max(self.largest_unmeasured, unmeasured)
         self.lent = lent
 
 
@@ -80,13 +80,13 @@ class Certificate(PortCertificate):
 
     @classmethod
     def of(
-        cls, model: VMSModel, ledger: TankLedger, counts: Counts, delay: int, carries_weight: bool
+        cls, model: VMSModel, tank: EnergyTank, counts: Counts, delay: int, carries_weight: bool
     ) -> "Certificate":
         """Return the certificate of a guard.
 
         Args:
             model: the robot.
-            ledger: the tank, with the sums of what went in and out.
+            tank: the tank, with the sums of what went in and out.
             counts: of samples.
             delay: from measurement to effort, samples.
             carries_weight: whether the efforts compensate gravity.
@@ -99,13 +99,13 @@ class Certificate(PortCertificate):
             counts.scaled,
             counts.braked,
             counts.reflexes,
-            ledger.budget,
-            ledger.given,
-            ledger.most_given,
-            ledger.margin,
-            counts.most_unseen,
+            tank.budget,
+            tank.spent,
+            tank.largest_spent,
+            tank.margin,
+            counts.largest_unmeasured,
             counts.lent,
-            ledger.level,
+            tank.level,
             counts.weight_work,
             delay,
             carries_weight,
@@ -123,7 +123,7 @@ class Certificate(PortCertificate):
     def not_seen(self) -> tuple[str, ...]:
         """What a guard at these ports cannot see, in sentences."""
         samples = self.delay + 1
-        said = [
+        sentences = [
             f"the work of efforts over the last {samples} sample{'s' * (samples > 1)}, which is "
             f"not measured yet; it was at most {self.largest_unseen:.4g} J",
             "energy at other ports: contacts, people, springs, other actuators",
@@ -131,13 +131,13 @@ class Certificate(PortCertificate):
             "peaks between two samples",
         ]
         if self.lost:
-            said.append(
+            sentences.append(
                 f"{self.lost} samples without a believable state, for which the largest work along "
                 "the displacement was charged"
             )
         if not self.effort_carries_weight:
-            said.append("the compensation of gravity, which the hardware adds")
-        return tuple(said)
+            sentences.append("the compensation of gravity, which the hardware adds")
+        return tuple(sentences)
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what was observed: names and text."""

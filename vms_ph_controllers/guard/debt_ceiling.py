@@ -9,12 +9,10 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .unseen_work import UnseenWork
-
 # What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
 # energy, and at least so many J. Without any, nothing could be repaid of a debt that is as large as
 # that work, and the robot would not be braked.
-_LENT, LEAST_LOAN = 0.05, 1e-3
+_LOAN_SHARE, SMALLEST_LOAN = 0.05, 1e-3
 
 # Share of what is left below the ceiling that is risked at once: the mass matrix changes within a
 # sample, and with nothing left a debt could never be repaid.
@@ -26,7 +24,23 @@ ROUNDING = 1e-12
 
 def loan(kinetic: float) -> float:
     """Return what may be risked beyond the work that made a debt, J, at a kinetic energy, J."""
-    return max(LEAST_LOAN, _LENT * kinetic)
+    return max(SMALLEST_LOAN, _LOAN_SHARE * kinetic)
+
+
+class UnmeasuredWork:
+    """Energy given over the ``delay + 1`` samples from a decision to the sight of its outcome."""
+
+    def __init__(self, delay: int) -> None:
+        self._work = 0.0
+        self._starts = [0.0] * (delay + 1)  # energy given at the start of each of them, J
+        self._next = 0
+
+    def add(self, work: float) -> float:
+        """Count the work of a sample, J; return the largest of the last up to its end, J."""
+        self._starts[self._next] = self._work
+        self._next = (self._next + 1) % len(self._starts)
+        self._work += work
+        return max(0.0, self._work - min(self._starts))
 
 
 class DebtCeiling:
@@ -46,15 +60,15 @@ class DebtCeiling:
 
     Attributes:
         room: what may be risked, J.
-        lent: largest loan so far, J.
+        largest_loan: largest loan so far, J.
     """
 
     def __init__(self, delay: int) -> None:
-        self._unseen = UnseenWork(delay)
+        self._unmeasured = UnmeasuredWork(delay)
         self._ceiling = self._fastest = 0.0
-        self.room, self.lent = np.inf, LEAST_LOAN
+        self.room, self.largest_loan = np.inf, SMALLEST_LOAN
 
-    def settle(self, level: float, work: float, kinetic: float) -> float:
+    def update(self, level: float, work: float, kinetic: float) -> float:
         """Note that a sample has led to a level; return the work not seen at its end, J.
 
         Args:
@@ -63,16 +77,16 @@ class DebtCeiling:
             kinetic: energy of the robot at its end, J.
         """
         self._fastest = max(self._fastest, kinetic)
-        unseen, debt, lent = self._unseen.add(work), -level, loan(kinetic)
+        unmeasured, debt, largest_loan = self._unmeasured.add(work), -level, loan(kinetic)
         if debt <= ROUNDING:
             self._ceiling, self.room = 0.0, np.inf
-            return unseen
-        self.lent = max(self.lent, lent)
-        self._ceiling = max(self._ceiling, unseen + lent)
+            return unmeasured
+        self.largest_loan = max(self.largest_loan, largest_loan)
+        self._ceiling = max(self._ceiling, unmeasured + largest_loan)
         if debt > self._ceiling:
-            self._ceiling = debt + min(lent, debt - self._ceiling)
+            self._ceiling = debt + min(largest_loan, debt - self._ceiling)
         self.room = self._ceiling - debt
-        return unseen
+        return unmeasured
 
     def share(self, active: Array, under_way: Sequence[Array], M: Array, dt: float) -> float:
         """Return the share of an effort beyond the resting one (nv,) that may be risked.
@@ -87,6 +101,6 @@ class DebtCeiling:
         squares = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
         rise, *before = (dt * np.sqrt(np.maximum(squares, 0.0))).tolist()
         now = float(np.sqrt(2.0 * self._fastest))
-        most = float(np.sqrt(2.0 * (self._fastest + _RISKED * max(0.0, self.room))))
-        left = max(0.0, most - now - sum(before))
-        return float(left / rise) if rise > left else 1.0
+        largest = float(np.sqrt(2.0 * (self._fastest + _RISKED * max(0.0, self.room))))
+        room_left = max(0.0, largest - now - sum(before))
+        return float(room_left / rise) if rise > room_left else 1.0

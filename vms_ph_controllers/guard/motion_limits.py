@@ -14,7 +14,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 from .settings import EnergyGuardSettings
 
 # A speed below this, m/s, has no direction.
-_STILL = 1e-9
+_SLOWEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Share:
     reason: str
 
 
-_WHOLE = Share(1.0, "")
+_UNLIMITED = Share(1.0, "")
 
 
 class MotionLimits:
@@ -47,9 +47,9 @@ class MotionLimits:
         self,
         d: Evaluation,
         v: Array,
-        wanted: Array,
+        desired: Array,
         brake: Array,
-        resting: Array,
+        compensation: Array,
         settings: EnergyGuardSettings,
         dt: float,
     ) -> Share:
@@ -58,48 +58,48 @@ class MotionLimits:
         Args:
             d: the present state.
             v: (nv,) velocity at which the effort begins to act.
-            wanted: (nv,) effort.
+            desired: (nv,) effort.
             brake: (nv,) effort that takes its place.
-            resting: (nv,) effort that compensates gravity, which is not power of the controller.
+            compensation: (nv,) effort that compensates gravity; it is no power of the controller.
             settings: the limits.
             dt: duration of the sample, s.
         """
         s = settings
         inverse = np.linalg.inv(d.M)
         slow = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
-        step = dt * (inverse @ (wanted - brake))
-        found = _WHOLE
+        step = dt * (inverse @ (desired - brake))
+        smallest = _UNLIMITED
         if s.power > 0.0:
-            least, more = brake - resting, wanted - brake
+            least, more = brake - compensation, desired - brake
             mean = 0.5 * (v + slow)
             share = _largest(
                 0.5 * float(more @ step),
                 float(more @ mean) + 0.5 * float(least @ step),
                 float(least @ mean) - s.power,
             )
-            found = _smaller(found, share, f"power at its limit of {s.power:g} W")
+            smallest = _smaller(smallest, share, f"power at its limit of {s.power:g} W")
         if s.joint_speed > 0.0:
             b = self._model.b
             share = _slowest(slow[b:], step[b:], s.joint_speed)
-            found = _smaller(found, share, f"joint rate at its limit of {s.joint_speed:g}")
+            smallest = _smaller(smallest, share, f"joint rate at its limit of {s.joint_speed:g}")
         if s.speed > 0.0 or s.kinetic_energy > 0.0:
             jacobian = d.J_end_effector[:3]
             first, more = jacobian @ slow, jacobian @ step
             squares = float(more @ more), 2.0 * float(first @ more), float(first @ first)
             if s.speed > 0.0:
                 share = _largest(squares[0], squares[1], squares[2] - s.speed * s.speed)
-                found = _smaller(found, share, f"speed at its limit of {s.speed:g} m/s")
+                smallest = _smaller(smallest, share, f"speed at its limit of {s.speed:g} m/s")
             if s.kinetic_energy > 0.0:
                 now = jacobian @ v
-                u = now if float(np.sqrt(now @ now)) > _STILL else first + more
+                u = now if float(np.sqrt(now @ now)) > _SLOWEST else first + more
                 length = float(np.sqrt(u @ u))
-                if length > _STILL:
+                if length > _SLOWEST:
                     direction = jacobian.T @ (u / length)
                     most = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
                     share = _largest(squares[0], squares[1], squares[2] - most)
                     limit = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
-                    found = _smaller(found, share, limit)
-        return found
+                    smallest = _smaller(smallest, share, limit)
+        return smallest
 
 
 def is_limited(settings: EnergyGuardSettings) -> bool:
@@ -108,14 +108,14 @@ def is_limited(settings: EnergyGuardSettings) -> bool:
     return s.power > 0.0 or s.kinetic_energy > 0.0 or s.speed > 0.0 or s.joint_speed > 0.0
 
 
-def _smaller(found: Share, share: float, reason: str) -> Share:
-    return Share(share, reason) if share < found.share else found
+def _smaller(smallest: Share, share: float, reason: str) -> Share:
+    return Share(share, reason) if share < smallest.share else smallest
 
 
 def _slowest(slow: Array, step: Array, most: float) -> float:
     """Return the largest share s in [0, 1] with ``|slow + s step| <= most`` for every entry."""
-    whole = np.abs(slow + step)
-    beyond = whole > most
+    full = np.abs(slow + step)
+    beyond = full > most
     if not beyond.any():
         return 1.0
     start, change = slow[beyond], step[beyond]

@@ -13,25 +13,25 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 from ..controller import Status
+from ..safety.energy_tank import EnergyTank
 from ..safety.limits import TorqueLimits
 from ..safety.plausibility import LONGEST_STEP, PlausibilityBounds, StatePlausibility
 from ..safety.safe_output import SafeOutput
 from .base_wrench import BaseWrench
 from .certificate import Certificate, Counts
 from .debt_ceiling import DebtCeiling
-from .efforts_under_way import EffortsUnderWay
+from .effort_queue import EffortQueue
 from .motion_limits import MotionLimits, is_limited
 from .sample_budget import SampleBudget
 from .settings import EnergyGuardSettings
-from .tank_ledger import TankLedger
 
 # Time step of the safe output where the measured one cannot be one, s.
 _STEP = 1e-3
 
-_BEYOND = "base wrench at the limits of its actuators"
+_WRENCH_LIMITED = "base wrench at the limits of its actuators"
 
 # Largest delay from measurement to effort, samples.
-MOST_DELAY = 3
+LARGEST_DELAY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class PortGuard:
 
     Attributes:
         settings: tank and limits; replace the whole record to change them.
-        ledger: the tank, with the sums of what went in and out.
+        tank: the tank, with the sums of what went in and out.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class PortGuard:
                 or the weights are for another kind of base; or its hardware carries the weight
                 with the actuators of a base, so that it is unknown what is left of their limits.
         """
-        if delay not in range(MOST_DELAY + 1):
+        if delay not in range(LARGEST_DELAY + 1):
             raise OptionError(f"the delay must be 0, 1, 2 or 3 samples; given: {delay!r}")
         if not 0.0 < period <= LONGEST_STEP:
             raise OptionError(f"the period must be above 0 s and at most 1 s; given: {period!r}")
@@ -119,16 +119,16 @@ class PortGuard:
         self.delay, self.carries_weight = int(delay), effort_carries_weight
         # Efforts that do not carry the weight act as if there was none.
         self._model = model if effort_carries_weight else model.without_gravity()
-        self._weighed, self._period, self._b = model, period, model.b
+        self._weighted_model, self._period, self._b = model, period, model.b
         self._states = StatePlausibility(model, bounds)
         self._limits, self._motion = TorqueLimits(model), MotionLimits(model)
         self._budget = SampleBudget(
             self._model, BaseWrench(model, allocation, base_actuated, weights)
         )
         self._safe = SafeOutput(self._model, allocation, base_actuated)
-        self._under_way = EffortsUnderWay(self._model, self.delay)
-        self._still = np.zeros(model.nv)
-        self._nowhere = np.full(model.nq, np.nan)
+        self._queue = EffortQueue(self._model, self.delay)
+        self._zero = np.zeros(model.nv)
+        self._no_configuration = np.full(model.nq, np.nan)
         self._acting: Array | None = None  # from which the effort departs without a jump
         self._offset: Array | None = None  # that fades out
         self._weight_of: float | None = None  # potential of gravity at the last state, J
@@ -137,7 +137,7 @@ class PortGuard:
     @property
     def level(self) -> float:
         """Energy in the tank, J; negative for a debt."""
-        return self.ledger.level
+        return self.tank.level
 
     def engage(self, q: Array, v: Array, acting: Array | None = None) -> None:
         """Begin at a state, with a tank at its initial level.
@@ -151,17 +151,17 @@ class PortGuard:
         Raises:
             StateError: the state does not fit the model.
         """
-        d = self._weighed.evaluate(q, v)
+        d = self._weighted_model.evaluate(q, v)
         self._states.restart(d.q, d.v)
         self._restart()
         here = Evaluation(self._model, d.q, d.v)
-        known = acting is not None and self._is_effort(acting)
-        held = self._budget.resting(here)
-        if known:
-            held = self._budget.delivered(np.array(acting, float))
-        resting = self._budget.resting(here)
-        self._under_way.forget(held - self._budget.unheld(here), held - resting)
-        self._acting = held if known else None
+        is_known = acting is not None and self._is_effort(acting)
+        initial = self._budget.compensation(here)
+        if is_known:
+            initial = self._budget.delivered(np.array(acting, float))
+        compensation = self._budget.compensation(here)
+        self._queue.restart(initial - self._budget.uncompensated(here), initial - compensation)
+        self._acting = initial if is_known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
         """Return the effort to send in place of a wanted one; never raises.
@@ -174,40 +174,40 @@ class PortGuard:
         """
         counts = self._counts
         counts.samples += 1
-        seen = self._states.judge(q, v, dt)
-        if seen.reason:
-            return self._blind(seen.q, seen.v, dt, f"implausible state: {seen.reason}")
-        d = Evaluation(self._model, seen.q, seen.v)
-        self._settle(d, dt)
+        judgement = self._states.judge(q, v, dt)
+        if judgement.reason:
+            return self._hold_safe(
+                judgement.q, judgement.v, dt, f"implausible state: {judgement.reason}"
+            )
+        d = Evaluation(self._model, judgement.q, judgement.v)
+        self._account(d, dt)
         counts.time += dt
         step = max(dt, self._period)
-        resting = self._budget.resting(d)
+        compensation = self._budget.compensation(d)
         reason, is_fading, beyond = "", False, False
         if not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"
-            wanted = self._safe_effort(seen.q, seen.v, step)
+            desired = self._safe_effort(judgement.q, judgement.v, step)
         else:
-            given = np.asarray(effort, float)
-            sent = self._bumpless(given, dt)
-            is_fading = sent is not given
-            wanted = self._budget.delivered(sent)
-            beyond = wanted is not sent
+            commanded = np.asarray(effort, float)
+            sent = self._bumpless(commanded, dt)
+            is_fading = sent is not commanded
+            desired = self._budget.delivered(sent)
+            beyond = desired is not sent
         is_reflex = bool(reason)
-        force, why = self._limited(d, wanted, resting, step, dt)
-        granted = self._budget.grant(
-            d, force, self._under_way, self._available(), self._ceiling, step
-        )
-        if granted.reason:
-            force = granted.force
+        force, why = self._limited(d, desired, compensation, step, dt)
+        grant = self._budget.grant(d, force, self._queue, self._available(), self._ceiling, step)
+        if grant.reason:
+            force = grant.force
             self._limits.replace(force[self._b :])
         if beyond:
-            why = f"{_BEYOND}; {why}" if why else _BEYOND
+            why = f"{_WRENCH_LIMITED}; {why}" if why else _WRENCH_LIMITED
         if is_fading:
             why = f"{why}; fading in" if why else "fading in"
-        reason = "; ".join(filter(None, (reason, why, granted.reason)))
-        self._count(is_reflex, bool(reason), granted.is_brake)
-        self._under_way.send(force - self._budget.unheld(d), granted.active)
-        self._under_way.see(d, d.potential_energy)
+        reason = "; ".join(filter(None, (reason, why, grant.reason)))
+        self._count(is_reflex, bool(reason), grant.is_brake)
+        self._queue.send(force - self._budget.uncompensated(d), grant.active)
+        self._queue.observe(d, d.potential_energy)
         if is_reflex:
             self._acting, self._offset = force, None
             return GuardedEffort(force, Status.HOLDING, reason, self.level)
@@ -221,27 +221,27 @@ class PortGuard:
             dt: time since the last update, s.
         """
         self._counts.samples += 1
-        seen = self._states.judge(self._nowhere, np.full_like(self._still, np.nan), dt)
-        return self._blind(seen.q, seen.v, dt, why)
+        judgement = self._states.judge(self._no_configuration, np.full_like(self._zero, np.nan), dt)
+        return self._hold_safe(judgement.q, judgement.v, dt, why)
 
     def refill(self, energy: float) -> float:
         """Add energy to the tank, J; return how much there was room for."""
-        return self.ledger.refill(max(0.0, energy)) if np.isfinite(energy) else 0.0
+        return self.tank.refill(max(0.0, energy)) if np.isfinite(energy) else 0.0
 
     def drain(self, energy: float) -> float:
         """Take energy out of the tank, J, at most what is in it; return how much that was."""
-        return 0.0 if np.isnan(energy) else self.ledger.drain(max(0.0, energy))
+        return 0.0 if np.isnan(energy) else self.tank.drain(max(0.0, energy))
 
     @property
     def certificate(self) -> Certificate:
         """Return what the guard has seen since the engagement."""
         return Certificate.of(
-            self._weighed, self.ledger, self._counts, self.delay, self.carries_weight
+            self._weighted_model, self.tank, self._counts, self.delay, self.carries_weight
         )
 
     def _restart(self) -> None:
         s = self.settings
-        self.ledger = TankLedger(s.tank_capacity, s.tank_initial)
+        self.tank = EnergyTank(s.tank_capacity, s.tank_initial)
         self._ceiling = DebtCeiling(self.delay)
         self._counts = Counts()
         self._limits.restart()
@@ -249,30 +249,30 @@ class PortGuard:
         self._fading = 0.0
         self._weight_of = None
 
-    def _settle(self, d: Evaluation, dt: float) -> None:
+    def _account(self, d: Evaluation, dt: float) -> None:
         """Count the energy given since the last state."""
-        ledger, s = self.ledger, self.settings
-        ledger.capacity = s.tank_capacity
-        work = self._under_way.work(d, d.potential_energy, dt)
-        ledger.give(work)
+        tank, s = self.tank, self.settings
+        tank.capacity = s.tank_capacity
+        work = self._queue.work(d, d.potential_energy, dt)
+        tank.withdraw(work)
         if s.refill_power > 0.0 and not s.freeze:
-            ledger.refill(s.refill_power * dt)
-        unseen = self._ceiling.settle(ledger.level, work, d.kinetic_energy)
-        self._counts.settle(unseen, self._ceiling.lent)
+            tank.refill(s.refill_power * dt)
+        unmeasured = self._ceiling.update(tank.level, work, d.kinetic_energy)
+        self._counts.count_work(unmeasured, self._ceiling.largest_loan)
         if self.carries_weight:
             potential = d.potential_energy
         else:
-            potential = Evaluation(self._weighed, d.q, self._still).potential_energy
+            potential = Evaluation(self._weighted_model, d.q, self._zero).potential_energy
         if self._weight_of is not None:
             self._counts.weight_work += potential - self._weight_of
         self._weight_of = potential
 
     def _available(self) -> float:
-        level = self.ledger.level
+        level = self.tank.level
         return min(level, 0.0) if self.settings.freeze else level
 
     def _is_effort(self, effort: Array) -> bool:
-        return np.shape(effort) == self._still.shape and bool(np.isfinite(effort).all())
+        return np.shape(effort) == self._zero.shape and bool(np.isfinite(effort).all())
 
     def _bumpless(self, effort: Array, dt: float) -> Array:
         """Return the effort with what is left of the jump at engagement."""
@@ -290,26 +290,26 @@ class PortGuard:
         return faded
 
     def _limited(
-        self, d: Evaluation, wanted: Array, resting: Array, step: float, dt: float
+        self, d: Evaluation, desired: Array, compensation: Array, step: float, dt: float
     ) -> tuple[Array, str]:
         """Return the effort within the limits of joints and motion, and what was limited."""
         s, b = self.settings, self._b
-        torque, why = wanted[b:], ""
+        torque, why = desired[b:], ""
         if s.torque < 1.0:
-            bound = s.torque * self._weighed.joints.effort
+            bound = s.torque * self._weighted_model.joints.effort
             if (np.abs(torque) > bound).any():
                 torque = np.clip(torque, -bound, bound)
                 why = f"torque at {s.torque:.0%} of its limit"
-        limited = self._limits.apply(torque, resting[b:], d.v[b:], s.torque_rate, 0.0, dt)
-        force = wanted
+        limited = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
+        force = desired
         if why or limited.reason:
-            force = np.concatenate([wanted[:b], limited.torque])
+            force = np.concatenate([desired[:b], limited.torque])
         why = "; ".join(filter(None, (why, limited.reason)))
         if not is_limited(s):
             return force, why
         brake = self._budget.strongest_brake(d, step)
-        v = self._budget.velocity_ahead(d, self._under_way.queue[1:], step)
-        share = self._motion.share(d, v, force, brake, resting, s, step)
+        v = self._budget.velocity_ahead(d, self._queue.queue[1:], step)
+        share = self._motion.share(d, v, force, brake, compensation, s, step)
         if share.share < 1.0:
             force = brake + share.share * (force - brake)
             self._limits.replace(force[b:])
@@ -320,13 +320,15 @@ class PortGuard:
         safe = self._safe.at(q, v, dt)
         return np.concatenate([safe.wrench_base, safe.torque])
 
-    def _blind(self, q: Array, v: Array, dt: float, why: str) -> GuardedEffort:
+    def _hold_safe(self, q: Array, v: Array, dt: float, why: str) -> GuardedEffort:
         """Return the safe output while no state can be believed."""
         step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
         force = self._safe_effort(q, v, step)
-        d = Evaluation(self._model, q, self._still)
-        self._under_way.send(force - self._budget.unheld(d), force - self._budget.resting(d))
-        self._under_way.act_unseen(self._under_way.queue[0])
+        d = Evaluation(self._model, q, self._zero)
+        self._queue.send(
+            force - self._budget.uncompensated(d), force - self._budget.compensation(d)
+        )
+        self._queue.act_unmeasured(self._queue.queue[0])
         self._limits.replace(force[self._b :])
         self._acting, self._offset = force, None
         self._counts.lost += 1

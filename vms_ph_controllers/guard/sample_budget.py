@@ -17,7 +17,7 @@ from ..safety.sample_grant import SampleGrant, strongest_brake
 from ..safety.sample_prediction import Prediction, SamplePrediction
 from .base_wrench import BaseWrench
 from .debt_ceiling import ROUNDING, DebtCeiling
-from .efforts_under_way import EffortsUnderWay
+from .effort_queue import EffortQueue
 
 # Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
 # way, which it leaves out.
@@ -29,10 +29,10 @@ _TRIALS = 5
 _MORE = 1.05
 
 # Smallest share of the strongest brake that is tried.
-_LEAST = 0.01
+_SMALLEST_SHARE = 0.01
 
 # Longest way for which the quick check is made, rad or m.
-_NEAR = 0.2
+_LONGEST_DISPLACEMENT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,45 +69,45 @@ class SampleBudget:
 
         Torques of joints are those sent.
         """
-        wanted = effort[: self._b]
-        wrench = self._wrench.delivered(wanted)
-        return effort if wrench is wanted else np.concatenate([wrench, effort[self._b :]])
+        desired = effort[: self._b]
+        wrench = self._wrench.delivered(desired)
+        return effort if wrench is desired else np.concatenate([wrench, effort[self._b :]])
 
-    def resting(self, d: Evaluation) -> Array:
+    def compensation(self, d: Evaluation) -> Array:
         """Return the effort (nv,) that compensates gravity as far as the actuators can."""
         if self._wrench.is_ideal:
             return d.g
         weight = d.g[: self._b]
         return self._applied(d, d.g, self._wrench.delivered(weight))
 
-    def unheld(self, d: Evaluation) -> Array:
+    def uncompensated(self, d: Evaluation) -> Array:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
-        return np.zeros(self._model.nv) if self._wrench.is_ideal else self.resting(d) - d.g
+        return np.zeros(self._model.nv) if self._wrench.is_ideal else self.compensation(d) - d.g
 
     def strongest_brake(self, d: Evaluation, dt: float) -> Array:
         """Return the strongest brake (nv,) within the limits of the actuators."""
-        resting, b = self.resting(d), self._b
+        compensation, b = self.compensation(d), self._b
         brake = strongest_brake(d, dt)
         if not self._wrench.is_ideal:
             # Measured from what is held of the weight.
-            brake = brake + resting - d.g
+            brake = brake + compensation - d.g
             brake = self._applied(d, brake, self._wrench.braking(brake[:b], d.M_b))
-        share = self._limits.share_within(resting[b:], brake[b:])
-        return resting + share * (brake - resting)
+        share = self._limits.share_within(compensation[b:], brake[b:])
+        return compensation + share * (brake - compensation)
 
-    def velocity_ahead(self, d: Evaluation, under_way: Sequence[Array], dt: float) -> Array:
+    def velocity_ahead(self, d: Evaluation, efforts: Sequence[Array], dt: float) -> Array:
         """Return the velocity (nv,) at which the next effort begins to act, about."""
-        if not under_way:
+        if not efforts:
             return d.v
-        total = sum(under_way, np.zeros(self._model.nv))
-        acting = total - len(under_way) * (d.C @ d.v + d.g - self.unheld(d))
+        total = sum(efforts, np.zeros(self._model.nv))
+        acting = total - len(efforts) * (d.C @ d.v + d.g - self.uncompensated(d))
         return d.v + dt * np.asarray(np.linalg.solve(d.M, acting))
 
     def grant(
         self,
         d: Evaluation,
-        wanted: Array,
-        under_way: EffortsUnderWay,
+        desired: Array,
+        efforts: EffortQueue,
         level: float,
         ceiling: DebtCeiling,
         dt: float,
@@ -116,71 +116,73 @@ class SampleBudget:
 
         Args:
             d: the present state.
-            wanted: (nv,) effort.
-            under_way: efforts that act before it.
+            desired: (nv,) effort.
+            efforts: efforts that act before it.
             level: energy available, J; negative for a debt.
             ceiling: bounds what may be risked while there is a debt.
             dt: duration of a sample, s.
         """
-        waiting = under_way.queue[1:]
-        if self._is_clear(d, wanted, waiting, level, dt):
-            return GrantedEffort(wanted, wanted - self.resting(d), "", False)
-        ahead, spent = d, 0.0
+        waiting = efforts.queue[1:]
+        if self._is_clear(d, desired, waiting, level, dt):
+            return GrantedEffort(desired, desired - self.compensation(d), "", False)
+        start, spent = d, 0.0
         for effort in waiting:
-            self._prediction.begin(ahead, self.unheld(ahead), 0.0, dt)
-            found = self._prediction.of(effort + self.unheld(ahead))
-            spent += found.energy if level < 0.0 else max(0.0, found.energy)
-            if not np.isfinite(found.energy):
+            self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
+            prediction = self._prediction.predict(effort + self.uncompensated(start))
+            spent += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
+            if not np.isfinite(prediction.energy):
                 break
-            ahead = Evaluation(self._model, found.q, found.v)
+            start = Evaluation(self._model, prediction.q, prediction.v)
         budget = level - spent if np.isfinite(spent) else min(level, 0.0)
         if level < 0.0:
             budget = min(budget, 0.0)
-        resting = self.resting(ahead)
-        granted = self._grant.grant(ahead, wanted, resting, budget, dt)
-        force = granted.force
-        if not granted.is_covered:
-            force = self._brake(ahead, force, resting, budget, dt)
-        reason = granted.reason
+        compensation = self.compensation(start)
+        grant = self._grant.grant(start, desired, compensation, budget, dt)
+        force = grant.force
+        if not grant.is_covered:
+            force = self._brake(start, force, compensation, budget, dt)
+        reason = grant.reason
         if level < -ROUNDING:
-            share = ceiling.share(force - resting, under_way.active[1:], ahead.M, dt)
+            share = ceiling.share(force - compensation, efforts.active[1:], start.M, dt)
             if share < 1.0:
-                self._prediction.begin(ahead, self.unheld(ahead), 0.0, dt)
-                least = _neutral(self._prediction.of(resting), self._prediction.of(force))
+                self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
+                least = _neutral(
+                    self._prediction.predict(compensation), self._prediction.predict(force)
+                )
                 share = max(share, least)
-                force = resting + share * (force - resting)
+                force = compensation + share * (force - compensation)
                 reason = reason or "the energy tank has a debt"
-        return GrantedEffort(force, force - resting, reason, not granted.is_covered)
+        return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
 
     def _brake(
-        self, d: Evaluation, granted: Array, resting: Array, budget: float, dt: float
+        self, d: Evaluation, grant: Array, compensation: Array, budget: float, dt: float
     ) -> Array:
         """Return the least brake that meets the budget, or what comes next to it."""
         strongest = self.strongest_brake(d, dt)
-        self._prediction.begin(d, self.unheld(d), budget, dt)
-        whole = self._prediction.of(strongest)
-        if whole.lack > 0.0:
-            return strongest if whole.lack < self._prediction.of(granted).lack else granted
-        rest = self._prediction.of(resting)
+        self._prediction.start_at(d, self.uncompensated(d), budget, dt)
+        full = self._prediction.predict(strongest)
+        if full.lack > 0.0:
+            return strongest if full.lack < self._prediction.predict(grant).lack else grant
+        rest = self._prediction.predict(compensation)
         if rest.lack <= ROUNDING:
-            return resting
-        if not np.isfinite(rest.energy) or not rest.energy > whole.energy:
+            return compensation
+        if not np.isfinite(rest.energy) or not rest.energy > full.energy:
             return strongest
         # The energy is a convex function of the share: it lies below its chord. Only a peak within
         # the sample may be too high.
-        share = _MORE * (rest.energy - budget) / (rest.energy - whole.energy)
-        share = max(share, _LEAST)
+        share = _MORE * (rest.energy - budget) / (rest.energy - full.energy)
+        share = max(share, _SMALLEST_SHARE)
         for _ in range(_TRIALS):
             if not share < 1.0:
                 break
-            force = resting + share * (strongest - resting)
-            if self._prediction.of(force).lack <= 0.0:
+            force = compensation + share * (strongest - compensation)
+            if self._prediction.predict(force).lack <= 0.0:
                 return force
             share *= 2.0
         return strongest
 
     def _is_clear(
-        self, d: Evaluation, wanted: Array, under_way: Sequence[Array], level: float, dt: float
+        self, d: Evaluation, desired: Array, efforts: Sequence[Array], level: float, dt: float
     ) -> bool:
         """Return whether a bound for any direction of the motion shows that the tank covers it.
 
@@ -190,28 +192,28 @@ class SampleBudget:
         if not level > 0.0:
             return False
         weight, most, reach = d.g, 0.0, 0.0
-        for effort in (*under_way, wanted - self.unheld(d)):
+        for effort in (*efforts, desired - self.uncompensated(d)):
             active = effort - weight
             a = np.linalg.solve(d.M, active)
             most = max(most, float(active @ a))
             reach = max(reach, float(np.abs(a).max()))
-        time = (len(under_way) + 1) * dt
-        if not time * (float(np.abs(d.v).max()) + time * reach) < _NEAR:
+        time = (len(efforts) + 1) * dt
+        if not time * (float(np.abs(d.v).max()) + time * reach) < _LONGEST_DISPLACEMENT:
             return False
         push = time * float(np.sqrt(max(0.0, most)))
         energy = push * (float(np.sqrt(2.0 * d.kinetic_energy)) + 0.5 * push)
         return bool(_CLEAR * energy <= level)
 
-    def _applied(self, d: Evaluation, wanted: Array, wrench: Array) -> Array:
+    def _applied(self, d: Evaluation, desired: Array, wrench: Array) -> Array:
         """Return the effort (nv,) with another wrench and the same force on the shape [A (73)]."""
         b = self._b
-        return np.concatenate([wrench, wanted[b:] + d.A.T @ (wrench - wanted[:b])])
+        return np.concatenate([wrench, desired[b:] + d.A.T @ (wrench - desired[:b])])
 
 
-def _neutral(resting: Prediction, force: Prediction) -> float:
+def _neutral(compensation: Prediction, force: Prediction) -> float:
     """Return the share of a brake that takes out what holding the weight over a sample gives."""
-    if not resting.energy > 0.0:
+    if not compensation.energy > 0.0:
         return 0.0
-    if not resting.energy > force.energy:
+    if not compensation.energy > force.energy:
         return 1.0
-    return min(1.0, resting.energy / (resting.energy - force.energy))
+    return min(1.0, compensation.energy / (compensation.energy - force.energy))

@@ -22,10 +22,77 @@ from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
 from vms_ph_dynamics.actuation.fluid import WATER, Fluid, ImmersedBody
 from vms_ph_dynamics.arrays import Array, frozen
 
-from ..controller import Command, Reference, RobotState
-from .layout import ENERGIES, flag_layout, input_layout, output_layout
+from ..controller import Command, ControlEnergy, Reference, RobotState
 from .loading import make_controller
-from .native_law import in_cpp
+
+ENERGIES = tuple(field.name for field in fields(ControlEnergy))
+
+
+class Layout:
+    """Named parts of a flat array, one after the other.
+
+    A host in another language reads offset and size of every part by name when it loads a
+    controller; offsets are not repeated elsewhere.
+
+    Attributes:
+        size: size of the whole array.
+    """
+
+    def __init__(self, **sizes: int) -> None:
+        """Lay out parts one after the other.
+
+        Args:
+            sizes: number of entries of every part, in the order of the array.
+        """
+        self.size = 0
+        self._slices: dict[str, slice] = {}
+        for name, size in sizes.items():
+            self._slices[name] = slice(self.size, self.size + size)
+            self.size += size
+
+    def __getitem__(self, name: str) -> slice:
+        """Return the slice of a part."""
+        return self._slices[name]
+
+    def parts(self) -> dict[str, tuple[int, int]]:
+        """Return offset and size of every part."""
+        return {name: (s.start, s.stop - s.start) for name, s in self._slices.items()}
+
+
+def input_layout(n: int, nq: int, nv: int) -> Layout:
+    """Return the layout of the inputs of a controller.
+
+    Args:
+        n: number of joints.
+        nq: size of a configuration.
+        nv: size of a velocity.
+    """
+    return Layout(q=nq, v=nv, dt=1, position=3, velocity=3, pose=16, twist=6, joints=n, wrench=6)
+
+
+def flag_layout() -> Layout:
+    """Return the layout of the flags: the given parts of the reference, and missed updates."""
+    return Layout(position=1, velocity=1, pose=1, twist=1, joints=1, wrench=1, missed_updates=1)
+
+
+def output_layout(b: int, n: int) -> Layout:
+    """Return the layout of a command and the safe output.
+
+    Args:
+        b: dimension of the base velocity.
+        n: number of joints.
+    """
+    return Layout(
+        wrench_base=b,
+        torque=n,
+        safe_wrench_base=b,
+        safe_torque=n,
+        energy=len(ENERGIES),
+        task_error=1,
+        smallest_singular_value=1,
+        authority=1,
+        status=1,
+    )
 
 
 class HostedController:
@@ -33,13 +100,13 @@ class HostedController:
 
     Attributes:
         model: the robot.
-        controller: the law; one of this library in C++ where that exists.
+        controller: the law.
         inputs: state, time step and reference, laid out as ``layout["inputs"]``.
-        given: flags, laid out as ``layout["given"]``: the given parts of the reference, and whether
+        flags: laid out as ``layout["flags"]``: which parts of the reference are given, and whether
             the safe output has acted since the last update.
         outputs: command and safe output, laid out as ``layout["outputs"]``; the energies are in the
-            order of :data:`.layout.ENERGIES`.
-        layout: the :class:`.layout.Layout` of the three arrays.
+            order of :data:`.hosted_controller.ENERGIES`.
+        layout: the :class:`.hosted_controller.Layout` of the three arrays.
     """
 
     def __init__(
@@ -64,18 +131,19 @@ class HostedController:
             VmsPhError: there is no such controller, or it does not support this robot.
         """
         self.model = model
-        known = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
+        actuators = Allocation([Rotor(*rotor) for rotor in rotors], model.base) if rotors else None
         if allocation is not None:
-            known = Allocation.of_matrix(*(np.asarray(part, dtype=float) for part in allocation))
-        law = make_controller(kind, model, known, base_actuated)
-        self.controller = in_cpp(law, known, base_actuated)
+            actuators = Allocation.of_matrix(
+                *(np.asarray(part, dtype=float) for part in allocation)
+            )
+        self.controller = make_controller(kind, model, actuators, base_actuated)
         self.layout = {
             "inputs": input_layout(model.n, model.nq, model.nv),
-            "given": flag_layout(),
+            "flags": flag_layout(),
             "outputs": output_layout(model.b, model.n),
         }
         self.inputs = np.zeros(self.layout["inputs"].size)
-        self.given = np.zeros(self.layout["given"].size, dtype=np.uint8)
+        self.flags = np.zeros(self.layout["flags"].size, dtype=np.uint8)
         self.outputs = np.zeros(self.layout["outputs"].size)
 
     def gains(self) -> list[tuple[str, str, float, float, float, float, bool]]:
@@ -113,7 +181,7 @@ class HostedController:
     def update(self) -> str:
         """Compute the outputs from the inputs and return the reason of the command."""
         state, reference, dt = self._read()
-        if self.given[self.layout["given"]["missed_updates"]].any():
+        if self.flags[self.layout["flags"]["missed_updates"]].any():
             self.controller.missed_updates()
         command = self.controller.update(state, reference, dt)
         if not isinstance(command, Command):
@@ -137,19 +205,19 @@ class HostedController:
         # A controller may keep its arguments, whereas the inputs are overwritten.
         inputs, layout = frozen(self.inputs.copy()), self.layout["inputs"]
 
-        def given(name: str) -> Array | None:
-            if not self.given[self.layout["given"][name]].any():
+        def part(name: str) -> Array | None:
+            if not self.flags[self.layout["flags"][name]].any():
                 return None
             return inputs[layout[name]]
 
-        pose = given("pose")
+        pose = part("pose")
         reference = Reference(
-            given("position"),
-            given("velocity"),
+            part("position"),
+            part("velocity"),
             None if pose is None else pose.reshape(4, 4),
-            given("twist"),
-            given("joints"),
-            given("wrench"),
+            part("twist"),
+            part("joints"),
+            part("wrench"),
         )
         state = RobotState(inputs[layout["q"]], inputs[layout["v"]])
         return state, reference, float(inputs[layout["dt"]][0])

@@ -21,7 +21,6 @@ from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from ..controller import Controller
 
 _BUNDLED = "vms_ph_controllers"
-_WHEELED = "vms_ph_controllers.wheeled"
 
 
 def make_controller(
@@ -49,40 +48,40 @@ def make_controller(
         VmsPhError: it does not support this robot.
     """
     automatic = _automatic(model) if form is None else "DifferentialDrive"
-    made = _find(automatic if kind == "auto" else kind)
-    if not (isinstance(made, type) and issubclass(made, Controller)):
+    law = _find(automatic if kind == "auto" else kind)
+    if not (isinstance(law, type) and issubclass(law, Controller)):
         raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
-    if missing := ", ".join(sorted(made.__abstractmethods__)):
+    if missing := ", ".join(sorted(law.__abstractmethods__)):
         raise VmsPhError(f"'{kind}' is not a whole controller: it must define {missing}")
-    if not dataclasses.is_dataclass(getattr(made, "Gains", None)):
+    if not dataclasses.is_dataclass(getattr(law, "Gains", None)):
         raise VmsPhError(
             f"'{kind}' does not say what a user can set: give it a frozen dataclass Gains, empty "
             "where there is nothing, and an attribute gains with its present values"
         )
-    known = inspect.signature(made).parameters
-    rolls = "form" in known
+    parameters = inspect.signature(law).parameters
+    rolls = "form" in parameters
     if rolls and form is None:
         raise OptionError(
-            f"'{made.__name__}' is for robots on wheels that do not slip, as in the entry 'wheels' "
+            f"'{law.__name__}' is for robots on wheels that do not slip, as in the entry 'wheels' "
             f"of a task; '{model.name}' has none"
         )
     if form is not None and not rolls:
         raise OptionError(
-            f"'{made.__name__}' knows nothing of the wheels of '{model.name}', which do not slip; "
+            f"'{law.__name__}' knows nothing of the wheels of '{model.name}', which do not slip; "
             "DifferentialDrive and WheeledImpedance do"
         )
     offered: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     try:
         robot: Any = form if rolls else model
-        return made(
+        return law(
             robot,
-            **{key: value for key, value in offered.items() if key in known},
+            **{key: value for key, value in offered.items() if key in parameters},
         )
     except VmsPhError:
         raise
     except Exception as error:  # a law of a user may raise anything
         raise VmsPhError(
-            f"'{made.__name__}' cannot control '{model.name}': {type(error).__name__}: {error}"
+            f"'{law.__name__}' cannot control '{model.name}': {type(error).__name__}: {error}"
         ) from error
 
 
@@ -110,15 +109,13 @@ def _automatic(model: VMSModel) -> str:
 
 def _find(kind: str) -> Any:
     """Return what a name, a module and name, or a file and name stand for."""
-    place, colon, name = kind.rpartition(":")
+    module_name, colon, name = kind.rpartition(":")
     if not colon:
-        place, _, name = kind.rpartition(".")
+        module_name, _, name = kind.rpartition(".")
     try:
-        if place.endswith(".py"):
-            return _class_in(Path(place).expanduser(), name)
-        if not place and hasattr(importlib.import_module(_WHEELED), name):
-            place = _WHEELED
-        return getattr(importlib.import_module(place or _BUNDLED), name)
+        if module_name.endswith(".py"):
+            return _class_in(Path(module_name).expanduser(), name)
+        return getattr(importlib.import_module(module_name or _BUNDLED), name)
     # A file of a user may raise anything while it is loaded.
     except Exception as error:
         ours = [n for n, item in vars(sys.modules[_BUNDLED]).items() if inspect.isclass(item)]

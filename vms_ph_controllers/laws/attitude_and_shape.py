@@ -23,12 +23,11 @@ from ..controller import (
 )
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
-from ..references.joint_reference import JointReference
-from ..references.pose_reference import PoseReference
-from ..safety.output_stage import OutputGains, OutputStage
-from ..safety.prioritised_actuation import PrioritisedActuation
+from ..references.pose_reference import JointReference, PoseReference
+from ..safety.base_actuation import PrioritisedActuation
+from ..safety.output_stage import OutputGains
 from .gain_ramp import GainRamp
-from .held_impedance import HeldImpedance, brake, horizon
+from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
 
 
@@ -46,7 +45,7 @@ class BaseMotion:
         kinetic: energy of the centre of mass, J.
         potential: energy of its place, J.
         damping: power of its damping, W.
-        astray: power of the force that the base does not have, W.
+        missing_power: power of the force that the base does not have, W.
         carried: power by the arm moving the centre of mass in the base, and by the reference, W.
         reason: what is not as it should be, in words.
     """
@@ -60,7 +59,7 @@ class BaseMotion:
     kinetic: float = 0.0
     potential: float = 0.0
     damping: float = 0.0
-    astray: float = 0.0
+    missing_power: float = 0.0
     carried: float = 0.0
     reason: str = ""
 
@@ -117,12 +116,11 @@ class AttitudeAndShape(StagedController):
             gains: the gains; None for the defaults.
             allocation: the actuators.
         """
-        output = OutputStage(model, allocation, True, PrioritisedActuation(allocation))
-        super().__init__(model, gains, output)
+        super().__init__(model, gains, allocation, True, PrioritisedActuation(allocation))
         self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
-        self.set_minimum(model.neutral_configuration())
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def set_minimum(self, q: Array) -> None:
         """Set pose and joints that are held to those of a configuration (nq,).
@@ -130,7 +128,7 @@ class AttitudeAndShape(StagedController):
         Raises:
             StateError: it is not a configuration of the model.
         """
-        self._output.restart(self._hold(RobotState(q, np.zeros(self.model.nv))))
+        self.reset(RobotState(q, np.zeros(self.model.nv)))
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
@@ -142,23 +140,22 @@ class AttitudeAndShape(StagedController):
         self._joints.restart(self.model.joint_positions(d.q))
         self._integral.restart()
         self._ramp.restart(self.gains)
-        self._begun = False
+        self._potential_started = False
         return d
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
-        refused = self._refused(state, dt)
-        if refused is not None:
-            return refused
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        fallback = self._fallback(state, dt)
+        if fallback is not None:
+            return fallback
         b, gains = 6, self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
         self._follow(reference, dt)
         positions = self.model.joint_positions(d.q)
-        away = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
+        position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
         offset = positions - self._joints.positions
         frequency = self._place_frequency(gains)
-        self._correct(self._integral, gains, frequency, away, None, offset, dt)
+        self._correct(self._integral, gains, frequency, position_error, None, offset, dt)
         offset = offset - self._integral.joints
         base = self._base_motion(d, gains, h)
         error = np.eye(4)
@@ -182,21 +179,21 @@ class AttitudeAndShape(StagedController):
         locked = np.hstack([np.zeros((3, 3)), np.eye(3), d.A[3:]])  # to the angular velocity
         damping = rate_turn * (locked.T @ base.inertia @ locked)
         damping[b:, b:] += rate_shape * d.M_hat_m
-        held = HeldImpedance.at(d, damping, np.diag(stiffness), gradient, e, h)
-        spring = held.spring + held.ahead
-        turn_lost = rate_turn * (base.inertia @ (locked @ held.velocity))
-        shape_lost = rate_shape * (d.M_hat_m @ held.velocity[b:])
+        impedance = SampledImpedance.at(d, damping, np.diag(stiffness), gradient, e, h)
+        spring = impedance.spring + impedance.predicted_spring
+        damping_moment = rate_turn * (base.inertia @ (locked @ impedance.velocity))
+        damping_shape = rate_shape * (d.M_hat_m @ impedance.velocity[b:])
         spin = base.inertia @ base.turning
-        moment = np.cross(d.v_hat[3:], spin) - spring[3:6] - turn_lost
-        shape = d.A[3:].T @ spring[3:6] - spring[b:] - shape_lost
+        moment = np.cross(d.v_hat[3:], spin) - spring[3:6] - damping_moment
+        shape = d.A[3:].T @ spring[3:6] - spring[b:] - damping_shape
 
-        wanted = np.empty(self.model.nv)
-        wanted[:3] = base.force
-        wanted[3:6] = moment + np.cross(base.centre, wanted[:3])
-        wanted[b:] = d.g[b:] + shape + d.A.T @ (wanted[:b] - d.g[:b]) + brake(d, h)[b:]
-        if not np.isfinite(wanted.sum()):
+        desired = np.empty(self.model.nv)
+        desired[:3] = base.force
+        desired[3:6] = moment + np.cross(base.centre, desired[:3])
+        desired[b:] = d.g[b:] + shape + d.A.T @ (desired[:b] - d.g[:b]) + brake(d, h)[b:]
+        if not np.isfinite(desired.sum()):
             return self._output.refuse(d)
-        output = self._output.apply(d, wanted, gains, dt)
+        output = self._output.apply(d, desired, gains, dt)
 
         slip = locked @ e
         kinetic_base = 0.5 * float(slip @ base.inertia @ slip) + base.kinetic
@@ -208,25 +205,25 @@ class AttitudeAndShape(StagedController):
             shaped_potential=shaped,
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
-            damping_base=float(turn_lost @ slip) + base.damping,
-            damping_shape=float(shape_lost @ e[b:]),
+            damping_base=float(damping_moment @ slip) + base.damping,
+            damping_shape=float(damping_shape @ e[b:]),
             reference_power=base.carried - float((k_shape * offset) @ self._integral.joint_rates),
-            clipped_power=base.astray + float((output.force - wanted) @ e),
+            clipped_power=base.missing_power + float((output.force - desired) @ e),
             tank_level=self._output.tank_level,
         )
-        turned = "attitude error past half a turn: its correction is reversed" if switched else ""
+        reversal = "attitude error past half a turn: its correction is reversed" if switched else ""
         return self._command(
             output,
             energy,
-            held.reason,
-            turned,
+            impedance.reason,
+            reversal,
             base.reason,
-            task_error=float(np.sqrt(away @ away)),
+            task_error=float(np.sqrt(position_error @ position_error)),
         )
 
     def _switched(self, error: Array) -> bool:
-        if not self._begun:
-            self._begun = True
+        if not self._potential_started:
+            self._potential_started = True
             self._potential.restart(error)
         return self._potential.follow(error)
 
@@ -235,9 +232,9 @@ class AttitudeAndShape(StagedController):
         gains = self._ramp.now
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
         if pose is not None:
-            wanted = pose.copy()
-            wanted[:3, :3] = self._attitude_of(pose[:3, :3])
-            self._base.go_to(wanted)
+            desired = pose.copy()
+            desired[:3, :3] = self._attitude_of(pose[:3, :3])
+            self._base.go_to(desired)
         if joints is not None:
             self._joints.go_to(joints)
         twist = usable(reference.twist, (6,))

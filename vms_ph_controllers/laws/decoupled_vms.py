@@ -5,7 +5,6 @@
 
 from dataclasses import dataclass
 from math import dist
-from typing import Any
 
 import numpy as np
 
@@ -24,21 +23,12 @@ from ..controller import (
 )
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
-from ..references.joint_reference import JointReference
-from ..references.pose_reference import PoseReference
-from ..safety.output_stage import OutputGains, OutputStage
-from .decoupled_effort import (
-    ReferenceMotion,
-    ShapedEnergy,
-    Springs,
-    SprungEffort,
-    decoupled_effort,
-    sprung_effort,
-)
+from ..references.pose_reference import JointReference, PoseReference
+from ..safety.output_stage import OutputGains
+from .decoupled_effort import ReferenceMotion, ShapedEnergy, decoupled_effort
 from .gain_ramp import GainRamp
-from .held_impedance import horizon
+from .sampled_impedance import horizon
 from .staged_controller import StagedController
-from .unchanged import is_unchanged
 
 _SE3 = SE3()
 
@@ -112,7 +102,7 @@ class DecoupledVMSController(StagedController):
                 f"DecoupledVMSController is for robots on a planar or floating base; "
                 f"'{model.name}' has a fixed one"
             )
-        super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
+        super().__init__(model, gains, allocation, base_actuated)
         self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
@@ -125,9 +115,7 @@ class DecoupledVMSController(StagedController):
             & ~np.array(joints.prismatic, dtype=bool)
         )
         self._has_endless = bool(self._endless.any())
-        own = ("_shaped", "_switched", "_reference_motion")
-        self._is_own = is_unchanged(self, DecoupledVMSController, *own)
-        self.set_minimum(model.neutral_configuration())
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def set_minimum(self, q: Array) -> None:
         """Set the minimum of the shaped energy to a configuration (nq,) at once.
@@ -135,7 +123,7 @@ class DecoupledVMSController(StagedController):
         Raises:
             StateError: it is not a configuration of the model.
         """
-        self._output.restart(self._hold(RobotState(q, np.zeros(self.model.nv))))
+        self.reset(RobotState(q, np.zeros(self.model.nv)))
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
@@ -148,54 +136,20 @@ class DecoupledVMSController(StagedController):
         self._joints.restart(self.model.joint_positions(d.q))
         self._integral.restart()
         self._ramp.restart(self.gains)
-        self._begun = False
-        self._springs_known: tuple[Any, Springs] | None = None
+        self._potential_started = False
         return d
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return the base wrench and the torques for a state; see :meth:`Controller.update`."""
-        refused = self._refused(state, dt)
-        if refused is not None:
-            return refused
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        fallback = self._fallback(state, dt)
+        if fallback is not None:
+            return fallback
         gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
         self._follow(reference, dt)
         offset = self._integrate(d, dt)
-        demand = self._demand(d, offset, h)
-        effort = demand.effort
-        if not is_finite(effort.wanted):
-            return self._output.refuse(d)
-        output = self._output.apply(d, effort.sent, gains, dt)
-
-        energy = ControlEnergy(
-            closed_loop_energy=effort.kinetic_base + effort.kinetic_shape + demand.energy,
-            shaped_potential=demand.energy,
-            kinetic_base=effort.kinetic_base,
-            kinetic_shape=effort.kinetic_shape,
-            damping_base=effort.damping_base,
-            damping_shape=effort.damping_shape,
-            reference_power=0.0 if self._integral.is_none else self._displacing(demand, offset),
-            clipped_power=float((output.force - effort.wanted) @ effort.error),
-            tank_level=self._output.tank_level,
-        )
-        turned = "attitude error past half a turn: its correction is reversed"
-        return self._command(
-            output,
-            energy,
-            effort.reason,
-            turned if demand.is_switched else "",
-            task_error=dist(demand.pose[:3, 3].tolist(), self._base.pose[:3, 3].tolist()),
-        )
-
-    def _demand(self, d: Evaluation, offset: Array, h: float) -> SprungEffort:
-        """Return what springs, damping and reference demand, in one call of C++ where possible."""
-        gains, b = self._ramp.now, self.model.b
-        if self._is_own:
-            found = self._demand_in_one_call(d, offset, h)
-            if found is not None:
-                return found
-        pose, positions = self.model.base_pose(d.q), self.model.joint_positions(d.q)
+        b, positions = self.model.b, self.model.joint_positions(d.q)
+        pose = self.model.base_pose(d.q)
         error = _SE3.inverse(self._minimum()) @ pose
         switched = self._switched(error)
         motion = self._reference_motion(error, d.v)
@@ -203,47 +157,37 @@ class DecoupledVMSController(StagedController):
         rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         effort = decoupled_effort(d, shaped, motion, rate_base, rate_shape, h)
-        return SprungEffort(effort, shaped.energy, shaped.gradient, error, pose, switched)
+        if not is_finite(effort.continuous):
+            return self._output.refuse(d)
+        output = self._output.apply(d, effort.sampled, gains, dt)
 
-    def _demand_in_one_call(self, d: Evaluation, offset: Array, h: float) -> SprungEffort | None:
-        """Return the same as what the other methods compute; None without the C++ core."""
-        base, joints = self._base, self._joints
-        motion = None
-        if not self._is_resting:
-            turn = self._integral.turn
-            motion = (turn, base.twist, base.acceleration, joints.rates, joints.accelerations)
-        found = sprung_effort(
-            *(d, self._springs(), self._potential, not self._begun),
-            *(self._minimum(), offset, motion, h),
+        energy = ControlEnergy(
+            closed_loop_energy=effort.kinetic_base + effort.kinetic_shape + shaped.energy,
+            shaped_potential=shaped.energy,
+            kinetic_base=effort.kinetic_base,
+            kinetic_shape=effort.kinetic_shape,
+            damping_base=effort.damping_base,
+            damping_shape=effort.damping_shape,
+            reference_power=self._displacing(pose, error, shaped.gradient, offset),
+            clipped_power=float((output.force - effort.continuous) @ effort.error),
+            tank_level=self._output.tank_level,
         )
-        self._begun = self._begun or found is not None
-        return found
-
-    def _springs(self) -> Springs:
-        """Return springs and damping at the gains in force; they are computed when these change."""
-        gains = self._ramp.now
-        if self._springs_known is None or self._springs_known[0] is not gains:
-            base, shape = self._active * gains.frequency_base**2, gains.frequency_shape**2
-            rate = 2.0 * gains.damping_ratio
-            springs = Springs(
-                base * self._mass,
-                base * self._inertia,
-                shape * self._shape_inertia,
-                gains.limit_frequency**2 * self._shape_inertia,
-                gains.limit_margin,
-                self._active * rate * gains.frequency_base,
-                rate * gains.frequency_shape,
-            )
-            self._springs_known = gains, springs
-        return self._springs_known[1]
+        reversal = "attitude error past half a turn: its correction is reversed"
+        return self._command(
+            output,
+            energy,
+            effort.reason,
+            reversal if switched else "",
+            task_error=dist(pose[:3, 3].tolist(), self._base.pose[:3, 3].tolist()),
+        )
 
     @property
     def _is_resting(self) -> bool:
         return self._base.is_resting and self._joints.is_resting
 
     def _switched(self, error: Array) -> bool:
-        if not self._begun:
-            self._begun = True
+        if not self._potential_started:
+            self._potential_started = True
             self._potential.restart(error)
         return self._potential.follow(error)
 
@@ -258,9 +202,9 @@ class DecoupledVMSController(StagedController):
             return offset
         frequency = self._active * gains.frequency_base
         pose = self.model.base_pose(d.q)
-        away = pose[:3, 3] - self._base.pose[:3, 3]
-        turned = self._base.pose[:3, :3].T @ pose[:3, :3]
-        self._correct(integral, gains, frequency, away, turned, offset, dt)
+        position_error = pose[:3, 3] - self._base.pose[:3, 3]
+        rotation_error = self._base.pose[:3, :3].T @ pose[:3, :3]
+        self._correct(integral, gains, frequency, position_error, rotation_error, offset, dt)
         return np.asarray(offset - integral.joints)
 
     def _minimum(self) -> Array:
@@ -269,18 +213,22 @@ class DecoupledVMSController(StagedController):
             return self._base.pose
         pose = self._base.pose.copy()
         pose[:3, :3] = pose[:3, :3] @ self._integral.turn
-        pose[:3, 3] += self._integral.place
+        pose[:3, 3] += self._integral.position
         return pose
 
-    def _displacing(self, demand: SprungEffort, offset: Array) -> float:
+    def _displacing(self, pose: Array, error: Array, gradient: Array, offset: Array) -> float:
         """Return the power by which the integral action moves the minimum, W."""
-        by, pose, error = self._integral, demand.pose, demand.error
-        twist = np.concatenate([by.place_rate @ pose[:3, :3], by.turn_rate @ error[:3, :3]])
+        by = self._integral
+        if by.is_none:
+            return 0.0
+        twist = np.concatenate([by.position_rate @ pose[:3, :3], by.turn_rate @ error[:3, :3]])
         spring = self._ramp.now.frequency_shape**2 * self._shape_inertia * offset
-        base = demand.gradient[: self.model.b] @ twist[self._components]
+        base = gradient[: self.model.b] @ twist[self._components]
         return -float(base + spring @ by.joint_rates)
 
-    def _shaped(self, error: Array, offset: Array, positions: Array, ahead: Array) -> ShapedEnergy:
+    def _shaped(
+        self, error: Array, offset: Array, positions: Array, predicted: Array
+    ) -> ShapedEnergy:
         gains = self._ramp.now
         k_position = self._active * gains.frequency_base**2 * self._mass
         k_rotation = self._active * gains.frequency_base**2 * self._inertia
@@ -292,7 +240,7 @@ class DecoupledVMSController(StagedController):
         energy += 0.5 * float(k_limit @ (depth * depth))
         wrench = self._potential.gradient(error, k_position, k_rotation)
         shape = k_shape * offset + k_limit * depth
-        reached = (depth != 0.0) | (self._joint_limits.depth(ahead, gains.limit_margin) != 0.0)
+        reached = (depth != 0.0) | (self._joint_limits.depth(predicted, gains.limit_margin) != 0.0)
         k_base = np.array([k_position] * 3 + [k_rotation] * 3)[self._components]
         return ShapedEnergy(
             energy,

@@ -23,9 +23,9 @@ from ..controller import (
     usable,
 )
 from ..references.drive_reference import Bounds, DriveReference
-from ..references.joint_reference import JointReference
+from ..references.pose_reference import JointReference
 from ..safety.limits import LimitGains
-from .held_impedance import horizon
+from .sampled_impedance import horizon
 from .wheeled_controller import WheeledController
 
 _RANK = 1e-9
@@ -113,10 +113,9 @@ class DifferentialDrive(WheeledController):
         fastest = model.joints.velocity
         self._fastest = np.where(fastest > 0.0, fastest, np.inf)
         self._base, self._joints = DriveReference(), JointReference(model.n)
-        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
+    def _reset(self, state: RobotState) -> None:
         q = self.model.checked_configuration(state.q)
         self._base.restart(*_planar(self.model.base_pose(q)))
         self._joints.restart(self.model.joint_positions(q))
@@ -125,17 +124,19 @@ class DifferentialDrive(WheeledController):
     def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains = self.model, self.gains
         self._follow(reference, dt)
-        wanted, slope = self._wanted(t)
+        desired, slope = self._desired(t)
         rate = gains.rate / (1.0 + horizon(dt, gains.delay) * gains.rate)
-        error = t.nu - wanted
-        inertial = self._inertial(t, wanted, slope - rate * error)
+        error = t.nu - desired
+        inertial = self._inertial(t, desired, slope - rate * error)
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)
         if not isfinite(float(force.sum())):
             return None
         drives = t.basis[model.b :]
         torque = np.linalg.lstsq(drives.T, force, rcond=None)[0]
-        resting, rates = t.d.g[model.b :], t.d.v[model.b :]
-        limited = self._limits.apply(torque, resting, rates, gains.torque_rate, gains.power, dt)
+        compensation, rates = t.d.g[model.b :], t.d.v[model.b :]
+        limited = self._limits.apply(
+            torque, compensation, rates, gains.torque_rate, gains.power, dt
+        )
         stored = 0.5 * float(error @ t.mass @ error)
         energy = ControlEnergy(
             closed_loop_energy=stored,
@@ -143,9 +144,14 @@ class DifferentialDrive(WheeledController):
             clipped_power=float((limited.torque - torque) @ (drives @ error)),
         )
         status = Status.SATURATED if limited.reason else Status.OK
-        away = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base.place))
+        position_error = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base.position))
         return Command(
-            np.zeros(model.b), limited.torque, energy, status, limited.reason, task_error=away
+            np.zeros(model.b),
+            limited.torque,
+            energy,
+            status,
+            limited.reason,
+            task_error=position_error,
         )
 
     def _follow(self, reference: Reference, dt: float) -> None:
@@ -161,22 +167,25 @@ class DifferentialDrive(WheeledController):
         self._base.advance(bounds, dt)
         self._joints.advance(np.minimum(gains.joint_speed, self._fastest), gains.rate_joints, dt)
 
-    def _wanted(self, t: NonholonomicTerms) -> tuple[Array, Array]:
+    def _desired(self, t: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""
         gains, base, arm = self.gains, self._base, self._arm
         most = _SLOWER * gains.rate
         k, k_joints = min(gains.rate_base, most), min(gains.rate_joints, most)
-        place, heading = _planar(self.model.base_pose(t.d.q))
+        position, heading = _planar(self.model.base_pose(t.d.q))
         c, s = cos(heading), sin(heading)
-        away = base.place - place
-        x, y = c * away[0] + s * away[1], c * away[1] - s * away[0]
+        position_error = base.position - position
+        x, y = (
+            c * position_error[0] + s * position_error[1],
+            c * position_error[1] - s * position_error[0],
+        )
         a = base.heading - heading
         u, w = t.d.v[0], t.d.v[2]
         x_rate, y_rate = w * y - u + base.speed * cos(a), base.speed * sin(a) - w * x
         a_rate = base.turn - w
         joints = k_joints * (self._joints.positions - self.model.joint_positions(t.d.q))
         rates = self._joints.rates - t.d.v[self.model.b :]
-        wanted = [
+        desired = [
             base.speed * cos(a) + k * x,
             base.turn + gains.lateral * base.speed * y + k * sin(a),
         ]
@@ -186,15 +195,15 @@ class DifferentialDrive(WheeledController):
             + gains.lateral * (base.acceleration * y + base.speed * y_rate)
             + k * cos(a) * a_rate,
         ]
-        outputs = np.concatenate([wanted, (self._joints.rates + joints)[arm]])
+        outputs = np.concatenate([desired, (self._joints.rates + joints)[arm]])
         changes = np.concatenate([slopes, (self._joints.accelerations + k_joints * rates)[arm]])
         to_outputs, turning = t.basis[self._rows], t.basis_rate[self._rows]
         nu = np.linalg.solve(to_outputs, outputs)
         return nu, np.linalg.solve(to_outputs, changes - turning @ nu)
 
-    def _inertial(self, t: NonholonomicTerms, wanted: Array, rate: Array) -> Array:
+    def _inertial(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
         """Return the forces (m,) for wanted independent velocities (m,) and accelerations (m,)."""
-        return t.mass @ rate + t.coriolis @ wanted
+        return t.mass @ rate + t.coriolis @ desired
 
     def _compensated(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""

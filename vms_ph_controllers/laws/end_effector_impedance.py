@@ -21,14 +21,13 @@ from ..controller import (
     gain,
     switch,
 )
-from ..potentials.base_spring import BaseSpring, Held
+from ..potentials.base_spring import BaseSpring, SpringForce
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
-from ..safety.output_stage import OutputGains, OutputStage
+from ..safety.output_stage import OutputGains
 from .gain_ramp import GainRamp, SwitchRamp
-from .held_impedance import horizon
-from .pose_effort import Aim, Rest, pose_effort
-from .push import Push
+from .pose_effort import NullSpaceImpedance, Push, ToolImpedance, pose_effort
+from .sampled_impedance import horizon
 from .staged_controller import StagedController
 
 _SE3 = SE3()
@@ -101,13 +100,13 @@ class EndEffectorImpedance(StagedController):
         Raises:
             ModelError: the allocation is for another base.
         """
-        super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
+        super().__init__(model, gains, allocation, base_actuated)
         self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
-        self._upright = SwitchRamp()
+        self._attitude_ramp = SwitchRamp()
         self._base_power = 0.0  # with which the base's reference moves the minimum, W
-        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _hold(self, state: RobotState) -> Evaluation:
         model = self.model
@@ -117,19 +116,18 @@ class EndEffectorImpedance(StagedController):
         self._tool_potential.restart(np.eye(4))
         self._spring.restart(d)
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
-        self._sent = np.array(d.g)
+        self._last_force = np.array(d.g)
         self._base_power = 0.0
         self._ramp.restart(self.gains)
         self._holding.restart()
-        self._upright.restart()
+        self._attitude_ramp.restart()
         self._attached.restart()
         return d
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return base wrench and torques for a state; see :meth:`Controller.update`."""
-        refused = self._refused(state, dt)
-        if refused is not None:
-            return refused
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        fallback = self._fallback(state, dt)
+        if fallback is not None:
+            return fallback
         gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
         h = horizon(dt, gains.delay)
@@ -145,7 +143,7 @@ class EndEffectorImpedance(StagedController):
         base = self._base(d, dt)
         effort = pose_effort(
             d,
-            Aim(
+            ToolImpedance(
                 self._tool_potential,
                 self._tool,
                 error,
@@ -156,7 +154,7 @@ class EndEffectorImpedance(StagedController):
                 attached * gains.damping,
                 attached * gains.damping_rotation,
             ),
-            Rest(
+            NullSpaceImpedance(
                 base,
                 self._joint_limits,
                 gains.limit_frequency**2 * self._limit_stiffness,
@@ -166,14 +164,14 @@ class EndEffectorImpedance(StagedController):
             ),
             h,
         )
-        wanted, sent, pushing = effort.wanted, effort.sent, 0.0
+        continuous, sampled, pushing = effort.continuous, effort.sampled, 0.0
         if push is not None:
             along = d.J_end_effector.T @ push.wrench
-            wanted, sent, pushing = wanted + along, sent + along, float(along @ d.v)
-        if not is_finite(wanted):
+            continuous, sampled, pushing = continuous + along, sampled + along, float(along @ d.v)
+        if not is_finite(continuous):
             return self._output.refuse(d)
-        output = self._output.apply(d, sent, gains, dt)
-        self._sent = output.force
+        output = self._output.apply(d, sampled, gains, dt)
+        self._last_force = output.force
 
         energy = ControlEnergy(
             closed_loop_energy=effort.kinetic + effort.potential,
@@ -183,7 +181,7 @@ class EndEffectorImpedance(StagedController):
             damping_task=effort.damping_task,
             damping_null=effort.damping_null,
             reference_power=self._base_power + pushing + effort.reference_power,
-            clipped_power=float((output.force - wanted) @ d.v),
+            clipped_power=float((output.force - continuous) @ d.v),
             tank_level=self._output.tank_level,
         )
         return self._command(
@@ -213,13 +211,17 @@ class EndEffectorImpedance(StagedController):
 
     def _turning_rate(self) -> float:
         """Return the rate at which an attitude of the base that is held by itself is damped."""
-        share = max(self._upright.share - self._holding.share, 0.0)
+        share = max(self._attitude_ramp.share - self._holding.share, 0.0)
         return 2.0 * _RATIO * share * self._ramp.now.frequency_base
 
-    def _base(self, d: Evaluation, dt: float) -> Held:
+    def _base(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential that holds the base."""
         gains = self._ramp.now
         able = self._output.base_is_actuated
-        held = self._holding.follow(gains.hold_base and able, dt)
-        upright = self._upright.follow((gains.hold_base or gains.hold_attitude) and able, dt)
-        return self._spring.at(self.model.base_pose(d.q), gains.frequency_base, held, upright)
+        hold_share = self._holding.follow(gains.hold_base and able, dt)
+        attitude_share = self._attitude_ramp.follow(
+            (gains.hold_base or gains.hold_attitude) and able, dt
+        )
+        return self._spring.at(
+            self.model.base_pose(d.q), gains.frequency_base, hold_share, attitude_share
+        )

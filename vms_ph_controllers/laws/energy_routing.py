@@ -63,8 +63,8 @@ class EnergyRouting:
         try:
             change = -t.coupling.G_eta
             if target is not None:
-                wanted = np.asarray(target(t), dtype=np.float64)
-                change = change + 0.5 * (wanted - wanted.T) @ t.eta_e
+                desired = np.asarray(target(t), dtype=np.float64)
+                change = change + 0.5 * (desired - desired.T) @ t.eta_e
         except Exception:  # the target is user code; a control path never raises
             return None
         return fade * (t.J_bar.T @ change) if np.isfinite(change.sum()) else None

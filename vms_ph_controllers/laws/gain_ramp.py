@@ -1,10 +1,47 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gains that follow their changes without a step in the effort."""
+"""Gains that follow their changes without a step in the effort, and gains that are matrices."""
 
 from dataclasses import fields, replace
 from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from vms_ph_dynamics import ModelError
+from vms_ph_dynamics.arrays import Array
+
+# An eigenvalue of zero is computed to this share of the largest.
+_ROUNDING = 1e-12
+
+
+def symmetric(matrix: Array | None, size: int, name: str, positive: bool = False) -> Array | None:
+    """Return a matrix (size,size) as it was given, or None for None.
+
+    Args:
+        matrix: the gain.
+        size: number of rows.
+        name: of the argument, for the error.
+        positive: whether all eigenvalues must be positive; else they must not be negative.
+
+    Raises:
+        ModelError: it is not symmetric or finite, has another shape, or eigenvalues that are
+            refused.
+    """
+    if matrix is None:
+        return None
+    checked = np.array(matrix, dtype=np.float64)
+    if checked.shape != (size, size) or not np.allclose(checked, checked.T):
+        raise ModelError(
+            f"{name} must be a symmetric ({size},{size}) matrix; given: shape {checked.shape}"
+        )
+    values = np.linalg.eigvalsh(checked)
+    if positive and values[0] <= _ROUNDING * values[-1]:
+        raise ModelError(f"{name} must have positive eigenvalues; the smallest is {values[0]:.3g}")
+    if values[0] < -_ROUNDING * values[-1]:
+        raise ModelError(f"{name} must not have negative eigenvalues: it would push away")
+    return checked
+
 
 G = TypeVar("G", bound=Any)
 
@@ -23,22 +60,22 @@ class GainRamp(Generic[G]):
 
     def restart(self, gains: G) -> None:
         """Take these gains, and the next ones, as they are."""
-        self.now, self._begun = gains, False
+        self.now, self._started = gains, False
 
     def follow(self, target: G, dt: float) -> G:
         """Move towards the gains set, for a time step in s, and return those in force."""
-        if not self._begun or target is self.now or target == self.now:
-            self.now, self._begun = target, True
+        if not self._started or target is self.now or target == self.now:
+            self.now, self._started = target, True
             return target
         share = _share(dt)
-        moved = {}
+        updated = {}
         for item in fields(target):
             value = getattr(target, item.name)
             if not item.metadata["at_once"]:
                 step = share * (item.metadata["high"] - item.metadata["low"])
                 value = _approach(getattr(self.now, item.name), value, step)
-            moved[item.name] = value
-        self.now = replace(target, **moved)
+            updated[item.name] = value
+        self.now = replace(target, **updated)
         return self.now
 
 
@@ -50,13 +87,13 @@ class SwitchRamp:
 
     def restart(self) -> None:
         """Take the next position of the switch as it is."""
-        self.share, self._begun = 0.0, False
+        self.share, self._started = 0.0, False
 
     def follow(self, on: bool, dt: float) -> float:
         """Move towards one or zero, for a time step in s, and return the share."""
         target = 1.0 if on else 0.0
-        step = _share(dt) if self._begun else 1.0
-        self.share, self._begun = _approach(self.share, target, step), True
+        step = _share(dt) if self._started else 1.0
+        self.share, self._started = _approach(self.share, target, step), True
         return self.share
 
 

@@ -14,7 +14,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, Reference, RobotState, gain, usable
-from ..potentials.base_spring import Held
+from ..potentials.base_spring import SpringForce
 from ..references.pose_reference import PoseReference
 from .end_effector_impedance import EndEffectorImpedance
 
@@ -58,7 +58,7 @@ class MobileManipulation(EndEffectorImpedance):
         )
 
     gains: Gains
-    LEADS_BOTH = True
+    LEADS_BASE_AND_TOOL = True
 
     def __init__(
         self,
@@ -90,44 +90,43 @@ class MobileManipulation(EndEffectorImpedance):
     def _hold(self, state: RobotState) -> Evaluation:
         d = super()._hold(state)
         self._vehicle.restart(self.model.base_pose(d.q))
-        self._wanted = self._vehicle.pose
+        self._goal = self._vehicle.pose
         self._tool_home = self._tool.pose[:3, 3].copy()
         return d
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return base wrench and torques for a state; see :meth:`Controller.update`."""
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         pose = usable(reference.pose, (4, 4))
         if pose is not None:
-            self._wanted = pose.copy()
-        return super().update(state, reference, dt)
+            self._goal = pose.copy()
+        return super()._update(state, reference, dt)
 
     def _of_tool(self, reference: Reference) -> Reference:
         """Return the reference of the end effector: its position and velocity."""
         return replace(reference, pose=None)
 
-    def _base(self, d: Evaluation, dt: float) -> Held:
+    def _base(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential of the base about its reference, which moves."""
         gains = cast("MobileManipulation.Gains", self._ramp.now)
         carried = gains.base_share * (self._tool.pose[:3, 3] - self._tool_home)
         if self.model.base == "planar":
             carried[2] = 0.0
-        goal = self._wanted.copy()
+        goal = self._goal.copy()
         goal[:3, 3] += carried
-        if not self._vehicle.is_resting or _apart(goal, self._vehicle.pose):
+        if not self._vehicle.is_resting or _differ(goal, self._vehicle.pose):
             self._vehicle.go_to(goal)
         self._vehicle.advance(
             None, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt
         )
         self._spring.move(self._vehicle.pose)
-        held = super()._base(d, dt)
+        spring = super()._base(d, dt)
         if self._vehicle.is_resting:
             self._base_power = 0.0
-            return held
+            return spring
         error = _SE3.inverse(self._vehicle.pose) @ self.model.base_pose(d.q)
         moving = self._vehicle.twist_at(error)[self._spring.components]
-        self._base_power = -float(held.force @ moving)
-        return held
+        self._base_power = -float(spring.force @ moving)
+        return spring
 
 
-def _apart(a: Array, b: Array) -> bool:
+def _differ(a: Array, b: Array) -> bool:
     return bool(np.abs(a - b).max() > 1e-12)

@@ -14,7 +14,7 @@ from ..controller import Command, Controller, LawWrapper, Reference, RobotState,
 from ..observers import Payload
 
 # Largest standard deviation of the mass of a payload that is compensated, as a share of the mass.
-_KNOWN = 0.2
+_LARGEST_DEVIATION = 0.2
 
 
 class PayloadCompensation(LawWrapper):
@@ -41,12 +41,12 @@ class PayloadCompensation(LawWrapper):
         self._wrap(law)
         self.payload: Payload | None = None
         self.rate = rate
-        self._held = np.zeros(4)
+        self._applied = np.zeros(4)
 
     @property
     def mass(self) -> float:
         """Mass in force, kg."""
-        return float(self._held[0])
+        return float(self._applied[0])
 
     def reset(self, state: RobotState) -> None:
         """Restart the law; the payload stays in force."""
@@ -71,23 +71,27 @@ class PayloadCompensation(LawWrapper):
         return self._loaded(command, q) if usable else command
 
     def _follow(self, dt: float) -> None:
-        target, found = np.zeros(4), self.payload
-        if found is not None and found.mass > 0.0 and found.mass_deviation < _KNOWN * found.mass:
-            target = np.concatenate([[found.mass], found.moment])
+        target, observed = np.zeros(4), self.payload
+        if (
+            observed is not None
+            and observed.mass > 0.0
+            and observed.mass_deviation < _LARGEST_DEVIATION * observed.mass
+        ):
+            target = np.concatenate([[observed.mass], observed.moment])
         if not np.isfinite(target.sum()):
             return
-        away = target - self._held
+        difference = target - self._applied
         # The first moment arrives with the mass.
-        share = min(1.0, self.rate * dt / max(abs(float(away[0])), 1e-9))
-        self._held = self._held + share * away
+        share = min(1.0, self.rate * dt / max(abs(float(difference[0])), 1e-9))
+        self._applied = self._applied + share * difference
 
     def _loaded(self, command: Command, q: Array) -> Command:
-        if not self._held.any():
+        if not self._applied.any():
             return command
         model, b = self.model, self.model.b
         d = Evaluation(model, q, np.zeros(model.nv))
         gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
-        weight = np.concatenate([self._held[0] * gravity, np.cross(self._held[1:], gravity)])
+        weight = np.concatenate([self._applied[0] * gravity, np.cross(self._applied[1:], gravity)])
         force = -d.J_end_effector.T @ weight
         bound = model.joints.effort
         torque = np.clip(command.torque + force[b:], -bound, bound)

@@ -10,12 +10,41 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
-from ..potentials.base_spring import Held
-from ..potentials.joint_limit_potential import JointLimitPotential
+from ..potentials.base_spring import SpringForce
 from ..potentials.pose_potential import PosePotential
+from ..potentials.shaped_potential import JointLimitPotential
 from ..references.pose_reference import PoseReference
-from .held_impedance import HeldImpedance, brake
-from .push import Push
+from .sampled_impedance import SampledImpedance, brake
+
+USED_UP = "the energy for pushing is used up"
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A push of the end effector along one direction; all in end-effector axes.
+
+    Attributes:
+        wrench: (6,) that the law adds, N and N m.
+        across: (6,6) projection on the directions of the impedance.
+        damping: (6,6) damping along the direction of the push.
+        authority: share of the desired force in force, in [0, 1].
+        reason: why it is not the whole, in words; empty otherwise.
+    """
+
+    wrench: Array
+    across: Array
+    damping: Array
+    authority: float
+    reason: str
+
+    @classmethod
+    def along(cls, direction: Array, force: float, damping: float, authority: float) -> "Push":
+        """Return the push with a force, N, and a damping, N s/m, along a unit vector (3,)."""
+        axis = np.concatenate([direction, np.zeros(3)])
+        projection = np.outer(axis, axis)
+        reason = USED_UP if authority < 1.0 else ""
+        return cls(force * axis, np.eye(6) - projection, damping * projection, authority, reason)
+
 
 # Added to the eigenvalues of the task mobility ``J M^-1 J^T``: it bounds the task inertia where the
 # arm is stretched out.
@@ -23,7 +52,7 @@ _REGULARISATION = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class ToolImpedance:
     """What spring and damper of the end effector see.
 
     Attributes:
@@ -48,7 +77,7 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class NullSpaceImpedance:
     """What holds the remaining motion.
 
     Attributes:
@@ -60,7 +89,7 @@ class Rest:
         turning: rate of the damping of the attitude of the base, 1/s.
     """
 
-    base: Held
+    base: SpringForce
     limits: JointLimitPotential
     wall: Array
     margin: float
@@ -73,8 +102,8 @@ class PoseEffort:
     """What springs and damping demand.
 
     Attributes:
-        wanted: (nv,) the effort in which the energy balance is stated, without that of a push.
-        sent: (nv,) with the reduced spring and the brake, without that of a push.
+        continuous: (nv,) the effort in which the energy balance is stated, without that of a push.
+        sampled: (nv,) with the reduced spring and the brake, without that of a push.
         potential: energy of all springs, J.
         kinetic: kinetic energy of the robot, J.
         kinetic_task: of the end effector, J.
@@ -85,8 +114,8 @@ class PoseEffort:
         reason: what was reduced, in words; empty when nothing was.
     """
 
-    wanted: Array
-    sent: Array
+    continuous: Array
+    sampled: Array
     potential: float
     kinetic: float
     kinetic_task: float
@@ -97,21 +126,21 @@ class PoseEffort:
     reason: str
 
 
-def pose_effort(d: Evaluation, aim: Aim, rest: Rest, h: float) -> PoseEffort:
-    """Return the effort at a state for a horizon (s), in one call of C++ where the terms are."""
-    if d.law_algebra is not None and aim.push is None:
-        return _in_cpp(d, aim, rest, h)
-    model, b, push = d.model, d.model.b, aim.push
-    aim.potential.follow(aim.error)
+def pose_effort(
+    d: Evaluation, tool: ToolImpedance, null: NullSpaceImpedance, h: float
+) -> PoseEffort:
+    """Return the effort at a state for a horizon (s)."""
+    model, b, push = d.model, d.model.b, tool.push
+    tool.potential.follow(tool.error)
     j = d.J_end_effector
-    moving = j[:, b:] if aim.is_relative and model.n else j
-    if aim.is_relative:
+    moving = j[:, b:] if tool.is_relative and model.n else j
+    if tool.is_relative:
         j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
-    wanted_twist = aim.reference.twist_at(aim.error)
-    k = (aim.stiffness, aim.stiffness_rotation)
-    spring = aim.potential.gradient(aim.error, *k)
+    reference_twist = tool.reference.twist_at(tool.error)
+    k = (tool.stiffness, tool.stiffness_rotation)
+    spring = tool.potential.gradient(tool.error, *k)
     stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
-    damping = np.diag([aim.damping] * 3 + [aim.damping_rotation] * 3)
+    damping = np.diag([tool.damping] * 3 + [tool.damping_rotation] * 3)
     if push is not None:
         spring, stiffness = push.across @ spring, push.across @ stiffness @ push.across
         damping = push.across @ damping @ push.across + push.damping
@@ -119,51 +148,38 @@ def pose_effort(d: Evaluation, aim: Aim, rest: Rest, h: float) -> PoseEffort:
     inverse = np.linalg.solve(d.M, j.T)
     inertia = np.linalg.inv(j @ inverse + _REGULARISATION * np.eye(6))
     eta = j @ d.v
-    drift = h * (stiffness @ wanted_twist)
+    drift = h * (stiffness @ reference_twist)
     positions = model.joint_positions(d.q)
-    depth = rest.limits.depth(positions, rest.margin)
-    ahead = rest.limits.depth(positions + h * d.v[b:], rest.margin)
-    reached = (depth != 0.0) | (ahead != 0.0)
-    pull = np.concatenate([rest.base.force, rest.wall * depth])
-    pull_stiffness = np.concatenate([rest.base.stiffness, np.where(reached, rest.wall, 0.0)])
-    rest_damping = rest.damping_null * (d.M - j.T @ inertia @ j)
+    depth = null.limits.depth(positions, null.margin)
+    predicted_depth = null.limits.depth(positions + h * d.v[b:], null.margin)
+    reached = (depth != 0.0) | (predicted_depth != 0.0)
+    pull = np.concatenate([null.base.force, null.wall * depth])
+    pull_stiffness = np.concatenate([null.base.stiffness, np.where(reached, null.wall, 0.0)])
+    rest_damping = null.damping_null * (d.M - j.T @ inertia @ j)
     turn = slice(2 if model.base == "planar" else 3, b)
-    rest_damping[turn, turn] += rest.turning * d.M_b[turn, turn]
-    held = HeldImpedance.at(
+    rest_damping[turn, turn] += null.turning * d.M_b[turn, turn]
+    impedance = SampledImpedance.at(
         d,
         j.T @ damping @ j + rest_damping,
         j.T @ stiffness @ j + np.diag(pull_stiffness),
         j.T @ (spring - drift) + pull,
         d.v,
         h,
-        j.T @ (damping @ wanted_twist),
+        j.T @ (damping @ reference_twist),
     )
-    on_task = damping @ (j @ held.velocity - wanted_twist)
+    on_task = damping @ (j @ impedance.velocity - reference_twist)
     force = spring + on_task - drift
-    on_null = rest_damping @ held.velocity + held.ahead
-    potential = aim.potential.value(aim.error, *k) + rest.base.energy
+    on_null = rest_damping @ impedance.velocity + impedance.predicted_spring
+    potential = tool.potential.value(tool.error, *k) + null.base.energy
     return PoseEffort(
         d.g - j.T @ force - pull - on_null,
-        d.g + brake(d, h) - held.spring - j.T @ on_task - on_null,
-        potential + 0.5 * float(rest.wall @ (depth * depth)),
+        d.g + brake(d, h) - impedance.spring - j.T @ on_task - on_null,
+        potential + 0.5 * float(null.wall @ (depth * depth)),
         d.kinetic_energy,
         0.5 * float(eta @ inertia @ eta),
-        float((eta - wanted_twist) @ (on_task - drift)),
+        float((eta - reference_twist) @ (on_task - drift)),
         float(d.v @ on_null),
-        -float(force @ wanted_twist),
+        -float(force @ reference_twist),
         float(np.linalg.svd(moving, compute_uv=False)[-1]),
-        held.reason,
+        impedance.reason,
     )
-
-
-def _in_cpp(d: Evaluation, aim: Aim, rest: Rest, h: float) -> PoseEffort:
-    base = rest.base
-    found, *state, g = d.law_algebra.pose(
-        *(d.q, d.v, d.model.end_effector_id, aim.is_relative, aim.error, *aim.potential.state),
-        *(aim.reference.twist, aim.stiffness, aim.stiffness_rotation),
-        *(aim.damping, aim.damping_rotation, base.energy, base.force, base.stiffness),
-        *(rest.wall, rest.margin, rest.damping_null, rest.turning, h),
-    )
-    aim.potential.state = state[0], state[1]
-    d.adopt(g)
-    return PoseEffort(*found)

@@ -23,13 +23,12 @@ from ..controller import (
     gain,
     switch,
 )
-from ..potentials.base_spring import BaseSpring, Held
+from ..potentials.base_spring import BaseSpring, SpringForce
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
-from ..safety.output_stage import OutputGains, OutputStage
-from .gain_ramp import GainRamp, SwitchRamp
-from .held_impedance import HeldImpedance, brake, horizon
-from .matrix_gain import symmetric
+from ..safety.output_stage import OutputGains
+from .gain_ramp import GainRamp, SwitchRamp, symmetric
+from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
 from .task_motion import TaskMotion
 
@@ -133,14 +132,14 @@ class PoseIDAPBC(StagedController):
                 f"only where the base can apply every wrench; that of '{model.name}' cannot. "
                 "EndEffectorImpedance and, for robots in space, ResolvedMotion do without"
             )
-        super().__init__(model, gains, OutputStage(model, allocation, base_actuated))
-        given = {
+        super().__init__(model, gains, allocation, base_actuated)
+        options = {
             "task": task != "pose",
             "damping_task": damping_task is not None,
             "damping_null": damping_null is not None,
             "inertia": inertia is not None,
         }
-        self._options = tuple(name for name, is_given in given.items() if is_given)
+        self._options = tuple(name for name, is_given in options.items() if is_given)
         m = _DIMENSIONS[task]
         self._dimension = m
         self._damping_task = symmetric(damping_task, m, "damping_task")
@@ -150,7 +149,7 @@ class PoseIDAPBC(StagedController):
         self._potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
-        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -169,12 +168,11 @@ class PoseIDAPBC(StagedController):
         self._cancelling.restart()
         return d
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return base wrench and torques for a state; see :meth:`Controller.update`."""
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         model, m = self.model, self._dimension
-        refused = self._refused(state, dt)
-        if refused is not None:
-            return refused
+        fallback = self._fallback(state, dt)
+        if fallback is not None:
+            return fallback
         gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(model, state.q, state.v)
         h = horizon(dt, gains.delay)
@@ -183,36 +181,36 @@ class PoseIDAPBC(StagedController):
         error = _SE3.inverse(self._tool.pose) @ d.frame_placement(self._frame_id)
         self._potential.follow(error)
         motion = TaskMotion.at(d, self._frame_id, m)
-        wanted_twist = self._tool.twist_at(error)[:m]
+        reference_twist = self._tool.twist_at(error)[:m]
         k = (gains.stiffness, gains.stiffness_rotation if m == 6 else 0.0)
         stiffness = np.diag([k[0]] * 3 + [k[1]] * (m - 3))
         damping, null_damping = self._damping(motion)
         spring = self._potential.gradient(error, *k)[:m]
-        drift = h * (stiffness @ wanted_twist)
+        drift = h * (stiffness @ reference_twist)
         rest = self._rest(d, h, dt)
         j = motion.J
-        held = HeldImpedance.at(
+        impedance = SampledImpedance.at(
             d,
             j.T @ damping @ j + null_damping,
             j.T @ stiffness @ j + np.diag(rest.stiffness),
             j.T @ (spring - drift) + rest.force,
             d.v,
             h,
-            j.T @ (damping @ wanted_twist),
+            j.T @ (damping @ reference_twist),
             self._mass(motion),
         )
-        on_task = damping @ (j @ held.velocity - wanted_twist)
-        on_null = null_damping @ held.velocity + held.ahead
+        on_task = damping @ (j @ impedance.velocity - reference_twist)
+        on_null = null_damping @ impedance.velocity + impedance.predicted_spring
         force = spring + on_task - drift
         smallest = float(np.linalg.svd(j, compute_uv=False)[-1])
         gyroscopic, exchanged = self._gyroscopic(motion, smallest, dt)
         compensation = d.g + gyroscopic
-        wanted = compensation - self._applied(motion, j.T @ force + rest.force + on_null)
-        if not np.isfinite(wanted.sum()):
+        continuous = compensation - self._applied(motion, j.T @ force + rest.force + on_null)
+        if not np.isfinite(continuous.sum()):
             return self._output.refuse(d)
-        given = self._applied(motion, held.spring + j.T @ on_task + on_null)
+        applied = self._applied(motion, impedance.spring + j.T @ on_task + on_null)
         braked = brake(d, h, gyroscopic if gyroscopic.any() else None)
-        output = self._output.apply(d, compensation + braked - given, gains, dt)
+        output = self._output.apply(d, compensation + braked - applied, gains, dt)
 
         potential = self._potential.value(error, *k) + rest.energy
         kinetic_null = d.kinetic_energy - motion.kinetic_task
@@ -223,10 +221,10 @@ class PoseIDAPBC(StagedController):
             shaped_potential=potential,
             kinetic_task=kinetic_task,
             kinetic_null=kinetic_null,
-            damping_task=float((motion.eta - wanted_twist) @ (on_task - drift)),
+            damping_task=float((motion.eta - reference_twist) @ (on_task - drift)),
             damping_null=float(d.v @ on_null),
-            reference_power=-float(force @ wanted_twist),
-            clipped_power=float((output.force - wanted) @ d.v),
+            reference_power=-float(force @ reference_twist),
+            clipped_power=float((output.force - continuous) @ d.v),
             routing_power=float(gyroscopic @ d.v),
             null_to_task=exchanged,
             tank_level=self._output.tank_level,
@@ -234,7 +232,7 @@ class PoseIDAPBC(StagedController):
         command = self._command(
             output,
             energy,
-            held.reason,
+            impedance.reason,
             task_error=float(np.linalg.norm(error[:3, 3])),
             smallest_singular_value=smallest,
         )
@@ -278,21 +276,26 @@ class PoseIDAPBC(StagedController):
             share *= self._cancelling.follow(self._ramp.now.cancel_coupling, dt)
         return share * (motion.J.T @ on_task + on_null), exchanged
 
-    def _rest(self, d: Evaluation, h: float, dt: float) -> Held:
+    def _rest(self, d: Evaluation, h: float, dt: float) -> SpringForce:
         """Return the springs that hold the base, the posture and the joints within their limits."""
         model, gains = self.model, self._ramp.now
         share = self._holding.follow(gains.hold_base, dt)
         base = self._spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
         positions = model.joint_positions(d.q)
         depth = self._joint_limits.depth(positions, gains.limit_margin)
-        ahead = self._joint_limits.depth(positions + h * d.v[model.b :], gains.limit_margin)
+        predicted_depth = self._joint_limits.depth(
+            positions + h * d.v[model.b :], gains.limit_margin
+        )
         wall = gains.limit_frequency**2 * self._shape_inertia
         hold = gains.frequency_posture**2 * self._shape_inertia
         offset = model.difference(self._posture, d.q)[model.b :]
-        return Held(
+        return SpringForce(
             base.energy + 0.5 * float(wall @ (depth * depth) + hold @ (offset * offset)),
             np.concatenate([base.force, wall * depth + hold * offset]),
             np.concatenate(
-                [base.stiffness, hold + np.where((depth != 0.0) | (ahead != 0.0), wall, 0.0)]
+                [
+                    base.stiffness,
+                    hold + np.where((depth != 0.0) | (predicted_depth != 0.0), wall, 0.0),
+                ]
             ),
         )

@@ -17,8 +17,8 @@ from ..controller import Reference, RobotState, gain, usable
 from ..observers import ImpulseBalance, MomentumObserver, NoiseModel, WrenchMap
 from ..safety.energy_tank import EnergyTank
 from .end_effector_impedance import EndEffectorImpedance
-from .held_impedance import horizon
-from .push import Push
+from .pose_effort import Push
+from .sampled_impedance import horizon
 
 # Bandwidth of the observer of the force, 1/s, and of its correction.
 _OBSERVED, _CORRECTED = 30.0, 4.0
@@ -30,7 +30,7 @@ _CORRECTION = 0.5
 _RESERVE = 0.1
 
 # Below this force nothing is pushed, N.
-_LEAST = 1e-6
+_SMALLEST_FORCE = 1e-6
 
 
 class PushingImpedance(EndEffectorImpedance):
@@ -103,8 +103,8 @@ class PushingImpedance(EndEffectorImpedance):
         self._balance = ImpulseBalance(model, noise, "decoupled", friction)
         self._observer = MomentumObserver(model, _OBSERVED)
         self._wrenches = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
-        given = {"noise": noise, "friction": friction}
-        self._options = tuple(name for name, value in given.items() if value is not None)
+        options = {"noise": noise, "friction": friction}
+        self._options = tuple(name for name, value in options.items() if value is not None)
         super().__init__(model, gains, allocation, base_actuated)
 
     @property
@@ -116,60 +116,66 @@ class PushingImpedance(EndEffectorImpedance):
         d = super()._hold(state)
         self._balance.restart()
         self._observer.restart()
-        self._wanted, self._force, self._correction = np.zeros(3), 0.0, 0.0
+        self._desired_force, self._force, self._correction = np.zeros(3), 0.0, 0.0
         self._normal = np.array([1.0, 0.0, 0.0])
-        self._held: tuple[Array, float, Array] | None = None
-        self._taken = self._routable = 0.0
+        self._last_push: tuple[Array, float, Array] | None = None
+        self._observed = self._routable = 0.0
         return d
 
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose with a full tank; see :meth:`Controller.reset`."""
-        super().reset(state)
+    def _reset(self, state: RobotState) -> None:
+        super()._reset(state)
         self._tank: EnergyTank | None = None
 
-    def missed_updates(self) -> None:
-        """Count nothing for the motion; see :meth:`Controller.missed_updates`."""
-        super().missed_updates()
+    def _missed_updates(self) -> None:
+        super()._missed_updates()
         self._balance.restart()
-        self._held = None
+        self._last_push = None
 
     @property
     def push_level(self) -> float:
         """Energy that is left for pushing, J."""
+        if self.twin is not None:
+            return float(self.synchronise().push_level)
+        return self._level
+
+    @property
+    def _level(self) -> float:
         return self.gains.push_energy if self._tank is None else self._tank.level
 
     @property
     def observed_force(self) -> float:
         """Force on the surroundings along the direction of the push, as observed, N."""
-        return self._taken
+        return self._observed if self.twin is None else float(self.twin.observed_force)
 
     def _push(self, d: Evaluation, reference: Reference, dt: float) -> Push | None:
         gains = cast("PushingImpedance.Gains", self._ramp.now)
         placement = d.placement(self.model.end_effector)
-        self._settle(d, placement, gains, dt)
+        self._account(d, placement, gains, dt)
         wrench = usable(reference.wrench, (6,))
         if wrench is not None:
-            self._wanted = np.array(wrench[:3])
-        strength = float(np.linalg.norm(self._wanted))
-        turned = strength > _LEAST and self._wanted @ self._normal < 0.999 * strength
+            self._desired_force = np.array(wrench[:3])
+        strength = float(np.linalg.norm(self._desired_force))
+        is_turned = (
+            strength > _SMALLEST_FORCE and self._desired_force @ self._normal < 0.999 * strength
+        )
         # Before the direction changes, the force goes down to zero.
-        target = 0.0 if turned else min(strength, gains.push_force)
+        target = 0.0 if is_turned else min(strength, gains.push_force)
         step = gains.push_rate * dt if dt > 0.0 else np.inf
         self._force += min(max(target - self._force, -step), step)
-        if self._force <= _LEAST:
+        if self._force <= _SMALLEST_FORCE:
             self._force, self._correction = 0.0, 0.0
-            if strength <= _LEAST:
+            if strength <= _SMALLEST_FORCE:
                 self._balance.restart()
                 self._observer.restart()
-                self._held = None
+                self._last_push = None
                 return None
-            self._normal = self._wanted / strength
+            self._normal = self._desired_force / strength
         self._slide(d, placement)
         force = self._force + self._corrected(d, placement, gains, dt)
         capacity = max(gains.push_energy, 1e-12)
-        authority = min(1.0, max(0.0, self.push_level) / (_RESERVE * capacity))
+        authority = min(1.0, max(0.0, self._level) / (_RESERVE * capacity))
         force *= authority
-        self._held = (placement[:3, 3].copy(), force, self._normal)
+        self._last_push = (placement[:3, 3].copy(), force, self._normal)
         direction = self._normal @ placement[:3, :3]
         row = direction @ d.J_end_effector[:3]
         gained = horizon(dt, gains.delay) * force * float(row @ np.linalg.solve(d.M, row))
@@ -178,15 +184,15 @@ class PushingImpedance(EndEffectorImpedance):
             damping = max(damping, gains.damping)
         return Push.along(direction, force, damping, authority)
 
-    def _settle(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> None:
+    def _account(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> None:
         """Take what the held force has given from the tank, and route what damping took."""
         if self._tank is None:
             self._tank = EnergyTank(gains.push_energy, gains.push_energy)
         self._tank.capacity = gains.push_energy
-        if self._held is not None:
-            before, force, normal = self._held
+        if self._last_push is not None:
+            before, force, normal = self._last_push
             self._tank.withdraw(force * float(normal @ (placement[:3, 3] - before)))
-            self._tank.receive(gains.push_routing * max(0.0, self._routable) * max(dt, 0.0))
+            self._tank.deposit(gains.push_routing * max(0.0, self._routable) * max(dt, 0.0))
         twist = d.J_end_effector @ d.v
         across = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._normal * (
             self._normal @ placement[:3, :3]
@@ -205,14 +211,14 @@ class PushingImpedance(EndEffectorImpedance):
 
     def _corrected(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
         """Return the correction of the force by the observed one, N."""
-        impulse = self._balance.add(RobotState(d.q, d.v), self._sent, dt)
+        impulse = self._balance.add(RobotState(d.q, d.v), self._last_force, dt)
         if impulse is None:
             return self._correction
-        found = self._wrenches.estimate(self._observer.add(impulse)).end_effector[:3]
-        self._taken = -float(self._normal @ (placement[:3, :3] @ found))
+        observed = self._wrenches.estimate(self._observer.add(impulse)).end_effector[:3]
+        self._observed = -float(self._normal @ (placement[:3, :3] @ observed))
         # What accelerates the end effector itself is no contact: then nothing is corrected.
-        if gains.push_feedback > 0.0 and self._taken > _CORRECTION * self._force:
-            error = gains.push_feedback * (self._force - self._taken)
+        if gains.push_feedback > 0.0 and self._observed > _CORRECTION * self._force:
+            error = gains.push_feedback * (self._force - self._observed)
             self._correction += min(1.0, _CORRECTED * dt) * error
             most = _CORRECTION * self._force
             self._correction = min(max(self._correction, -most), most)

@@ -21,7 +21,7 @@ from ..controller import (
     switch,
 )
 from ..references.pose_reference import PoseReference
-from ..safety.output_stage import OutputGains, OutputStage
+from ..safety.output_stage import OutputGains
 from .gain_ramp import GainRamp
 from .staged_controller import StagedController
 
@@ -29,7 +29,7 @@ _SE3, _SO3 = SE3(), SO3()
 _AXES = pin.LOCAL_WORLD_ALIGNED
 
 # Keeps divisions by what may vanish finite.
-_LEAST = 1e-30
+_TINY = 1e-30
 
 
 class ResolvedMotion(StagedController):
@@ -83,9 +83,9 @@ class ResolvedMotion(StagedController):
             raise ModelError(
                 f"ResolvedMotion is for robots that float in space; '{model.name}' is {where}"
             )
-        super().__init__(model, gains, OutputStage(model, None, base_actuated=False))
+        super().__init__(model, gains, base_actuated=False)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
-        self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _hold(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
@@ -96,31 +96,30 @@ class ResolvedMotion(StagedController):
         self._ramp.restart(self.gains)
         return d
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
-        model, refused = self.model, self._refused(state, dt)
-        if refused is not None:
-            return refused
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        model, fallback = self.model, self._fallback(state, dt)
+        if fallback is not None:
+            return fallback
         d, gains = Evaluation(model, state.q, state.v), self._ramp.follow(self.gains, dt)
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         rates, error, smallest = self._wanted_rates(d)
-        ahead = np.zeros(model.n)
+        acceleration = np.zeros(model.n)
         if self._rates is not None and dt > 0.0:
-            ahead = (rates - self._rates) / dt
+            acceleration = (rates - self._rates) / dt
         self._rates = rates
         bandwidth = gains.bandwidth_rates if dt == 0.0 else min(gains.bandwidth_rates, 0.5 / dt)
-        wanted = d.g.copy()
-        wanted[6:] += self._shape_force(d, ahead + bandwidth * (rates - d.v[6:]))
+        desired = d.g.copy()
+        desired[6:] += self._shape_force(d, acceleration + bandwidth * (rates - d.v[6:]))
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
-        wanted[6:] -= gains.limit_frequency**2 * self._limit_inertia * depth
-        if not np.isfinite(wanted.sum()):
+        desired[6:] -= gains.limit_frequency**2 * self._limit_inertia * depth
+        if not np.isfinite(desired.sum()):
             return self._output.refuse(d)
-        output = self._output.apply(d, wanted, gains, dt)
+        output = self._output.apply(d, desired, gains, dt)
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy,
-            reference_power=float((wanted - d.g) @ d.v),
-            clipped_power=float((output.force - wanted) @ d.v),
+            reference_power=float((desired - d.g) @ d.v),
+            clipped_power=float((output.force - desired) @ d.v),
             tank_level=self._output.tank_level,
         )
         return self._command(
@@ -142,18 +141,18 @@ class ResolvedMotion(StagedController):
         generalised = full[:, 6:] - full[:, :6] @ d.A
         twist = to_inertial @ self._tool.twist + gains.bandwidth * error - full[:, :6] @ d.v_hat
         if gains.hold_attitude:
-            turned = _SO3.log(self._attitude.T @ self.model.base_pose(d.q)[:3, :3])
-            reaction = d.v_hat[3:] + gains.bandwidth_attitude * turned
+            rotation_error = _SO3.log(self._attitude.T @ self.model.base_pose(d.q)[:3, :3])
+            reaction = d.v_hat[3:] + gains.bandwidth_attitude * rotation_error
             tasks = [(d.A[3:], reaction), (generalised[:3], twist[:3])]
         else:
             tasks = [(generalised, twist)]
         rates, free, smallest = np.zeros(n), np.eye(n), np.inf
-        for jacobian, wanted in tasks:
+        for jacobian, desired in tasks:
             left, values, right = np.linalg.svd(jacobian @ free, full_matrices=False)
             bound = gains.least_singular_value * float(np.abs(jacobian).max())
             # Damped below the bound and exact above it, continuous at it.
-            inverse = values / np.maximum(np.maximum(values, bound) ** 2, _LEAST)
-            step = (right.T * inverse) @ (left.T @ (wanted - jacobian @ rates))
+            inverse = values / np.maximum(np.maximum(values, bound) ** 2, _TINY)
+            step = (right.T * inverse) @ (left.T @ (desired - jacobian @ rates))
             rates = rates + step * self._share(rates, step)
             # What a damped direction leaves is free for the next task, without a jump.
             free = free - (right.T * (values * inverse)) @ right
@@ -163,7 +162,7 @@ class ResolvedMotion(StagedController):
     def _share(self, rates: Array, step: Array) -> float:
         """Return the share of a step of the rates that keeps each of them within its bound."""
         room = np.maximum(self._ramp.now.joint_speed - np.sign(step) * rates, 0.0)
-        return float(np.min(room / np.maximum(np.abs(step), _LEAST), initial=1.0))
+        return float(np.min(room / np.maximum(np.abs(step), _TINY), initial=1.0))
 
     @staticmethod
     def _shape_force(d: Evaluation, acceleration: Array) -> Array:
@@ -171,7 +170,6 @@ class ResolvedMotion(StagedController):
         velocity_terms = d.C @ d.v
         return d.M_hat_m @ acceleration + velocity_terms[6:] - d.A.T @ velocity_terms[:6]
 
-    def missed_updates(self) -> None:
-        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
+    def _missed_updates(self) -> None:
         self._rates = None
-        super().missed_updates()
+        super()._missed_updates()

@@ -7,23 +7,25 @@ from abc import abstractmethod
 from typing import Any
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 from ..controller import (
     Command,
     ControlEnergy,
-    Controller,
     RobotState,
     Status,
     is_usable_step,
 )
-from ..potentials.joint_limit_potential import JointLimitPotential
+from ..potentials.shaped_potential import JointLimitPotential
 from ..references.integral_action import IntegralAction
+from ..safety.base_actuation import PrioritisedActuation
 from ..safety.output_stage import Output, OutputStage
+from .twinned_controller import TwinnedController
 
 
-class StagedController(Controller):
+class StagedController(TwinnedController):
     """A law behind an :class:`OutputStage`, with springs at the joint limits.
 
     The output stage has the safe output, the limits and the energy tank. A law says what it holds
@@ -32,17 +34,28 @@ class StagedController(Controller):
 
     gains: Any
 
-    def __init__(self, model: VMSModel, gains: Any, output: OutputStage) -> None:
-        """Prepare a law.
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Any,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+        actuation: PrioritisedActuation | None = None,
+    ) -> None:
+        """Prepare a law; see :class:`OutputStage` for what is not described here.
 
         Args:
             model: the robot.
             gains: the gains; None for the defaults.
-            output: what its efforts pass.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: False for a base without actuators.
+            actuation: what maps wrenches to those that the base can apply.
+
+        Raises:
+            ModelError: the allocation is for another kind of base.
         """
-        super().__init__(model)
-        self.gains = self._checked_gains(gains)
-        self._output = output
+        super().__init__(model, gains, allocation, base_actuated)
+        self._output = OutputStage(model, allocation, base_actuated, actuation)
         self._joint_limits = JointLimitPotential(model)
         self._is_limited = False  # the effort of the last update
 
@@ -50,29 +63,26 @@ class StagedController(Controller):
     def _hold(self, state: RobotState) -> Evaluation:
         """Hold what is present at a state; return the terms of its configuration at rest."""
 
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
+    def _reset(self, state: RobotState) -> None:
         self._is_limited = False
         self._output.restart(self._hold(state))
 
-    def resume(self, state: RobotState) -> None:
-        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+    def _resume(self, state: RobotState) -> None:
         self._is_limited = False
         self._output.resume(self._hold(state))
 
-    def missed_updates(self) -> None:
-        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
+    def _missed_updates(self) -> None:
         self._output.missed_updates()
 
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity as far as the base can; see :meth:`Controller.safe_output`."""
+    def _safe_output(self, q: Array) -> Command:
+        """Compensate gravity as far as the base can."""
         return self._output.safe_at(q)
 
-    def _refused(self, state: RobotState, dt: float) -> Command | None:
+    def _fallback(self, state: RobotState, dt: float) -> Command | None:
         """Return the safe output for a state or a time step that is not usable, else None."""
         if state.is_usable(self.model) and is_usable_step(dt):
             return None
-        self.missed_updates()
+        self._missed_updates()
         return self._output.safe
 
     def _correct(
@@ -80,8 +90,8 @@ class StagedController(Controller):
         integral: IntegralAction,
         gains: Any,
         frequency: float,
-        away: Array,
-        turned: Array | None,
+        position_error: Array,
+        rotation_error: Array | None,
         offset: Array,
         dt: float,
     ) -> None:
@@ -90,7 +100,9 @@ class StagedController(Controller):
             integral.rest()
             return
         share = gains.integral * gains.damping_ratio
-        integral.advance(share, frequency, gains.frequency_shape, away, turned, offset, dt)
+        integral.advance(
+            share, frequency, gains.frequency_shape, position_error, rotation_error, offset, dt
+        )
 
     def _command(
         self, output: Output, energy: ControlEnergy, *reasons: str, **about: float

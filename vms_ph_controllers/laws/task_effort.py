@@ -9,11 +9,106 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
-from vms_ph_dynamics.tasks import PositionTask, Task
+from vms_ph_dynamics.tasks import Task
 
-from ..potentials.shaped_potential import ShapedPotential
-from .held_impedance import HeldImpedance, brake
-from .split_motion import damping_matrix, exchange, split
+from .sampled_impedance import SampledImpedance, brake
+
+
+@dataclass(frozen=True, slots=True)
+class SplitMotion:
+    """Velocity in the task and in its null space, with the maps onto both.
+
+    Attributes:
+        J: task Jacobian (m,nv).
+        eta: ``J v``, (m,).
+        null_map: N (k,nv), ``nu = N v``.
+        nu: null-space velocity (k,).
+        null_velocity: the same as a velocity of the robot, (nv,).
+        kinetic_null: kinetic energy of the null space, J.
+        smallest: smallest singular value of J.
+        is_regular: whether it is above the threshold.
+        pseudo_inverse: of J (nv,m), singular values bounded below by the threshold.
+    """
+
+    J: Array
+    eta: Array
+    null_map: Array
+    nu: Array
+    null_velocity: Array
+    kinetic_null: float
+    smallest: float
+    is_regular: bool
+    pseudo_inverse: Array
+
+
+def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
+    """Split the velocity of an evaluation.
+
+    Where the task is regular the null space has an orthonormal basis Z, ``N = (Z M Z^T)^-1 Z M``,
+    and ``N^T N`` does not depend on the choice of Z. Where a singular value of J becomes zero the
+    kernel gains a direction, and the damping of the null space would jump. There Z is replaced by
+    ``S = h(J^T J)`` with a continuous function h that is 1 at zero and 0 above the threshold, so
+    that directions lost by the task pass gradually to the null space. If S is a projector, this is
+    the regular map in joint coordinates.
+    """
+    m = len(jacobian)
+    algebra = None if d.tree.in_cpp is None or m != 3 else d.tree.in_cpp.sampled_algebra
+    if algebra is not None:
+        parts = algebra.split(d.M, d.v, d.momentum, jacobian, singular_below)
+        return SplitMotion(jacobian, *parts)
+    left, values, right = np.linalg.svd(jacobian)
+    smallest = float(values[-1])
+    eta = jacobian @ d.v
+    if smallest >= singular_below:
+        z = right[m:]
+        weighted = z @ d.M
+        null_map = np.linalg.solve(weighted @ z.T, weighted)
+        nu = null_map @ d.v
+        along = z.T @ nu
+        kinetic = 0.5 * float(nu @ (weighted @ d.v))
+    else:
+        share = np.ones(len(right))
+        share[:m] = np.maximum(0.0, 1.0 - (values / singular_below) ** 2)
+        s = right.T @ (share[:, None] * right)
+        rest = right.T @ ((1.0 - share**2)[:, None] * right)
+        scale = float(np.trace(d.M)) / len(d.M)
+        null_map = s @ np.linalg.solve(s @ d.M @ s + scale * rest, s @ d.M)
+        nu = along = null_map @ d.v
+        kinetic = 0.5 * float(d.momentum @ nu)
+    bounded = np.maximum(values, singular_below)
+    inverse = right[:m].T @ (left / bounded).T
+    return SplitMotion(
+        jacobian,
+        eta,
+        null_map,
+        nu,
+        along,
+        kinetic,
+        smallest,
+        smallest >= singular_below,
+        inverse,
+    )
+
+
+def damping_matrix(motion: SplitMotion, damping_task: float, damping_null: float) -> Array:
+    """Return ``D = J^T D_t J + N^T D_nu N``, (nv,nv)."""
+    j, n = motion.J, motion.null_map
+    return np.asarray(damping_task * (j.T @ j) + damping_null * (n.T @ n))
+
+
+def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
+    """Return the power from null-space to task energy by inertia alone, W.
+
+    ``pi^T Jdot n - u^T C n`` with ``v = u + n`` and ``M u = J^T pi``; see
+    :class:`~vms_ph_dynamics.forms.TaskCoupling`. Zero is returned near a singularity, where
+    the split is not that of the task.
+    """
+    if not motion.is_regular:
+        return 0.0
+    n = motion.null_velocity
+    u = d.v - n
+    pi = (d.M @ u) @ motion.pseudo_inverse
+    return float(pi @ (jacobian_rate @ n)) - d.coriolis_power(u, n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +125,8 @@ class TaskEffort:
 
     Attributes:
         routing_power: of the routed effort, W.
-        wanted: (nv,) the effort in which the energy balance is stated.
-        sent: (nv,) with the reduced spring and the brake.
+        continuous: (nv,) the effort in which the energy balance is stated.
+        sampled: (nv,) with the reduced spring and the brake.
         kinetic: kinetic energy of the robot, J.
         kinetic_null: of the null space, J.
         damping_task: power that the damping of the task takes out, W.
@@ -43,8 +138,8 @@ class TaskEffort:
     """
 
     routing_power: float
-    wanted: Array
-    sent: Array
+    continuous: Array
+    sampled: Array
     kinetic: float
     kinetic_null: float
     damping_task: float
@@ -53,61 +148,6 @@ class TaskEffort:
     smallest: float
     is_regular: bool
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class SprungEffort:
-    """An effort with the springs behind it.
-
-    Attributes:
-        effort: what springs and damping demand.
-        spring_energy: of the shaped potential, J; the share that is in force is not applied.
-        limit_energy: of the springs at the joint limits, J.
-        place: (3,) of the end of the arm in the inertial frame, m.
-    """
-
-    effort: TaskEffort
-    spring_energy: float
-    limit_energy: float
-    place: Array
-
-
-def sprung_effort(
-    d: Evaluation,
-    task: Task,
-    spring: tuple[ShapedPotential, float],
-    limits: tuple[float, float],
-    routed: Array | None,
-    damping: tuple[float, float],
-    h: float,
-    singular_below: float,
-) -> SprungEffort | None:
-    """Return effort and springs in one call of C++; None where these are not all known there.
-
-    Args:
-        d: the state.
-        task: what is split from the null space.
-        spring: the shaped potential, and the share of it that is in force.
-        limits: stiffness, N m/rad, and margin, rad or m, of the springs at the joint limits.
-        routed: as the other arguments, see :func:`task_effort`.
-        damping: of task and null space.
-        h: the horizon, s.
-        singular_below: smallest singular value at which the Jacobian counts as regular.
-    """
-    potential, share = spring
-    algebra = d.law_algebra
-    # Others derived from these may compute otherwise.
-    if algebra is None or type(task) is not PositionTask or type(potential) is not ShapedPotential:
-        return None
-    weight = potential.weight
-    number, matrix = (weight, None) if isinstance(weight, float) else (0.0, weight)
-    found, spring_energy, limit_energy, place, g = algebra.task_springs(
-        *(d.q, d.v, task.frame_id, potential.q_star, number, matrix, share, *limits),
-        *(routed, *damping, h, singular_below),
-    )
-    d.adopt(g)
-    routing_power = 0.0 if routed is None else float(routed @ d.v)
-    return SprungEffort(TaskEffort(routing_power, *found), spring_energy, limit_energy, place)
 
 
 def task_effort(
@@ -119,7 +159,7 @@ def task_effort(
     h: float,
     singular_below: float,
 ) -> TaskEffort:
-    """Return the effort at a state, computed in C++ where the terms of the model are.
+    """Return the effort at a state.
 
     Args:
         d: the state.
@@ -132,30 +172,23 @@ def task_effort(
     """
     jacobian, rate = task.jacobian(d), task.jacobian_rate(d)
     routing_power = 0.0 if routed is None else float(routed @ d.v)
-    algebra = d.law_algebra if len(jacobian) == 3 else None
-    if algebra is not None:
-        found = algebra.task(
-            *(d.q, d.v, jacobian, rate, spring.force, spring.stiffness, routed),
-            *(*damping, h, singular_below),
-        )
-        return TaskEffort(routing_power, *found)
     motion = split(d, jacobian, singular_below)
     matrix = damping_matrix(motion, *damping)
-    held = HeldImpedance.at(d, matrix, spring.stiffness, spring.force, d.v, h)
-    of_task = damping[0] * (jacobian @ held.velocity)
-    of_null = damping[1] * (motion.null_map @ held.velocity)
-    damped = jacobian.T @ of_task + motion.null_map.T @ of_null + held.ahead
+    impedance = SampledImpedance.at(d, matrix, spring.stiffness, spring.force, d.v, h)
+    of_task = damping[0] * (jacobian @ impedance.velocity)
+    of_null = damping[1] * (motion.null_map @ impedance.velocity)
+    damped = jacobian.T @ of_task + motion.null_map.T @ of_null + impedance.predicted_spring
     turning = np.zeros(len(d.v)) if routed is None else routed
     return TaskEffort(
         routing_power,
         d.g - spring.force - damped + turning,
-        d.g + brake(d, h, routed) - held.spring - damped + turning,
+        d.g + brake(d, h, routed) - impedance.spring - damped + turning,
         d.kinetic_energy,
         motion.kinetic_null,
         float(motion.eta @ of_task),
-        float(motion.nu @ of_null + d.v @ held.ahead),
+        float(motion.nu @ of_null + d.v @ impedance.predicted_spring),
         exchange(d, motion, rate),
         motion.smallest,
         motion.is_regular,
-        held.reason,
+        impedance.reason,
     )

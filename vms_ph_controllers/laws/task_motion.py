@@ -47,14 +47,14 @@ class TaskMotion:
     @classmethod
     def at(cls, d: Evaluation, frame_id: int, dimension: int) -> "TaskMotion":
         """Return the motion of a state for the pose (6) or the position (3) of a frame."""
-        whole = d.frame_jacobian(frame_id)
+        full = d.frame_jacobian(frame_id)
         rate = d.frame_jacobian_rate(frame_id)
-        j = whole[:dimension]
+        j = full[:dimension]
         inverse = np.linalg.solve(d.M, j.T)
         values, vectors = np.linalg.eigh(j @ inverse)
         inertia = (vectors / np.maximum(values, _LEAST_MOBILITY)) @ vectors.T
         projector = np.eye(len(d.v)) - inverse @ inertia @ j
-        return cls(d, j, rate[:dimension], inertia, projector, whole @ d.v)
+        return cls(d, j, rate[:dimension], inertia, projector, full @ d.v)
 
     @property
     def eta(self) -> Array:

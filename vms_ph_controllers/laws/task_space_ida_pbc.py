@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 from math import dist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from vms_ph_dynamics.tasks import PositionTask
 from ..controller import (
     Command,
     ControlEnergy,
-    Controller,
     Reference,
     RobotState,
     Status,
@@ -26,18 +25,19 @@ from ..controller import (
     is_usable_step,
     switch,
 )
-from ..potentials.joint_limit_potential import JointLimitPotential
-from ..potentials.shaped_potential import ShapedPotential, weight_of_task_stiffness
+from ..potentials.shaped_potential import (
+    JointLimitPotential,
+    ShapedPotential,
+    weight_of_task_stiffness,
+)
 from ..references.reference_governor import Minimum, ReferenceGovernor
-from ..safety.energy_tank import EnergyTank
+from ..safety.energy_tank import EnergyTank, TankBudget
 from ..safety.limits import LimitGains, TorqueLimits
-from ..safety.tank_budget import TankBudget
 from .energy_routing import EnergyRouting, TargetCoupling
-from .gain_ramp import GainRamp, SwitchRamp
-from .held_impedance import horizon
-from .matrix_gain import symmetric
-from .task_effort import Spring, SprungEffort, TaskEffort, sprung_effort, task_effort
-from .unchanged import is_unchanged
+from .gain_ramp import GainRamp, SwitchRamp, symmetric
+from .sampled_impedance import horizon
+from .task_effort import Spring, TaskEffort, task_effort
+from .twinned_controller import TwinnedController, core_model
 
 # Smallest singular value of the task Jacobian below which its null space changes fast with the
 # configuration. The law contains no inverse of J and stays finite and passive.
@@ -46,8 +46,13 @@ SINGULAR = 0.03
 
 _ROUTINGS = ("keep", "cancel")
 
+_UNUSABLE = (
+    "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
+    "holding the last gravity torque"
+)
 
-class TaskSpaceIDAPBC(Controller):
+
+class TaskSpaceIDAPBC(TwinnedController):
     r"""Interconnection and damping assignment in task-space momenta [D (37)].
 
     ``tau = g - dV_c/dq + J_bar^T (G_bar - G) (eta, nu) - J^T D_t eta - N^T D_nu nu``, with the
@@ -58,7 +63,7 @@ class TaskSpaceIDAPBC(Controller):
     The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``. With a tank
     (:class:`EnergyTank`) the energy of that motion and of changes of gains is withdrawn from the
     tank. Where the tank does not cover it, the reference stops and the potential is scaled down
-    (``Command.authority``). Damping and stiffness are those of :class:`HeldImpedance`.
+    (``Command.authority``). Damping and stiffness are those of :class:`SampledImpedance`.
 
     Faults are reported in the status: for a state that is not finite the last gravity torque is
     returned (HOLDING); a reference that is not finite is ignored (HOLDING); in a singular posture
@@ -126,7 +131,7 @@ class TaskSpaceIDAPBC(Controller):
                 stiffness has the wrong shape.
             OptionError: there is no such routing.
         """
-        super().__init__(model)
+        super().__init__(model, gains)
         if model.base != "fixed":
             raise ModelError(
                 f"TaskSpaceIDAPBC is for arms on a fixed base; '{model.name}' has a "
@@ -138,7 +143,7 @@ class TaskSpaceIDAPBC(Controller):
                 f"'{model.name}' has {model.n}"
             )
         self.task = PositionTask(model, frame)
-        self.gains = self._checked_gains(gains)
+        self._frame = frame or ""
         self._weight = symmetric(weight, model.n, "weight")
         self._task_stiffness = symmetric(task_stiffness, 3, "task_stiffness")
         if isinstance(routing, str) and routing not in _ROUTINGS:
@@ -146,13 +151,14 @@ class TaskSpaceIDAPBC(Controller):
                 f"routing is one of {', '.join(_ROUTINGS)}, or a function that returns G_bar; "
                 f"given: {routing!r}"
             )
-        given = {
+        options = {
             "frame": frame not in (None, model.end_effector),
             "task_stiffness": task_stiffness is not None,
             "weight": weight is not None,
             "routing": routing != "keep",
         }
-        self._options = tuple(name for name, is_given in given.items() if is_given)
+        self._is_function = not isinstance(routing, str)
+        self._options = tuple(name for name, is_given in options.items() if is_given)
         self._cancel = routing == "cancel"
         self._target_coupling = None if isinstance(routing, str) else routing
         self._routing = EnergyRouting(model, self.task, SINGULAR)
@@ -165,7 +171,6 @@ class TaskSpaceIDAPBC(Controller):
         self._weighted: ShapedPotential | None = None
         self._key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
-        self._is_own = is_unchanged(self, TaskSpaceIDAPBC, "_stiffness", "_depth")
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -175,19 +180,30 @@ class TaskSpaceIDAPBC(Controller):
     @property
     def q_star(self) -> Array:
         """The minimum of the shaped potential, (nq,)."""
+        if self.twin is not None:
+            return np.array(self.twin.q_star)
         return self._governor.now.q.copy()
 
     @property
     def tank(self) -> EnergyTank | None:
-        """The energy tank, or None."""
+        """A copy of the energy tank, or None."""
+        if self.twin is not None:
+            return _tank_of(self.twin.tank)
         return self._tank_budget.tank
 
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
-        self.set_minimum(state.q)
+    def _uncovered(self) -> tuple[str, ...]:
+        return ("routing by a function",) if self._is_function else ()
 
-    def resume(self, state: RobotState) -> None:
-        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+    def _make_twin(self, module: Any) -> Any:
+        return module.TaskSpaceIDAPBC(
+            core_model(module, self.model),
+            self._frame,
+            task_stiffness=self._task_stiffness,
+            weight=self._weight,
+            routing="cancel" if self._cancel else "keep",
+        )
+
+    def _resume(self, state: RobotState) -> None:
         self._hold(state.q)
         self._tank_budget.resume(self._potential(self._governor.now))
 
@@ -197,7 +213,10 @@ class TaskSpaceIDAPBC(Controller):
         Raises:
             StateError: it is not a configuration of the model.
         """
-        self._hold(q_star)
+        self.reset(RobotState(q_star, np.zeros(self.model.nv)))
+
+    def _reset(self, state: RobotState) -> None:
+        self._hold(state.q)
         self._tank_budget.reset(self._potential(self._governor.now))
 
     def _hold(self, q_star: Array) -> None:
@@ -210,12 +229,11 @@ class TaskSpaceIDAPBC(Controller):
         self._by_task.restart()
         self._by_task.follow(self._has_task_stiffness, 0.0)
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return the torques for a state; see :meth:`Controller.update`."""
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         model = self.model
         if not (state.is_usable(model) and is_usable_step(dt)):
-            self.missed_updates()
-            return self._held()
+            self._missed_updates()
+            return self._hold_gravity()
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay)
@@ -225,22 +243,27 @@ class TaskSpaceIDAPBC(Controller):
             limit_energy = self._joint_limits.energy(self._depth(d), gains.limit_stiffness)
         budget.begin_sample(d, limit_energy, gains.tank_capacity, gains.tank_initial, dt)
         supplied = self._follow(reference, d, dt)
-        demand = self._demand(d, h, dt)
-        effort, limit_energy = demand.effort, demand.limit_energy
+        routed, depth = self._routed(d, dt), self._depth(d)
+        spring_energy, gradient = budget.potential.energy_and_gradient(d.q)
+        gradient = budget.authority * gradient + gains.limit_stiffness * depth
+        spring = Spring(gradient, self._stiffness(d, depth, h))
+        damping = (gains.damping_task, gains.damping_null)
+        effort = task_effort(d, self.task, spring, routed, damping, h, SINGULAR)
+        limit_energy = self._joint_limits.energy(depth, gains.limit_stiffness)
         limited = self._torque_limits.apply(
-            effort.sent, d.g, d.v, gains.torque_rate, gains.power, dt
+            effort.sampled, d.g, d.v, gains.torque_rate, gains.power, dt
         )
         bound = model.joints.effort
         self._safe_torque = np.minimum(np.maximum(d.g, -bound), bound)
-        granted = budget.grant(
+        grant = budget.grant(
             d, limited.torque, self._safe_torque, limit_energy, self._torque_limits, dt
         )
-        torque = granted.force
-        if granted.reason:
+        torque = grant.force
+        if grant.reason:
             self._torque_limits.replace(torque)
         budget.end_sample(d, torque, limit_energy)
 
-        potential = budget.authority * demand.spring_energy + limit_energy
+        potential = budget.authority * spring_energy + limit_energy
         tank = budget.tank
         energy = ControlEnergy(
             closed_loop_energy=effort.kinetic + potential,
@@ -250,13 +273,13 @@ class TaskSpaceIDAPBC(Controller):
             damping_task=effort.damping_task,
             damping_null=effort.damping_null,
             reference_power=supplied / dt if dt > 0.0 else 0.0,
-            clipped_power=float((torque - effort.wanted) @ d.v),
+            clipped_power=float((torque - effort.continuous) @ d.v),
             routing_power=effort.routing_power,
             null_to_task=effort.exchange,
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        limits = "; ".join(filter(None, (granted.reason, limited.reason)))
+        limits = "; ".join(filter(None, (grant.reason, limited.reason)))
         status, reason = self._outcome(limits, effort)
         goal = self._governor.now.x if self._governor.target is None else self._governor.target
         return Command(
@@ -265,51 +288,25 @@ class TaskSpaceIDAPBC(Controller):
             energy,
             status,
             reason,
-            dist(demand.place, goal),
+            dist(self.task.value(d), goal),
             effort.smallest,
             budget.authority,
         )
-
-    def _demand(self, d: Evaluation, h: float, dt: float) -> SprungEffort:
-        """Return what springs, damping and routing demand, in one call of C++ where possible."""
-        gains, budget = self._ramp.now, self._tank_budget
-        routed, damping = self._routed(d, dt), (gains.damping_task, gains.damping_null)
-        if self._is_own:
-            spring = budget.potential, budget.authority
-            limits = gains.limit_stiffness, gains.limit_margin
-            found = sprung_effort(d, self.task, spring, limits, routed, damping, h, SINGULAR)
-            if found is not None:
-                return found
-        depth = self._depth(d)
-        stored, gradient = budget.potential.energy_and_gradient(d.q)
-        gradient = budget.authority * gradient + gains.limit_stiffness * depth
-        held = Spring(gradient, self._stiffness(d, depth, h))
-        effort = task_effort(d, self.task, held, routed, damping, h, SINGULAR)
-        at_limits = self._joint_limits.energy(depth, gains.limit_stiffness)
-        return SprungEffort(effort, stored, at_limits, self.task.value(d))
 
     def _depth(self, d: Evaluation) -> Array:
         """Return how far the joints (n,) are within the margins before their limits."""
         positions = self.model.joint_positions(d.q)
         return self._joint_limits.depth(positions, self._ramp.now.limit_margin)
 
-    def missed_updates(self) -> None:
-        """Credit nothing to the tank for the motion; see :meth:`Controller.missed_updates`."""
+    def _missed_updates(self) -> None:
         self._tank_budget.missed_updates(self._safe_torque)
 
-    def safe_output(self, q: Array) -> Command:
-        """Return the gravity torque; see :meth:`Controller.safe_output`."""
-        if RobotState(q, np.zeros(self.model.nv)).is_usable(self.model):
-            return super().safe_output(q)
-        return self._held()
-
-    def _held(self) -> Command:
+    def _hold_gravity(self) -> Command:
         return Command(
             np.zeros(0),
             self._safe_torque,
             status=Status.HOLDING,
-            reason="the state is not finite or does not fit this robot, or the time step is not in "
-            "[0, 1] s; holding the last gravity torque",
+            reason=_UNUSABLE,
         )
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
@@ -317,15 +314,15 @@ class TaskSpaceIDAPBC(Controller):
         gains, governor = self._ramp.now, self._governor
         self._by_task.follow(self._has_task_stiffness, dt)
         candidate = governor.propose(reference, dt, gains.reference_speed, gains.limit_margin)
-        moved = candidate
+        next_minimum = candidate
 
         def potential(share: float) -> ShapedPotential:
-            nonlocal moved
-            moved = candidate if share == 1.0 else governor.interpolate(candidate, share)
-            return self._potential(moved)
+            nonlocal next_minimum
+            next_minimum = candidate if share == 1.0 else governor.interpolate(candidate, share)
+            return self._potential(next_minimum)
 
         supplied = self._tank_budget.change(d.q, potential)
-        governor.accept(moved)
+        governor.accept(next_minimum)
         return supplied
 
     def _potential(self, minimum: Minimum) -> ShapedPotential:
@@ -357,9 +354,9 @@ class TaskSpaceIDAPBC(Controller):
         weight, n = self._tank_budget.potential.weight, self.model.n
         limit, margin = self._ramp.now.limit_stiffness, self._ramp.now.limit_margin
         positions = self.model.joint_positions(d.q) + h * d.v
-        ahead = self._joint_limits.depth(positions, margin)
+        predicted_depth = self._joint_limits.depth(positions, margin)
         matrix = weight * np.eye(n) if isinstance(weight, float) else weight
-        reached = (depth != 0.0) | (ahead != 0.0)
+        reached = (depth != 0.0) | (predicted_depth != 0.0)
         return self._tank_budget.authority * matrix + np.diag(limit * reached)
 
     def _routed(self, d: Evaluation, dt: float) -> Array | None:
@@ -375,7 +372,7 @@ class TaskSpaceIDAPBC(Controller):
         if not effort.is_regular:
             smallest = effort.smallest
             return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
-        if self._governor.refused:
+        if self._governor.is_rejected:
             return Status.HOLDING, "the reference is not finite; the last one is kept"
         if self._tank_budget.is_short:
             return Status.DEGRADED, (
@@ -388,3 +385,12 @@ class TaskSpaceIDAPBC(Controller):
                 "the minimum cannot follow the reference: holding the closest reachable one",
             )
         return Status.OK, effort.reason
+
+
+def _tank_of(parts: tuple[float, float, float] | None) -> EnergyTank | None:
+    """Return the tank of the twin: capacity, level and unaccounted energy, J."""
+    if parts is None:
+        return None
+    tank = EnergyTank(*parts[:2])
+    tank.unaccounted_energy = parts[2]
+    return tank

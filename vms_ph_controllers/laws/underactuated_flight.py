@@ -4,6 +4,7 @@
 """Flight on thrust along one axis of the base, with an arm that moves."""
 
 from dataclasses import dataclass
+from math import cos, tan
 
 import numpy as np
 
@@ -14,7 +15,90 @@ from vms_ph_dynamics.groups import SO3
 
 from ..controller import gain
 from .attitude_and_shape import AttitudeAndShape, BaseMotion, centre_and_inertia
-from .thrust_direction import ThrustDirection, single_axis
+
+# Least share of the weight that a wanted force carries, so that its direction is defined.
+_SMALLEST_LIFT = 0.3
+
+# Most that a wanted force lifts, in weights.
+_LARGEST_LIFT = 3.0
+
+# Singular values below this share of the largest count as zero.
+_RANK = 1e-6
+
+
+class ThrustDirection:
+    """The attitudes of a base whose thrust has one axis.
+
+    Args:
+        axis: (3,) of the thrust in the frame of the base, length one.
+    """
+
+    def __init__(self, axis: Array) -> None:
+        self._axis = axis
+        forward = np.array([1.0, 0.0, 0.0])
+        if abs(float(axis @ forward)) > 0.9:
+            forward = np.array([0.0, 1.0, 0.0])
+        self._nose = forward - axis * float(axis @ forward)
+        self._nose /= np.linalg.norm(self._nose)
+        self._frame = np.column_stack([self._nose, np.cross(axis, self._nose), axis])
+
+    def attitude(self, force: Array, heading: Array) -> Array:
+        """Return the rotation (3,3) whose thrust is along a force, nose near that of a heading.
+
+        Args:
+            force: (3,) not zero.
+            heading: (3,3) rotation whose nose is followed; where the nose is along the force, the
+                left side is.
+        """
+        along = force / np.linalg.norm(force)
+        nose = heading @ self._nose
+        flat = nose - along * float(along @ nose)
+        if float(flat @ flat) < 1e-6:
+            nose = np.cross(heading @ self._frame[:, 1], along)
+            flat = nose - along * float(along @ nose)
+        flat = flat / np.linalg.norm(flat)
+        return np.column_stack([flat, np.cross(along, flat), along]) @ self._frame.T
+
+    def within(self, force: Array, up: Array, weight: float, tilt: float) -> Array:
+        """Return a force, or one per mass, brought into a cone around the vertical.
+
+        Args:
+            force: (3,).
+            up: (3,) length one.
+            weight: force, or one per mass, that holds the robot.
+            tilt: largest angle from the vertical, rad.
+        """
+        lift = float(force @ up)
+        lift = min(max(lift, _SMALLEST_LIFT * weight), _LARGEST_LIFT * weight)
+        across = force - up * float(force @ up)
+        size = float(np.sqrt(across @ across))
+        most = lift * tan(tilt) if cos(tilt) > 0.0 else size
+        return np.asarray(lift * up + across * min(1.0, most / max(size, 1e-12)))
+
+
+def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]:
+    """Return the axis (3,) of all thrusts, and the least and the largest thrust along it, N.
+
+    Raises:
+        ModelError: there are several axes, or the base cannot be turned about all axes.
+    """
+    forces = allocation.matrix[:3]
+    left, sizes, _ = np.linalg.svd(forces)
+    if sizes[0] == 0.0 or (sizes[1:] > _RANK * sizes[0]).any():
+        raise ModelError(
+            f"the rotors of '{name}' push along several axes or none; UnderactuatedFlight is for "
+            "one axis, DecoupledVMSController for all"
+        )
+    axis = left[:, 0]
+    shares = axis @ forces
+    if shares.sum() < 0.0:
+        axis, shares = -axis, -shares
+    lever = np.linalg.svd(allocation.matrix, compute_uv=False)
+    if len(lever) < 4 or lever[3] <= _RANK * lever[0]:
+        raise ModelError(f"the rotors of '{name}' cannot turn it about all axes")
+    ends = np.array([shares * allocation.lower, shares * allocation.upper])
+    return axis, float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
+
 
 _SO3 = SO3()
 
@@ -41,7 +125,7 @@ class UnderactuatedFlight(AttitudeAndShape):
     Upside down the thrust is the least that the rotors have, and the base turns over by the
     shorter way; at exactly half a turn by the one that the potential's sign names.
 
-    The law is sampled as :class:`HeldImpedance` describes.
+    The law is sampled as :class:`SampledImpedance` describes.
     """
 
     @dataclass(frozen=True)
@@ -86,7 +170,9 @@ class UnderactuatedFlight(AttitudeAndShape):
                 f"UnderactuatedFlight needs the rotors of '{model.name}'; give their allocation, "
                 "as actuators:=own does"
             )
-        self._axis, self._least, self._most = single_axis(allocation, model.name)
+        self._axis, self._smallest_thrust, self._largest_thrust = single_axis(
+            allocation, model.name
+        )
         self._direction = ThrustDirection(self._axis)
         self._strength = float(np.linalg.norm(model.tree.gravity))
         self._up = -model.tree.gravity / max(self._strength, 1e-12)
@@ -103,13 +189,13 @@ class UnderactuatedFlight(AttitudeAndShape):
         # The centre of mass belongs above the reference of the base, wherever the arm is.
         level = self._base.pose[:3, :3]
         sway = level @ (d.M_bm[:3] @ d.v[b:]) / mass
-        place = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + level @ centre)
-        place = place - self._integral.place
+        position_error = pose[:3, 3] + rotation @ centre - (self._base.pose[:3, 3] + level @ centre)
+        position_error = position_error - self._integral.position
         leading = level @ self._base.twist[:3]
         speed = rotation @ momentum[:3] / mass - leading
         turn = level @ self._base.twist[3:]
         sway = sway + np.cross(turn, level @ centre)
-        ahead = level @ self._base.acceleration[:3] + np.cross(turn, leading)
+        feedforward = level @ self._base.acceleration[:3] + np.cross(turn, leading)
         stiffness = gains.frequency_position**2
         rate = 2.0 * gains.damping_ratio * gains.frequency_position
         # Damping of the velocity that it leaves.
@@ -117,17 +203,17 @@ class UnderactuatedFlight(AttitudeAndShape):
         weight = self._strength * self._up
 
         def wanted_acceleration(at: Array, velocity: Array) -> Array:
-            pull = weight + ahead - stiffness * at - rate * velocity
+            pull = weight + feedforward - stiffness * at - rate * velocity
             return self._direction.within(pull, self._up, self._strength, gains.largest_tilt)
 
-        push = mass * wanted_acceleration(place, speed)
+        push = mass * wanted_acceleration(position_error, speed)
         attitude = self._direction.attitude(push, level)
         along = float(push @ (rotation @ self._axis))
-        thrust = min(max(along, self._least), self._most)
+        thrust = min(max(along, self._smallest_thrust), self._largest_thrust)
         force = thrust * (rotation @ self._axis)
-        gained = force / mass - weight - ahead
+        gained = force / mass - weight - feedforward
         step = 1e-3
-        later = wanted_acceleration(place + step * (speed - sway), speed + step * gained)
+        later = wanted_acceleration(position_error + step * (speed - sway), speed + step * gained)
         frame = level @ _SO3.exp(step * self._base.twist[3:])
         after = self._direction.attitude(later, frame)
         turning = rotation.T @ attitude @ _SO3.log(attitude.T @ after) / step
@@ -139,11 +225,13 @@ class UnderactuatedFlight(AttitudeAndShape):
             centre=centre,
             inertia=inertia,
             kinetic=0.5 * mass * float(speed @ speed),
-            potential=0.5 * mass * stiffness * float(place @ place),
+            potential=0.5 * mass * stiffness * float(position_error @ position_error),
             damping=mass * rate * float(speed @ speed),
-            astray=float(speed @ (force - push)),
-            carried=-mass * stiffness * float(place @ (sway + self._integral.place_rate)),
-            reason="" if along > self._least else "turning over: the least thrust",
+            missing_power=float(speed @ (force - push)),
+            carried=-mass
+            * stiffness
+            * float(position_error @ (sway + self._integral.position_rate)),
+            reason="" if along > self._smallest_thrust else "turning over: the least thrust",
         )
 
     def _attitude_of(self, rotation: Array) -> Array:

@@ -10,10 +10,11 @@ import numpy as np
 
 from vms_ph_dynamics import StateError
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
-from ..controller import Command, Controller, Reference, RobotState, Status, is_usable_step
+from ..controller import Command, Reference, RobotState, Status, is_usable_step
 from ..safety.limits import TorqueLimits
+from .twinned_controller import TwinnedController, core_model
 
 _UNUSABLE = (
     "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
@@ -25,7 +26,7 @@ _TOO_FAR = (
 )
 
 
-class WheeledController(Controller):
+class WheeledController(TwinnedController):
     """A law in the velocities that wheels allow; the joints compensate gravity where it cannot act.
 
     Attributes:
@@ -41,16 +42,25 @@ class WheeledController(Controller):
             form: the robot with its wheels.
             gains: the gains; None for the defaults.
         """
-        super().__init__(form.model)
-        self.form, self.gains = form, self._checked_gains(gains)
+        super().__init__(form.model, gains)
+        self.form = form
         self._limits = TorqueLimits(form.model)
+
+    def _uncovered(self) -> tuple[str, ...]:
+        wheels = _wheels(self.form)
+        covered = len(wheels) == len(self.form.constraints)
+        return self.options if covered else (*self.options, "wheels or axles of this kind")
+
+    def _make_twin(self, module: Any) -> Any:
+        model = core_model(module, self.model)
+        radii = {wheel.wheel: wheel.radius for wheel in _wheels(self.form)}
+        return module.make_law(type(self).__name__, model, wheels=radii)
 
     @abstractmethod
     def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         """Return the command at a state; None where the effort is not finite."""
 
-    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        """Return torques for a state; the base wrench is zero; see :meth:`Controller.update`."""
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             return self._hold(self.model.neutral_configuration(), _UNUSABLE)
         try:
@@ -60,10 +70,16 @@ class WheeledController(Controller):
             return self._hold(state.q, str(posture))
         return self._hold(state.q, _TOO_FAR) if command is None else command
 
-    def safe_output(self, q: Array) -> Command:
-        """Compensate gravity by the joints; see :meth:`Controller.safe_output`."""
+    def _safe_output(self, q: Array) -> Command:
+        """Compensate gravity by the joints."""
         return self._hold(q, "holding against gravity")
 
     def _hold(self, q: Array, why: str) -> Command:
-        torque = super().safe_output(q).torque
+        torque = super()._safe_output(q).torque
         return Command(np.zeros(self.model.b), torque, status=Status.HOLDING, reason=why)
+
+
+def _wheels(form: NonholonomicForm) -> list[WheelConstraint]:
+    """Return the constraints that are wheels without rollers."""
+    wheels = [c for c in form.constraints if isinstance(c, WheelConstraint)]
+    return [wheel for wheel in wheels if not wheel.has_rollers]

@@ -14,11 +14,11 @@ from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain
-from ..potentials.joint_limit_potential import JointLimitPotential
 from ..potentials.pose_potential import PosePotential
+from ..potentials.shaped_potential import JointLimitPotential
 from ..references.pose_reference import PoseReference
 from ..safety.limits import LimitGains
-from .held_impedance import HeldImpedance, horizon
+from .sampled_impedance import SampledImpedance, horizon
 from .wheeled_controller import WheeledController
 
 _SE3 = SE3()
@@ -86,21 +86,20 @@ class WheeledImpedance(WheeledController):
         self._potential, self._tool = PosePotential(), PoseReference()
         rest = form.model.neutral_configuration()
         basis = form.terms(rest, np.zeros(form.dimension)).basis
-        moved = basis[form.model.b + self._motors]
-        if np.linalg.matrix_rank(moved, _RANK) < form.dimension:
+        driven_rows = basis[form.model.b + self._motors]
+        if np.linalg.matrix_rank(driven_rows, _RANK) < form.dimension:
             raise ModelError(
                 f"the driven joints {', '.join(names)} do not move all {form.dimension} motions "
                 "that the wheels allow; name more of them"
             )
-        self.reset(RobotState(rest, np.zeros(form.model.nv)))
+        self._reset(RobotState(rest, np.zeros(form.model.nv)))
 
     @property
     def options(self) -> tuple[str, ...]:
         """See :attr:`Controller.options`."""
         return self._options
 
-    def reset(self, state: RobotState) -> None:
-        """Hold the present pose; see :meth:`Controller.reset`."""
+    def _reset(self, state: RobotState) -> None:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._tool.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))
@@ -113,7 +112,7 @@ class WheeledImpedance(WheeledController):
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
-        force, energy, reason = self._held(t, error, horizon(dt, gains.delay))
+        force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay))
         if not np.isfinite(force.sum()):
             return None
         torque = np.zeros(model.n)
@@ -130,7 +129,7 @@ class WheeledImpedance(WheeledController):
             task_error=float(np.linalg.norm(error[:3, 3])),
         )
 
-    def _held(
+    def _impedance_force(
         self, t: NonholonomicTerms, error: Array, h: float
     ) -> tuple[Array, ControlEnergy, str]:
         """Return the force on the independent velocities (m,), its energies, and why it is less."""
@@ -139,30 +138,34 @@ class WheeledImpedance(WheeledController):
         k = (gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
-        wanted_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
+        reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool.twist
         spring = self._potential.gradient(error, *k)
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
         rest = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
         wall = gains.limit_frequency**2 * self._limit_stiffness
         joints = t.basis[model.b :]
-        held = HeldImpedance.of(
+        impedance = SampledImpedance.of(
             t.mass,
             j.T @ damping @ j + rest,
             j.T @ stiffness @ j + joints.T @ (np.where(depth != 0.0, wall, 0.0)[:, None] * joints),
             j.T @ spring + joints.T @ (wall * depth),
             t.nu,
             h,
-            j.T @ (damping @ wanted_twist),
+            j.T @ (damping @ reference_twist),
         )
-        on_task = damping @ (j @ held.velocity - wanted_twist)
-        on_null = rest @ held.velocity + held.ahead
+        on_task = damping @ (j @ impedance.velocity - reference_twist)
+        on_null = rest @ impedance.velocity + impedance.predicted_spring
         potential = self._potential.value(error, *k) + 0.5 * float(wall @ (depth * depth))
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
-            damping_task=float((j @ t.nu - wanted_twist) @ on_task),
+            damping_task=float((j @ t.nu - reference_twist) @ on_task),
             damping_null=float(t.nu @ on_null),
-            reference_power=-float((spring + on_task) @ wanted_twist),
+            reference_power=-float((spring + on_task) @ reference_twist),
         )
-        return t.basis.T @ d.g - held.spring - j.T @ on_task - on_null, energy, held.reason
+        return (
+            t.basis.T @ d.g - impedance.spring - j.T @ on_task - on_null,
+            energy,
+            impedance.reason,
+        )

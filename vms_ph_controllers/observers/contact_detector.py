@@ -12,9 +12,8 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
 
-from .chi_square import chi_square_quantile
-from .impulse_balance import ExternalImpulse, ImpulseBalance
-from .work_balance import ExternalWork, WorkBalance
+from .impulse_balance import ExternalImpulse, ExternalWork, ImpulseBalance, WorkBalance
+from .noise import chi_square_quantile
 
 _HOUR = 3600.0
 
@@ -58,10 +57,10 @@ class _Sums:
 
     time: float
     impulse: Array
-    held: Array
+    effort_noise: Array
     systematic: Array
     works: float
-    works_held: float
+    work_effort_noise: float
     works_systematic: float
     before: Array
     work: ExternalWork | None
@@ -76,10 +75,10 @@ class _Sums:
         return _Sums(
             self.time + sample.dt,
             self.impulse + sample.value,
-            self.held + sample.held,
+            self.effort_noise + sample.effort_noise,
             self.systematic + sample.systematic,
             self.works + (work.value if work else 0.0),
-            self.works_held + (work.held if work else 0.0),
+            self.work_effort_noise + (work.effort_noise if work else 0.0),
             self.works_systematic + (work.systematic if work else 0.0),
             sample.before,
             work,
@@ -144,9 +143,9 @@ class ContactDetector:
         if impulse.begins:
             self._begin()
         self._sums.append(self._sums[-1].plus(impulse, self._balance.add(impulse)))
-        many, one, each = self._thresholds(impulse.dt)
-        by_momentum, duration, joint = self._by_momentum(impulse, many, each)
-        by_energy, work, deviation = self._by_energy(one, many)
+        joint_count, one, joint_limit = self._thresholds(impulse.dt)
+        by_momentum, duration, joint = self._by_momentum(impulse, joint_count, joint_limit)
+        by_energy, work, deviation = self._by_energy(one, joint_count)
         largest = max(by_momentum, by_energy)
         began = not self._contact and largest > 1.0
         self._quiet = 0 if largest > _QUIET else self._quiet + 1
@@ -183,7 +182,7 @@ class ContactDetector:
         return self._limits
 
     def _by_momentum(
-        self, impulse: ExternalImpulse, limit: float, each: float
+        self, impulse: ExternalImpulse, limit: float, joint_limit: float
     ) -> tuple[float, float, int]:
         """Return the largest statistic over its limit, the length of its window, and its joint."""
         b, now = self._model.b, self._sums[-1]
@@ -195,16 +194,16 @@ class ContactDetector:
             then, first = self._sums[-1 - length], self._sums[-length]
             value = now.impulse - then.impulse
             systematic = now.systematic - then.systematic
-            spread = impulse.after + first.before + now.held - then.held + floor
+            spread = impulse.after + first.before + now.effort_noise - then.effort_noise + floor
             spread[np.diag_indices(len(value))] += systematic**2
             statistic = float(value @ np.linalg.solve(spread, value)) / limit
             if statistic > largest:
                 largest, duration = statistic, now.time - then.time
-                felt = np.flatnonzero(value[b:] ** 2 > each * np.diag(spread)[b:])
+                felt = np.flatnonzero(value[b:] ** 2 > joint_limit * np.diag(spread)[b:])
                 joint = int(felt[-1]) if felt.size else -1
         return largest, duration, joint
 
-    def _by_energy(self, limit: float, many: float) -> tuple[float, float, float]:
+    def _by_energy(self, limit: float, joint_count: float) -> tuple[float, float, float]:
         """Return the largest statistic over its limit, the work and its standard deviation."""
         now = self._sums[-1]
         largest, value, deviation = 0.0, 0.0, inf
@@ -215,9 +214,9 @@ class ContactDetector:
             assert first is not None
             assert last is not None
             value = now.works - then.works
-            variance = last.after + first.before + now.works_held - then.works_held
+            variance = last.after + first.before + now.work_effort_noise - then.work_effort_noise
             deviation = sqrt(variance + (now.works_systematic - then.works_systematic) ** 2)
-            beyond = max(0.0, abs(value) - 0.5 * many * (last.curved + first.curved))
+            beyond = max(0.0, abs(value) - 0.5 * joint_count * (last.curved + first.curved))
             if deviation > 0.0:
                 largest = max(largest, (beyond / deviation) ** 2 / limit)
         return largest, value, deviation

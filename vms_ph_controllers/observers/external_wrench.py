@@ -15,7 +15,7 @@ from .momentum_observer import ExternalForce
 from .noise import LINEAR
 
 # Least standard deviation of a wrench before anything is measured, N and N m.
-_LEAST = 1e-6
+_SMALLEST_DEVIATION = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class WrenchMap:
         linear = LINEAR[model.base] if b else 0
         prior = [force] * 3 + [moment] * 3
         prior += [wind_force] * linear + [wind_moment] * (b - linear)
-        self._prior = np.diag(1.0 / np.square(np.maximum(prior, _LEAST)))
+        self._prior = np.diag(1.0 / np.square(np.maximum(prior, _SMALLEST_DEVIATION)))
 
     def estimate(self, observed: ExternalForce) -> WrenchEstimate:
         """Return the wrenches of an observed force."""

@@ -29,7 +29,7 @@ class ExternalImpulse:
         value: (nv,) in N s and N m s, in the coordinates of the balance.
         before, after: (nv,nv) covariances of the momenta at both ends by noise. The one at the
             start is that at the end of the sample before, with the opposite sign.
-        held: (nv,nv) covariance of the impulse by noise of the efforts.
+        effort_noise: (nv,nv) covariance of the impulse by noise of the efforts.
         systematic: (nv,) standard deviations of slow errors, which add up over samples.
         effort: (nv,) mean efforts over the sample, base wrench first.
         friction: (nv,) mean friction over the sample.
@@ -41,7 +41,7 @@ class ExternalImpulse:
     value: Array
     before: Array
     after: Array
-    held: Array
+    effort_noise: Array
     systematic: Array
     effort: Array
     friction: Array
@@ -133,28 +133,34 @@ class ImpulseBalance:
         self._last = now
         if last is None:
             return None
-        known, rate, turned = effort, 0.5 * (last.drift + now.drift), 0.5 * (last.frame + now.frame)
+        known_effort, rate, frame = (
+            effort,
+            0.5 * (last.drift + now.drift),
+            0.5 * (last.frame + now.frame),
+        )
         change = now.drift - last.drift
         if self._decoupled:
-            known = turned @ effort
+            known_effort = frame @ effort
         begins = self._curved is None
         bend = np.zeros(model.nv) if self._curved is None else np.abs(change - self._curved)
         self._curved = change
         friction = 0.5 * (last.friction + now.friction)
         unknown = self._unknown + self.noise.friction_error * np.abs(friction)
         if self.noise.model_error:
-            own = 0.5 * (last.d.C.T @ last.d.v - last.d.g + now.d.C.T @ now.d.v - now.d.g)
+            mean_drift = 0.5 * (last.d.C.T @ last.d.v - last.d.g + now.d.C.T @ now.d.v - now.d.g)
             inertial = (now.d.momentum - last.d.momentum) / dt
-            unknown = unknown + self.noise.model_error * np.abs(inertial - own)
-        held = self._effort_variance
+            unknown = unknown + self.noise.model_error * np.abs(inertial - mean_drift)
+        effort_noise = self._effort_variance
         return ExternalImpulse(
             now.d,
             dt,
-            now.momentum - last.momentum - dt * (rate + known),
+            now.momentum - last.momentum - dt * (rate + known_effort),
             last.covariance,
             now.covariance,
-            dt * dt * ((turned * held) @ turned.T if self._decoupled else np.diag(held)),
-            dt * (np.abs(turned) @ unknown + bend / 12.0),
+            dt
+            * dt
+            * ((frame * effort_noise) @ frame.T if self._decoupled else np.diag(effort_noise)),
+            dt * (np.abs(frame) @ unknown + bend / 12.0),
             effort,
             friction,
             begins,
@@ -191,3 +197,68 @@ class ImpulseBalance:
             momentum = np.concatenate([d.p, d.pi_hat])
         covariance = (inertia * self._velocity_variance) @ inertia.T
         return _End(d, momentum, covariance, drift, friction, frame)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalWork:
+    """The work of the external forces over one sample, with its uncertainty, J and J^2.
+
+    Attributes:
+        value: positive where the robot gained energy.
+        before, after: variances of the energies at both ends by noise.
+        effort_noise: variance of the work by noise of the efforts.
+        systematic: standard deviation of slow errors, which add up over samples.
+        curved: largest eigenvalue of the covariance of the kinetic energy's second-order term
+            ``1/2 e^T M e`` with the noise e of the velocity; at rest it is all the noise there is.
+    """
+
+    value: float
+    before: float
+    after: float
+    effort_noise: float
+    systematic: float
+    curved: float
+
+
+class WorkBalance:
+    """Energy gained over a sample, less the work of the known efforts.
+
+    The work of efforts that are held is ``f^T (q_next - q)`` without error, whatever the motion in
+    between; that of a base wrench in turning axes to third order in dt. It needs no velocity, so
+    that the noise of the velocity enters the kinetic energy alone.
+    """
+
+    def __init__(self, balance: ImpulseBalance) -> None:
+        """Balance the energy of the robot of a balance of momentum, with the same noise."""
+        self._model = balance.model
+        self._positions = balance.noise.of_position(self._model) ** 2
+        self._velocities = balance.noise.of_velocity(self._model) ** 2
+        self._efforts = balance.noise.of_effort(self._model) ** 2
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin at the next state."""
+        self._last: ExternalImpulse | None = None
+
+    def add(self, impulse: ExternalImpulse) -> ExternalWork | None:
+        """Return the external work since the last sample; None at the first one."""
+        last, self._last = self._last, impulse
+        if last is None:
+            return None
+        before, now = last.d, impulse.d
+        displacement = self._model.difference(before.q, now.q)
+        gained = now.kinetic_energy + now.potential_energy
+        gained -= before.kinetic_energy + before.potential_energy
+        known_effort = impulse.effort + impulse.friction
+        return ExternalWork(
+            gained - float(known_effort @ displacement),
+            self._variance(last, known_effort),
+            self._variance(impulse, known_effort),
+            float(self._efforts @ displacement**2),
+            float(np.abs(displacement) @ impulse.systematic) / impulse.dt,
+            float((np.diag(now.M) * self._velocities).sum()),
+        )
+
+    def _variance(self, end: ExternalImpulse, known_effort: np.ndarray) -> float:
+        by_velocity = float(self._velocities @ end.d.momentum**2)
+        return by_velocity + float(self._positions @ (end.d.g - known_effort) ** 2)

@@ -59,7 +59,7 @@ class MomentumObserver:
         """Begin with a force of zero."""
         nv = self._model.nv
         self._value, self._systematic = np.zeros(nv), np.zeros(nv)
-        self._rest, self._held = np.zeros((nv, nv)), np.zeros((nv, nv))
+        self._rest, self._effort_noise = np.zeros((nv, nv)), np.zeros((nv, nv))
         self._ending, self._leak = np.zeros((nv, nv)), 0.0
 
     def add(self, impulse: ExternalImpulse) -> ExternalForce:
@@ -73,8 +73,8 @@ class MomentumObserver:
         self._value = keep * self._value + gain * impulse.value
         self._rest = keep * keep * self._rest + leak * leak * impulse.before
         self._leak = gain
-        self._held = keep * keep * self._held + gain * gain * impulse.held
+        self._effort_noise = keep * keep * self._effort_noise + gain * gain * impulse.effort_noise
         self._systematic = keep * self._systematic + gain * impulse.systematic
         self._ending = gain * gain * impulse.after
-        covariance = self._rest + self._held + self._ending + np.diag(self._systematic**2)
+        covariance = self._rest + self._effort_noise + self._ending + np.diag(self._systematic**2)
         return ExternalForce(impulse.d, self._value, covariance)

@@ -16,13 +16,13 @@ from .impulse_balance import ExternalImpulse
 _FRAME = 4.5e-3
 
 # Time to each side over which velocities are smoothed, s, and the frames that this may be.
-_REACH, _FEWEST, _MOST = 0.05, 2, 10
+_REACH, _SMALLEST_COUNT, _LARGEST_COUNT = 0.05, 2, 10
 
 # A velocity below so many of its standard deviations counts as rest.
 _REST = 4.0
 
 # An error of the smoothing is seen where it exceeds so many standard deviations of the noise.
-_SEEN = 3.0
+_SIGNIFICANCE = 3.0
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Frame:
         dt: its duration, s.
         q: (nq,) and v: (nv,) measured at its end.
         value: (nv,) external impulse, in the standard coordinates.
-        held: (nv,) variances of the impulse by noise of the efforts.
+        effort_noise: (nv,) variances of the impulse by noise of the efforts.
         systematic: (nv,) standard deviations of slow errors.
     """
 
@@ -43,7 +43,7 @@ class Frame:
     q: Array
     v: Array
     value: Array
-    held: Array
+    effort_noise: Array
     systematic: Array
 
 
@@ -89,27 +89,29 @@ class MotionWindow:
         """Return the middle of the window where a sample completes it; else None."""
         d, frame = impulse.d, self._open
         self._time += impulse.dt
-        held = np.diagonal(impulse.held)
+        effort_noise = np.diagonal(impulse.effort_noise)
         if frame is None:
-            frame = Frame(self._time, impulse.dt, d.q, d.v, impulse.value, held, impulse.systematic)
+            frame = Frame(
+                self._time, impulse.dt, d.q, d.v, impulse.value, effort_noise, impulse.systematic
+            )
         else:
             frame.time, frame.q, frame.v = self._time, d.q, d.v
             frame.dt += impulse.dt
             frame.value = frame.value + impulse.value
-            frame.held = frame.held + held
+            frame.effort_noise = frame.effort_noise + effort_noise
             frame.systematic = frame.systematic + impulse.systematic
         self._open = frame
         if frame.dt < _FRAME:
             return None
         self._open = None
         if not self._half:
-            self._half = min(_MOST, max(_FEWEST, int(_REACH / frame.dt + 0.5)))
+            self._half = min(_LARGEST_COUNT, max(_SMALLEST_COUNT, int(_REACH / frame.dt + 0.5)))
         self._frames.append(frame)
         if len(self._frames) <= 2 * self._half:
             return None
-        found = self._smoothed()
+        smoothed = self._smoothed()
         self._frames.popleft()
-        return found
+        return smoothed
 
     def _smoothed(self) -> SmoothedFrame:
         """Return the middle frame with the value of the quadratic at its end."""
@@ -117,16 +119,16 @@ class MotionWindow:
         middle = frames[half]
         others = [frames[k] for k in range(2 * half + 1) if k != half]
         span = 0.5 * (frames[-1].time - frames[0].time)
-        times = np.array([(each.time - middle.time) / span for each in others])
+        times = np.array([(frame.time - middle.time) / span for frame in others])
         powers = np.array([np.ones(len(times)), times, times * times])
         first = np.linalg.solve(powers @ powers.T, np.array([1.0, 0.0, 0.0]))
         weights = first @ powers
-        velocity = weights @ np.array([each.v for each in others])
+        velocity = weights @ np.array([frame.v for frame in others])
         share = float(weights @ weights)
         least = np.maximum(_REST * np.sqrt(share) * self._deviations, 1e-12)
         size = (velocity / least) ** 2
         velocity = velocity * (size * size / (1.0 + size * size))
         error = middle.v - velocity
-        noise = _SEEN * np.sqrt(1.0 + share) * self._deviations
+        noise = _SIGNIFICANCE * np.sqrt(1.0 + share) * self._deviations
         missed = np.sign(error) * np.maximum(np.abs(error) - noise, 0.0)
         return SmoothedFrame(middle, velocity, missed, 2 * half + 1)

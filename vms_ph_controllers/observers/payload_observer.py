@@ -11,11 +11,63 @@ import numpy as np
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
 
-from .chi_square import chi_square_quantile
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .motion_window import MotionWindow, SmoothedFrame
-from .noise import LINEAR
-from .payload_regressor import PARAMETERS, body_momentum, payload_regressor
+from .noise import LINEAR, chi_square_quantile
+
+PARAMETERS = 10
+"""Number of inertial parameters of a body: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
+
+# Ixx, Ixy, Iyy, Ixz, Iyz, Izz: the matrix that each of them stands for.
+_INERTIAS = np.zeros((6, 3, 3))
+for _k, (_i, _j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
+    _INERTIAS[_k, _i, _j] = _INERTIAS[_k, _j, _i] = 1.0
+
+
+def _cross(a: Array) -> Array:
+    """Return the matrix of ``a x``."""
+    x, y, z = a
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def body_momentum(linear: Array, angular: Array) -> Array:
+    """Return the regressor of the momentum of a body, (6,10), from its twist in the same axes."""
+    momentum = np.zeros((6, PARAMETERS))
+    momentum[:3, 0] = linear
+    momentum[:3, 1:4] = _cross(angular)
+    momentum[3:, 1:4] = -_cross(linear)
+    momentum[3:, 4:] = (_INERTIAS @ angular).T
+    return momentum
+
+
+def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
+    """Return the regressors of the generalised momentum of a payload and of its rate.
+
+    With the Jacobian J and twist ``V = (v, w)`` of the end effector in its own axes, the momentum
+    of the payload is ``h = (m v + w x m c, m c x v + I w)``, its generalised momentum ``J^T h``,
+    and without other forces ``d(J^T h)/dt = dJ^T/dt h + J^T (ad_V^T h + weight)``.
+
+    Args:
+        d: the state of the robot.
+
+    Returns:
+        momentum: (nv,10), to be multiplied by the parameters about the origin of the end effector.
+        rate: (nv,10).
+    """
+    model = d.model
+    jacobian = d.J_end_effector
+    rate = d.frame_jacobian_rate(model.end_effector_id)
+    linear, angular = np.split(jacobian @ d.v, 2)
+    momentum = body_momentum(linear, angular)
+    gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
+    change = np.zeros((6, PARAMETERS))
+    # ad_V^T (f, m) = (f x w, m x w + f x v).
+    change[:3] = -_cross(angular) @ momentum[:3]
+    change[3:] = -_cross(angular) @ momentum[3:] - _cross(linear) @ momentum[:3]
+    change[:3, 0] += gravity
+    change[3:, 1:4] -= _cross(gravity)
+    return jacobian.T @ momentum, rate.T @ momentum + jacobian.T @ change
+
 
 # Time for which an error of friction or of the model keeps its sign, s.
 _CORRELATED = 0.2
@@ -24,7 +76,7 @@ _CORRELATED = 0.2
 _MARGIN = 1.0
 
 # Smallest standard deviation of anything before it is measured, and of a velocity, in their units.
-_KNOWN, _LEAST_NOISE = 1e-6, 1e-9
+_LEAST_DEVIATION, _LEAST_NOISE = 1e-6, 1e-9
 
 # Probability in one sample that noise alone passes for a change of the payload.
 _CHANGE = 1e-10
@@ -111,7 +163,7 @@ class PayloadObserver:
         slow = np.full(nv, self._error)
         linear = LINEAR[model.base]
         slow[:linear], slow[linear:b] = wind, 0.2 * wind
-        self._prior = np.maximum(np.concatenate([slow, spread]), _KNOWN) ** -2.0
+        self._prior = np.maximum(np.concatenate([slow, spread]), _LEAST_DEVIATION) ** -2.0
         self._limit = chi_square_quantile(_CHANGE, nv)
         self._window = MotionWindow(deviations)
         self.restart()
@@ -132,8 +184,8 @@ class PayloadObserver:
         """Return the payload observed half a window before the end of a sample."""
         if impulse.begins:
             self._begin()
-        seen = self._window.add(impulse)
-        return self._payload(False if seen is None else self._observe(seen))
+        smoothed = self._window.add(impulse)
+        return self._payload(False if smoothed is None else self._observe(smoothed))
 
     def _begin(self) -> None:
         """Begin at the next frame, with what is known."""
@@ -153,10 +205,10 @@ class PayloadObserver:
         self._has_sum = False
         self._solve()
 
-    def _observe(self, seen: SmoothedFrame) -> bool:
+    def _observe(self, smoothed: SmoothedFrame) -> bool:
         """Take a frame into account; return whether the payload has changed."""
-        nv, frame = self._model.nv, seen.frame
-        last, now = self._last, self._end(seen)
+        nv, frame = self._model.nv, smoothed.frame
+        last, now = self._last, self._end(smoothed)
         self._last = now
         if last is None:
             return False
@@ -171,12 +223,14 @@ class PayloadObserver:
         self._slope[:, nv:] += 0.5 * dt * (last.rate + now.rate) - (now.momentum - last.momentum)
         wandering = np.maximum(frame.systematic - dt * self._error, 0.0)
         p = self._covariance
-        p[np.arange(nv), np.arange(nv)] += frame.held + wandering**2 * (2.0 * _CORRELATED / dt)
-        spread = p + now.noise + seen.lasting * np.outer(now.missed, now.missed)
+        p[np.arange(nv), np.arange(nv)] += frame.effort_noise + wandering**2 * (
+            2.0 * _CORRELATED / dt
+        )
+        spread = p + now.noise + smoothed.lasting * np.outer(now.missed, now.missed)
         innovation = self._sum - self._expected
         error = innovation - self._slope @ self._mean
-        known = self._slope @ self._inverse @ self._slope.T
-        if float(error @ np.linalg.solve(spread + known, error)) > self._limit:
+        predicted_spread = self._slope @ self._inverse @ self._slope.T
+        if float(error @ np.linalg.solve(spread + predicted_spread, error)) > self._limit:
             self._forget_payload()
             return True
         weighted = np.linalg.solve(spread, np.column_stack([self._slope, innovation, p]))
@@ -191,12 +245,12 @@ class PayloadObserver:
         self._solve()
         return False
 
-    def _end(self, seen: SmoothedFrame) -> "_End":
+    def _end(self, smoothed: SmoothedFrame) -> "_End":
         """Return what the model says of the end of a frame."""
-        d = Evaluation(self._model, seen.frame.q, seen.velocity)
+        d = Evaluation(self._model, smoothed.frame.q, smoothed.velocity)
         momentum, rate = payload_regressor(d)
         jacobian = d.J_end_effector
-        at_body = body_momentum(*np.split(jacobian @ seen.missed, 2))
+        at_body = body_momentum(*np.split(jacobian @ smoothed.missed, 2))
         missed = jacobian.T @ (at_body @ self._mean[self._model.nv :])
         return _End(momentum, rate, (d.M * self._variance) @ d.M.T, missed)
 
@@ -209,10 +263,10 @@ class PayloadObserver:
 
     def _payload(self, changed: bool) -> Payload:
         first = self._model.nv
-        seen = slice(first, first + 4)
-        mean = self._mean[seen]
+        smoothed = slice(first, first + 4)
+        mean = self._mean[smoothed]
         return Payload(
-            float(mean[0]), mean[1:].copy(), _MARGIN**2 * self._inverse[seen, seen], changed
+            float(mean[0]), mean[1:].copy(), _MARGIN**2 * self._inverse[smoothed, smoothed], changed
         )
 
 

@@ -25,7 +25,7 @@ _COMPONENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class SpringForce:
     """What holds the base: its energy, J, gradient (b,) and stiffnesses (b,)."""
 
     energy: float
@@ -62,7 +62,7 @@ class BaseSpring:
         """Hold the base at another pose (4,4) from now on."""
         self._home = pose
 
-    def at(self, pose: Array, frequency: float, share: float, turning: float) -> Held:
+    def at(self, pose: Array, frequency: float, share: float, turning: float) -> SpringForce:
         """Return the spring at a pose (4,4) of the base.
 
         Args:
@@ -73,7 +73,7 @@ class BaseSpring:
         """
         if share == 0.0 and turning == 0.0:
             zero = np.zeros(self._model.b)
-            return Held(0.0, zero, zero)
+            return SpringForce(0.0, zero, zero)
         error = _SE3.inverse(self._home) @ pose
         self._potential.follow(error)
         mass, inertia = self._inertia
@@ -81,4 +81,4 @@ class BaseSpring:
         gradient = self._potential.gradient(error, *k)
         stiffness = np.repeat(k, 3)
         energy = self._potential.value(error, *k)
-        return Held(energy, gradient[self.components], stiffness[self.components])
+        return SpringForce(energy, gradient[self.components], stiffness[self.components])

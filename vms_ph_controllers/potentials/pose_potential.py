@@ -28,15 +28,6 @@ class PosePotential:
         self._quaternion = np.array([0.0, 0.0, 0.0, 1.0])
         self._sign = 1.0
 
-    @property
-    def state(self) -> tuple[Array, float]:
-        """The unit quaternion (4,) of the pose error set last, x y z w, and the sign."""
-        return self._quaternion, self._sign
-
-    @state.setter
-    def state(self, state: tuple[Array, float]) -> None:
-        self._quaternion, self._sign = state
-
     def restart(self, error: Array) -> None:
         """Restart at a pose error (4,4) with the sign of the shorter rotation."""
         self._quaternion = _quaternion(error[:3, :3])

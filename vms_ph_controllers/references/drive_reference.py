@@ -35,7 +35,7 @@ class DriveReference:
     targets are places to go to, not points of a trajectory.
 
     Attributes:
-        place: (2,) m.
+        position: (2,) m.
         heading: rad, not limited to a turn.
         speed, turn: forward, m/s, and about the vertical, rad/s.
         acceleration, turn_acceleration: their rates.
@@ -51,37 +51,37 @@ class DriveReference:
     def __init__(self) -> None:
         self.restart(np.zeros(2), 0.0)
 
-    def restart(self, place: Array, heading: float) -> None:
+    def restart(self, position: Array, heading: float) -> None:
         """Rest at a place (2,), m, with a heading, rad."""
-        self.place, self.heading = np.array(place, dtype=float), float(heading)
+        self.position, self.heading = np.array(position, dtype=float), float(heading)
         self._goal = self._waiting = None
-        self._left: list[str] = []
-        self._stand()
+        self._remaining: list[str] = []
+        self._rest()
 
     @property
     def is_resting(self) -> bool:
         """Whether the target has been reached."""
-        return self._part is None and self._waiting is None and not self._left
+        return self._part is None and self._waiting is None and not self._remaining
 
-    def go_to(self, place: Array, heading: float) -> None:
+    def go_to(self, position: Array, heading: float) -> None:
         """Set the target: a place (2,), m, and a heading, rad, to be turned to the shorter way.
 
         The target that it has is not taken again.
         """
         last = self._goal if self._waiting is None else self._waiting
-        if last is None or last[1] != heading or (last[0] != place).any():
-            self._waiting = np.array(place, dtype=float), float(heading)
+        if last is None or last[1] != heading or (last[0] != position).any():
+            self._waiting = np.array(position, dtype=float), float(heading)
 
     def advance(self, bounds: Bounds, dt: float) -> None:
         """Advance by one time step, s."""
         if self._waiting is not None:
             if self._part is None:
                 self._goal, self._waiting = self._waiting, None
-                self._left = ["turn", "drive", "arrive"]
+                self._remaining = ["turn", "drive", "arrive"]
             elif not self._braking:
                 self._brake(bounds)
-        while self._part is None and self._left:
-            self._begin(self._left.pop(0), bounds)
+        while self._part is None and self._remaining:
+            self._begin(self._remaining.pop(0), bounds)
         if self._part is None:
             return
         self._time = min(self._time + dt, self._part.duration)
@@ -89,10 +89,10 @@ class DriveReference:
         if self._turns:
             self.heading, self.turn, self.turn_acceleration = at
         else:
-            self.place = self._origin + at[0] * self._ahead()
+            self.position = self._origin + at[0] * self._forward()
             self.speed, self.acceleration = at[1], at[2]
         if self._time >= self._part.duration:
-            self._stand()
+            self._rest()
 
     def _brake(self, bounds: Bounds) -> None:
         """Bring the present part to rest, and forget those after it."""
@@ -101,32 +101,32 @@ class DriveReference:
         most = bounds.turn_acceleration if self._turns else bounds.acceleration
         time = max(_PEAK_RATE * abs(now[1]) / most, _SHORTEST)
         self._part, self._time = _Quintic(now, now[0] + 0.5 * now[1] * time, time), 0.0
-        self._braking, self._left = True, []
+        self._braking, self._remaining = True, []
 
-    def _begin(self, what: str, bounds: Bounds) -> None:
+    def _begin(self, part: str, bounds: Bounds) -> None:
         """Begin a part, unless it has no length."""
         assert self._goal is not None  # there is a way to one
-        way = self._goal[0] - self.place
+        path = self._goal[0] - self.position
         start, rate, change = self.heading, bounds.turn, bounds.turn_acceleration
-        if what == "arrive":
+        if part == "arrive":
             length = remainder(self._goal[1] - self.heading, 2.0 * pi)
-        elif what == "turn":
+        elif part == "turn":
             # The way may be driven ahead or back.
-            far = float(np.linalg.norm(way)) > _NONE
-            length = remainder(atan2(way[1], way[0]) - self.heading, pi) if far else 0.0
+            far = float(np.linalg.norm(path)) > _NONE
+            length = remainder(atan2(path[1], path[0]) - self.heading, pi) if far else 0.0
         else:
-            length = float(way @ self._ahead())
+            length = float(path @ self._forward())
             start, rate, change = 0.0, bounds.speed, bounds.acceleration
         if abs(length) <= _NONE:
             return
-        self._origin, self._turns = self.place, what != "drive"
+        self._origin, self._turns = self.position, part != "drive"
         time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / change))
         self._part, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
 
-    def _ahead(self) -> Array:
+    def _forward(self) -> Array:
         return np.array([cos(self.heading), sin(self.heading)])
 
-    def _stand(self) -> None:
+    def _rest(self) -> None:
         self._part = None
         self._time, self._turns, self._braking = 0.0, False, False
         self.speed = self.turn = self.acceleration = self.turn_acceleration = 0.0
@@ -140,11 +140,11 @@ class _Quintic:
         self._now, t = now, duration
         p, v, a = now
         left = end - p - v * t - 0.5 * a * t * t
-        slow, still = -v - a * t, -a
+        final_rate, final_acceleration = -v - a * t, -a
         self._c = (
-            (10.0 * left - 4.0 * slow * t + 0.5 * still * t * t) / t**3,
-            (-15.0 * left + 7.0 * slow * t - still * t * t) / t**4,
-            (6.0 * left - 3.0 * slow * t + 0.5 * still * t * t) / t**5,
+            (10.0 * left - 4.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**3,
+            (-15.0 * left + 7.0 * final_rate * t - final_acceleration * t * t) / t**4,
+            (6.0 * left - 3.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**5,
         )
 
     def at(self, t: float) -> tuple[float, float, float]:

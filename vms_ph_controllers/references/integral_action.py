@@ -28,8 +28,8 @@ class IntegralAction:
     limited it rests.
 
     Attributes:
-        place: (3,) displacement of the base reference in the inertial frame, m.
-        place_rate: (3,) its rate, m/s.
+        position: (3,) displacement of the base reference in the inertial frame, m.
+        position_rate: (3,) its rate, m/s.
         turn: (3,3) displacement of the attitude, from the axes of the minimum to those of the
             reference.
         turn_rate: (3,) its angular velocity in the axes of the minimum, rad/s.
@@ -46,15 +46,15 @@ class IntegralAction:
     def restart(self) -> None:
         """Remove the displacement."""
         self.is_none = True
-        self.place: Array = np.zeros(3)
+        self.position: Array = np.zeros(3)
         self.joints: Array = np.zeros(self._n)
         self.turn: Array = np.eye(3)
-        self._turned: Array = np.zeros(3)
+        self._rotation: Array = np.zeros(3)
         self.rest()
 
     def rest(self) -> None:
         """Keep the displacement during a time step."""
-        self.place_rate: Array = np.zeros(3)
+        self.position_rate: Array = np.zeros(3)
         self.turn_rate: Array = np.zeros(3)
         self.joint_rates: Array = np.zeros(self._n)
 
@@ -63,8 +63,8 @@ class IntegralAction:
         share: float,
         base: float,
         shape: float | Array,
-        away: Array,
-        turned: Array | None,
+        position_error: Array,
+        rotation_error: Array | None,
         offset: Array,
         dt: float,
     ) -> None:
@@ -75,9 +75,9 @@ class IntegralAction:
                 the damping ratio; 0 removes the displacement at once.
             base: natural frequency of the base, rad/s; 0 where it is not held.
             shape: natural frequency of the joints, of all or (n,), rad/s.
-            away: (3,) error of the place of the base in the inertial frame, m.
-            turned: (3,3) attitude of the base relative to its reference; None where it is not
-                corrected.
+            position_error: (3,) error of the place of the base in the inertial frame, m.
+            rotation_error: (3,3) attitude of the base relative to its reference; None where it is
+                not corrected.
             offset: (n,) errors of the joints.
             dt: time step, s.
         """
@@ -89,17 +89,22 @@ class IntegralAction:
             self.rest()
             return
         self.is_none = False
-        rate, place = dt * share * base, np.zeros(3)
+        rate, position = dt * share * base, np.zeros(3)
         if base > 0.0:
-            place[:] = _within(self.place - rate * away, _LARGEST_PULL / base**2)
-        if turned is not None:
-            self._turned = _within(self._turned - rate * _SO3.log(turned), _LARGEST_TURN)
-            before, self.turn = self.turn, _SO3.exp(self._turned)
+            position[:] = _within(self.position - rate * position_error, _LARGEST_PULL / base**2)
+        if rotation_error is not None:
+            self._rotation = _within(
+                self._rotation - rate * _SO3.log(rotation_error), _LARGEST_TURN
+            )
+            before, self.turn = self.turn, _SO3.exp(self._rotation)
             self.turn_rate = _SO3.log(before.T @ self.turn) / dt
         joints: Array = self.joints - dt * share * shape * offset
         joints = np.clip(joints, -_LARGEST_TURN, _LARGEST_TURN)
-        self.place_rate, self.joint_rates = (place - self.place) / dt, (joints - self.joints) / dt
-        self.place, self.joints = place, np.asarray(joints)
+        self.position_rate, self.joint_rates = (
+            (position - self.position) / dt,
+            (joints - self.joints) / dt,
+        )
+        self.position, self.joints = position, np.asarray(joints)
 
 
 def _within(vector: Array, reach: float) -> Array:

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A pose that moves smoothly to a target, with its velocity and acceleration."""
+"""Poses and joint positions that move smoothly to a target, with velocity and acceleration."""
 
 from math import sqrt
 
@@ -11,6 +11,42 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Reference, usable
+
+
+class JointReference:
+    """Joint positions that follow a target with bounded rates and bounded accelerations.
+
+    Attributes:
+        positions, rates, accelerations: (n,).
+        is_resting: whether the target has been reached.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.restart(np.zeros(n))
+
+    def restart(self, positions: Array) -> None:
+        """Restart at rest at positions (n,)."""
+        self.positions = positions.copy()
+        self.rates, self.accelerations = np.zeros_like(positions), np.zeros_like(positions)
+        self._target = self.positions
+        self.is_resting = True
+
+    def go_to(self, target: Array) -> None:
+        """Set the target positions (n,)."""
+        self._target, self.is_resting = target.copy(), False
+
+    def advance(self, speed: float | Array, bandwidth: float, dt: float) -> None:
+        """Advance by one time step; see :meth:`PoseReference.advance`."""
+        if self.is_resting:
+            return
+        bandwidth = min(bandwidth, 1.0 / dt) if dt > 0.0 else bandwidth
+        self.positions = self.positions + dt * self.rates
+        self.rates = self.rates + dt * self.accelerations
+        desired = np.clip(0.5 * bandwidth * (self._target - self.positions), -speed, speed)
+        self.accelerations = bandwidth * (desired - self.rates)
+        if np.abs(self.rates).max() + np.abs(desired).max() < 1e-9:
+            self.restart(self._target)
+
 
 _SE3 = SE3()
 
@@ -90,16 +126,18 @@ class PoseReference:
         self.pose = self.pose @ _SE3.exp(dt * self.twist)
         self.twist = self.twist + dt * self.acceleration
         if twist is not None:
-            wanted, self._target, self.is_resting = twist, None, False
+            desired, self._target, self.is_resting = twist, None, False
         elif self._target is not None:
             error = _SE3.log(_SE3.inverse(self.pose) @ self._target)
-            wanted = 0.5 * bandwidth * error
+            desired = 0.5 * bandwidth * error
         else:
-            wanted = np.zeros(6)
-        linear, angular = _length(*wanted[:3].tolist()), _length(*wanted[3:].tolist())
-        wanted = wanted * min(1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12))
-        self.acceleration = bandwidth * (wanted - self.twist)
-        if np.abs(self.twist).max() + np.abs(wanted).max() < 1e-9:
+            desired = np.zeros(6)
+        linear, angular = _length(*desired[:3].tolist()), _length(*desired[3:].tolist())
+        desired = desired * min(
+            1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12)
+        )
+        self.acceleration = bandwidth * (desired - self.twist)
+        if np.abs(self.twist).max() + np.abs(desired).max() < 1e-9:
             self.restart(self.pose if self._target is None else self._target)
 
 

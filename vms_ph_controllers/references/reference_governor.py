@@ -14,7 +14,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 from vms_ph_dynamics.tasks import PositionTask
 
 from ..controller import Reference, usable
-from ..potentials.joint_limit_potential import JointLimitPotential
+from ..potentials.shaped_potential import JointLimitPotential
 
 # Displacements shorter than this, m or rad, count as zero.
 _NEGLIGIBLE = 1e-9
@@ -48,7 +48,7 @@ class ReferenceGovernor:
     Attributes:
         now: the present minimum.
         target: position that the minimum approaches, (3,) m; None while a velocity moves it.
-        refused: whether the last reference was unusable: not finite, or not of three entries.
+        is_rejected: whether the last reference was unusable: not finite, or not of three entries.
         is_out_of_reach: whether the minimum cannot follow the reference.
     """
 
@@ -68,7 +68,7 @@ class ReferenceGovernor:
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         self.now = Minimum(d.q, np.array(self._task.value(d)))
         self.target: Array | None = None
-        self.refused = self.is_out_of_reach = False
+        self.is_rejected = self.is_out_of_reach = False
         self._settled = True
         self._posture = self._model.joint_positions(d.q)
         return d
@@ -83,7 +83,7 @@ class ReferenceGovernor:
             margin: distance kept from the joint limits, rad or m.
         """
         if self._settled and self.target is None and _is_empty(reference):
-            self.refused = False
+            self.is_rejected = False
             return self.now
         step = self._requested_step(reference, dt)
         length = sqrt(step @ step)
@@ -93,8 +93,8 @@ class ReferenceGovernor:
         step *= min(1.0, reach / length) if length > 0.0 else 0.0
         model, task = self._model, self._task
         at_minimum = Evaluation(model, self.now.q, np.zeros(model.nv))
-        if at_minimum.law_algebra is not None and type(task) is PositionTask:
-            q, x, self._settled, self.is_out_of_reach = at_minimum.law_algebra.minimum_step(
+        if at_minimum.sampled_algebra is not None and type(task) is PositionTask:
+            q, x, self._settled, self.is_out_of_reach = at_minimum.sampled_algebra.minimum_step(
                 *(task.frame_id, self.now.q, self.now.x, step, self._posture),
                 *(self._damping, dt, reach, margin),
             )
@@ -114,9 +114,9 @@ class ReferenceGovernor:
 
     def interpolate(self, minimum: Minimum, share: float) -> Minimum:
         """Return the minimum at a share of the way from the present one to another."""
-        way = share * self._model.difference(self.now.q, minimum.q)
+        displacement = share * self._model.difference(self.now.q, minimum.q)
         x = self.now.x + share * (minimum.x - self.now.x)
-        return Minimum(self._model.integrate(self.now.q, way), x)
+        return Minimum(self._model.integrate(self.now.q, displacement), x)
 
     def accept(self, minimum: Minimum) -> None:
         """Set the present minimum."""
@@ -149,7 +149,7 @@ class ReferenceGovernor:
         return after
 
     def _requested_step(self, reference: Reference, dt: float) -> Array:
-        self.refused = False
+        self.is_rejected = False
         position = self._usable(reference.position)
         if position is not None:
             self.target = position
@@ -164,7 +164,7 @@ class ReferenceGovernor:
 
     def _usable(self, value: Array | None) -> Array | None:
         checked = usable(value, (3,))
-        self.refused |= value is not None and checked is None
+        self.is_rejected |= value is not None and checked is None
         return checked
 
 

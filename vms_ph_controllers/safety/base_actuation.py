@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics.actuation.allocation import Allocation, default_weights, nearest_inputs
 from vms_ph_dynamics.arrays import Array
+
+# Part of the weighted wrench that may be missing before it is said, N or N m.
+_NOTICEABLE = 1e-6
 
 # Rounding of inputs, relative to the largest: that of an inverse of the map.
 _ROUNDING = 1e-9
@@ -58,24 +61,24 @@ class BaseActuation:
             # An input without room between its limits, such as a failed one, takes no part.
             free = allocation.lower < allocation.upper
             self._inverse = free[:, None] * np.linalg.pinv(allocation.matrix * free)
-            self._held = np.where(free, 0.0, allocation.lower)
-            self._offset = allocation.matrix @ self._held
+            self._fixed_thrusts = np.where(free, 0.0, allocation.lower)
+            self._offset = allocation.matrix @ self._fixed_thrusts
             self._reach = allocation.matrix @ self._inverse
 
-    def apply(self, wanted: Array, resting: Array) -> Achieved:
+    def apply(self, desired: Array, compensation: Array) -> Achieved:
         """Return the wrench that the base applies for a desired one.
 
         Args:
-            wanted: (b,) wrench of the law.
-            resting: (b,) wrench that compensates gravity.
+            desired: (b,) wrench of the law.
+            compensation: (b,) wrench that compensates gravity.
         """
         if not self.actuated:
             return Achieved(np.zeros(self._b), "")
         allocation = self._allocation
         if allocation is None:
-            return Achieved(wanted, "")
-        thrusts = self._held + self._inverse @ (wanted - self._offset)
-        least = self._held + self._inverse @ (resting - self._offset)
+            return Achieved(desired, "")
+        thrusts = self._fixed_thrusts + self._inverse @ (desired - self._offset)
+        least = self._fixed_thrusts + self._inverse @ (compensation - self._offset)
         share = _share_within(least, thrusts - least, allocation.lower, allocation.upper)
         reason = ""
         if share is None:
@@ -86,8 +89,8 @@ class BaseActuation:
             thrusts = np.clip(thrusts, allocation.lower, allocation.upper)
             reason = f"base wrench at its limit: {share:.0%} of the desired wrench beyond gravity"
         wrench = allocation.matrix @ thrusts
-        wanted = wanted - self._offset
-        if not reason and np.abs(self._reach @ wanted - wanted).max() > 1e-9:
+        desired = desired - self._offset
+        if not reason and np.abs(self._reach @ desired - desired).max() > 1e-9:
             reason = "the base has no actuator for a part of the wrench"
         return Achieved(wrench, reason)
 
@@ -102,3 +105,41 @@ def _share_within(start: Array, step: Array, lower: Array, upper: Array) -> floa
     size = np.abs(step)
     moving = size > 1e-12
     return float(min(1.0, (room[moving] / size[moving]).min(initial=1.0)))
+
+
+class PrioritisedActuation:
+    """Maps desired wrenches to the nearest that the actuators can apply within their limits.
+
+    Components with small weights are given up first, see :meth:`.Allocation.within`. For vehicles
+    that cannot push in every direction, whose attitude comes before their height.
+    """
+
+    def __init__(self, allocation: Allocation, weights: Array | None = None) -> None:
+        """Serve a base with actuators.
+
+        Args:
+            allocation: of the actuators.
+            weights: (b,) of the components of a wrench; :func:`.default_weights` when None.
+        """
+        self.actuated, self._allocation = True, allocation
+        self._weights = default_weights(allocation.matrix) if weights is None else weights
+        # What no inputs can make is not missed.
+        weighted = self._weights[:, None] * allocation.matrix
+        self._reach = weighted @ np.linalg.pinv(weighted)
+
+    def apply(self, desired: Array, compensation: Array) -> Achieved:
+        """Return the wrench that the base applies for a desired one.
+
+        Args:
+            desired: (b,) wrench of the law.
+            compensation: (b,) wrench that compensates gravity; not used.
+        """
+        allocation = self._allocation
+        nearest = nearest_inputs(
+            allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
+        )
+        missing = self._reach @ (self._weights * nearest.missing)
+        reason = ""
+        if np.abs(missing).max() > _NOTICEABLE * (1.0 + np.abs(self._weights * desired).max()):
+            reason = "base wrench at the limits of its actuators"
+        return Achieved(allocation.matrix @ nearest.inputs, reason)

@@ -71,33 +71,41 @@ class TorqueLimits:
         """Note that other torques (n,) are sent instead of the last ones."""
         self._last = torque
 
-    def share_within(self, resting: Array, torque: Array) -> float:
-        """Return the share of ``torque - resting`` (n,) that the effort limits admit, in [0, 1]."""
-        step = np.abs(torque - resting)
-        room = self._model.joints.effort - np.abs(resting)
+    def share_within(self, compensation: Array, torque: Array) -> float:
+        """Return the share in [0, 1] of ``torque - compensation`` (n,) that the limits admit."""
+        step = np.abs(torque - compensation)
+        room = self._model.joints.effort - np.abs(compensation)
         beyond = step > room
         return max(0.0, float((room[beyond] / step[beyond]).min(initial=1.0)))
 
     def apply(
-        self, wanted: Array, resting: Array, rates: Array, rate: float, power: float, dt: float
+        self,
+        desired: Array,
+        compensation: Array,
+        rates: Array,
+        rate: float,
+        power: float,
+        dt: float,
     ) -> Limited:
         """Return torques within the limits.
 
         Args:
-            wanted: (n,) torques of the law.
-            resting: (n,) torques that compensate gravity; only the difference to them is scaled
-                down to meet the power limit.
+            desired: (n,) torques of the law.
+            compensation: (n,) torques that compensate gravity; only the difference to them is
+                scaled down to meet the power limit.
             rates: (n,) joint rates, rad/s or m/s.
             rate: largest rate of a torque, N m/s; 0 for none.
             power: largest power into the joints, W; 0 for none.
             dt: time since the last torques, s.
         """
-        torque, reason = wanted, ""
-        given = float(wanted @ rates) if power > 0.0 else 0.0
-        if 0.0 < power < given:
-            held = float(resting @ rates)
-            share = max(0.0, power - held) / max(given - held, 1e-12)
-            torque = resting + min(1.0, share) * (wanted - resting)
+        torque, reason = desired, ""
+        desired_power = float(desired @ rates) if power > 0.0 else 0.0
+        if 0.0 < power < desired_power:
+            compensation_power = float(compensation @ rates)
+            share = max(0.0, power - compensation_power) / max(
+                desired_power - compensation_power, 1e-12
+            )
+            torque = compensation + min(1.0, share) * (desired - compensation)
             reason = f"power at its limit of {power:g} W"
         if self._last is not None and rate > 0.0:
             change = np.clip(torque - self._last, -rate * dt, rate * dt)

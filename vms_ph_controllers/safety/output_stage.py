@@ -13,11 +13,10 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 from ..controller import Command, RobotState, Status, gain
-from .base_actuation import BaseActuation
+from .base_actuation import BaseActuation, PrioritisedActuation
+from .energy_tank import SampledTank
 from .limits import LimitGains, TorqueLimits
-from .prioritised_actuation import PrioritisedActuation
 from .sample_grant import strongest_brake
-from .tank_layer import TankLayer
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class OutputStage:
         )
         if actuation is not None:
             self._actuation = actuation
-        self._limits, self._tank = TorqueLimits(model), TankLayer(model)
+        self._limits, self._tank = TorqueLimits(model), SampledTank(model)
         self._rest = np.zeros(model.nv)
 
     @property
@@ -114,7 +113,7 @@ class OutputStage:
     def resume(self, d: Evaluation) -> None:
         """Continue at another pose: torques may jump, the tank keeps its level."""
         self._limits.restart()
-        self._tank.forget_sample()
+        self._tank.discard_sample()
         self._hold(d)
 
     def safe_at(self, q: Array) -> Command:
@@ -137,44 +136,48 @@ class OutputStage:
             "holding against gravity until the next reset",
         )
 
-    def apply(self, d: Evaluation, wanted: Array, gains: OutputGains, dt: float) -> Output:
+    def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> Output:
         """Return the efforts sent to the robot for a desired force (nv,)."""
-        self._tank.begin_sample(d, gains.tank_capacity, gains.tank_initial, dt)
+        stored = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
+        self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
         self._hold(d)
-        achieved = self._achieved(d, wanted)
+        achieved = self._achieved(d, desired)
         b, force = self._model.b, achieved.force
         torque = force[b:]
         limited = self._limits.apply(torque, d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt)
         if limited.torque is not torque:
             force = np.concatenate([force[:b], limited.torque])
-        if not self._tank.exists:
+        if self._tank.tank is None:
             return Output(force, "; ".join(filter(None, (achieved.reason, limited.reason))))
-        resting = np.concatenate([self.safe.wrench_base, self.safe.torque])
-        granted = self._tank.grant(d, force, resting, dt)
-        if granted.reason:
-            force = granted.force
-            if not granted.is_covered:
+        compensation = np.concatenate([self.safe.wrench_base, self.safe.torque])
+        grant = self._tank.grant(d, force, compensation, 0.0, dt)
+        if grant.reason:
+            force = grant.force
+            if not grant.is_covered:
                 brake = self._achieved(d, strongest_brake(d, dt)).force
-                share = self._limits.share_within(resting[b:], brake[b:])
-                force = self._tank.brake(granted, resting, resting + share * (brake - resting))
+                share = self._limits.share_within(compensation[b:], brake[b:])
+                force = self._tank.brake(
+                    grant, compensation, compensation + share * (brake - compensation)
+                )
             self._limits.replace(force[b:])
-        self._tank.end_sample(d, force, resting)
-        reasons = (granted.reason, achieved.reason, limited.reason)
+        # Gravity that the resting effort leaves is not counted.
+        self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
+        reasons = (grant.reason, achieved.reason, limited.reason)
         return Output(force, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
         self._at, self._weight, self._safe = np.array(d.q), d.g, None
 
-    def _achieved(self, d: Evaluation, wanted: Array) -> Output:
+    def _achieved(self, d: Evaluation, desired: Array) -> Output:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
         b = self._model.b
-        wrench = wanted[:b]
+        wrench = desired[:b]
         achieved = self._actuation.apply(wrench, d.g[:b])
         if achieved.wrench is wrench:
-            return Output(wanted, achieved.reason)
+            return Output(desired, achieved.reason)
         # The desired shape force, and the compensation of the wrench that the base applies.
-        torque = wanted[b:] + d.A.T @ (achieved.wrench - wrench)
+        torque = desired[b:] + d.A.T @ (achieved.wrench - wrench)
         return Output(np.concatenate([achieved.wrench, torque]), achieved.reason)
 
     def _gravity_compensation(self, d: Evaluation) -> Command:

@@ -172,8 +172,8 @@ class StatePlausibility:
         if placed:
             q = np.array(q)  # a host may measure into the same array again
             step = self._model.difference(self._q, q)
-            unseen = passed + min(self._blind, _LONGEST_GAP)
-            reach = self._speed * unseen + 2.0 * self._travelled + self.bounds.step_tolerance
+            gap = passed + min(self._blind, _LONGEST_GAP)
+            reach = self._speed * gap + 2.0 * self._travelled + self.bounds.step_tolerance
             within = np.abs(step) <= reach
             continues = bool(within.all())
             self._blind = 0.0
@@ -190,7 +190,7 @@ class StatePlausibility:
         return self._hold(q, v, passed, problem, placed, continues)
 
     def _accept(self, q: Array, v: Array) -> None:
-        self._q, self._v, self._seen = q, v, q
+        self._q, self._v, self._last_q = q, v, q
 
     def _hold(
         self, q: Array, v: Array, dt: float, problem: str, placed: bool, continues: bool
@@ -199,12 +199,12 @@ class StatePlausibility:
         self._good = 0 if problem else self._good + 1
         follows, rate = False, None
         if placed:
-            moved = self._model.difference(self._seen, q)
+            displacement = self._model.difference(self._last_q, q)
             reach = dt * self._speed + self.bounds.step_tolerance
-            follows = bool((np.abs(moved) <= reach).all())
+            follows = bool((np.abs(displacement) <= reach).all())
             with np.errstate(over="ignore"):  # a position may be any number
-                rate = moved / dt if dt > 0.0 else None
-            self._seen = q
+                rate = displacement / dt if dt > 0.0 else None
+            self._last_q = q
             if continues:
                 self._q = q
         self._v = self._credible(v, rate, dt)
@@ -268,11 +268,11 @@ class StatePlausibility:
 
     def _of_motion(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
-        moved = step != 0.0
+        displacement = step != 0.0
         self._travelled += dt * np.abs(v)
         self._frozen *= 1.0 - min(1.0, dt / _FROZEN_TIME)
         self._frozen += dt * v
-        self._travelled[moved] = self._frozen[moved] = 0.0
+        self._travelled[displacement] = self._frozen[displacement] = 0.0
         stuck = np.abs(self._frozen[self._b :]) > self.bounds.frozen_distance
         if stuck.any():
             return f"{self._names[int(stuck.argmax())]} moves, but its position is frozen"
@@ -311,10 +311,10 @@ class PlausibilityInCpp:
     def judge(self, q: Array, v: Array, dt: float) -> Judgement:
         """Return whether the law may act; see :meth:`StatePlausibility.judge`."""
         try:
-            found = self._core.judge(q, v, dt)
+            judgement = self._core.judge(q, v, dt)
         except (TypeError, ValueError):  # no arrays of numbers
-            found = self._core.judge(_NOTHING, _NOTHING, dt)
-        return Judgement("", q, v) if found is None else Judgement(*found)
+            judgement = self._core.judge(_NOTHING, _NOTHING, dt)
+        return Judgement("", q, v) if judgement is None else Judgement(*judgement)
 
 
 def state_plausibility(
@@ -322,7 +322,7 @@ def state_plausibility(
 ) -> StatePlausibility | PlausibilityInCpp:
     """Return the check of a robot's states, in C++ where its terms are computed there."""
     core = model.tree.in_cpp if model.is_plain else None
-    if core is None or core.law_algebra is None:
+    if core is None or core.sampled_algebra is None:
         return StatePlausibility(model, bounds)
     return PlausibilityInCpp(model, bounds, core)
 

@@ -46,7 +46,7 @@ class ReferencePlausibility:
             and reference.joints is None
         ):
             return reference, ""
-        refused: dict[str, str] = {}
+        problems: dict[str, str] = {}
         for name, shape in self._shapes.items():
             value = getattr(reference, name)
             if value is None:
@@ -54,12 +54,12 @@ class ReferencePlausibility:
             checked = usable(value, shape)
             problem = "is not finite" if checked is None else self._problem(name, checked, q)
             if problem:
-                refused[name] = problem
-        if not refused:
+                problems[name] = problem
+        if not problems:
             return reference, ""
-        name, problem = next(iter(refused.items()))
-        kept = replace(reference, **dict.fromkeys(refused))
-        return kept, f"the reference {name} is refused: it {problem}"
+        name, problem = next(iter(problems.items()))
+        plausible = replace(reference, **dict.fromkeys(problems))
+        return plausible, f"the reference {name} is refused: it {problem}"
 
     def _problem(self, name: str, value: Array, q: Array) -> str:
         bounds = self._bounds
@@ -73,27 +73,27 @@ class ReferencePlausibility:
             if not np.abs(turn @ turn.T - np.eye(3)).max() < 1e-2 or np.linalg.det(turn) < 0.0:
                 return "has no rotation"
         if name in ("pose", "position"):
-            place = value[:3, 3] if name == "pose" else value
+            position = value[:3, 3] if name == "pose" else value
             most = bounds.reference_distance
-            far = self._distance(place, q, most)
+            far = self._distance(position, q, most)
             return "" if far <= most else f"is {far:.3g} m away, the bound is {most:g} m"
         linear, angular = _norm(value[:3]), _norm(value[3:])
         if linear <= bounds.base_speed and angular <= bounds.base_turn:
             return ""
         return f"is faster than {bounds.base_speed:g} m/s or {bounds.base_turn:g} rad/s"
 
-    def _distance(self, place: Array, q: Array, most: float) -> float:
+    def _distance(self, position: Array, q: Array, most: float) -> float:
         """Return the distance (m) to the nearest of origin, base and end effector.
 
         Which of them a law moves, and whether relative to the base, only the law knows. One within
         ``most`` is near enough to end the search.
         """
-        far = _norm(place)
+        far = _norm(position)
         if far > most:
-            far = min(far, _norm(place - self._model.base_pose(q)[:3, 3]))
+            far = min(far, _norm(position - self._model.base_pose(q)[:3, 3]))
         if far > most:
             d = Evaluation(self._model, q, np.zeros(self._model.nv))
-            far = min(far, _norm(place - d.placement(self._model.end_effector)[:3, 3]))
+            far = min(far, _norm(position - d.placement(self._model.end_effector)[:3, 3]))
         return far
 
 

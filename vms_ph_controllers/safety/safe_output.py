@@ -34,23 +34,23 @@ class SafeOutput:
         self._model = model
         self._actuation = BaseActuation(model, allocation, base_actuated)
 
-    def at(self, q: Array, v: Array, dt: float, resting: Command | None = None) -> Command:
+    def at(self, q: Array, v: Array, dt: float, compensation: Command | None = None) -> Command:
         """Return the safe output.
 
         Args:
             q: (nq,), finite.
             v: (nv,), finite.
             dt: time for which the output is held, s.
-            resting: efforts that hold the robot at rest; those of gravity compensation if None.
+            compensation: efforts that hold the robot at rest; None for those of gravity.
         """
         d, b = Evaluation(self._model, q, v), self._model.b
         effort = self._model.joints.effort
         braking = -braking_rate(dt) * (d.M @ v)
-        if resting is None:
+        if compensation is None:
             base = self._actuation.apply(d.g[:b], d.g[:b]).wrench
             rest = d.g[b:] + d.A.T @ (base - d.g[:b])
         else:
-            base, rest = resting.wrench_base, resting.torque
+            base, rest = compensation.wrench_base, compensation.torque
         rest = np.clip(rest, -effort, effort)
         wrench = self._actuation.apply(base + braking[:b], base).wrench
         # What the base does not apply must not act on the shape either.

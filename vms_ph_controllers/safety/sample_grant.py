@@ -25,7 +25,7 @@ _BRAKE = 1.0 / 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class Grant:
     """An effort within an energy budget.
 
     Attributes:
@@ -55,16 +55,16 @@ class SampleGrant:
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
         rest, home = np.zeros(model.nv), model.neutral_configuration()
-        self._still = self._chosen = Prediction(0.0, rest, rest, 0.0, home, rest)
+        self._no_motion = self._chosen = Prediction(0.0, rest, rest, 0.0, home, rest)
 
     @property
-    def way(self) -> Array:
+    def displacement(self) -> Array:
         """Displacement that is predicted for the last grant, (nv,)."""
-        return self._chosen.way
+        return self._chosen.displacement
 
     def grant(
-        self, d: Evaluation, force: Array, resting: Array, budget: float, dt: float
-    ) -> Granted:
+        self, d: Evaluation, force: Array, compensation: Array, budget: float, dt: float
+    ) -> Grant:
         """Return the largest share of an effort that the budget covers.
 
         What braking takes out is not spent in the same sample: an effort that brakes is reduced to
@@ -73,54 +73,54 @@ class SampleGrant:
         Args:
             d: the present state.
             force: (nv,) wanted effort.
-            resting: (nv,) effort that compensates gravity as far as the actuators can.
+            compensation: (nv,) effort that compensates gravity as far as the actuators can.
             budget: energy available, J; negative for a debt.
             dt: duration of the sample, s; without one, in continuous time, no work is held.
         """
         if dt == 0.0:
-            self._chosen = self._still
-            return Granted(force, 1.0, True)
+            self._chosen = self._no_motion
+            return Grant(force, 1.0, True)
         prediction = self._prediction
-        prediction.begin(d, resting - d.g, budget, dt)
-        whole = self._chosen = prediction.of(force)
-        if whole.lack <= 0.0:
-            return Granted(force, 1.0, True)
-        f = force - resting
-        rest = self._rest = self._chosen = prediction.of(resting)
+        prediction.start_at(d, compensation - d.g, budget, dt)
+        full = self._chosen = prediction.predict(force)
+        if full.lack <= 0.0:
+            return Grant(force, 1.0, True)
+        f = force - compensation
+        rest = self._rest = self._chosen = prediction.predict(compensation)
         share, highest = 0.0, _SHRINKING
-        b = dt * dt * float(f @ (whole.acceleration - rest.acceleration))
+        b = dt * dt * float(f @ (full.acceleration - rest.acceleration))
         a = dt * float(f @ (d.v + 0.5 * dt * rest.acceleration))
         for _ in range(_TRIALS):
             s = min(_largest(a, b, -rest.lack), highest)
             if not s > 0.0:
                 break
-            tried = prediction.of(resting + s * f)
+            tried = prediction.predict(compensation + s * f)
             if tried.lack <= 0.0 or tried.lack < self._chosen.lack:
                 share, self._chosen = s, tried
             if tried.lack <= 0.0:
                 break
             a = (tried.lack - rest.lack) / s - 0.5 * s * b
             highest = _SHRINKING * s
-        granted = resting + share * f if share > 0.0 else resting
-        return Granted(granted, share, self._chosen.lack <= 0.0)
+        grant = compensation + share * f if share > 0.0 else compensation
+        return Grant(grant, share, self._chosen.lack <= 0.0)
 
-    def brake(self, granted: Granted, resting: Array, strongest: Array) -> Array:
+    def brake(self, grant: Grant, compensation: Array, strongest: Array) -> Array:
         """Return the least brake that meets the budget, where the grant does not.
 
         Args:
-            granted: the grant.
-            resting: (nv,) as before.
+            grant: the grant.
+            compensation: (nv,) as before.
             strongest: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
-        f, rest, best = strongest - resting, self._rest, self._chosen
-        force, tried = granted.force, self._prediction.of(strongest)
+        f, rest, best = strongest - compensation, self._rest, self._chosen
+        force, tried = grant.force, self._prediction.predict(strongest)
         if tried.lack < best.lack:
             force, best = strongest, tried
         if tried.lack <= 0.0:
             share = rest.lack / (rest.lack - tried.lack) if np.isfinite(rest.lack) else 1.0
             for _ in range(_TRIALS):
-                gentle = resting + share * f
-                tried = self._prediction.of(gentle)
+                gentle = compensation + share * f
+                tried = self._prediction.predict(gentle)
                 if tried.lack <= 0.0:
                     force, best = gentle, tried
                     break

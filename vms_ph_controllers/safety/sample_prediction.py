@@ -19,7 +19,7 @@ _MARGIN = 0.1
 # Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
 # number of steps; a faster motion is not predicted.
 _LONGEST_STEP = 0.2
-_MOST_STEPS = 16
+_LARGEST_COUNT = 16
 
 # A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
 _ROUNDING = 1e-15
@@ -33,7 +33,7 @@ class Prediction:
         lack: upper bound of the energy that the budget lacks for the sample, J; not positive where
             the budget covers it.
         acceleration: (nv,) at the beginning of the sample.
-        way: (nv,) displacement over the sample.
+        displacement: (nv,) displacement over the sample.
         energy: upper bound of the energy given over the sample, J; infinite for a motion that is
             too fast to be predicted.
         q: (nq,) configuration at its end.
@@ -42,7 +42,7 @@ class Prediction:
 
     lack: float
     acceleration: Array
-    way: Array
+    displacement: Array
     energy: float
     q: Array
     v: Array
@@ -62,29 +62,31 @@ class SamplePrediction:
         self._model = model
         self._is_plain = model.tree.projection is None and model.fluid is None
 
-    def begin(self, d: Evaluation, unheld: Array, budget: float, dt: float) -> None:
+    def start_at(self, d: Evaluation, uncompensated: Array, budget: float, dt: float) -> None:
         """Begin at a state.
 
         Args:
             d: the state.
-            unheld: (nv,) part of gravity that no actuator compensates; its work is not counted.
+            uncompensated: (nv,) gravity that no actuator compensates; its work is not counted.
             budget: energy that the sample may give, J; negative if it must take some out.
             dt: duration of the sample, s.
         """
-        self._d, self._unheld, self._budget, self._dt = d, unheld, budget, dt
+        self._d, self._uncompensated, self._budget, self._dt = d, uncompensated, budget, dt
 
-    def of(self, force: Array) -> Prediction:
+    def predict(self, force: Array) -> Prediction:
         """Return what efforts (nv,) held over the sample do, in C++ where the terms are."""
         d, dt = self._d, self._dt
-        if d.law_algebra is not None:
+        if d.sampled_algebra is not None:
             budget = self._budget
-            return Prediction(*d.law_algebra.predict(d.q, d.v, self._unheld, budget, dt, force))
-        counted = force - self._unheld
+            return Prediction(
+                *d.sampled_algebra.predict(d.q, d.v, self._uncompensated, budget, dt, force)
+            )
+        counted = force - self._uncompensated
         first, power = self._rate(d.q, d.v, force, counted)
-        way = np.zeros_like(d.v)
+        displacement = np.zeros_like(d.v)
         reach = float(dt * (np.abs(d.v + dt * first).max() + np.abs(d.v).max()))
-        if not reach < _LONGEST_STEP * _MOST_STEPS:
-            return Prediction(np.inf, first, way, np.inf, d.q, d.v)
+        if not reach < _LONGEST_STEP * _LARGEST_COUNT:
+            return Prediction(np.inf, first, displacement, np.inf, d.q, d.v)
         steps = max(1, int(np.ceil(reach / _LONGEST_STEP)))
         h, q, v, a1, p1 = dt / steps, d.q, d.v, first, power
         integrate = self._model.integrate
@@ -104,11 +106,11 @@ class SamplePrediction:
             margin += _MARGIN * abs(gain - h * p2)
             peak = max(peak, energy + _highest(gain, h * before, h * p1) + margin)
             energy += gain
-            way = way + moved
+            displacement = displacement + moved
         lack = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
         if not np.isfinite(lack):
-            return Prediction(np.inf, first, way, np.inf, d.q, d.v)
-        return Prediction(lack, first, way, energy + margin, q, v)
+            return Prediction(np.inf, first, displacement, np.inf, d.q, d.v)
+        return Prediction(lack, first, displacement, energy + margin, q, v)
 
     def _rate(self, q: Array, v: Array, force: Array, counted: Array) -> tuple[Array, float]:
         """Return the acceleration (nv,) and the power of the effort beyond gravity, W."""

@@ -90,8 +90,8 @@ def save_pattern(data: Any, path: str | Path) -> None:
     text = pattern_text(data)
     if len(text) > MAX_YAML_CHARACTERS:
         raise VmsPhError(
-            f"the system has {len(text)} characters as YAML; at most {MAX_YAML_CHARACTERS} can be read "
-            "again; write its parts to files of their own"
+            f"the system has {len(text)} characters as YAML; at most {MAX_YAML_CHARACTERS} can be "
+            "read again; write its parts to files of their own"
         )
     try:
         Path(path).write_text(text, encoding="utf-8")

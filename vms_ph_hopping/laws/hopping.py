@@ -21,7 +21,7 @@ from vms_ph_controllers.controller import (
     is_usable_step,
 )
 from vms_ph_controllers.laws.gain_ramp import GainRamp
-from vms_ph_controllers.laws.held_impedance import horizon
+from vms_ph_controllers.laws.sampled_impedance import horizon
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError, OptionError
@@ -47,7 +47,7 @@ class HoppingController(Controller):
 
     The regulated energy is kinetic energy + gravity + radial spring. The sampled :meth:`update`
     assumes stance while the foot is below zero, and damps the velocity that its damping leaves, as
-    in :class:`.held_impedance.HeldImpedance`; in continuous time use :attr:`law`.
+    in :class:`.sampled_impedance.SampledImpedance`; in continuous time use :attr:`law`.
     """
 
     @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class RobotSettings:
         """
         from vms_ph_dynamics import VMSModel
 
-        from ..descriptions.urdf.srdf import with_srdf
+        from ..descriptions.urdf.loading import with_srdf
 
         if self.base not in ("", *BASES):
             raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")

@@ -12,7 +12,7 @@ import numpy as np
 
 from vms_ph_controllers import Controller, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError, VmsPhError
@@ -90,8 +90,8 @@ class _SceneRun:
             accepted_gains = {k: v for k, v in renamed_gains.items() if hasattr(self._law.gains, k)}
             self._law.gains = replace(self._law.gains, **accepted_gains)
             self._stiffness = accepted_gains.get(names.get("stiffness", "stiffness"), np.inf)
-            self._guard = make_guard(self._law, allocation)
-            self._guard.reset(RobotState(q, np.zeros(self._model.nv)))
+            self._supervisor = Supervisor(self._law, allocation)
+            self._supervisor.reset(RobotState(q, np.zeros(self._model.nv)))
         self._move: Any = None
         self._time, self._calls = 0.0, 0
         self._command: Any = None
@@ -159,7 +159,7 @@ class _SceneRun:
         if move is not None and move is not self._move:
             self._move = move
             reference = Reference(position=move.position + move.push / self._stiffness)
-        self._command = self._guard.update(RobotState(q, v), reference, _HOLD_STEPS * dt)
+        self._command = self._supervisor.update(RobotState(q, v), reference, _HOLD_STEPS * dt)
         return self._command
 
     def _record(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from vms_ph_controllers import Controller, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import InertiaWarning, OptionError
@@ -111,7 +111,7 @@ class TaskRun:
             task: robot, law, disturbances and targets.
             unknown: what the law does not know of the robot and of its state.
             make_law: makes the law from its name, the model and the allocation.
-            native: whether the guarded law is that of the C++ core; where there is one when None.
+            native: whether law and integrator run in C++; where they can, if None.
 
         Raises:
             VmsPhError: the law has no such gain, a current acts on a robot that is not in water,
@@ -120,12 +120,15 @@ class TaskRun:
         self._task, self._time, self._published_until = task, 0.0, -1.0
         settings = robot_tasks.settings_of(task)
         description = settings.description()
-        self.model = model = _model(settings, description)
+        model = _model(settings, description)
+        if native is False:
+            model = model.with_native(False)
+        self.model = model
         home = settings.initial_configuration(model, description)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
         current = WaterCurrent(task.current) if task.current.any() else None
         wheels = on_wheels(model, task.wheels)
-        self._make_law, self._allocation, self._native = make_law, allocation, native
+        self._make_law, self._allocation = make_law, allocation
         self._wheels = None if wheels is None else WheelUse(wheels, task.wheels)
         self._payload: PayloadUse | None = None
         if task.payload is not None:
@@ -133,9 +136,9 @@ class TaskRun:
                 raise OptionError("a payload is for robots without 'wheels' that do not slip")
             self._payload = PayloadUse(task.payload, model, home)
         self._use_law(model, wheels)
-        self._reference = TaskReference(task, model, home, self.law.LEADS_BOTH)
+        self._reference = TaskReference(task, model, home, self.law.LEADS_BASE_AND_TOOL)
         start = unknown.start(model, home)
-        self._guard.reset(RobotState(start, np.zeros(model.nv)))
+        self._supervisor.reset(RobotState(start, np.zeros(model.nv)))
         self._sensor = unknown.sensor(model, task.step)
         plant = unknown.plant(model)
         if task.wind is not None:
@@ -162,7 +165,7 @@ class TaskRun:
         self._judge = Judge(task, self._reference, self._mechanism_errors)
 
     def _use_law(self, model: VMSModel, wheels: NonholonomicForm | None = None) -> None:
-        """Make the law of the task for a model, and its guard."""
+        """Make the law of the task for a model, and its supervisor."""
         task = self._task
         law = self._make_law(task.controller, model, self._allocation, form=wheels)
         accepted_gains = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
@@ -171,13 +174,13 @@ class TaskRun:
             raise OptionError(f"{task.controller} has no gains {missing}")
         law.gains = replace(law.gains, **accepted_gains)
         self.law = law
-        self._guard = make_guard(law, self._allocation, wheels is None, native=self._native)
+        self._supervisor = Supervisor(law, self._allocation, wheels is None)
 
     def _restart_law(self, model: VMSModel) -> None:
         """Go on with the law for a model with other inertias; it starts where the robot is."""
         if model is not self.law.model:
             self._use_law(model)
-            self._guard.reset(RobotState(*self.state()))
+            self._supervisor.reset(RobotState(*self.state()))
             self._published_until = -1.0
 
     def to(self, seconds: float) -> dict[str, Any]:
@@ -251,7 +254,7 @@ class TaskRun:
         measured = self._sensor.measured(q, v)
         reference = self._reference.since(self._published_until, time + 0.5 * dt)
         self._published_until = time + 0.5 * dt
-        command = self._guard.update(RobotState(*measured), reference, dt)
+        command = self._supervisor.update(RobotState(*measured), reference, dt)
         self._use.command(command.torque)
         return command
 

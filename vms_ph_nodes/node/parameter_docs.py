@@ -64,6 +64,7 @@ def controllers() -> Iterator[type[Controller]]:
         for name in getattr(package, "__all__", ())
     }
     for _, kind in sorted(public.items()):
+        # A law around another has the gains of that one.
         if isinstance(kind, type) and issubclass(kind, Controller) and hasattr(kind, "Gains"):
             yield kind
 

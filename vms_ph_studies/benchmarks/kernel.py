@@ -23,7 +23,7 @@ from vms_ph_controllers import (
     TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.controller import gain
-from vms_ph_controllers.hosting.native_guard import HeldReference, make_guard
+from vms_ph_controllers.hosting.supervisor import ConstantReference, Supervisor
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.evaluation_batch import threads_of
 from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
@@ -178,9 +178,9 @@ def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
                 *laws,
             ]
         for law, language, scheme, make in laws:
-            guard = make_guard(make(robot), native=language == "C++")
-            guard.reset(RobotState(start, np.zeros(robot.nv)))
-            control = HeldReference(guard, Reference())
+            supervisor = Supervisor(make(robot.with_native(language == "C++")))
+            supervisor.reset(RobotState(start, np.zeros(robot.nv)))
+            control = ConstantReference(supervisor, Reference())
             simulation = Simulation(
                 StandardForm(robot), start, _PERIOD, control, engine=FormEngine(scheme, native)
             )

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_controllers import Command, Controller, Reference, RobotState, gain
+from vms_ph_controllers import Command, Controller, DifferentialDrive, Reference, RobotState, gain
 from vms_ph_controllers.controller import is_usable_step, usable
 from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
-from vms_ph_controllers.laws.thrust_direction import ThrustDirection, single_axis
+from vms_ph_controllers.laws.underactuated_flight import ThrustDirection, single_axis
 from vms_ph_controllers.references.integral_action import IntegralAction
-from vms_ph_controllers.references.joint_reference import JointReference
-from vms_ph_controllers.references.pose_reference import PoseReference
-from vms_ph_controllers.wheeled import DifferentialDrive
+from vms_ph_controllers.references.pose_reference import JointReference, PoseReference
 from vms_ph_dynamics import Allocation, Evaluation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3, SO3
@@ -278,7 +276,7 @@ class DecentralisedPD(Controller):
         base = model.base_pose(q)
         minimum = self._base.pose.copy()
         minimum[:3, :3] = minimum[:3, :3] @ self._integral.turn
-        minimum[:3, 3] += self._integral.place
+        minimum[:3, 3] += self._integral.position
         error = _SE3.inverse(minimum) @ base
         turn = _SO3.log(error[:3, :3])
         shift = error[:3, 3] @ error[:3, :3]

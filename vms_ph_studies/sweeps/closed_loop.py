@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from vms_ph_controllers import Controller, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.hosting.native_guard import make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Allocation, StandardForm, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError, VmsPhError
@@ -91,6 +91,8 @@ def closed_loop(
         raise OptionError(f"force={list(force)}: expected three numbers, N in world axes")
     settings = RobotSettings(robot, base, end_effector, inertia=inertia, gravity=gravity)
     model, home, allocation = _robot(settings)
+    if native is False:
+        model = model.with_native(False)
     law = make_controller(controller, model, allocation)
     law.gains = _with_gains(law, gains or {})
     q = _start(model, home, positions or {}, spread, seed)
@@ -120,15 +122,15 @@ class _Run:
         native: bool | None,
     ) -> None:
         self._plant = plant
-        guard = make_guard(law, allocation, native=native)
-        guard.reset(RobotState(q, np.zeros(model.nv)))
+        supervisor = Supervisor(law, allocation)
+        supervisor.reset(RobotState(q, np.zeros(model.nv)))
         self._levels: list[float] = []
         self._authorities: list[float] = []
         self._statuses: list[int] = []
         hold = Reference()
 
         def control(q: Array, v: Array, dt: float) -> Any:
-            command = guard.update(RobotState(q, v), hold, dt)
+            command = supervisor.update(RobotState(q, v), hold, dt)
             self._levels.append(command.energy.tank_level)
             self._authorities.append(command.authority)
             self._statuses.append(int(command.status))

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_controllers import Controller
+from vms_ph_controllers import Controller, DifferentialDrive
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.wheeled import DifferentialDrive
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm

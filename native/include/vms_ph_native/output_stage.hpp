@@ -11,7 +11,7 @@
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/tank_layer.hpp"
+#include "vms_ph_native/sampled_tank.hpp"
 
 namespace vms_ph {
 
@@ -75,7 +75,7 @@ class OutputStage {
   const int b_, n_;
   std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
-  TankLayer tank_;
+  SampledTank tank_;
   VectorV active_, force_, resting_, weight_, brake_;
   Reason reason_;
   Command safe_, refused_;

@@ -32,9 +32,6 @@ class PoseEffort {
   /// Restart where the pose is that of the reference.
   void restart() noexcept { potential_.restart(Pose::Identity()); }
 
-  /// The potential of the pose, which follows the error in aim().
-  PosePotential& pose_potential() noexcept { return potential_; }
-
   /// Set what else is held, beside the damping of the null space in `rest_damping`.
   ///
   /// @param energy     of what holds the base, J.

@@ -20,15 +20,6 @@ class PosePotential {
   /// Restart at a pose error with the sign of the shorter rotation.
   void restart(const Pose& error) noexcept;
 
-  /// Continue from a quaternion (x, y, z, w) and a sign of an earlier one.
-  void resume(const Eigen::Vector4d& quaternion, double sign) noexcept {
-    quaternion_ = quaternion;
-    sign_ = sign;
-  }
-
-  const Eigen::Vector4d& quaternion() const noexcept { return quaternion_; }
-  double sign() const noexcept { return sign_; }
-
   /// Set the pose error; return whether the sign was switched.
   bool follow(const Pose& error) noexcept;
 

@@ -37,7 +37,7 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
   void missed_updates() noexcept override;
 
   /// Energy that is left for pushing, J.
-  double push_level() const noexcept { return tank_ ? tank_->level() : gains_now().push_energy; }
+  double push_level() const noexcept { return tank_ ? tank_->level : gains_now().push_energy; }
 
   /// Force on the surroundings along the direction of the push, as observed, N.
   double observed_force() const noexcept { return taken_; }

@@ -7,11 +7,9 @@
 #include <cmath>
 #include <optional>
 
-#include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/held_sample.hpp"
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/sample_grant.hpp"
+#include "vms_ph_native/sampled_tank.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
 
 namespace vms_ph {
@@ -26,7 +24,7 @@ class TankBudget {
 
   const ShapedPotential& potential() const noexcept { return potential_; }  ///< V
   double authority() const noexcept { return authority_; }  ///< in [0, 1]; one without a tank
-  const std::optional<EnergyTank>& tank() const noexcept { return tank_; }
+  const std::optional<EnergyTank>& tank() const noexcept { return tank_.tank(); }
 
   /// Whether the last change was not fully covered by the tank.
   bool is_short() const noexcept { return is_short_; }
@@ -54,7 +52,7 @@ class TankBudget {
   double change(const ConstVector& q, Wanted&& wanted) noexcept {
     const double before = energy(q);
     is_short_ = false;
-    if (!tank_) return replace(q, wanted(1.0), before);
+    if (!tank()) return replace(q, wanted(1.0), before);
     // First the minimum is moved at the present authority; then the authority is adapted.
     double share = 1.0;
     const ShapedPotential* next = nullptr;
@@ -73,13 +71,13 @@ class TankBudget {
              const TorqueLimits& limits, double dt) noexcept;
 
   /// Why the last share was less than one, in words; empty otherwise.
-  const Reason& reason() const noexcept { return tank_ ? grant_.reason() : none_; }
+  const Reason& reason() const noexcept { return tank_.reason(); }
 
   /// Hold the torque from now on.
   void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
 
   /// Note that the safe output (n,) acts instead of the held torque.
-  void missed_updates(const VectorV& safe) noexcept { held_.missed_updates(safe); }
+  void missed_updates(const VectorV& safe) noexcept { tank_.missed_updates(safe); }
 
  private:
   // Number of times a change that the tank does not cover is halved before it is refused.
@@ -94,11 +92,8 @@ class TankBudget {
   ShapedPotential potential_, moved_;
   double authority_ = 1.0;
   bool is_short_ = false;
-  std::optional<EnergyTank> tank_;
-  HeldSample held_;
-  SampleGrant grant_;
+  SampledTank tank_;
   VectorV brake_;
-  const Reason none_{0};
 };
 
 }  // namespace vms_ph

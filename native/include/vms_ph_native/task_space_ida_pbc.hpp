@@ -79,6 +79,9 @@ class TaskSpaceIDAPBC final : public Controller {
   /// The minimum of the shaped potential, (nq,).
   const VectorQ& q_star() const noexcept { return minimum_.now().q; }
 
+  /// The energy tank, if there is one.
+  const std::optional<EnergyTank>& tank() const noexcept { return tank_budget_.tank(); }
+
  private:
   const Command& hold() noexcept;
   bool hold_at(const ConstVector& q_star) noexcept;

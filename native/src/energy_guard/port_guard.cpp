@@ -73,7 +73,7 @@ const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
 }
 
 PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& given,
-                         const EnergyGuardOptions& options)
+                     const EnergyGuardOptions& options)
     : settings(given),
       weighed_(model),
       weightless_(options.effort_carries_weight ? nullptr : without_gravity(model)),
@@ -93,7 +93,7 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& given,
       under_way_(model_, delay_),
       d_(model_),
       weight_(model),
-      ledger_(given.tank_capacity, given.tank_initial),
+      tank_(given.tank_capacity, given.tank_initial),
       ceiling_(delay_),
       resting_(VectorV::Zero(model.nv())),
       unheld_(resting_),
@@ -108,7 +108,7 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& given,
 }
 
 void PortGuard::restart() noexcept {
-  ledger_ = TankLedger(settings.tank_capacity, settings.tank_initial);
+  tank_ = EnergyTank(settings.tank_capacity, settings.tank_initial);
   ceiling_ = DebtCeiling(delay_);
   counts_ = Certificate();
   limits_.restart();
@@ -117,7 +117,7 @@ void PortGuard::restart() noexcept {
 }
 
 bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
-                         const ConstVector& acting) noexcept {
+                       const ConstVector& acting) noexcept {
   if (v.size() != model_.nv() || !v.allFinite() || !model_.is_configuration(q)) return false;
   states_.restart(q, v);
   restart();
@@ -142,7 +142,7 @@ bool PortGuard::is_effort(const ConstVector& effort) const noexcept {
 }
 
 const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& v,
-                                   const ConstVector& effort, double dt) noexcept {
+                                       const ConstVector& effort, double dt) noexcept {
   ++counts_.samples;
   const Judgement& seen = states_.judge(q, v, dt);
   if (seen.holds()) {
@@ -167,7 +167,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   }
   if (is_beyond) tell("base wrench at the limits of its actuators");
   limit(resting_, step, dt);
-  const double level = settings.freeze ? std::min(ledger_.level, 0.0) : ledger_.level;
+  const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
   if (is_fading) tell("fading in");
   budget_.grant(d_, force_, under_way_, level, ceiling_, step);
   if (budget_.reason()[0] != '\0') {
@@ -187,7 +187,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   guarded_.effort = force_;
   guarded_.status = is_reflex ? Status::holding : !reason_.empty() ? Status::saturated : Status::ok;
   guarded_.reason = reason_.text();
-  guarded_.level = ledger_.level;
+  guarded_.level = tank_.level;
   return guarded_;
 }
 
@@ -198,30 +198,30 @@ const GuardedEffort& PortGuard::hold(const char* why, double dt) noexcept {
 }
 
 double PortGuard::refill(double energy) noexcept {
-  return std::isfinite(energy) ? ledger_.refill(std::max(0.0, energy)) : 0.0;
+  return std::isfinite(energy) ? tank_.refill(std::max(0.0, energy)) : 0.0;
 }
 
 double PortGuard::drain(double energy) noexcept {
-  return std::isnan(energy) ? 0.0 : ledger_.drain(std::max(0.0, energy));
+  return std::isnan(energy) ? 0.0 : tank_.drain(std::max(0.0, energy));
 }
 
 Certificate PortGuard::certificate() const noexcept {
   Certificate result = counts_;
-  result.budget = ledger_.budget;
-  result.given = ledger_.given;
-  result.largest_given = ledger_.most_given;
-  result.margin = ledger_.margin;
-  result.level = ledger_.level;
+  result.budget = tank_.budget;
+  result.given = tank_.spent;
+  result.largest_given = tank_.largest_spent;
+  result.margin = tank_.margin;
+  result.level = tank_.level;
   return result;
 }
 
 /// Count the energy given since the last state.
 void PortGuard::settle(double dt) noexcept {
-  ledger_.capacity = settings.tank_capacity;
+  tank_.capacity = settings.tank_capacity;
   const double work = under_way_.work(d_, dt);
-  ledger_.give(work);
-  if (settings.refill_power > 0.0 && !settings.freeze) ledger_.refill(settings.refill_power * dt);
-  const double unseen = ceiling_.settle(ledger_.level, work, d_.kinetic_energy());
+  tank_.withdraw(work);
+  if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
+  const double unseen = ceiling_.settle(tank_.level, work, d_.kinetic_energy());
   counts_.largest_unseen = std::max(counts_.largest_unseen, unseen);
   counts_.lent = ceiling_.lent();
   double potential = 0.0;
@@ -287,7 +287,7 @@ void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double d
 
 /// The safe output while no state can be believed; `why` is nullptr where the reason is written.
 const GuardedEffort& PortGuard::blind(const ConstVector& q, const ConstVector& v, double dt,
-                                  const char* why) noexcept {
+                                      const char* why) noexcept {
   if (why != nullptr) reason_.set("reflex: %s; holding and damping", why);
   const bool timed = 0.0 < dt && dt <= kLongestStep;
   safe_effort(q, v, timed ? dt : kStep);
@@ -308,7 +308,7 @@ const GuardedEffort& PortGuard::blind(const ConstVector& q, const ConstVector& v
   guarded_.effort = force_;
   guarded_.status = Status::holding;
   guarded_.reason = reason_.text();
-  guarded_.level = ledger_.level;
+  guarded_.level = tank_.level;
   return guarded_;
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import ControlEnergy, Reference
-from vms_ph_controllers.hosting.layout import (
+from vms_ph_controllers.hosting.hosted_controller import (
     ENERGIES,
     Layout,
     flag_layout,

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from dynamics.nonholonomic.carts import bicycle, differential_drive
 
-from vms_ph_controllers import Reference, RobotState, Status
+from vms_ph_controllers import DifferentialDrive, Reference, RobotState, Status, WheeledImpedance
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.references.drive_reference import Bounds, DriveReference
-from vms_ph_controllers.wheeled import DifferentialDrive, WheeledImpedance
 from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import Ports
@@ -100,10 +99,10 @@ def test_a_reference_turns_drives_and_turns_without_jumps_and_takes_new_targets(
         base.advance(BOUNDS, 0.01)
         speeds.append(base.speed)
         turns.append(base.turn)
-        places.append(np.array([*base.place, base.heading]))
+        places.append(np.array([*base.position, base.heading]))
         assert base.speed * base.turn == 0.0
     assert base.is_resting
-    np.testing.assert_allclose(base.place, [0.5, 0.5], atol=1e-12)
+    np.testing.assert_allclose(base.position, [0.5, 0.5], atol=1e-12)
     assert np.cos(base.heading - 4.0) == pytest.approx(1.0)
     assert np.abs(speeds).max() <= BOUNDS.speed * (1.0 + 1e-9)
     assert np.abs(turns).max() <= BOUNDS.turn * (1.0 + 1e-9)

@@ -25,11 +25,10 @@ def test_whole_numbers_are_gains_too(law: type) -> None:
     commands = []
     for kind in (float, int, np.float32, np.int64):
         defaults = law.Gains()
-        values = {item.name: getattr(defaults, item.name) for item in dataclasses.fields(defaults)}
         whole = {
-            name: kind(max(1, round(value)))
-            for name, value in values.items()
-            if isinstance(value, float) and value
+            item.name: kind(max(1, round(item.default)))
+            for item in dataclasses.fields(defaults)
+            if isinstance(item.default, float) and item.default and item.metadata["high"] >= 1.0
         }
         made = law(model, gains=law.Gains(**whole))
         made.reset(state)

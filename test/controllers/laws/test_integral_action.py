@@ -99,14 +99,14 @@ def test_it_reaches_no_further_than_half_the_weight_and_half_a_radian() -> None:
     turned = pin.exp3(np.array([0.0, 0.0, 2.0]))
     for _ in range(1000):
         integral.advance(1.0, 2.0, 4.0, far, turned, np.array([9.0, -9.0]), 0.01)
-    np.testing.assert_allclose(integral.place, [0.0, -0.6 * 9.80665 / 8, -0.8 * 9.80665 / 8])
+    np.testing.assert_allclose(integral.position, [0.0, -0.6 * 9.80665 / 8, -0.8 * 9.80665 / 8])
     np.testing.assert_array_equal(integral.joints, [-0.5, 0.5])
     np.testing.assert_allclose(integral.turn, pin.exp3(np.array([0.0, 0.0, -0.5])))
-    np.testing.assert_allclose(integral.place_rate, 0.0, atol=1e-12)
+    np.testing.assert_allclose(integral.position_rate, 0.0, atol=1e-12)
     integral.advance(1.0, 0.0, 4.0, np.ones(3), None, np.zeros(2), 0.01)
-    assert not integral.place.any()
+    assert not integral.position.any()
     integral.advance(1.0, 2.0, 4.0, np.ones(3), turned, np.ones(2), 0.0)
-    assert not integral.place_rate.any()
+    assert not integral.position_rate.any()
     integral.advance(0.0, 2.0, 4.0, np.ones(3), turned, np.ones(2), 0.01)
     assert not integral.joints.any()
 

@@ -11,8 +11,8 @@ from vms_ph_controllers import (
     Status,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.laws.split_motion import split
-from vms_ph_controllers.potentials.joint_limit_potential import JointLimitPotential
+from vms_ph_controllers.laws.task_effort import split
+from vms_ph_controllers.potentials.shaped_potential import JointLimitPotential
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.forms import CanonicalForm, Ports
 

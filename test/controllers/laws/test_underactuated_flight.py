@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_controllers import Reference, RobotState, Status, UnderactuatedFlight
-from vms_ph_controllers.laws.thrust_direction import ThrustDirection
+from vms_ph_controllers.laws.underactuated_flight import ThrustDirection
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation

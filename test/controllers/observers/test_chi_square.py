@@ -6,7 +6,7 @@
 import pytest
 from scipy.stats import chi2
 
-from vms_ph_controllers.observers.chi_square import chi_square_quantile, chi_square_tail
+from vms_ph_controllers.observers.noise import chi_square_quantile, chi_square_tail
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 7, 13, 40])

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, PayloadObserver
-from vms_ph_controllers.observers.payload_regressor import payload_regressor
+from vms_ph_controllers.observers.payload_observer import payload_regressor
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 

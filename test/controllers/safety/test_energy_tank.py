@@ -137,10 +137,10 @@ def test_the_tank_can_be_switched_on_and_off_while_running(panda: VMSModel) -> N
 def test_a_tank_keeps_account_of_what_comes_and_goes() -> None:
     tank = EnergyTank(1.0, 5.0)
     assert tank.level == 1.0
-    tank.receive(-0.4)
+    tank.deposit(-0.4)
     assert (tank.level, tank.unaccounted_energy) == (0.6, 0.4)
     tank.withdraw(0.5)
-    tank.receive(3.0)
+    tank.deposit(3.0)
     assert tank.level == 1.0
     tank.withdraw(1.5)
     assert tank.available == 0.0

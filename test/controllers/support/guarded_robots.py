@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
@@ -42,9 +42,9 @@ class Guarded:
         law = make_controller(kind, self.model, self.allocation, actuated)
         assert {item.name for item in fields(law.gains)} >= set(self.gains)
         law.gains = replace(law.gains, **self.gains)
-        self.guard = Guard(law, self.allocation, actuated)
+        self.supervisor = Supervisor(law, self.allocation, actuated)
         self.home = self.model.configuration(known.home, known.home_base or None)
-        self.guard.reset(RobotState(self.home, np.zeros(self.model.nv)))
+        self.supervisor.reset(RobotState(self.home, np.zeros(self.model.nv)))
         self._tick = self._given = 0
         self._held = Command(np.zeros(self.model.b), np.zeros(self.model.n))
         self.simulation = Simulation(StandardForm(self.model), self.home, 1e-3, self._control)
@@ -69,7 +69,7 @@ class Guarded:
             k = len(self.commands)
             measured = self.fault(k, q.copy(), v.copy(), dt * self.period)
             state = RobotState(*measured[:2])
-            self._held = self.guard.update(state, self.references(k), measured[2])
+            self._held = self.supervisor.update(state, self.references(k), measured[2])
             self._check(self._held)
             self.commands.append(self._held)
         self._tick += 1

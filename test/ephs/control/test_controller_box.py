@@ -88,12 +88,12 @@ def test_the_certificate_names_the_step_from_which_a_law_gives_more_than_it_stor
     (only,) = sound.advance(16)
     assert only.step == 0
     assert 0.0 < only.excess < 1e-7
-    assert "step 0, at 0.001 s" in sound.certificate.in_words()
+    assert "step 0, at 0.001 s" in str(sound.certificate)
     shaken = ControlledRun(Shaken(arm()), HOME, held=AWAY, tolerance=1e-6)
     breaches = shaken.advance(16)
     assert breaches[0].step == 13
     assert breaches[0].excess > 1e-5
-    assert "not passive: step 13, at 0.014 s" in shaken.certificate.in_words()
+    assert "not passive: step 13, at 0.014 s" in str(shaken.certificate)
 
 
 def test_a_moving_reference_is_covered_by_the_tank_of_a_law_and_by_nothing_without_one() -> None:
@@ -109,7 +109,7 @@ def test_a_moving_reference_is_covered_by_the_tank_of_a_law_and_by_nothing_witho
     assert found[2.0].holds
     assert found[2.0].given > 1e-4
     assert found[2.0].least > -1e-12
-    assert "passive in all 20 steps" in found[2.0].in_words()
+    assert "passive in all 20 steps" in str(found[2.0])
     assert len(found[0.0].breaches) > 10
 
 

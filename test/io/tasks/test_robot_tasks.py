@@ -202,6 +202,6 @@ def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
     name: str, leads_both: bool, given: bool
 ) -> None:
     run = TaskRun(robot_tasks.load(name))
-    assert leads_both == run.law.LEADS_BOTH
+    assert leads_both == run.law.LEADS_BASE_AND_TOOL
     found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], leads_both)
     assert (found.since(-1.0, 0.0).pose is not None) == given

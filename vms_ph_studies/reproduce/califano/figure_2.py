@@ -82,7 +82,7 @@ def simulate(
         settings: of the study.
         stiffness: of W, N m/rad.
         sampled: whether torques are held over each step.
-        native: False for the law in Python; None for its twin in C++ where that is installed.
+        native: whether the law runs in C++; None as the model does.
         progress: receives the share of the steps that are done.
     """
     gains = TaskSpaceIDAPBC.Gains(

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "vms_ph_native/energy_guard/debt_ceiling.hpp"
-#include "vms_ph_native/held_sample.hpp"
+#include "vms_ph_native/sample_work.hpp"
 
 namespace vms_ph {
 
@@ -52,7 +52,7 @@ class EffortsUnderWay {
   const int delay_;
   int first_ = 0;
   std::array<VectorV, kMostDelay + 1> queue_, active_;
-  HeldSample held_;
+  SampleWork held_;
   bool has_start_ = false, is_seen_ = true;
   VectorQ start_;
   double potential_ = 0.0;

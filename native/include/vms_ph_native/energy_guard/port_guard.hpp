@@ -10,7 +10,7 @@
 #include "vms_ph_native/energy_guard/motion_limits.hpp"
 #include "vms_ph_native/energy_guard/sample_budget.hpp"
 #include "vms_ph_native/energy_guard/settings.hpp"
-#include "vms_ph_native/energy_guard/tank_ledger.hpp"
+#include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/plausibility.hpp"
 #include "vms_ph_native/safe_output.hpp"
 
@@ -84,7 +84,7 @@ class PortGuard {
   ///                     a bound out of its range, an allocation or weights of another kind of
   ///                     base, or hardware that carries the weight with these actuators.
   PortGuard(const Model& model, const EnergyGuardSettings& settings,
-              const EnergyGuardOptions& options);
+            const EnergyGuardOptions& options);
 
   EnergyGuardSettings settings;  ///< tank and limits
 
@@ -96,7 +96,7 @@ class PortGuard {
 
   /// The effort to send in place of a wanted one (nv,); valid until the next call.
   const GuardedEffort& update(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
-                        double dt) noexcept;
+                              double dt) noexcept;
 
   /// The safe output, for a host without a new state; `why` is part of its reason.
   const GuardedEffort& hold(const char* why, double dt) noexcept;
@@ -107,7 +107,7 @@ class PortGuard {
   /// Take energy out of the tank, J; return how much was in it.
   double drain(double energy) noexcept;
 
-  const TankLedger& ledger() const noexcept { return ledger_; }
+  const EnergyTank& tank() const noexcept { return tank_; }
   int delay() const noexcept { return delay_; }
   bool carries_weight() const noexcept { return weightless_ == nullptr; }
 
@@ -119,7 +119,7 @@ class PortGuard {
   void settle(double dt) noexcept;
   void limit(const VectorV& resting, double step, double dt) noexcept;
   const GuardedEffort& blind(const ConstVector& q, const ConstVector& v, double dt,
-                       const char* why) noexcept;
+                             const char* why) noexcept;
   bool bumpless(double dt) noexcept;
   void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
@@ -139,7 +139,7 @@ class PortGuard {
   SafeOutput safe_;
   EffortsUnderWay under_way_;
   Evaluation d_, weight_;
-  TankLedger ledger_;
+  EnergyTank tank_;
   DebtCeiling ceiling_;
   Certificate counts_;
   VectorV resting_, unheld_, wanted_, force_, brake_, ahead_, acting_, offset_;

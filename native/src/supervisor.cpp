@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/guard.hpp"
+#include "vms_ph_native/supervisor.hpp"
 
 #include <cmath>
 #include <limits>
@@ -28,8 +28,9 @@ void forget(Reference& reference) noexcept {
 
 }  // namespace
 
-Guard::Guard(const Model& model, std::unique_ptr<Controller> law, const PlausibilityBounds& bounds,
-             std::optional<Allocation> allocation, bool base_actuated)
+Supervisor::Supervisor(const Model& model, std::unique_ptr<Controller> law,
+                       const PlausibilityBounds& bounds, std::optional<Allocation> allocation,
+                       bool base_actuated)
     : model_(model),
       law_(std::move(law)),
       states_(model, bounds),
@@ -44,7 +45,7 @@ Guard::Guard(const Model& model, std::unique_ptr<Controller> law, const Plausibi
   waiting_.joints = Eigen::VectorXd::Zero(model.n());
 }
 
-bool Guard::reset(const RobotState& state) noexcept {
+bool Supervisor::reset(const RobotState& state) noexcept {
   if (!state.is_usable(model_) || !model_.is_configuration(state.q) || !law_->reset(state)) {
     return false;
   }
@@ -53,8 +54,8 @@ bool Guard::reset(const RobotState& state) noexcept {
   return true;
 }
 
-const Command& Guard::update(const RobotState& state, const Reference& reference,
-                             double dt) noexcept {
+const Command& Supervisor::update(const RobotState& state, const Reference& reference,
+                                  double dt) noexcept {
   seen_ = &states_.judge(state.q, state.v, dt);
   wait_with(reference);
   if (seen_->holds()) return safe("implausible state: ", seen_->reason, dt);
@@ -72,13 +73,13 @@ const Command& Guard::update(const RobotState& state, const Reference& reference
   return bounded(command);
 }
 
-const Command& Guard::hold(const char* why, double dt) noexcept {
+const Command& Supervisor::hold(const char* why, double dt) noexcept {
   seen_ = &states_.judge(nowhere_, motionless_, dt);
   return safe("", why, dt);
 }
 
 /// Keep the targets that came while the law did not act; velocities act when they come, or never.
-void Guard::wait_with(const Reference& reference) noexcept {
+void Supervisor::wait_with(const Reference& reference) noexcept {
   if (reference.position) waiting_.position = reference.position;
   if (reference.pose) waiting_.pose = reference.pose;
   if (reference.has_joints && reference.joints.size() == model_.n()) {
@@ -90,7 +91,7 @@ void Guard::wait_with(const Reference& reference) noexcept {
   waiting_.twist = reference.twist;
 }
 
-const Command& Guard::safe(const char* what, const char* why, double dt) noexcept {
+const Command& Supervisor::safe(const char* what, const char* why, double dt) noexcept {
   reason_.set("%s%s; holding against gravity and damping", what, why);
   law_->missed_updates();
   place_ = seen_->q;
@@ -108,7 +109,7 @@ const Command& Guard::safe(const char* what, const char* why, double dt) noexcep
 }
 
 /// Add what was limited and refused to the law's own command.
-const Command& Guard::bounded(const Command& command) noexcept {
+const Command& Supervisor::bounded(const Command& command) noexcept {
   const Eigen::VectorXd& effort = model_.effort();
   bool beyond = false;
   for (Eigen::Index i = 0; i < effort.size(); ++i) {

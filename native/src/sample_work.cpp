@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/held_sample.hpp"
+#include "vms_ph_native/sample_work.hpp"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ VectorB bracket(const VectorB& x, const VectorB& y) {
 
 }  // namespace
 
-HeldSample::HeldSample(const Model& model)
+SampleWork::SampleWork(const Model& model)
     : model_(model),
       q_(VectorQ::Zero(model.nq())),
       v_(VectorV::Zero(model.nv())),
@@ -33,7 +33,7 @@ HeldSample::HeldSample(const Model& model)
       predicted_(v_),
       way_(v_) {}
 
-void HeldSample::hold(const Evaluation& d, const VectorV& force, const VectorV& way,
+void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& way,
                       double store) noexcept {
   q_ = d.q();
   v_ = d.v();
@@ -44,12 +44,12 @@ void HeldSample::hold(const Evaluation& d, const VectorV& force, const VectorV& 
   missed_ = false;
 }
 
-void HeldSample::missed_updates(const VectorV& safe) noexcept {
+void SampleWork::missed_updates(const VectorV& safe) noexcept {
   safe_ = safe;
   missed_ = true;
 }
 
-double HeldSample::recovered_energy(const Evaluation& d, double store, double dt) noexcept {
+double SampleWork::recovered_energy(const Evaluation& d, double store, double dt) noexcept {
   if (!holds_) return 0.0;
   model_.difference(q_, d.q(), way_);
   double work = force_.dot(way_);
@@ -62,7 +62,7 @@ double HeldSample::recovered_energy(const Evaluation& d, double store, double dt
 }
 
 // An upper bound of the work that turning axes add to f^T (q_next - q), J.
-double HeldSample::turning(const Evaluation& d, double dt) const noexcept {
+double SampleWork::turning(const Evaluation& d, double dt) const noexcept {
   const int b = model_.b(), linear = b == 6 ? 3 : 2, angular = b - linear;
   const VectorB force = force_.head(b), before = v_.head(b), after = d.v().head(b);
   const VectorB turn = dt * dt / 12.0 * bracket(before, after);

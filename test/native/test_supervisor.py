@@ -1,11 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The guard in C++ is that in Python: statuses, reasons and efforts, with failing measurements."""
+"""The supervisor in C++ is that in Python, also with measurements that fail."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ import pytest
 import vms_ph_controllers
 from vms_ph_controllers import Command, EndEffectorImpedance, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.hosting.native_guard import NativeGuard, make_guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
+from vms_ph_controllers.laws.twinned_controller import core_allocation
 from vms_ph_controllers.observers import NoiseModel, Payload
-from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
-from vms_ph_dynamics import ModelError, StateError
+from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
@@ -42,7 +42,9 @@ def test_the_bounds_are_those_of_python(native: ModuleType) -> None:
 def test_a_bound_out_of_its_range_is_refused(native: ModuleType) -> None:
     model = native_model(native, robots.load("panda"))
     with pytest.raises(ValueError, match="velocity_factor must be from 1"):
-        native.Guard(model, bounds={"velocity_factor": 0.5})
+        native.Supervisor(
+            model, native.make_law("TaskSpaceIDAPBC", model), bounds={"velocity_factor": 0.5}
+        )
 
 
 def _faults(rng: np.random.Generator, nv: int) -> list[Measure]:
@@ -111,10 +113,8 @@ def _push_while_the_state_is_lost(ours: Any, theirs: Any, home: np.ndarray) -> N
 def test_both_languages_carry_a_payload_while_they_hold(native: ModuleType, name: str) -> None:
     known = robots.get(name)
     model, rotors = known.load(), known.allocation()
-    guards = []
-    for compiled in (False, True):
-        law = PayloadCompensation(EndEffectorImpedance(model, allocation=rotors), rate=50.0)
-        guards.append(make_guard(law, rotors, native=compiled))
+    ours = PayloadCompensation(EndEffectorImpedance(model, allocation=rotors), rate=50.0)
+    guards = [Supervisor(ours, rotors), _LoadedInCpp(native, model, rotors)]
     home, nv = model.configuration(known.home), model.nv
     at_rest, lost = RobotState(home, np.zeros(nv)), RobotState(home, np.full(nv, np.nan))
     for guard in guards:
@@ -130,11 +130,36 @@ def test_both_languages_carry_a_payload_while_they_hold(native: ModuleType, name
     np.testing.assert_allclose(torques[3], torques[0], rtol=0, atol=1e-12)
 
 
+class _LoadedInCpp:
+    """A law that compensates payloads, supervised, in C++."""
+
+    def __init__(self, native: ModuleType, model: VMSModel, rotors: Any) -> None:
+        robot, allocation = native_model(native, model), core_allocation(native, rotors)
+        law = native.make_law("EndEffectorImpedance", robot, allocation=allocation)
+        self._law = native.PayloadCompensation(robot, law, 50.0)
+        self._supervisor = native.Supervisor(robot, self._law, {}, allocation)
+        self.law = SimpleNamespace()
+
+    def reset(self, state: RobotState) -> None:
+        assert self._supervisor.reset(state.q, state.v)
+
+    def carry(self, payload: Payload | None) -> None:
+        if payload is None:
+            self._law.carry(0.0, np.zeros(3), 0.0)
+        else:
+            self._law.carry(payload.mass, payload.moment, payload.mass_deviation)
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Any:
+        return self._supervisor.update(state.q, state.v, dt)
+
+
 def _after_a_change(
     guard: Any, payload: Payload | None, at_rest: RobotState, lost: RobotState
 ) -> np.ndarray:
     """The safe output of a guard whose law has been told of a payload."""
     guard.law.payload = payload
+    if isinstance(guard, _LoadedInCpp):
+        guard.carry(payload)
     for _ in range(50):  # it acts again, and the mass in force arrives
         guard.update(at_rest, Reference(), 1e-3)
     held = guard.update(lost, Reference(), 1e-3)
@@ -165,14 +190,17 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
     rotors = own.get(kind, known.allocation)()
     actuated = rotors is not None or not name.startswith("satellite")
     bounds = {"restart_time": 0.01, "recovery_samples": 3}
-    laws: list[Any] = [make_controller(kind, model, rotors, actuated) for _ in range(2)]
+    laws: list[Any] = [
+        make_controller(kind, each, rotors, actuated) for each in (model, model.with_native(True))
+    ]
     # A tank whose level has changed shows that continuing at another pose does not refill it.
     for law in laws:
         law.gains = replace(law.gains, tank_capacity=1.0, tank_initial=0.5)
     ours, theirs = (
-        make_guard(law, rotors, actuated, PlausibilityBounds(**bounds), native=compiled)  # type: ignore[arg-type]
-        for law, compiled in zip(laws, (False, True), strict=True)
+        Supervisor(law, rotors, actuated, PlausibilityBounds(**bounds))  # type: ignore[arg-type]
+        for law in laws
     )
+    assert theirs.twin is not None
     home = model.configuration(known.home)
     ours.reset(RobotState(home, np.zeros(model.nv)))
     theirs.reset(RobotState(home, np.zeros(model.nv)))
@@ -189,7 +217,7 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
         reference = _reference(rng, model.n) if rng.random() < 0.1 else Reference()
         state = RobotState(measured[0], measured[1])
         one = ours.update(state, reference, measured[2])
-        other = theirs.record(theirs.update(state, reference, measured[2]))
+        other = theirs.update(state, reference, measured[2])
         assert (other.status, other.reason) == (one.status, one.reason), (one.reason, measured)
         assert other.energy.tank_level == pytest.approx(one.energy.tank_level, abs=1e-9)
         told.add((one.status, one.reason.split(";")[0]))
@@ -210,57 +238,68 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
 
 
 def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
-    panda = robots.load("panda")
-    pushing = vms_ph_controllers.PushingImpedance(panda, noise=NoiseModel())
-    stiff = vms_ph_controllers.TaskSpaceIDAPBC(panda, task_stiffness=300.0 * np.eye(3))
-    free = vms_ph_controllers.TaskSpaceIDAPBC(panda, routing="cancel")
-    place = vms_ph_controllers.PoseIDAPBC(panda, task="position")
+    panda = robots.load("panda").with_native(True)
+
+    def coupling(t: Any) -> np.ndarray:
+        return np.zeros((7, 7))
+
+    class OfAUser(vms_ph_controllers.TaskSpaceIDAPBC):
+        """A law that derives from one of the library."""
+
     for law, why in (
-        (pushing, "was made with noise, which C"),
-        (stiff, "was made with task_stiffness, which C"),
-        (free, "was made with routing, which C"),
-        (place, "was made with task, which C"),
+        (vms_ph_controllers.PushingImpedance(panda, noise=NoiseModel()), "C++ has no noise"),
+        (vms_ph_controllers.TaskSpaceIDAPBC(panda, routing=coupling), "no routing by a function"),
+        (vms_ph_controllers.PoseIDAPBC(panda, task="position"), "the law in C++ has no task"),
+        (OfAUser(panda), "Python: OfAUser derives from TaskSpaceIDAPBC"),
+        (vms_ph_controllers.PoseIDAPBC(panda.with_native(False)), "is evaluated in Python"),
     ):
-        assert isinstance(make_guard(law), Guard)
-        with pytest.raises(ModelError, match=f"native=True: .*{why}"):
-            make_guard(law, native=True)
+        assert why in law.implementation
+        assert Supervisor(law).twin is None
+
+
+def test_a_core_that_is_not_there_is_named_with_its_remedy(
+    native: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = vms_ph_controllers.PoseIDAPBC(robots.load("panda").with_native(True))
+    monkeypatch.setenv("VMS_PH_NATIVE", "0")
+    assert "./vms native builds and installs it" in law.implementation
 
 
 def test_gains_that_change_take_effect_in_c(native: ModuleType) -> None:
-    model = robots.load("panda")
+    model = robots.load("panda").with_native(True)
     law = vms_ph_controllers.TaskSpaceIDAPBC(model)
-    guard = make_guard(law)
-    assert isinstance(guard, NativeGuard)
+    supervisor = Supervisor(law)
+    assert law.implementation == "C++"
     home = model.configuration(robots.get("panda").home)
     state = RobotState(home, np.zeros(model.nv))
-    guard.reset(state)
+    supervisor.reset(state)
     law.gains = replace(law.gains, tank_capacity=2.0, tank_initial=1.5)
-    guard.reset(state)
-    assert guard.record(guard.update(state, Reference(), 1e-3)).energy.tank_level == 1.5
+    supervisor.reset(state)
+    assert supervisor.update(state, Reference(), 1e-3).energy.tank_level == 1.5
+    assert law.tank is not None
+    assert law.tank.level == 1.5
 
 
 def test_a_state_that_does_not_fit_is_refused_in_a_sentence(native: ModuleType) -> None:
-    model = robots.load("panda")
-    guard = make_guard(vms_ph_controllers.TaskSpaceIDAPBC(model), native=True)
+    model = robots.load("panda").with_native(True)
+    supervisor = Supervisor(vms_ph_controllers.TaskSpaceIDAPBC(model))
     with pytest.raises(StateError, match="q"):
-        guard.reset(RobotState(np.zeros(3), np.zeros(model.nv)))
+        supervisor.reset(RobotState(np.zeros(3), np.zeros(model.nv)))
 
 
 def test_a_core_of_other_sources_is_not_used(
     native: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Older:
-        """A guard that does not know the gain ``delay``."""
+        """A law that does not know the gain ``delay``."""
 
-        def __init__(self, *given: object) -> None:
-            self._guard = real(*given)
+        def __init__(self, *arguments: object, **options: object) -> None:
+            self._law = real(*arguments, **options)
 
         def set_gain(self, name: str, value: float) -> bool:
-            return name != "delay" and bool(self._guard.set_gain(name, value))
+            return name != "delay" and bool(self._law.set_gain(name, value))
 
-    real = native.Guard
-    monkeypatch.setattr(native, "Guard", Older)
-    law = vms_ph_controllers.TaskSpaceIDAPBC(robots.load("panda"))
-    assert isinstance(make_guard(law), Guard)
-    with pytest.raises(ModelError, match=r"no gain 'delay' .* ./vms native builds it anew"):
-        make_guard(law, native=True)
+    real = native.TaskSpaceIDAPBC
+    monkeypatch.setattr(native, "TaskSpaceIDAPBC", Older)
+    law = vms_ph_controllers.TaskSpaceIDAPBC(robots.load("panda").with_native(True))
+    assert "./vms native builds it anew" in law.implementation

@@ -19,10 +19,10 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.laws.held_impedance import HeldImpedance, brake
-from vms_ph_controllers.laws.split_motion import split
+from vms_ph_controllers.hosting.supervisor import Supervisor
+from vms_ph_controllers.laws.sampled_impedance import SampledImpedance, brake
+from vms_ph_controllers.laws.task_effort import split
 from vms_ph_controllers.references.reference_governor import ReferenceGovernor
-from vms_ph_controllers.safety.guard import Guard
 from vms_ph_controllers.safety.plausibility import PlausibilityInCpp, StatePlausibility
 from vms_ph_controllers.safety.sample_prediction import Prediction, SamplePrediction
 from vms_ph_dynamics import VMSModel
@@ -30,7 +30,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
-from .test_guard import _faults
+from .test_supervisor import _faults
 
 BASES = ("panda", "omnidirectional_panda", "hextilt")
 
@@ -79,10 +79,10 @@ def test_what_is_held_is_the_same(
         drift = rng.normal(size=python.nv)
         for h, more in [(0.0, ()), (1e-3, ()), (0.05, ()), (0.05, (drift,)), (0.05, (drift, mass))]:
             given = damping, stiffness * spring, rng.normal(size=python.nv), v, h, *more
-            expected = HeldImpedance.at(python.evaluate(q, v), *given)
-            found = HeldImpedance.at(core.evaluate(q, v), *given)
+            expected = SampledImpedance.at(python.evaluate(q, v), *given)
+            found = SampledImpedance.at(core.evaluate(q, v), *given)
             assert found.reason == expected.reason
-            for part in ("spring", "velocity", "ahead"):
+            for part in ("spring", "velocity", "predicted_spring"):
                 one, other = getattr(expected, part), getattr(found, part)
                 np.testing.assert_allclose(
                     other, one, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(one).max())
@@ -118,8 +118,8 @@ def test_the_work_of_a_sample_is_predicted_alike(
         found = []
         for model in models:
             prediction = SamplePrediction(model)
-            prediction.begin(model.evaluate(q, v), unheld, budget, dt)
-            found.append(prediction.of(force))
+            prediction.start_at(model.evaluate(q, v), unheld, budget, dt)
+            found.append(prediction.predict(force))
         one, other = found
         known.add(bool(np.isfinite(one.lack)))
         for item in fields(Prediction):
@@ -182,7 +182,7 @@ def test_a_motion_is_split_in_the_same_way_through_singularities(
 @pytest.mark.parametrize("name", BASES)
 def test_states_are_judged_alike(native: ModuleType, name: str, rng: np.random.Generator) -> None:
     python, core = twins(name)
-    guards = [Guard(EndEffectorImpedance(model)) for model in (python, core)]
+    guards = [Supervisor(EndEffectorImpedance(model)) for model in (python, core)]
     expected, found = (guard._states for guard in guards)
     assert isinstance(expected, StatePlausibility)
     assert isinstance(found, PlausibilityInCpp)
@@ -228,7 +228,7 @@ def test_a_guarded_law_in_python_is_the_same_on_the_core(
 ) -> None:
     known = robots.get(name)
     python, core = twins(name)
-    guards = [Guard(law(model)) for model in (python, core)]
+    guards = [Supervisor(law(model)) for model in (python, core)]
     q, v = python.configuration(known.home), np.zeros(python.nv)
     for guard in guards:
         guard.reset(RobotState(q, v))

@@ -8,9 +8,9 @@
 
 #include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/held_sample.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sample_grant.hpp"
+#include "vms_ph_native/sample_work.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
@@ -20,9 +20,11 @@ namespace vms_ph {
 /// The net work of the held efforts, f^T (q_next - q) less the increase of the robot's potential
 /// energy, is exact, sampling and clipping included. Before a sample its work is predicted, and the
 /// share of the effort is granted that the tank covers; with an empty tank the law can only brake.
-class TankLayer {
+/// A tank, and the effort of a law that is held over a sample; it is described in
+/// vms_ph_controllers/safety/energy_tank.py.
+class SampledTank {
  public:
-  explicit TankLayer(const Model& model);
+  explicit SampledTank(const Model& model);
 
   /// Restart with a tank at its initial level.
   void restart() noexcept;
@@ -31,19 +33,29 @@ class TankLayer {
   void forget_sample() noexcept;
 
   /// Energy in the tank, J; zero without a tank.
-  double level() const noexcept { return tank_ ? tank_->level() : 0.0; }
+  double level() const noexcept { return tank_ ? tank_->level : 0.0; }
+
+  const std::optional<EnergyTank>& tank() const noexcept { return tank_; }
+
+  /// Withdraw the energy of a change of what the law has stored, J.
+  void withdraw(double energy) noexcept {
+    if (tank_) tank_->withdraw(energy);
+  }
 
   /// Add the energy recovered over the sample that ends now.
   ///
   /// @param d         the present state.
+  /// @param stored    energy that the law has stored there, less that of gravity, J.
   /// @param capacity  of the tank, J; 0 for no tank.
   /// @param initial   level after a reset, J.
   /// @param dt        time since the last update, s.
-  void begin_sample(Evaluation& d, double capacity, double initial, double dt) noexcept;
+  void begin_sample(Evaluation& d, double stored, double capacity, double initial,
+                    double dt) noexcept;
 
-  /// Reduce an effort (nv,) to the share that the tank covers; return whether it is covered then.
-  /// See SampleGrant.
-  bool grant(Evaluation& d, VectorV& force, const VectorV& resting, double dt) noexcept;
+  /// Reduce an effort (nv,) to the share that the tank and `stored` joules besides cover; return
+  /// whether it is covered then. See SampleGrant.
+  bool grant(Evaluation& d, VectorV& force, const VectorV& resting, double stored,
+             double dt) noexcept;
 
   /// Replace an effort that is not covered by a brake; see SampleGrant.
   void brake(VectorV& force, const VectorV& resting, const VectorV& strongest) noexcept {
@@ -53,15 +65,15 @@ class TankLayer {
   /// Why the last share was less than one, in words; empty otherwise.
   const Reason& reason() const noexcept { return tank_ ? grant_.reason() : none_; }
 
-  /// Hold the efforts (nv,) from now on; gravity that `resting` leaves is not counted.
-  void end_sample(Evaluation& d, const VectorV& force, const VectorV& resting) noexcept;
+  /// Hold the efforts (nv,) from now on, with `stored` as in begin_sample().
+  void end_sample(Evaluation& d, const VectorV& force, double stored) noexcept;
 
   /// Note that the compensation of gravity (nv,) acts instead of the held efforts.
   void missed_updates(const VectorV& weight) noexcept { held_.missed_updates(weight); }
 
  private:
   std::optional<EnergyTank> tank_;
-  HeldSample held_;
+  SampleWork held_;
   SampleGrant grant_;
   const Reason none_{0};
 };

@@ -16,9 +16,9 @@ namespace vms_ph {
 /// to the work.
 /// If the safe output has acted for a part of the sample, it is unknown how far the robot moved
 /// under each of the two efforts.
-class HeldSample {
+class SampleWork {
  public:
-  explicit HeldSample(const Model& model);
+  explicit SampleWork(const Model& model);
 
   /// Restart; no effort is held.
   void forget() noexcept { holds_ = missed_ = false; }

@@ -18,13 +18,14 @@ namespace vms_ph {
 /// other state, and where the law returns numbers that are not finite, gravity is compensated and
 /// the motion damped (SafeOutput) with Status::holding. StatePlausibility says when the law acts
 /// again; references that came in between then take effect, unless the law had to be restarted.
-class Guard final : public Controller {
+class Supervisor final : public Controller {
  public:
-  /// Guard a law for a robot with the actuators of its base; the model must outlive it.
+  /// Supervise a law of a robot with the actuators of its base; the model must outlive it.
   ///
   /// @throws ModelError  a bound out of its range, or an allocation for another kind of base.
-  Guard(const Model& model, std::unique_ptr<Controller> law, const PlausibilityBounds& bounds = {},
-        std::optional<Allocation> allocation = std::nullopt, bool base_actuated = true);
+  Supervisor(const Model& model, std::unique_ptr<Controller> law,
+             const PlausibilityBounds& bounds = {},
+             std::optional<Allocation> allocation = std::nullopt, bool base_actuated = true);
 
   /// Restart the law, and accept where the robot is.
   bool reset(const RobotState& state) noexcept override;

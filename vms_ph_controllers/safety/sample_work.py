@@ -23,18 +23,18 @@ class _Start:
     Attributes:
         q, v: configuration (nq,) and velocity (nv,).
         force: held effort (nv,).
-        way: displacement (nv,) that is predicted for the sample.
+        displacement: displacement (nv,) that is predicted for the sample.
         store: stored energy, J.
     """
 
     q: Array
     v: Array
     force: Array
-    way: Array
+    displacement: Array
     store: float
 
 
-class HeldSample:
+class SampleWork:
     """The effort held since the last update, and the energy that it has transferred.
 
     The work of a held effort is exactly ``f^T (q_next - q)``. A wrench that is held in the axes of
@@ -48,19 +48,22 @@ class HeldSample:
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self.forget()
+        self.restart()
 
-    def forget(self) -> None:
+    def restart(self) -> None:
         """Restart; no effort is held."""
         self._start: _Start | None = None
         self._safe: Array | None = None
 
-    def hold(self, d: Evaluation, force: Array, way: Array, store: float) -> None:
+    def hold(self, d: Evaluation, force: Array, displacement: Array, store: float) -> None:
         """Hold efforts (nv,) from a state on, where ``store`` joules are stored.
 
-        ``way`` (nv,) is the displacement that the efforts are predicted to cause in the sample.
+        ``displacement`` (nv,) is what the efforts are predicted to cause in the sample.
         """
-        self._start, self._safe = _Start(np.array(d.q), np.array(d.v), force, way, store), None
+        self._start, self._safe = (
+            _Start(np.array(d.q), np.array(d.v), force, displacement, store),
+            None,
+        )
 
     def missed_updates(self, safe: Array) -> None:
         """Note that the safe output (nv,) has replaced the held effort."""
@@ -82,11 +85,13 @@ class HeldSample:
         if self._start is None:
             return 0.0
         start, safe = self._start, self._safe
-        way = self._model.difference(start.q, d.q)
-        work = float(start.force @ way)
+        displacement = self._model.difference(start.q, d.q)
+        work = float(start.force @ displacement)
         if safe is not None:
-            both = float(start.force @ start.way + safe @ (way - start.way))
-            return min(start.store - store - max(work, float(safe @ way), both), 0.0)
+            both = float(
+                start.force @ start.displacement + safe @ (displacement - start.displacement)
+            )
+            return min(start.store - store - max(work, float(safe @ displacement), both), 0.0)
         if self._model.b:
             work += self._turning(start, d, dt)
         return start.store - store - work
@@ -99,8 +104,12 @@ class HeldSample:
         linear = 3 if b == 6 else 2
         f, m = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
         most = np.maximum(np.abs(before), np.abs(after))
-        way = dt * float(np.linalg.norm(most[:linear]))
+        displacement = dt * float(np.linalg.norm(most[:linear]))
         angle = dt * float(np.linalg.norm(most[linear:]))
         bound = f * float(np.linalg.norm(bracket[:linear]))
         bound += m * float(np.linalg.norm(bracket[linear:]))
-        return bound + _TURNING * angle * angle * (f * way + m * angle) - float(force @ bracket)
+        return (
+            bound
+            + _TURNING * angle * angle * (f * displacement + m * angle)
+            - float(force @ bracket)
+        )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
-from vms_ph_controllers.safety.guard import Guard
+from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import OptionError, VMSModel
 from vms_ph_dynamics.arrays import Array
@@ -168,7 +168,7 @@ def test_a_stopped_position_with_a_live_velocity_is_held() -> None:
     """The part of a frozen sensor that the velocity shows."""
     robot = Guarded("panda")
     state = RobotState(robot.home, np.full(7, 0.8))
-    held = [robot.guard.update(state, Reference(), 1e-3) for _ in range(400)]
+    held = [robot.supervisor.update(state, Reference(), 1e-3) for _ in range(400)]
     assert held[100].status is not Status.HOLDING
     assert "panda_joint1 moves, but its position is frozen" in held[-1].reason
 
@@ -192,17 +192,17 @@ def test_a_joint_outside_its_limits_is_held_until_it_is_back_or_a_reset_accepts_
     q = robot.home.copy()
     for angle in np.arange(q[5], 6.0, 0.04):
         q[5] = angle
-        command = robot.guard.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
+        command = robot.supervisor.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
     assert "panda_joint6 at 5.9" in command.reason
     for _ in range(1000):
-        command = robot.guard.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
+        command = robot.supervisor.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
     assert command.status is Status.HOLDING
-    robot.guard.reset(RobotState(q, np.zeros(7)))
-    command = robot.guard.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
+    robot.supervisor.reset(RobotState(q, np.zeros(7)))
+    command = robot.supervisor.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
     assert command.status is not Status.HOLDING
     for angle in np.arange(q[5], 2.0, -0.04):
         q[5] = angle
-        command = robot.guard.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
+        command = robot.supervisor.update(RobotState(q, np.zeros(7)), Reference(), 1e-2)
         assert command.status is not Status.HOLDING
 
 
@@ -213,11 +213,11 @@ def test_a_faster_robot_than_its_bound_is_braked_until_it_is_slower() -> None:
     for k in range(30):
         v[0] = 0.6 * k
         q[0] += 1e-3 * v[0]
-        command = robot.guard.update(RobotState(q, v), Reference(), 1e-3)
+        command = robot.supervisor.update(RobotState(q, v), Reference(), 1e-3)
     assert "panda_joint1 moves at 17.4" in command.reason
     assert command.torque[0] < -50.0
     v[0] = 1e6
-    command = robot.guard.update(RobotState(q, v), Reference(), 1e-3)
+    command = robot.supervisor.update(RobotState(q, v), Reference(), 1e-3)
     assert command.torque[0] == pytest.approx(0.0, abs=1e-6)
 
 
@@ -312,7 +312,7 @@ class _OfAUser(Controller):
 def test_a_law_that_fails_leaves_the_robot_to_its_safe_output(
     panda: VMSModel, answer: object
 ) -> None:
-    guard = Guard(_OfAUser(panda, answer))
+    guard = Supervisor(_OfAUser(panda, answer))
     q = panda.configuration(robots.get("panda").home)
     guard.reset(RobotState(q, np.zeros(7)))
     command = guard.update(RobotState(q, np.zeros(7)), Reference(), 1e-3)
@@ -322,7 +322,7 @@ def test_a_law_that_fails_leaves_the_robot_to_its_safe_output(
 
 
 def test_torques_of_a_law_beyond_the_limits_are_clipped(panda: VMSModel) -> None:
-    guard = Guard(_OfAUser(panda, np.full(7, 1e30)))
+    guard = Supervisor(_OfAUser(panda, np.full(7, 1e30)))
     q = panda.neutral_configuration()
     guard.reset(RobotState(q, np.zeros(7)))
     # The neutral position of two joints is outside their limits, which the reset has accepted.

@@ -47,23 +47,23 @@ def horizon(dt: float, delay: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldImpedance:
+class SampledImpedance:
     """Spring and damping that may be held for a sample.
 
     Attributes:
         spring: (nv,) gradient of the potential, reduced where the stiffness is.
         velocity: w (nv,), to be multiplied by the damping.
-        ahead: (nv,) additional spring force at the predicted pose, ``h K w``.
+        predicted_spring: (nv,) additional spring force at the predicted pose, ``h K w``.
         reason: what was reduced, in words; empty when nothing was.
     """
 
     spring: Array
     velocity: Array
-    ahead: Array
+    predicted_spring: Array
     reason: str
 
     @classmethod
-    def continuous(cls, gradient: Array, velocity: Array) -> "HeldImpedance":
+    def continuous(cls, gradient: Array, velocity: Array) -> "SampledImpedance":
         """Return the spring and damping of continuous time, which nothing holds."""
         return cls(gradient, velocity, np.zeros(len(velocity)), "")
 
@@ -78,7 +78,7 @@ class HeldImpedance:
         h: float,
         drift: Array | None = None,
         mass: Array | None = None,
-    ) -> "HeldImpedance":
+    ) -> "SampledImpedance":
         """Return what a law holds at a state, computed in C++ where the model's terms are.
 
         Args:
@@ -91,11 +91,11 @@ class HeldImpedance:
             drift: (nv,); None for none.
             mass: of the closed loop (nv,nv); None for that of the robot.
         """
-        algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.law_algebra
+        algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
         mass = d.M if mass is None else mass
         if algebra is None:
-            led = 0.0 if drift is None else drift
-            return cls.of(mass, damping, stiffness, gradient, velocity, h, led)
+            drift_force = 0.0 if drift is None else drift
+            return cls.of(mass, damping, stiffness, gradient, velocity, h, drift_force)
         return cls(*algebra.hold(mass, damping, stiffness, gradient, velocity, h, drift))
 
     @classmethod
@@ -108,7 +108,7 @@ class HeldImpedance:
         velocity: Array,
         h: float,
         drift: Array | float = 0.0,
-    ) -> "HeldImpedance":
+    ) -> "SampledImpedance":
         """Return what a law holds for a sample.
 
         Args:
@@ -133,14 +133,14 @@ class HeldImpedance:
             spring = modes @ (share * np.linalg.solve(modes, gradient))
             stiffness = (modes * np.clip(values, 0.0, most)) @ modes.T
             reduced = bool(share.min() < 1.0)
-        whole = damping + h * stiffness
-        left = np.linalg.solve(mass + h * whole, mass @ velocity + h * drift)
-        wanted = float(velocity @ (damping @ velocity - drift))
-        given = float(velocity @ (damping @ left - drift))
-        slowed = wanted > _LEAST_POWER and given < _NOTICEABLE * wanted
+        total = damping + h * stiffness
+        damped_velocity = np.linalg.solve(mass + h * total, mass @ velocity + h * drift)
+        desired_power = float(velocity @ (damping @ velocity - drift))
+        obtained_power = float(velocity @ (damping @ damped_velocity - drift))
+        slowed = desired_power > _LEAST_POWER and obtained_power < _NOTICEABLE * desired_power
         reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if reduced else "")
-        ahead = h * (stiffness @ left)
-        return cls(spring, left, ahead, "; ".join(filter(None, reasons)))
+        predicted_spring = h * (stiffness @ damped_velocity)
+        return cls(spring, damped_velocity, predicted_spring, "; ".join(filter(None, reasons)))
 
 
 def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
@@ -153,15 +153,15 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     """
     if h <= 0.0:
         return np.zeros(len(d.v))
-    if d.law_algebra is not None:
-        return np.asarray(d.law_algebra.brake(d.q, d.v, h, gyroscopic))
+    if d.sampled_algebra is not None:
+        return np.asarray(d.sampled_algebra.brake(d.q, d.v, h, gyroscopic))
     farthest = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
     kinetic = 2.0 * d.kinetic_energy
     if not (farthest > 0.0 and isfinite(farthest) and kinetic > 0.0):
         return np.zeros(len(d.v))
     model, step = d.model, 0.5 * h * min(1.0, _FARTHEST / farthest)
-    ahead = model.integrate(d.q, step * d.v)
-    pumped = max(0.0, float(d.v @ d.g) - d.lifting_power(ahead))
+    predicted_spring = model.integrate(d.q, step * d.v)
+    pumped = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted_spring))
     if gyroscopic is not None:
         pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
     return -min(_AMPLE * pumped / kinetic, 1.0 / h) * d.momentum

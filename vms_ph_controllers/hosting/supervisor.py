@@ -1,0 +1,208 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What stands between a host and a law: plausible states and references in, bounded efforts out."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics.arrays import Array, exceeds, is_finite
+from vms_ph_dynamics.native import native_module
+
+from ..controller import Command, Controller, Reference, RobotState, Status
+from ..laws.twinned_controller import TwinnedController, core_allocation, core_model, recorded
+from ..safety.plausibility import LONGEST_STEP, Judgement, PlausibilityBounds, state_plausibility
+from ..safety.reference_plausibility import ReferencePlausibility
+from ..safety.safe_output import SafeOutput
+
+_NONE = Reference()
+
+# Time step of the safe output where the measured one cannot be one, s.
+_STEP = 1e-3
+
+
+class Supervisor:
+    """Stands between a host and any law, also one of a user.
+
+    The law receives plausible states and references only. At any other state, and where the law
+    raises or returns numbers that are not finite, its safe output acts with damping
+    (:class:`SafeOutput`) and status HOLDING. :class:`.StatePlausibility` says when the law acts
+    again; references that came in between then take effect, unless the law had to be restarted.
+    Around a law that runs in C++ all of this runs in C++.
+
+    Attributes:
+        law: the law.
+        twin: the ``vms_ph_native.Supervisor``; None in Python.
+    """
+
+    def __init__(
+        self,
+        law: Controller,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+        bounds: PlausibilityBounds | None = None,
+    ) -> None:
+        """Supervise a law on a robot with the actuators of its base; see :class:`BaseActuation`.
+
+        Raises:
+            ModelError: the allocation is for another kind of base.
+        """
+        self.law, self._model = law, law.model
+        self._states = state_plausibility(law.model, bounds)
+        self._references = ReferencePlausibility(law.model, bounds)
+        self._safe = SafeOutput(law.model, allocation, base_actuated)
+        self._waiting = _NONE
+        self._q = law.model.neutral_configuration()  # of the last state that was finite
+        module: Any = native_module()
+        twin = law.twin if isinstance(law, TwinnedController) else None
+        self.twin = None
+        if twin is not None:
+            self.twin = module.Supervisor(
+                core_model(module, law.model),
+                twin,
+                asdict(bounds or PlausibilityBounds()),
+                core_allocation(module, allocation),
+                base_actuated,
+            )
+
+    def reset(self, state: RobotState) -> None:
+        """Restart the law, and accept where the robot is.
+
+        Raises:
+            StateError: the state does not fit the model.
+        """
+        checked = self._model.evaluate(state.q, state.v)
+        self.law.reset(state)
+        self._waiting, self._q = _NONE, checked.q
+        if self.twin is not None:
+            self.twin.reset(checked.q, checked.v)
+        self._states.restart(checked.q, checked.v)
+
+    def update(
+        self, state: RobotState, reference: Reference | Callable[[Array], Reference], dt: float
+    ) -> Command:
+        """Return the command of the law or the safe output; see :meth:`Controller.update`.
+
+        Never raises; every number of the efforts is finite, and the torques are within their
+        limits.
+
+        Args:
+            state: as measured.
+            reference: what to follow, or a function that returns it for a plausible q (nq,).
+            dt: time since the last update, s.
+        """
+        if self.twin is not None:
+            return self._update_twin(state, reference, dt)
+        judgement = self._states.judge(state.q, state.v, dt)
+        requested = reference(judgement.q) if callable(reference) else reference
+        self._waiting = _later(self._waiting, requested)
+        if judgement.reason:
+            return self._hold(judgement, dt, f"implausible state: {judgement.reason}")
+        pending, self._waiting = self._waiting, _NONE
+        requested, problem = self._references.checked(
+            _NONE if judgement.restarts else pending, state.q
+        )
+        try:
+            if judgement.restarts:
+                self.law.resume(state)
+            command = self.law.update(state, requested, dt)
+            is_usable = _is_usable(command, self._model)
+        except Exception as error:  # a law of a user may raise anything
+            return self._hold(judgement, dt, f"the law raised {type(error).__name__}: {error}")
+        if not is_usable:
+            return self._hold(judgement, dt, "the law returned no finite efforts of this robot")
+        return _with_reason(self._limited(command), problem)
+
+    def _update_twin(
+        self, state: RobotState, reference: Reference | Callable[[Array], Reference], dt: float
+    ) -> Command:
+        twin = self.synchronise()
+        if np.shape(state.q) == self._q.shape and is_finite(state.q):
+            self._q = state.q
+        r = reference(self._q) if callable(reference) else reference
+        return recorded(
+            twin.update(
+                state.q, state.v, dt, r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench
+            )
+        )
+
+    def synchronise(self) -> Any:
+        """Set the present gains in C++ and return the twin; None in Python."""
+        if self.twin is not None:
+            self.law.synchronise()  # type: ignore[attr-defined]
+        return self.twin
+
+    def _hold(self, judgement: Judgement, dt: float, reason: str) -> Command:
+        step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
+        try:
+            self.law.missed_updates()
+            compensation = self.law.safe_output(judgement.q)
+            usable = _is_usable(compensation, self._model)
+        except Exception:  # as above
+            usable = False
+        safe = self._safe.at(judgement.q, judgement.v, step, compensation if usable else None)
+        return replace(safe, reason=f"{reason}; holding against gravity and damping")
+
+    def _limited(self, command: Command) -> Command:
+        effort = self._model.joints.effort
+        if not exceeds(command.torque, effort):
+            return command
+        bounded: Array = np.clip(command.torque, -effort, effort)
+        return _with_reason(replace(command, torque=bounded), "torque at its limit")
+
+
+def _later(before: Reference, now: Reference) -> Reference:
+    """Return the reference of now, with the targets of before where it has none."""
+    if before is _NONE:
+        return now
+    return replace(
+        now,
+        position=before.position if now.position is None else now.position,
+        pose=before.pose if now.pose is None else now.pose,
+        joints=before.joints if now.joints is None else now.joints,
+        wrench=before.wrench if now.wrench is None else now.wrench,
+    )
+
+
+def _is_usable(command: Command, model: VMSModel) -> bool:
+    torque, wrench = command.torque, command.wrench_base
+    if torque.shape != (model.n,) or wrench.shape != (model.b,):
+        return False
+    return is_finite(torque) and is_finite(wrench)
+
+
+def _with_reason(command: Command, more: str) -> Command:
+    """Return the command with a further reason, in words."""
+    if not more:
+        return command
+    reason = f"{command.reason}; {more}" if command.reason else more
+    status = Status.SATURATED if command.status is Status.OK else command.status
+    return replace(command, reason=reason, status=status)
+
+
+class ConstantReference:
+    """A law or a supervised law on a reference that does not move, as control of a simulation.
+
+    Attributes:
+        law: a :class:`Supervisor` or a :class:`.Controller`.
+        reference: what it is given at every update.
+    """
+
+    def __init__(self, law: Supervisor | Controller, reference: Reference) -> None:
+        self.law, self.reference = law, reference
+
+    def __call__(self, q: Array, v: Array, dt: float) -> Command:
+        """Return the command; see :data:`vms_ph_dynamics.simulation.Control`."""
+        return self.law.update(RobotState(q, v), self.reference, dt)
+
+    def in_cpp(self) -> tuple[Any, tuple[Any, ...]] | None:
+        """Return law and reference in C++, for many steps at once; None for a law in Python."""
+        twin = getattr(self.law, "synchronise", lambda: None)()
+        r = self.reference
+        parts = (r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench)
+        return None if twin is None else (twin, parts)

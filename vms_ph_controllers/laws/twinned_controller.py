@@ -1,0 +1,248 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Laws of this library: readable lines in Python, and a twin in C++ that runs in their place."""
+
+from abc import abstractmethod
+from contextlib import suppress
+from dataclasses import fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.native import NOT_INSTALLED, native_module
+from vms_ph_dynamics.robot.native_algorithms import native_robot
+
+from ..controller import Command, ControlEnergy, Controller, Reference, RobotState, Status
+
+_OTHER_SOURCES = "the C++ core was built from other sources, ./vms native builds it anew"
+
+
+class TwinnedController(Controller):
+    """A law with a twin in C++ that gives the same commands, an order faster.
+
+    The twin runs where the C++ core is installed and serves the model, the class of the law is one
+    of this library and not derived from it, and the twin has the options of the law. Otherwise the
+    lines in Python run. What runs is decided once, at the first reset or update, so that a law
+    never jumps from one to the other; :attr:`implementation` says it.
+    ``VMSModel.with_native(False)`` keeps a law in Python.
+
+    Attributes:
+        gains: the present values; those of a new record act from the next update on.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Any,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+    ) -> None:
+        """Prepare a law.
+
+        Args:
+            model: the robot.
+            gains: the gains; None for the defaults.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: False for a base without actuators.
+        """
+        super().__init__(model)
+        self._allocation, self._base_actuated = allocation, base_actuated
+        self._started = False
+        self._q = model.neutral_configuration()  # of the last usable state
+        self.gains = self._checked_gains(gains)
+
+    @property
+    def gains(self) -> Any:
+        """The gains; see :class:`TwinnedController`."""
+        return self._gains
+
+    @gains.setter
+    def gains(self, gains: Any) -> None:
+        """Replace the gains.
+
+        Raises:
+            ModelError: they are not a ``Gains`` record of this law, or one is out of its bounds.
+        """
+        self._gains = self._checked_gains(gains)
+
+    @property
+    def implementation(self) -> str:
+        """What runs: ``C++``, or ``Python: `` and the reason."""
+        return "C++" if self.twin is not None else f"Python: {self._obstacle}"
+
+    @cached_property
+    def twin(self) -> Any:
+        """The law in C++, a ``vms_ph_native.Law`` with the present gains; None for Python."""
+        module, model, kind = native_module(), self.model, type(self)
+        library_class = next(
+            base for base in kind.__mro__ if base.__module__.startswith(__package__)
+        )
+        if kind is not library_class:
+            self._obstacle = f"{kind.__name__} derives from {library_class.__name__}"
+        elif module is None:
+            self._obstacle = NOT_INSTALLED
+        elif not model.is_native:
+            self._obstacle = f"the model of '{model.name}' is evaluated in Python"
+        elif uncovered := self._uncovered():
+            self._obstacle = f"the law in C++ has no {' and no '.join(uncovered)}"
+        else:
+            try:
+                twin = self._make_twin(module)
+                if self._set_gains(twin):
+                    return twin
+                self._obstacle = _OTHER_SOURCES
+            except (AttributeError, TypeError):
+                self._obstacle = _OTHER_SOURCES
+            except ValueError as error:  # the ModelError of C++, which covers fewer robots
+                self._obstacle = str(error)
+        return None
+
+    def _uncovered(self) -> tuple[str, ...]:
+        """Return the options of this law that its twin does not have."""
+        return self.options
+
+    def _make_twin(self, module: Any) -> Any:
+        """Return the law in C++.
+
+        Raises:
+            ValueError: the core does not cover the robot.
+        """
+        allocation = core_allocation(module, self._allocation)
+        return module.make_law(
+            type(self).__name__,
+            core_model(module, self.model),
+            allocation=allocation,
+            base_actuated=self._base_actuated,
+        )
+
+    def synchronise(self) -> Any:
+        """Set the present gains in the twin and return it; None where the law runs in Python."""
+        twin = self.twin
+        if twin is not None and self._gains is not self._twin_gains:
+            self._set_gains(twin)
+        return twin
+
+    def _set_gains(self, twin: Any) -> bool:
+        """Set the present gains in C++; return whether it has them all."""
+        gains = self._twin_gains = self._gains
+        accepted = [
+            twin.set_gain(item.name, float(getattr(gains, item.name))) for item in fields(gains)
+        ]
+        return all(accepted)
+
+    def reset(self, state: RobotState) -> None:
+        """Hold the present pose; see :meth:`Controller.reset`."""
+        twin = self._start(state)
+        if twin is None:
+            self._reset(state)
+        elif not twin.reset(state.q, state.v):
+            raise StateError("the law cannot start in this state")
+
+    def resume(self, state: RobotState) -> None:
+        """Hold the present pose with the energy that is left; see :meth:`Controller.resume`."""
+        twin = self._start(state)
+        if twin is None:
+            self._resume(state)
+        elif not twin.resume(state.q, state.v):
+            raise StateError("the law cannot start in this state")
+
+    def _start(self, state: RobotState) -> Any:
+        self.model.evaluate(state.q, state.v)  # says what is wrong
+        self._started, self._q = True, np.array(state.q, dtype=float)
+        return self.synchronise()
+
+    def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the command for a state; see :meth:`Controller.update`.
+
+        A law that was not reset holds the pose of its first update.
+        """
+        if state.is_usable(self.model):
+            if not self._started:
+                with suppress(StateError):
+                    self.reset(state)
+            self._q = np.array(state.q, dtype=float)
+        twin = self.synchronise()
+        if twin is None:
+            return self._update(state, reference, dt)
+        r = reference
+        return recorded(
+            twin.update(
+                state.q, state.v, dt, r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench
+            )
+        )
+
+    def missed_updates(self) -> None:
+        """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""
+        if self.twin is None:
+            self._missed_updates()
+        else:
+            self.twin.missed_updates()
+
+    def safe_output(self, q: Array) -> Command:
+        """Return the effort that holds the robot; see :meth:`Controller.safe_output`.
+
+        At the last configuration where ``q`` (nq,) is none.
+        """
+        usable = RobotState(q, np.zeros(self.model.nv)).is_usable(self.model)
+        return self._safe_output(q if usable else self._q)
+
+    def _safe_output(self, q: Array) -> Command:
+        """Return the effort that holds the robot at a configuration (nq,)."""
+        return super().safe_output(q)
+
+    @abstractmethod
+    def _reset(self, state: RobotState) -> None:
+        """Hold the present pose, in Python."""
+
+    def _resume(self, state: RobotState) -> None:
+        """Hold the present pose with the energy that is left, in Python."""
+        self._reset(state)
+
+    @abstractmethod
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the command for a state, in Python."""
+
+    def _missed_updates(self) -> None:
+        """Credit nothing to a tank for the motion, in Python."""
+
+
+def core_model(module: Any, model: VMSModel) -> Any:
+    """Return the robot, with mimic joints and fluid, as a ``vms_ph_native.Model``.
+
+    Raises:
+        ValueError: the core does not cover the robot; the message says why.
+    """
+    robot = native_robot(module, model.tree, model.end_effector)
+    fluid = model.fluid
+    if fluid is None:
+        return robot
+    bodies = [
+        (
+            body.link,
+            body.added_mass.ravel(),
+            body.volume,
+            body.centre_of_buoyancy,
+            body.linear_drag,
+            body.quadratic_drag,
+        )
+        for body in fluid.bodies
+    ]
+    return robot.in_fluid(bodies, fluid.density)
+
+
+def core_allocation(module: Any, allocation: Allocation | None) -> Any:
+    """Return the actuators of a base as a ``vms_ph_native.Allocation``, or None."""
+    if allocation is None:
+        return None
+    return module.Allocation.of_matrix(allocation.matrix, allocation.lower, allocation.upper)
+
+
+def recorded(command: Any) -> Command:
+    """Return a command of C++ as a record in Python."""
+    wrench, torque, energies, status, *rest = command.parts
+    return Command(wrench, torque, ControlEnergy(*energies), Status(status), *rest)
