@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.nonholonomic import WheelConstraint
-from vms_ph_dynamics.robot.native_algorithms import native_robot
+from vms_ph_dynamics.robot.algorithms import native_robot
 
 from ..controller import Command, ControlEnergy, Controller, Status
 from ..laws.attitude_control import AttitudeControl
