@@ -6,41 +6,31 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from .arrays import Array, frozen
+from .arrays import Array, frozen, vector
 from .errors import OptionError, StateError
-from .evaluation import Evaluation
-from .momentum import momenta
+from .evaluation import Evaluation, momenta
 from .robot.joints import NORM_TOLERANCE
-
-if TYPE_CHECKING:
-    from .model import VMSModel
+from .robot_model import RobotModel
 
 # Those that C++ writes; the blocks below are views of them.
 _WRITTEN = (
-    "M",
-    "M_b_inverse",
-    "A",
-    "M_hat_m",
-    "C",
-    "g",
-    "momentum",
-    "v_hat",
-    "pi_hat",
-    "kinetic_energy",
-    "potential_energy",
-    "J_end_effector",
-    "centre_of_mass",
-    "centroidal_momentum",
-    "spatial_momentum",
-    "kinetic_regressor",
-    "potential_regressor",
-)
+    "M", "M_b_inverse", "A", "M_hat_m", "C", "g", "momentum", "v_hat", "pi_hat", "kinetic_energy",
+    "potential_energy", "J_end_effector", "centre_of_mass", "centroidal_momentum",
+    "spatial_momentum", "kinetic_regressor", "potential_regressor",
+)  # fmt: skip
+
+_MOMENTA = {
+    "centre_of_mass": "centre_of_mass",
+    "centroidal_momentum": "centroidal",
+    "spatial_momentum": "spatial",
+}
+
 _BLOCKS = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
 
 TERMS = (*_WRITTEN, *_BLOCKS)
@@ -52,7 +42,7 @@ class EvaluationBatch:
 
     Every term is computed on first use; those that are named together are computed in one pass.
     Beside the terms of an evaluation there are ``centre_of_mass`` (N,3), ``centroidal_momentum``
-    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.forms.momenta`, and the rows of
+    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.evaluation`, and the rows of
     the energies in the inertial parameters of the bodies, ``kinetic_regressor`` and
     ``potential_regressor`` (N,10 bodies): ``kinetic_energy = kinetic_regressor @ parameters`` with
     ten parameters for each of Pinocchio's bodies, the base first where it moves: mass, mass times
@@ -69,7 +59,7 @@ class EvaluationBatch:
     ``J_end_effector`` are those of :class:`.Evaluation`, with the samples as first axis.
     """
 
-    def __init__(self, model: "VMSModel", Q: Array, V: Array, threads: int | None = None) -> None:
+    def __init__(self, model: RobotModel, Q: Array, V: Array, threads: int | None = None) -> None:
         """Store checked arrays; see :meth:`.VMSModel.evaluate_batch`.
 
         Args:
@@ -81,7 +71,7 @@ class EvaluationBatch:
         self.model = model
         self.Q, self.V = Q, V
         self._threads = threads_of(threads)
-        self._known: dict[str, Array] = {}
+        self._terms: dict[str, Array] = {}
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -92,7 +82,7 @@ class EvaluationBatch:
         if name not in TERMS:
             raise AttributeError(f"there is no term '{name}'; there are {', '.join(TERMS)}")
         self.compute((name,))
-        return self._known[name]
+        return self._terms[name]
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *TERMS})
@@ -103,35 +93,35 @@ class EvaluationBatch:
         Raises:
             OptionError: there is no such term.
         """
-        asked = dict.fromkeys(terms)
-        if unknown := [name for name in asked if name not in TERMS]:
+        names_of_terms = dict.fromkeys(terms)
+        if unknown := [name for name in names_of_terms if name not in TERMS]:
             raise OptionError(f"there is no term '{unknown[0]}'; the terms are {', '.join(TERMS)}")
-        missing = dict.fromkeys(_BLOCKS.get(name, name) for name in asked)
-        names = [name for name in missing if name not in self._known]
+        missing = dict.fromkeys(_BLOCKS.get(name, name) for name in names_of_terms)
+        names = [name for name in missing if name not in self._terms]
         if names:
             in_cpp = self.model.tree.in_cpp if self.model.fluid is None else None
-            found = self._by_states(names) if in_cpp is None else self._in_cpp(in_cpp, names)
-            self._known.update({name: frozen(array) for name, array in found.items()})
-        self._known.update({name: self._block(name) for name in asked if name in _BLOCKS})
+            arrays = self._by_states(names) if in_cpp is None else self._in_cpp(in_cpp, names)
+            self._terms.update({name: frozen(array) for name, array in arrays.items()})
+        self._terms.update({name: self._block(name) for name in names_of_terms if name in _BLOCKS})
 
     def _block(self, name: str) -> Array:
-        whole, b = self._known[_BLOCKS[name]], self.model.b
+        matrices, b = self._terms[_BLOCKS[name]], self.model.b
         base, joints = slice(None, b), slice(b, None)
         rows = base if name in ("M_b", "M_bm", "p") else joints
-        if whole.ndim == 2:
-            return whole[:, rows]
-        return whole[:, rows, base if name == "M_b" else joints]
+        if matrices.ndim == 2:
+            return matrices[:, rows]
+        return matrices[:, rows, base if name == "M_b" else joints]
 
     def _in_cpp(self, core: Any, names: list[str]) -> Mapping[str, Array]:
         model, tree = self.model, self.model.tree
-        found: dict[str, Array] = core.batch(self._threads).evaluate(
+        arrays: dict[str, Array] = core.batch(self._threads).evaluate(
             tree.full_configuration(self.Q),
             tree.full_velocity(self.V),
             names,
             model.end_effector_id,
         )
         if tree.projection is None:
-            return found
+            return arrays
         p, inner = tree.projection, tree.projection[model.b :, model.b :]
         project: dict[str, Callable[[Array], Array]] = {
             "M": lambda x: p.T @ x @ p,
@@ -143,24 +133,25 @@ class EvaluationBatch:
             "momentum": lambda x: x @ p,
             "pi_hat": lambda x: x @ inner,
         }
-        return {name: project[name](x) if name in project else x for name, x in found.items()}
+        return {name: project[name](x) if name in project else x for name, x in arrays.items()}
 
     def _by_states(self, names: list[str]) -> Mapping[str, Array]:
-        rows: dict[str, list[Any]] = {name: [] for name in names}
-        for q, v in zip(self.Q, self.V, strict=True):
-            d = Evaluation(self.model, q, v)
-            for name in names:
-                rows[name].append(_of_state(d, name))
-        shapes = _shapes(self.model)
-        count = len(self)
-        return {
-            name: np.array(values, dtype=np.float64).reshape(count, *shapes[name])
-            for name, values in rows.items()
-        }
+        model = self.model
+        rows = [
+            [_of_state(d, name) for name in names]
+            for d in (Evaluation(model, q, v) for q, v in zip(self.Q, self.V, strict=True))
+        ]
+        if rows:
+            return {
+                name: np.array(row)
+                for name, row in zip(names, zip(*rows, strict=True), strict=True)
+            }
+        neutral = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
+        return {name: np.zeros((0, *np.shape(_of_state(neutral, name)))) for name in names}
 
 
 def checked_rows(
-    model: "VMSModel", Q: npt.ArrayLike, X: npt.ArrayLike, name: str, copy: bool = True
+    model: RobotModel, Q: npt.ArrayLike, X: npt.ArrayLike, name: str, copy: bool = True
 ) -> tuple[Array, Array]:
     """Return configurations (N,nq) and as many vectors (N,nv) as contiguous arrays.
 
@@ -175,7 +166,8 @@ def checked_rows(
         StateError: a shape is wrong, or an entry; the message names the first such state.
     """
     q, x = (
-        _table(value, size, what) for value, size, what in ((Q, model.nq, "Q"), (X, model.nv, name))
+        _table(value, size, label)
+        for value, size, label in ((Q, model.nq, "Q"), (X, model.nv, name))
     )
     if len(q) != len(x):
         raise StateError(f"Q has {len(q)} states and {name} {len(x)}; give one row for each state")
@@ -189,19 +181,20 @@ def checked_rows(
     if off.any():
         first = int(np.argmax(off))
         try:
-            model.evaluate(q[first], x[first])
+            model.checked_configuration(q[first])
+            vector(x[first], model.nv, "v")
         except StateError as error:
             raise StateError(f"state {first}: {error}") from None
     return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
 
 
-def _table(value: npt.ArrayLike, size: int, what: str) -> Array:
+def _table(value: npt.ArrayLike, size: int, label: str) -> Array:
     try:
         x = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise StateError(f"{what} must be numbers, one row for each state") from None
+        raise StateError(f"{label} must be numbers, one row for each state") from None
     if x.ndim != 2 or x.shape[1] != size:
-        raise StateError(f"{what} must have shape (N,{size}); given: shape {np.shape(value)}")
+        raise StateError(f"{label} must have shape (N,{size}); given: shape {np.shape(value)}")
     return x
 
 
@@ -229,35 +222,6 @@ def _of_state(d: Evaluation, name: str) -> Any:
     if name == "potential_regressor":
         tree = d.tree
         return pin.computePotentialEnergyRegressor(tree.pinocchio, tree.data(), d.q_full).copy()
-    if name in ("centre_of_mass", "centroidal_momentum", "spatial_momentum"):
-        found = momenta(d)
-        return {
-            "centre_of_mass": found.centre_of_mass,
-            "centroidal_momentum": found.centroidal,
-            "spatial_momentum": found.spatial,
-        }[name]
+    if name in _MOMENTA:
+        return getattr(momenta(d), _MOMENTA[name])
     return getattr(d, name)
-
-
-def _shapes(model: "VMSModel") -> dict[str, tuple[int, ...]]:
-    b, n, nv = model.b, model.n, model.nv
-    bodies = 10 * (model.tree.pinocchio.njoints - 1)
-    return {
-        "M": (nv, nv),
-        "M_b_inverse": (b, b),
-        "A": (b, n),
-        "M_hat_m": (n, n),
-        "C": (nv, nv),
-        "g": (nv,),
-        "momentum": (nv,),
-        "v_hat": (b,),
-        "pi_hat": (n,),
-        "kinetic_energy": (),
-        "potential_energy": (),
-        "J_end_effector": (6, nv),
-        "centre_of_mass": (3,),
-        "centroidal_momentum": (6,),
-        "spatial_momentum": (6,),
-        "kinetic_regressor": (bodies,),
-        "potential_regressor": (bodies,),
-    }

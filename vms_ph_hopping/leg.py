@@ -1,8 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A leg in the plane: the line from the centre of mass to the foot and its motion."""
+"""A leg and the viscoelastic floor under it, and the prediction of its flight [B, 4.1]."""
 
+import enum
 from dataclasses import dataclass
 from math import atan2, cos, inf, pi, sin
 from typing import NamedTuple
@@ -11,8 +12,128 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.errors import ModelError, StateError
 from vms_ph_dynamics.model import VMSModel
+
+
+class Phase(enum.IntEnum):
+    """The contact of a foot: none, sticking with pressure, without pressure, or sliding."""
+
+    FLIGHT = 0
+    PRESSED = 1
+    RELIEVED = 2
+    SLIDES_FORWARD = 3
+    SLIDES_BACK = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FloorForce:
+    """The force and the energy of the floor at an instant.
+
+    Attributes:
+        tangential, normal: force on the foot, N.
+        slide: rate of the tangential deflection of the floor, m/s; equal to the speed of a sticking
+            foot.
+        stored: energy in the floor's springs, J.
+        dissipated: power dissipated by the floor, W; never negative.
+    """
+
+    tangential: float
+    normal: float
+    slide: float
+    stored: float
+    dissipated: float
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A horizontal floor at height zero with springs and dashpots.
+
+    The normal force is ``F_y = max(-K y - D ydot, 0)`` while the foot is below zero; [B (4.13),
+    (4.14)] print ``+K``, with which the floor never pushes. The tangential force is
+    ``F_x = -K s - D sdot`` with the deflection s from an anchor that is set at touch-down. At
+    lift-off the anchor is released, and the energy still stored in the deflection is lost.
+
+    Attributes:
+        stiffness, damping: K and D, (tangential, normal), N/m and N s/m.
+        friction: coefficient mu of the cone ``|F_x| <= mu F_y``: the anchor slips where the force
+            would leave it, and there is no tangential force without pressure. None is the floor of
+            [B]: it holds the foot sideways while the foot is below zero, with or without pressure.
+
+    Raises:
+        StateError: stiffness or damping is not positive, or the friction is negative.
+    """
+
+    stiffness: tuple[float, float] = (10000.0, 10000.0)
+    damping: tuple[float, float] = (1000.0, 1000.0)
+    friction: float | None = None
+
+    def __post_init__(self) -> None:
+        values = (*self.stiffness, *self.damping)
+        if not all(0.0 < value < inf for value in values):
+            raise StateError(f"stiffness and damping of a floor must be positive; given: {values}")
+        if self.friction is not None and not 0.0 <= self.friction < inf:
+            raise StateError(f"friction must be None or not negative; given: {self.friction}")
+
+    def pressure(self, height: float, rate: float) -> float:
+        """Return ``-K y - D ydot``, N; the foot presses where it is positive.
+
+        Args:
+            height: y of the foot, m.
+            rate: its derivative, m/s.
+        """
+        return -self.stiffness[1] * height - self.damping[1] * rate
+
+    def excess(self, height: float, rate: float, deflection: float, along: float) -> float:
+        """Return the excess of a sticking foot's force over the cone, N; signed as the force.
+
+        The arguments are those of :meth:`force`.
+        """
+        tangential = -self.stiffness[0] * deflection - self.damping[0] * along
+        most = inf if self.friction is None else self.friction * self.pressure(height, rate)
+        return max(tangential - most, 0.0) if tangential > 0.0 else min(tangential + most, 0.0)
+
+    def grip(self, height: float, rate: float, deflection: float, along: float) -> Phase:
+        """Return whether a foot that presses sticks or slides, and its direction.
+
+        The arguments are those of :meth:`force`.
+        """
+        out = self.excess(height, rate, deflection, along)
+        if out == 0.0:
+            return Phase.PRESSED
+        return Phase.SLIDES_BACK if out > 0.0 else Phase.SLIDES_FORWARD
+
+    def force(
+        self, phase: Phase, height: float, rate: float, deflection: float, along: float
+    ) -> FloorForce:
+        """Return the force on a foot and the energy of the floor.
+
+        Args:
+            phase: of the motion, which the caller switches at the events.
+            height: y of the foot, m.
+            rate: its derivative, m/s.
+            deflection: s, m.
+            along: tangential velocity of the foot, m/s.
+        """
+        if phase is Phase.FLIGHT:
+            return FloorForce(0.0, 0.0, 0.0, 0.0, 0.0)
+        pressed = phase is not Phase.RELIEVED
+        normal = self.pressure(height, rate) if pressed else 0.0
+        k, d = self.stiffness[0], self.damping[0]
+        if phase is Phase.PRESSED or self.friction is None:
+            tangential, slide = -k * deflection - d * along, along
+        else:
+            # On the cone the anchor moves with the foot; without pressure the deflection relaxes.
+            sense = {Phase.SLIDES_FORWARD: -1.0, Phase.SLIDES_BACK: 1.0}.get(phase, 0.0)
+            tangential = sense * self.friction * normal
+            slide = -(tangential + k * deflection) / d
+        stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
+        # The power supplied at the foot less that stored in the springs. A floor without pressure
+        # relaxes and dissipates its stored energy.
+        dissipated = -tangential * along - k * deflection * slide
+        dissipated += self.damping[1] * rate**2 if pressed else -self.stiffness[1] * height * rate
+        return FloorForce(tangential, normal, slide, stored, dissipated)
+
 
 # Rows of a spatial Jacobian that are motion in the plane.
 _PLANE = [0, 1, 5]
@@ -161,11 +282,11 @@ class Leg:
         """Return what the equations of motion need of a state; unchecked."""
         m, data = self._pin, self._data
         pin.computeAllTerms(m, data, q, v)
-        place = pin.updateFramePlacement(m, data, self._id).translation
+        foot = pin.updateFramePlacement(m, data, self._id).translation
         j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
         # Whether the lower triangle is filled depends on the version of Pinocchio.
         M = self._tree.symmetric(data.M)
-        return LegDynamics(M, data.nle.copy(), place[:2].copy(), j_foot[:2].dot(v), j_foot)
+        return LegDynamics(M, data.nle.copy(), foot[:2].copy(), j_foot[:2].dot(v), j_foot)
 
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""
@@ -201,3 +322,67 @@ class Leg:
             J_length=j_polar[0],
             J_angle=j_polar[1],
         )
+
+
+class LegMotion(NamedTuple):
+    """The motion of a leg, and whether its foot stands.
+
+    Attributes:
+        q, v: (nq,), (nv,) configuration and velocity.
+        contact: whether the floor pushes.
+    """
+
+    q: Array
+    v: Array
+    contact: bool
+
+
+class LegPrediction:
+    """Predicts a leg over the time from a measurement to the effort computed from it.
+
+    Time stepping after Moreau: the foot that reaches the floor stops without a rebound, and stays
+    at rest as long as the floor would push. A rigid floor needs no stiffness that a law would have
+    to know, and the height of the foot, which is measured with an error, does not become a force.
+
+    Args:
+        leg: the robot, as the law knows it.
+    """
+
+    def __init__(self, leg: Leg) -> None:
+        self._leg = leg
+
+    def step(self, motion: LegMotion, force: Array, h: float) -> LegMotion:
+        """Return the motion after a time.
+
+        Args:
+            motion: now.
+            force: (nv,) generalised force of the actuators, held over the step, N and N m.
+            h: the time, s.
+        """
+        leg = self._leg.dynamics(motion.q, motion.v)
+        height, sinking = float(leg.foot[1]), -float(leg.foot_rate[1])
+        if not motion.contact and 0.0 < height < h * sinking:
+            # The foot lands within the step, and the leg is shortened only from then on.
+            falls = height / sinking
+            landed = self._over(motion, leg, force, falls)
+            return self._over(
+                landed, self._leg.dynamics(landed.q, landed.v), force, h - falls, True
+            )
+        return self._over(motion, leg, force, h, motion.contact or height < 0.0)
+
+    def _over(
+        self, motion: LegMotion, leg: LegDynamics, force: Array, h: float, may_push: bool = False
+    ) -> LegMotion:
+        """Return the motion after a time in which the floor pushes either always or never."""
+        after, contact = motion.v + h * np.linalg.solve(leg.M, force - leg.bias), False
+        if may_push:
+            rows = leg.J_foot[:2]
+            pushed = np.linalg.solve(leg.M, rows.T)
+            impulse = -np.linalg.solve(rows @ pushed, rows @ after)
+            if impulse[1] > 0.0:
+                after, contact = after + pushed @ impulse, True
+        # The mean velocity is of second order, except over the jump of an impact.
+        mean = 0.5 * (motion.v + after) if contact == motion.contact else after
+        pose = self._leg.coordinates(motion.q)
+        pose = pose + h * self._leg.coordinate_rates(pose, mean)
+        return LegMotion(self._leg.configuration(pose), after, contact)

@@ -115,7 +115,7 @@ def test_the_joint_obeys_equation_31(rng: np.random.Generator) -> None:
     system = mb.mechanism({"b1": body, "b2": body}, {"j": mb.Between("b1", "b2", joint)})
     equations = assemble(system)
     q_r, u_r = rng.normal(size=2), rng.normal(size=2)
-    x = mb.place(
+    x = mb.consistent_state(
         equations,
         {"j": q_r},
         {"j": u_r},
@@ -188,7 +188,7 @@ def test_the_constraint_stays_satisfied_to_first_order() -> None:
 
 
 def test_energy_is_balanced_at_every_junction(rng: np.random.Generator) -> None:
-    from vms_ph_ephs.equations.powers import port_powers
+    from vms_ph_ephs.equations.assembly import port_powers
 
     equations = assemble(two_free_bodies())
     powers = port_powers(equations, two_free_bodies_state(equations))

@@ -18,8 +18,7 @@ from vms_ph_ephs import (
     power,
 )
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.equations.laws import check_laws
-from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.equations.assembly import check_laws, port_powers
 from vms_ph_ephs.examples import EXAMPLES, state_of_example
 from vms_ph_ephs.quantities import displacement, entropy, momentum
 
@@ -87,7 +86,7 @@ def test_exergy_is_destroyed_at_theta_0_times_the_entropy_produced() -> None:
             },
         )
     )
-    x = mb.place(equations, velocities={"j": 3.0}, others={"j.s": 0.5})
+    x = mb.consistent_state(equations, velocities={"j": 3.0}, others={"j.s": 0.5})
     powers = port_powers(equations, x)
     destroyed = powers["j.mf.p_r"] + powers["j.mf.s"]
     produced = equations.rates(x).tangent[equations.layout.efforts["j.s"]][0]

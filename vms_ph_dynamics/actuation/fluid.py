@@ -1,11 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A fluid around the robot: added mass, buoyancy, drag.
+"""A robot in a fluid: added mass, drag and buoyancy of its links, and of slender cylinders.
 
 The model is the standard one of marine craft: T. I. Fossen, Handbook of Marine Craft Hydrodynamics
-and Motion Control, Wiley 2011, chapters 6 to 8. The fluid is at rest and unbounded; bodies do not
-disturb the flow around each other.
+and Motion Control, Wiley 2011, chapters 6 to 8 (strip theory of cylinders: section 6.3). The fluid
+is at rest and unbounded; bodies do not disturb the flow around each other.
 """
 
 from dataclasses import dataclass, field
@@ -15,9 +15,8 @@ import pinocchio as pin
 
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
-from ..groups import SE3
-from ..robot.kinematic_tree import KinematicTree
-from ..robot.kinematics import Kinematics
+from ..groups import SE3, skew
+from ..robot.kinematic_tree import Kinematics, KinematicTree
 
 WATER = 1000.0  # kg/m^3
 
@@ -63,8 +62,8 @@ class ImmersedBody:
     def __post_init__(self) -> None:
         """Check that the coefficients are physically possible."""
         for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
-            what = f"the {name.replace('_', ' ')} of '{self.link}'"
-            object.__setattr__(self, name, _checked(getattr(self, name), size, what))
+            label = f"the {name.replace('_', ' ')} of '{self.link}'"
+            object.__setattr__(self, name, _checked(getattr(self, name), size, label))
         object.__setattr__(self, "added_mass", self._checked_mass())
         if not (np.isfinite(self.volume) and self.volume >= 0):
             raise ModelError(
@@ -78,21 +77,21 @@ class ImmersedBody:
                 )
 
     def _checked_mass(self) -> Array:
-        what = f"the added mass of '{self.link}'"
+        label = f"the added mass of '{self.link}'"
         mass = np.array(self.added_mass, dtype=np.float64)
         if mass.shape != (6, 6):
-            raise ModelError(f"{what} must have shape (6, 6); given: shape {mass.shape}")
-        _checked(mass.ravel(), 36, what)
+            raise ModelError(f"{label} must have shape (6, 6); given: shape {mass.shape}")
+        _checked(mass.ravel(), 36, label)
         if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
             raise ModelError(
-                f"{what} must be symmetric; it differs from its transpose by "
+                f"{label} must be symmetric; it differs from its transpose by "
                 f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
             )
         smallest = np.linalg.eigvalsh(mass)[0]
         # Published coefficients are rounded, so that the eigenvalue may be below zero by this much.
         if smallest < -1e-9 * np.abs(mass).max():
             raise ModelError(
-                f"{what} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
+                f"{label} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
             )
         return frozen((mass + mass.T) / 2)
 
@@ -107,9 +106,9 @@ def check_density(density: float) -> None:
         raise ModelError(f"the density of a fluid must be positive; given: {density} kg/m^3")
 
 
-def _checked(value: Array, size: int, what: str) -> Array:
+def _checked(value: Array, size: int, label: str) -> Array:
     try:
-        return frozen(vector(value, size, what).copy())
+        return frozen(vector(value, size, label).copy())
     except StateError as error:
         raise ModelError(str(error)) from None
 
@@ -180,11 +179,11 @@ class Fluid:
         total, base = np.zeros(6), d.tree.base_displacement(d.q)
         for body in self.bodies:
             pose = d.placement(body.link)
-            place = pose[:3, 3] - base
-            own = body.added_mass @ (d.jacobian(body.link) @ d.v)
-            linear = pose[:3, :3] @ own[:3]
+            lever = pose[:3, 3] - base
+            body_momentum = body.added_mass @ (d.jacobian(body.link) @ d.v)
+            linear = pose[:3, :3] @ body_momentum[:3]
             total[:3] += linear
-            total[3:] += pose[:3, :3] @ own[3:] + np.cross(place - centre, linear)
+            total[3:] += pose[:3, :3] @ body_momentum[3:] + np.cross(lever - centre, linear)
         return total
 
     def buoyancy(self, d: Kinematics) -> Array:
@@ -225,3 +224,69 @@ class Fluid:
             twist = jacobian @ d.v
             total -= jacobian.T @ ((body.linear_drag + body.quadratic_drag * np.abs(twist)) * twist)
         return total
+
+
+DRAG = 1.2  # drag coefficient of a circular cylinder in cross flow
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+def immersed_cylinder(
+    link: str, radius: float, start: Array, end: Array, density: float = WATER
+) -> ImmersedBody:
+    """Return a circular cylinder that is part of a link.
+
+    Across its axis the added mass is that of its own volume of fluid and the drag per length is
+    ``1/2 rho c_d 2r |u| u``; along the axis both are zero. The quadratic drag couples all
+    components of the twist; only its diagonal about the link's origin is used: ``rho c_d r`` times
+    the integral of ``|u|^3`` over the length, with u the velocity across the axis for a unit
+    component.
+
+    Args:
+        link: its name.
+        radius: m.
+        start: (3,) middle of one end in the link's frame, m.
+        end: (3,) middle of the other end, m.
+        density: of the fluid, kg/m^3.
+
+    Raises:
+        ModelError: the radius, length or density is not positive.
+    """
+    check_density(density)
+    try:
+        start, end = vector(start, 3, "start"), vector(end, 3, "end")
+    except StateError as error:
+        raise ModelError(f"cylinder of '{link}': {error}") from None
+    length = float(np.linalg.norm(end - start))
+    if not (radius > 0 and length > 0):
+        raise ModelError(
+            f"the cylinder of '{link}' must have a positive radius and length; given: radius "
+            f"{radius} m, length {length} m"
+        )
+    centre, axis = (start + end) / 2, (end - start) / length
+    across = np.eye(3) - np.outer(axis, axis)
+    per_length = density * np.pi * radius**2
+    about_centre = np.zeros((6, 6))
+    about_centre[:3, :3] = per_length * length * across
+    about_centre[3:, 3:] = per_length * length**3 / 12 * across
+    to_centre = _velocity_at(centre)
+    mass = np.eye(6)
+    mass[:3] = to_centre
+    drag = np.zeros(6)
+    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        # Columns: the velocity across the axis for each unit component of the twist.
+        u = across @ _velocity_at(centre + 0.5 * length * node * axis)
+        drag += 0.5 * length * weight * np.linalg.norm(u, axis=0) ** 3
+    return ImmersedBody(
+        link,
+        mass.T @ about_centre @ mass,
+        np.pi * radius**2 * length,
+        centre,
+        np.zeros(6),
+        density * DRAG * radius * drag,
+    )
+
+
+def _velocity_at(point: Array) -> Array:
+    """Return the map from the twist at the origin to the velocity of a point, (3,6)."""
+    return np.hstack([np.eye(3), -skew(point)])

@@ -1,30 +1,270 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derivatives of energies and rates by states, efforts and inertial parameters, in closed form."""
+"""Derivatives of energies and rates by states, efforts and inertial parameters, in closed form.
 
+All vectors are in inertial axes about the origin of the base. A small motion of joint j moves all
+that it carries by the twist ``J_j``, and products of vectors that move along do not change. What
+remains is due to the body that carries joint j, which stays: the terms with ``gamma_j = ad(J_j) V``
+of its twist V.
+"""
+
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, frozen
-from ..cached import cached_property
+from ..arrays import Array, cached_property, frozen
 from ..errors import ModelError
 from ..evaluation import Evaluation
-from .body_motion import BodyMotion, BodyTree, momentum_rate_by_q
+from ..model import VMSModel
+from ..robot.kinematic_tree import KinematicTree
 from .decoupled import DecoupledForm
 from .form import Form
-from .parameter_motion import (
-    PARAMETERS,
-    by_parameters,
-    momentum_rate_by_parameters,
-    momentum_regressor,
-    potential_by_parameters,
-)
 from .ports import Ports
 from .standard import StandardForm
 from .state import PHState
+from .task_space import TaskSpaceForm
+
+
+def adjoints(twists: Array) -> Array:
+    """Return ``ad`` of twists (k,6), as (k,6,6)."""
+    matrices = np.zeros((len(twists), 6, 6))
+    for (i, j), k in _SKEW.items():
+        sign = 1.0 if k > 0 else -1.0
+        entry = abs(k) - 1
+        matrices[:, i, j] = matrices[:, i + 3, j + 3] = sign * twists[:, 3 + entry]
+        matrices[:, i, j + 3] = sign * twists[:, entry]
+    return matrices
+
+
+# The entries of a skew matrix: the index of the component, from one, with its sign.
+_SKEW = {(0, 1): -3, (0, 2): 2, (1, 0): 3, (1, 2): -1, (2, 0): -2, (2, 1): 1}
+
+
+class BodyTree:
+    """Screws and inertias of all bodies at one configuration.
+
+    Sizes are those of Pinocchio's model: nv velocities and N bodies, with joints that mimic others.
+
+    Attributes:
+        screws: J (nv,6), the twist of each unit velocity. ad: (nv,6,6), their adjoints.
+        placements: the poses of the bodies. into_bodies: (N,6,6), of twists into their axes.
+        moves: (nv,N) whether a velocity moves a body.
+        above: (nv,nv) whether velocity j moves the body of velocity k.
+        below: (nv,nv) whether, instead, k moves the body of j.
+        inertias: (N,6,6). composite: (nv,6,6), of all that a velocity moves.
+    """
+
+    def __init__(self, tree: KinematicTree, q_origin: Array) -> None:
+        model, data = tree.pinocchio, tree.data()
+        pin.computeJointJacobians(model, data, q_origin)
+        bodies = range(1, model.njoints)
+        self.tree = tree
+        self.screws = np.array(data.J).reshape(6, model.nv).T.copy()
+        self.ad = adjoints(self.screws)
+        self.placements = [data.oMi[i].copy() for i in bodies]
+        self.inertias = np.stack([data.oMi[i].act(model.inertias[i]).matrix() for i in bodies])
+        self.into_bodies = np.stack([placement.actionInverse for placement in self.placements])
+        # The body of each velocity, and the one that carries it; -1 for the world.
+        self.body = np.concatenate([[i - 1] * model.joints[i].nv for i in bodies]).astype(int)
+        self.carrier = np.array([model.parents[int(i) + 1] - 1 for i in self.body])
+        carries = np.zeros((len(bodies), len(bodies)), dtype=bool)
+        for i in bodies:
+            for above in model.supports[i]:
+                if above:
+                    carries[above - 1, i - 1] = True
+        self.moves = carries[self.body]
+        self.above = self.moves[:, self.body]
+        self.below = self.above.T & ~self.above
+        self.composite = np.einsum("ki,iab->kab", self.moves, self.inertias)
+
+    def twists(self, v: Array) -> Array:
+        """Return the twists of all bodies under a velocity (nv,), (N,6)."""
+        return (self.moves * v[:, None]).T @ self.screws
+
+    def carried(self, of_bodies: Array) -> Array:
+        """Return the sums over the bodies that each velocity moves, (nv,...)."""
+        return np.tensordot(self.moves, of_bodies, axes=1)
+
+
+class BodyMotion:
+    """The momenta of the bodies under a velocity, and their derivatives along the joints.
+
+    Attributes:
+        twists: V (N,6).
+        momenta: P (nv,6) of all that each velocity moves.
+        gamma: (nv,6), ``ad(J_j)`` times the twist of the body that carries j.
+    """
+
+    def __init__(self, bodies: BodyTree, v: Array) -> None:
+        """Compute the motion of a full velocity (nv,)."""
+        self.bodies, self.v = bodies, v
+        self.twists = bodies.twists(v)
+        self.momenta = bodies.carried(np.einsum("iab,ib->ia", bodies.inertias, self.twists))
+        self.gamma = np.einsum("jab,jb->ja", bodies.ad, self.carriers(self.twists))
+
+    def carriers(self, of_bodies: Array) -> Array:
+        """Return the values of the bodies that carry each velocity, zero for the world."""
+        at_world = np.concatenate([of_bodies, np.zeros((1, *of_bodies.shape[1:]))])
+        return at_world[self.bodies.carrier]
+
+    @cached_property
+    def body_ad(self) -> Array:
+        """Adjoints of the twists of the bodies, (N,6,6)."""
+        return adjoints(self.twists)
+
+    @cached_property
+    def ad(self) -> Array:
+        """Adjoints of the twists of the body of each velocity, (nv,6,6)."""
+        return self.body_ad[self.bodies.body]
+
+    @cached_property
+    def screw_rates(self) -> Array:
+        """``ad(V_k) J_k``, the rates of the screws, (nv,6)."""
+        return np.einsum("kab,kb->ka", self.ad, self.bodies.screws)
+
+    def twist_rates(self, along: "BodyMotion") -> Array:
+        """Return the rates of the twists of this velocity along another one, (N,6)."""
+        return (self.bodies.moves * self.v[:, None]).T @ along.screw_rates
+
+    @cached_property
+    def slope(self) -> Array:
+        """``C^T v``: row k is ``J_k^T ad(V_k)^T P_k``, (nv,)."""
+        return np.einsum("ka,ka->k", self.screw_rates, self.momenta)
+
+    @cached_property
+    def momentum_by_q(self) -> Array:
+        """Derivatives of ``M v`` at fixed v, (nv,nv); a column for each direction."""
+        b = self.bodies
+        above = -np.einsum("ka,kab,jb->kj", b.screws, b.composite, self.gamma)
+        below = np.einsum("ka,ja->kj", b.screws, self.carried_change)
+        return np.where(b.above.T, above, np.where(b.below.T, below, 0.0))
+
+    @cached_property
+    def slope_by_q(self) -> Array:
+        """Derivatives of ``C^T v`` at fixed v, (nv,nv)."""
+        b = self.bodies
+        gamma_ad = adjoints(self.gamma)
+        above = -np.einsum("jab,kb,ka->kj", gamma_ad, b.screws, self.momenta)
+        above -= np.einsum("ka,kab,jb->kj", self.screw_rates, b.composite, self.gamma)
+        below = np.einsum("ka,ja->kj", self.screw_rates, self.carried_change)
+        return np.where(b.above.T, above, np.where(b.below.T, below, 0.0))
+
+    @cached_property
+    def slope_by_v(self) -> Array:
+        """Derivatives of ``C^T v`` by v, (nv,nv)."""
+        b = self.bodies
+        # Column j: of the twists that j moves, and of the momenta above and below it.
+        transported = np.einsum("jab,kb,ka->kj", b.ad, b.screws, self.momenta)
+        inner = np.einsum("ka,kab,jb->kj", self.screw_rates, b.composite, b.screws)
+        outer = np.einsum("ka,jab,jb->kj", self.screw_rates, b.composite, b.screws)
+        return np.where(b.above.T, transported + inner, np.where(b.below.T, outer, 0.0))
+
+    @cached_property
+    def carried_change(self) -> Array:
+        """The change of the momentum that j carries as j moves, (nv,6)."""
+        b = self.bodies
+        transported = np.einsum("jba,jb->ja", b.ad, self.momenta)
+        return -transported - np.einsum("jab,jb->ja", b.composite, self.gamma)
+
+
+def momentum_rate_by_q(motion: BodyMotion, other: BodyMotion) -> Array:
+    """Return the derivatives of ``Mdot w`` along v at fixed v and w, (nv,nv).
+
+    Args:
+        motion: of v.
+        other: of w.
+    """
+    b, p, kappa = motion.bodies, other.momenta, other.gamma
+    rates = other.twist_rates(motion)
+    ads = motion.body_ad
+    turning = np.einsum("iba,ibc->iac", ads, b.inertias) + b.inertias @ ads
+    momentum_rates = b.carried(
+        np.einsum("iab,ib->ia", b.inertias, rates) - np.einsum("iab,ib->ia", turning, other.twists)
+    )
+    turning = b.carried(turning)
+    gamma_ad = adjoints(motion.gamma)
+    # ad(gamma) W - ad(J_j) a of the body that carries j.
+    extra = np.einsum("jab,jb->ja", gamma_ad, other.carriers(other.twists))
+    extra -= np.einsum("jab,jb->ja", b.ad, other.carriers(rates))
+    inner = np.einsum("ka,kab,jb->kj", b.screws, turning, kappa)
+    inner -= np.einsum("ka,kab,jb->kj", motion.screw_rates, b.composite, kappa)
+    inner += np.einsum("ka,kab,jb->kj", b.screws, b.composite, extra)
+    change = -np.einsum("jba,jb->ja", b.ad, momentum_rates)
+    change += np.einsum("jba,jb->ja", gamma_ad, p)
+    change += np.einsum("jab,jb->ja", turning, kappa)
+    change += np.einsum("jab,jb->ja", b.composite, extra)
+    outer = np.einsum("ka,ja->kj", b.screws, change)
+    outer += np.einsum("ka,ja->kj", motion.screw_rates, other.carried_change)
+    return np.where(b.above.T, inner, np.where(b.below.T, outer, 0.0))
+
+
+PARAMETERS = 10
+"""Inertial parameters of a body, in Pinocchio's order: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
+
+# Of I w by Ixx, Ixy, Iyy, Ixz, Iyz, Izz: row, column, component of w.
+_INERTIA = (
+    *((0, 0, 0), (0, 1, 1), (0, 3, 2)),
+    *((1, 1, 0), (1, 2, 1), (1, 4, 2)),
+    *((2, 3, 0), (2, 4, 1), (2, 5, 2)),
+)
+
+
+def momentum_regressor(bodies: BodyTree, twists: Array) -> Array:
+    """Return the momentum of every body by its ten parameters, (N,6,10), in inertial axes.
+
+    Args:
+        bodies: the tree.
+        twists: (N,6) of the bodies; a constant acceleration gives its inertial wrench.
+    """
+    local = np.einsum("iab,ib->ia", bodies.into_bodies, twists)
+    body_regressors = np.zeros((len(local), 6, PARAMETERS))
+    cross = adjoints(local)
+    # f = m v + w x h and n = I w - v x h, with h = m c.
+    body_regressors[:, :3, 0] = local[:, :3]
+    body_regressors[:, :3, 1:4], body_regressors[:, 3:, 1:4] = cross[:, :3, :3], -cross[:, :3, 3:]
+    for row, column, entry in _INERTIA:
+        body_regressors[:, 3 + row, 4 + column] = local[:, 3 + entry]
+    return np.einsum("iba,ibp->iap", bodies.into_bodies, body_regressors)
+
+
+def by_parameters(left: Array, bodies: BodyTree, regressor: Array) -> Array:
+    """Return ``left_k^T sum(momenta that k moves)`` by all parameters, (nv,10 N)."""
+    products = np.einsum("ka,iap->kip", left, regressor) * bodies.moves[:, :, None]
+    return products.reshape(len(left), -1)
+
+
+def momentum_rate_by_parameters(motion: BodyMotion, other: BodyMotion) -> Array:
+    """Return ``Mdot w`` along v by all parameters, (nv,10 N).
+
+    Args:
+        motion: of v.
+        other: of w.
+    """
+    b = motion.bodies
+    momenta = momentum_regressor(b, other.twists)
+    ads = motion.body_ad
+    transported = np.einsum("iab,ib->ia", ads, other.twists)
+    rates = momentum_regressor(b, other.twist_rates(motion) - transported)
+    rates -= np.einsum("iba,ibp->iap", ads, momenta)
+    return by_parameters(motion.screw_rates, b, momenta) + by_parameters(b.screws, b, rates)
+
+
+def potential_by_parameters(bodies: BodyTree, displacement: Array) -> Array:
+    """Return the potential of gravity by all parameters, (10 N,).
+
+    Args:
+        bodies: the tree, with the base at the origin.
+        displacement: (3,) of the base from there.
+    """
+    slopes = np.zeros((len(bodies.placements), PARAMETERS))
+    for row, placement in zip(slopes, bodies.placements, strict=True):
+        row[0] = -bodies.tree.gravity @ (placement.translation + displacement)
+        row[1:4] = -bodies.tree.gravity @ placement.rotation
+    return slopes.ravel()
 
 
 @dataclass(frozen=True)
@@ -122,7 +362,7 @@ class _Sensitivity:
     def energy(self) -> EnergyDerivatives:
         nv, v = self.model.nv, self.d.v
         # K = c^T M^-1 c / 2 of the conjugate momentum c.
-        slope = v @ self.conjugate - 0.5 * (v @ self.moved(self.motion))
+        slope = v @ self.conjugate - 0.5 * (v @ self.carried(self.motion))
         if self.ports.gravity:
             slope[:nv] += self.d.g
             displacement = self.model.tree.base_displacement(self.d.q)
@@ -140,7 +380,7 @@ class _Sensitivity:
         every = (*velocity, *zdot[:2], by_force, zdot[2])
         return RateDerivatives(*(frozen(x.copy()) for x in every))
 
-    def moved(self, motion: BodyMotion) -> Array:
+    def carried(self, motion: BodyMotion) -> Array:
         """The derivatives of ``M w`` of a motion with a fixed velocity w, (nv,columns)."""
         tree, nv, result = self.model.tree, self.model.nv, self.none()
         result[:, :nv] = tree.projected(motion.momentum_by_q)
@@ -168,7 +408,7 @@ class _Sensitivity:
 
     @cached_property
     def moved_locked(self) -> Array:
-        return self.moved(self.locked)
+        return self.carried(self.locked)
 
     @cached_property
     def locked_velocity(self) -> Array:
@@ -181,7 +421,7 @@ class _Sensitivity:
     @cached_property
     def velocity(self) -> Array:
         """The derivatives of the velocity."""
-        return self.inverse @ (self.conjugate - self.moved(self.motion))
+        return self.inverse @ (self.conjugate - self.carried(self.motion))
 
     @property
     def momentum_rate(self) -> Array:
@@ -215,9 +455,11 @@ class _Sensitivity:
                 continue
             frame = pinocchio.frames[tree.frame_id(name)]
             body = frame.parentJoint - 1
-            whole = (bodies.placements[body] * frame.placement).dualAction @ wrench
-            turned = np.einsum("jba,b->ja", bodies.ad, whole) * bodies.moves[:, body, None]
-            total -= np.where(bodies.below.T, bodies.screws @ turned.T, 0.0)
+            base_wrench = (bodies.placements[body] * frame.placement).dualAction @ wrench
+            transported = (
+                np.einsum("jba,b->ja", bodies.ad, base_wrench) * bodies.moves[:, body, None]
+            )
+            total -= np.where(bodies.below.T, bodies.screws @ transported.T, 0.0)
         return total
 
     def decoupled_rate(self, rate: Array) -> Array:
@@ -233,9 +475,9 @@ class _Sensitivity:
         drift[:, :nv] += tree.projected(momentum_rate_by_q(self.motion, self.locked))
         drift[:, 2 * nv :] += self.restricted(momentum_rate_by_parameters(self.motion, self.locked))
         here = mass_rate[:b, :b] @ d.v_hat - (d.C.T @ d.v + self.ports.force(d))[:b]
-        turned = self.moved(self.of_base(d.M_b_inverse @ here))
-        change = d.M_b_inverse @ (drift[:b] - rate[:b] - turned[:b])
-        shape = rate[b:] - drift[b:] + turned[b:] + d.M_bm.T @ change
+        transported = self.carried(self.of_base(d.M_b_inverse @ here))
+        change = d.M_b_inverse @ (drift[:b] - rate[:b] - transported[:b])
+        shape = rate[b:] - drift[b:] + transported[b:] + d.M_bm.T @ change
         return np.concatenate([rate[:b], shape])
 
     def of_base(self, twist: Array) -> BodyMotion:
@@ -249,3 +491,99 @@ class _Sensitivity:
 
     def none(self) -> Array:
         return np.zeros((self.model.nv, self.columns))
+
+
+STEP = 1e-5
+"""Relative step of the differences: their error is its square, and rounding divided by it."""
+
+
+def numerical_energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDerivatives:
+    """Return :func:`.energy_derivatives` by central differences, of a form of any kind.
+
+    Raises:
+        StateError: the state has the wrong shape or is not finite.
+    """
+
+    def energy(form: Form, x: PHState) -> Array:
+        energies = form.hamiltonian(x)
+        return np.array([energies.total if gravity else energies.kinetic])
+
+    # The energy is quadratic in the momenta: there any step is exact, and a large one best.
+    by_q, by_z, by_parameters = _differences(form, x, energy, 1.0 / STEP)
+    return EnergyDerivatives(*(frozen(part[0].copy()) for part in (by_q, by_z, by_parameters)))
+
+
+def numerical_rate_derivatives(form: Form, x: PHState, ports: Ports) -> RateDerivatives:
+    """Return :func:`.rate_derivatives` by central differences, of a form of any kind.
+
+    Raises:
+        StateError: a state or effort has the wrong shape or is not finite.
+    """
+    nv, b = form.model.nv, form.model.b
+
+    def rate(form: Form, x: PHState) -> Array:
+        return np.concatenate(form.rate(x, ports))
+
+    def forced(force: Array) -> Array:
+        torque = 0.0 if ports.torque is None else ports.torque
+        base = 0.0 if ports.wrench_base is None else ports.wrench_base
+        more = {name: getattr(ports, name) for name in Ports.__dataclass_fields__}
+        more |= {"torque": torque + force[b:], "wrench_base": base + force[:b]}
+        return form.rate(x, Ports(**more)).zdot
+
+    parts = _differences(form, x, rate)
+    by_force = _central(forced, np.ones(nv))
+    velocity, zdot = [part[:nv] for part in parts], [part[nv:] for part in parts]
+    every = (*velocity, *zdot[:2], by_force, zdot[2])
+    return RateDerivatives(*(frozen(part.copy()) for part in every))
+
+
+def _differences(
+    form: Form, x: PHState, function: Callable[[Form, PHState], Array], larger: float = 1.0
+) -> tuple[Array, Array, Array]:
+    model = form.model
+    # Steps of the momenta that change the velocity by one in its largest entry.
+    units = np.eye(model.nv)
+    scale = np.array([1.0 / np.abs(form.velocity(PHState(x.q, unit))).max() for unit in units])
+    by_q = _central(
+        lambda dq: function(form, PHState(model.integrate(x.q, dq), x.z)), np.ones(model.nv)
+    )
+    by_z = _central(lambda dz: function(form, PHState(x.q, x.z + dz)), larger * scale)
+    phi = np.concatenate([i.toDynamicParameters() for i in model.tree.pinocchio.inertias[1:]])
+
+    def changed(dphi: Array) -> Array:
+        return function(_with_model(form, _with_parameters(model, phi + dphi)), x)
+
+    # The mass matrix is affine in the parameters; small robots have small ones.
+    sizes = np.tile(np.repeat([1.0, 0.1, 0.01], [1, 3, 6]), len(phi) // 10)
+    return by_q, by_z, _central(changed, model.total_mass / len(phi) * sizes)
+
+
+def _central(function: Callable[[Array], Array], scale: Array) -> Array:
+    columns = []
+    for k, size in enumerate(STEP * scale):
+        step = np.zeros(len(scale))
+        step[k] = size
+        columns.append((function(step) - function(-step)) / (2.0 * size))
+    return np.stack(columns, axis=1)
+
+
+def _with_model(form: Form, model: VMSModel) -> Form:
+    if isinstance(form, TaskSpaceForm):
+        return TaskSpaceForm(
+            model, form.task, basis=form.reference_basis, singular_below=form.singular_below
+        )
+    return type(form)(model)
+
+
+def _with_parameters(model: VMSModel, phi: Array) -> VMSModel:
+    """Return the robot with other inertial parameters, which need not be those of rigid bodies."""
+    other = copy(model)
+    other.tree = model.tree.with_inertias(
+        [
+            pin.Inertia.FromDynamicParameters(body_parameters)
+            for body_parameters in phi.reshape(-1, 10)
+        ]
+    )
+    other.total_mass = other.tree.total_mass
+    return other

@@ -13,11 +13,11 @@ from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..groups import base_group
 from ..model import VMSModel
-from .energy import WholeEnergy
+from ..robot_model import RobotModel
 from .form import Form, velocity_of_momentum
-from .native_rate import native_gradient, native_rate
 from .ports import Ports
-from .state import PHRate, PHState
+from .rates import native_gradient, native_rate
+from .state import PHRate, PHState, StandardEnergy
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiStandardForm
@@ -42,19 +42,19 @@ class StandardForm(Form):
         """Return ``M(q)^-1 z``, (nv,)."""
         return velocity_of_momentum(self.model, q, z)
 
-    def hamiltonian(self, x: PHState) -> WholeEnergy:
+    def hamiltonian(self, x: PHState) -> StandardEnergy:
         """Return ``1/2 z^T M(q)^-1 z + V(q)`` [A (49)]."""
         d = self.evaluation(x)
-        return WholeEnergy(d.kinetic_energy, d.potential_energy)
+        return StandardEnergy(d.kinetic_energy, d.potential_energy)
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(dH/dp, dH/dq at fixed z, dH/dpi)``, (b+2n,) [A (47)].
 
         They are the base twist, ``-C^T v`` in its joint rows, and the joint rates [A (26), (27)].
         """
-        found = native_gradient(self.model, self._decoupled, x)
-        if found is not None:
-            return found
+        compiled = native_gradient(self.model, self._decoupled, x)
+        if compiled is not None:
+            return compiled
         d, b = self.evaluation(x), self.model.b
         return np.concatenate([d.v[:b], -(d.C.T @ d.v)[b:], d.v[b:]])
 
@@ -95,9 +95,9 @@ class StandardForm(Form):
         The base rows of ``C^T v`` are ``ad_v^T p``, the joint rows the gradient of the kinetic
         energy at fixed velocity: (47) without its derivative tensor.
         """
-        found = native_rate(self.model, self._decoupled, q, z, ports)
-        if found is not None:
-            return found
+        compiled = native_rate(self.model, self._decoupled, q, z, ports)
+        if compiled is not None:
+            return compiled
         v = self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
         return PHRate(v, v.dot(d.C) + ports.force(d))
@@ -137,7 +137,7 @@ class CanonicalForm(StandardForm):
         super().__init__(model, native)
 
 
-def lie_poisson(model: VMSModel, p: Array) -> Array:
+def lie_poisson(model: RobotModel, p: Array) -> Array:
     """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
     if model.base == "fixed":
         return np.zeros((0, 0))

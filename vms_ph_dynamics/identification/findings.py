@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a recording tells of the model that it is compared with, in sentences with evidence."""
+"""What a recording tells of the model that it is compared with, with contacts and evidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,18 +11,121 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.path import smoothed
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import MotionSamples
+from ..energy.samples import MotionSamples, smoothed
 from ..model import VMSModel
-from .contacts import contacts
 from .estimate import estimate
-from .result import Identification
-from .unknowns import Unknown
+from .result import Identification, Unknown
+from .torque import torque_windows
 from .windows import FrictionLaw, Motion, balance, motion_of
 
+_THRESHOLD = 6.0  # standard deviations
+_EVERY = 0.01  # s, between the efforts that are compared
+_GAP = 0.3  # s, within which two excesses are one contact
+_SHORTEST = 0.05  # s
+_LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact.
+
+    Attributes:
+        begin, end: s.
+        energy: that it brought into the robot, J.
+        joint: whose effort differed most from that of the model.
+        effort: by how much, N m or N.
+        ratio: the same in standard deviations.
+    """
+
+    begin: float
+    end: float
+    energy: float
+    joint: str
+    effort: float
+    ratio: float
+
+
+def contacts(
+    model: VMSModel,
+    motion: Motion,
+    identification: Identification,
+    friction: FrictionLaw | None = None,
+) -> tuple[Contact, ...]:
+    """Return the contacts of a recording, in the order of time.
+
+    The efforts are compared with those of the model with all that was identified. A contact begins
+    where a joint differs by six standard deviations, by the median of the deviations, from what it
+    differs by most of the time; a robust measure, as contacts are rare. Its energy is what the
+    balance of the windows lacks meanwhile.
+    """
+    options = {
+        "payload_frame": identification.frame,
+        "friction": friction,
+        "length": identification.length,
+    }
+    windows = balance(
+        model,
+        EnergyRegressor(model),
+        motion,
+        identification.unknowns,
+        **options,  # type: ignore[arg-type]
+    )
+    unaccounted = windows.target - windows.columns @ identification.consistent
+    every = max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t)))))
+    rows = torque_windows(
+        model,
+        motion,
+        identification.unknowns,
+        **options,  # type: ignore[arg-type]
+        every=every,
+    )
+    n = model.n
+    t = rows.begin[::n]
+    error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
+    excess = error - np.median(error, axis=0)
+    # Of a joint at rest the noise alone would be too small.
+    size = rows.gross[:n]
+    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * size.max()
+    ratio = np.abs(excess) / scale
+    largest = ratio.max(axis=1)
+    intervals = []
+    for first, last in _intervals(t, largest > _THRESHOLD):
+        joint = int(np.argmax(ratio[first:last].max(axis=0)))
+        at = first + int(np.argmax(ratio[first:last, joint]))
+        # The balance of energy is exact from window to window, while errors of many joints add up.
+        during = (windows.end > t[first]) & (windows.begin < t[last - 1])
+        energy = -float(np.sum(unaccounted[during]))
+        intervals.append(
+            Contact(
+                float(t[first]),
+                float(t[last - 1]),
+                energy,
+                model.joint_names[joint],
+                float(excess[at, joint]),
+                float(ratio[at, joint]),
+            )
+        )
+    lasting = sum(contact.end - contact.begin for contact in intervals)
+    if len(t) and lasting > _LARGEST_SHARE * (t[-1] - t[0]):
+        return ()
+    return tuple(intervals)
+
+
+def _intervals(t: Array, over: Array) -> list[tuple[int, int]]:
+    """Return the first and the last index plus one of the intervals, joined across short gaps."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], over.astype(int), [0]]))).reshape(-1, 2)
+    joined: list[list[int]] = []
+    for first, last in edges.tolist():
+        if joined and t[first] - t[joined[-1][1] - 1] < _GAP:
+            joined[-1][1] = last
+        else:
+            joined.append([first, last])
+    return [(a, b) for a, b in joined if t[b - 1] - t[a] >= _SHORTEST]
+
+
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.
-_TURNED = 0.15
+_GRAVITY_TURN = 0.15
 # The sign of an effort is opposite if it is correlated like this with that of the model.
 _OPPOSITE = -0.5
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
@@ -53,8 +156,8 @@ class Finding:
     def as_dictionary(self) -> dict[str, object]:
         """Return the finding ready for JSON."""
         times = {"begin": self.begin, "end": self.end, "energy": self.energy}
-        given = {name: value for name, value in times.items() if value is not None}
-        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **given}
+        interval = {name: value for name, value in times.items() if value is not None}
+        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **interval}
 
 
 def findings(
@@ -76,7 +179,7 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if wrong:
         return wrong
-    found = list(_payload(model, identification))
+    sentences = list(_payload(model, identification))
     for contact in contacts(model, motion, identification, friction):
         did = "brought" if contact.energy >= 0.0 else "took"
         text = (
@@ -84,8 +187,10 @@ def findings(
             f"{abs(contact.energy):.2g} J; {contact.joint} felt it most"
         )
         evidence = {"largest_effort": contact.effort, "standard_deviations": contact.ratio}
-        found.append(Finding("contact", text, evidence, contact.begin, contact.end, contact.energy))
-    return tuple(found)
+        sentences.append(
+            Finding("contact", text, evidence, contact.begin, contact.end, contact.energy)
+        )
+    return tuple(sentences)
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:
@@ -161,36 +266,36 @@ def _wrong_model(
 
     def residual(motion: Motion, extra: Array | None = None) -> tuple[float, Array]:
         windows = balance(model, regressor, motion, every, **options)  # type: ignore[arg-type]
-        known = windows.known - windows.columns[:, fixed] @ identification.consistent[fixed]
+        target = windows.target - windows.columns[:, fixed] @ identification.consistent[fixed]
         columns, more = windows.columns[:, free], []
         if extra is not None:
             columns = np.column_stack([columns, np.diff(extra[windows.edges], axis=0)])
             more = [Unknown(f"gravity.{a}", "gravity", "m/s^2", 0.0, 10.0) for a in "xyz"]
         unknowns = [*(every[k] for k in free), *more]
-        found = estimate(
+        solution = estimate(
             columns,
-            known,
+            target,
             np.array([u.mean for u in unknowns]),
             np.diag([u.deviation**2 for u in unknowns]),
             windows.path,
             windows.recording,
         )
-        return float(np.median(np.abs(found.residual))), found.mean[-3:]
+        return float(np.median(np.abs(solution.residual))), solution.mean[-3:]
 
     before, _ = residual(motion)
     best, wrong = before, ""
     for j, joint in enumerate(model.joint_names):
-        for what, flipped in _flips(model, motion, j).items():
+        for reversal, flipped in _flips(model, motion, j).items():
             after = residual(flipped)[0]
             if after < best:
                 best = after
-                wrong = f"{joint}: the sign of its {what} is opposite to that of the model"
+                wrong = f"{joint}: the sign of its {reversal} is opposite to that of the model"
     # In a fluid buoyancy would turn with gravity.
     immersed = model.fluid is not None
     potential = None if immersed else _potential_of_gravity(model, motion)
     after, change = (best, np.zeros(3)) if immersed else residual(motion, potential)
     gravity = model.gravity + change
-    if not immersed and after < _BETTER * best and _angle(model.gravity, gravity) > _TURNED:
+    if not immersed and after < _BETTER * best and _angle(model.gravity, gravity) > _GRAVITY_TURN:
         words = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
         evidence = {"residual_before": before, "residual": after}
@@ -212,7 +317,7 @@ def _opposite_efforts(model: VMSModel, motion: Motion) -> tuple[Finding, ...]:
     acceleration = smoothed(samples.t, motion.v, 10)[1]
     tree, data = model.tree, model.tree.pinocchio.createData()
     chosen = np.arange(10, len(samples) - 10, max(1, len(samples) // 1000))
-    own = np.empty((chosen.size, model.n))
+    model_torque = np.empty((chosen.size, model.n))
     for row, k in enumerate(chosen):
         full = (
             tree.full_configuration(samples.q[k]),
@@ -220,10 +325,12 @@ def _opposite_efforts(model: VMSModel, motion: Motion) -> tuple[Finding, ...]:
             tree.full_velocity(acceleration[k]),
         )
         efforts = pin.rnea(tree.pinocchio, data, *full)
-        own[row] = (efforts if tree.projection is None else tree.projection.T @ efforts)[model.b :]
-    given = samples.torque[chosen]
-    power = np.sqrt(np.sum(own**2, axis=0) * np.sum(given**2, axis=0))
-    correlation = np.sum(own * given, axis=0) / np.maximum(power, 1e-12)
+        model_torque[row] = (efforts if tree.projection is None else tree.projection.T @ efforts)[
+            model.b :
+        ]
+    measured = samples.torque[chosen]
+    power = np.sqrt(np.sum(model_torque**2, axis=0) * np.sum(measured**2, axis=0))
+    correlation = np.sum(model_torque * measured, axis=0) / np.maximum(power, 1e-12)
     return tuple(
         Finding(
             "sign",

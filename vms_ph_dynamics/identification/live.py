@@ -1,9 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Identification of friction and payload while a robot moves, with bounded memory."""
+"""Identification of friction and payload while a robot moves, with changes of both at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,13 +12,102 @@ import numpy.typing as npt
 from ..arrays import Array
 from ..energy.regressor import EnergyRegressor
 from ..model import VMSModel
-from .changes import change_of
 from .estimate import Estimate, estimate
 from .identify import arm_mass, consistent_estimate, parameters_of
-from .result import Parameter
-from .unknowns import Unknown, friction_unknowns, payload_unknowns, timing_unknown
-from .window_stream import Sample, WindowStream
-from .windows import Windows, stacked
+from .result import Parameter, Unknown, friction_unknowns, payload_unknowns, timing_unknown
+from .windows import Sample, Windows, WindowStream, stacked
+
+# Logarithm of how much likelier the windows must be with a change than without.
+_EVIDENCE = 12.0
+# How much worse the prediction must be than it usually is.
+_WORSE = 6.0
+_EVERY = 2  # windows between the times of a change that are tried
+# What is likelier by less than this than the best explanation may have changed as well.
+_AMBIGUOUS = 8.0
+_ENOUGH = 20  # windows after a change that tell what it is
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed at once.
+
+    Attributes:
+        names: of the groups that may have changed, the likeliest first.
+        first: index of the first window after it.
+        significant: whether there are enough windows after it to tell what changed.
+    """
+
+    names: tuple[str, ...]
+    first: int
+    significant: bool
+
+
+def change_of(
+    windows: Windows,
+    previous: Estimate,
+    size: int,
+    groups: Mapping[str, Sequence[int]],
+    usual: float,
+) -> tuple[Change | None, float]:
+    """Return what changed, and the misfit.
+
+    Windows are compared with what an estimate from earlier windows predicts. A change of a group
+    adds to their covariance what was not known of that group beforehand; noise that has merely
+    grown is the alternative.
+
+    Args:
+        windows: those since the estimate.
+        previous: an estimate from earlier windows.
+        size: number of its unknowns that are those of the windows, the first ones.
+        groups: places of the unknowns that change together, by name.
+        usual: what the misfit usually is.
+
+    Returns:
+        The change or None, and the misfit: the mean square of the errors of prediction, relative to
+        their variance.
+    """
+    error = windows.target - windows.columns @ previous.mean[:size]
+    # A blow is not a change: evidence must not hang on a few windows.
+    calm = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
+    before, windows, error = windows, windows.chosen(calm), error[calm]
+    columns = windows.columns
+    spread = columns @ previous.factor[:, :size].T
+    ratio = float(np.median(previous.scale)), float(np.median(windows.path))
+    noise = np.full(len(windows), ratio[0] ** 2) * np.maximum(
+        1.0, (windows.path / max(ratio[1], 1e-300)) ** 2
+    )
+    same = np.diag(noise) + spread @ spread.T
+    base, misfit = _likelihood(error, same)
+    if misfit < _WORSE * max(usual, 1.0):
+        return None, misfit
+    evidence: dict[str, tuple[float, int]] = {}
+    for name, places in groups.items():
+        weighted = columns[:, places] * previous.deviation[list(places)]
+        tried = []
+        for first in range(0, len(windows) - 4, _EVERY):  # at least five windows after it
+            shifted = weighted.copy()
+            shifted[:first] = 0.0
+            tried.append((_likelihood(error, same + shifted @ shifted.T)[0] - base, first))
+        if tried:
+            evidence[name] = max(tried)
+    order = sorted(evidence, key=lambda name: -evidence[name][0])
+    if not order or evidence[order[0]][0] <= _EVIDENCE:
+        return None, misfit
+    most, first = evidence[order[0]]
+    names = tuple(name for name in order if evidence[name][0] > most - _AMBIGUOUS)
+    begin = int(calm[first])
+    return Change(names, begin, len(before) - begin >= _ENOUGH), misfit
+
+
+def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:
+    """Return the logarithm of the likelihood with the noise scaled to what it needs, and misfit."""
+    root = np.linalg.cholesky(covariance)
+    white = np.linalg.solve(root, error)
+    misfit = float(white @ white) / error.size
+    scale = max(misfit, 1.0)
+    logarithm = 2.0 * float(np.log(np.diag(root)).sum()) + error.size * np.log(scale)
+    return -0.5 * (logarithm + float(white @ white) / scale), misfit
+
 
 PAYLOAD, FRICTION = "payload", "friction"
 _KINDS = (PAYLOAD, FRICTION)
@@ -93,11 +182,7 @@ class LiveIdentification:
         self._payload = payload_unknowns(arm_mass(model))
         self._groups = _groups(self._unknowns(one, one))
         self._stream = WindowStream(
-            model,
-            self._regressor,
-            self._unknowns(one, one),
-            self.frame,
-            self.settings.window,
+            model, self._regressor, self._unknowns(one, one), self.frame, self.settings.window
         )
         self._squares = [np.zeros(model.n), np.zeros(model.n)]
         self._windows: Windows | None = None
@@ -107,7 +192,7 @@ class LiveIdentification:
         self._earlier: list[tuple[float, Estimate, int]] = []
         self._changed: tuple[float, str] | None = None
         self._usual = 1.0
-        self._doubt = False
+        self._suspects_change = False
 
     def add(self, sample: Sample) -> None:
         """Keep a sample; its quantities are those of the model, efforts as they were measured."""
@@ -144,10 +229,10 @@ class LiveIdentification:
         """Drop windows beyond the memory, and those from before the change before the last."""
         windows = self._remembered()
         after = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
-        kept = after <= self.settings.memory
+        recent = after <= self.settings.memory
         if len(self._epochs):
-            kept &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
-        self._choose(kept)
+            recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
+        self._choose(recent)
 
     def _remembered(self) -> Windows:
         assert self._windows is not None
@@ -157,20 +242,20 @@ class LiveIdentification:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
         if len(self._earlier) < 2:
             return
-        since, found, size = self._earlier[0]
+        since, earlier, size = self._earlier[0]
         new = np.flatnonzero(windows.begin >= since)
         if new.size < 10:
             return
         friction = [k for name, at in self._groups.items() if name != PAYLOAD for k in at]
         change, misfit = change_of(
-            windows.chosen(new), found, size, {**self._groups, FRICTION: friction}, self._usual
+            windows.chosen(new), earlier, size, {**self._groups, FRICTION: friction}, self._usual
         )
-        self._doubt = change is not None and not change.told
+        self._suspects_change = change is not None and not change.significant
         if change is None:
             # One that nothing explains is no reason to expect more of the kind.
             self._usual += 0.3 * (min(misfit, 2.0 * self._usual) - self._usual)
             return
-        if not change.told:
+        if not change.significant:
             return
         begin = int(new[0]) + change.first
         for group, one in enumerate(self._groups):
@@ -179,15 +264,15 @@ class LiveIdentification:
         self._changed = (float(windows.begin[begin]), change.names[0])
         self._earlier.clear()
         # When exactly it was is not known: the windows about it belong to neither side.
-        kept = np.abs(np.arange(len(windows)) - begin + 0.5) > _ABOUT
-        self._choose(kept)
+        unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _ABOUT
+        self._choose(unaffected)
 
-    def _choose(self, kept: npt.NDArray[np.bool_]) -> None:
+    def _choose(self, selection: npt.NDArray[np.bool_]) -> None:
         """Keep some of the windows."""
         joined = self._joined.copy()
-        joined[:-1] &= kept[1:]
-        self._windows = self._remembered().chosen(kept)
-        self._epochs, self._joined = self._epochs[kept], joined[kept]
+        joined[:-1] &= selection[1:]
+        self._windows = self._remembered().chosen(selection)
+        self._epochs, self._joined = self._epochs[selection], joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:
         effort, rate = (np.sqrt(square) for square in self._squares)
@@ -203,30 +288,32 @@ class LiveIdentification:
                 unknowns += [_before(unknowns[k]) for k in places]
         mean = np.array([u.mean for u in unknowns])
         covariance = np.diag([u.deviation**2 for u in unknowns])
-        found = estimate(
+        solution = estimate(
             columns,
-            windows.known,
+            windows.target,
             mean,
             covariance,
             windows.path,
             np.zeros(len(windows)),
             joined=self._joined,
         )
-        consistent = consistent_estimate(self._regressor, self.frame, unknowns, found)
-        parameters = parameters_of(self.model, self._regressor, unknowns, _KINDS, found, consistent)
-        if self._doubt:
+        consistent = consistent_estimate(self._regressor, self.frame, unknowns, solution)
+        parameters = parameters_of(
+            self.model, self._regressor, unknowns, _KINDS, solution, consistent
+        )
+        if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
             parameters = tuple(
                 replace(p, value=None, low=None, high=None, at_bound=False, reason=reason)
                 for p in parameters
             )
         now = float(windows.end[-1])
-        self._earlier = [*self._earlier[-1:], (now, found, main)]
+        self._earlier = [*self._earlier[-1:], (now, solution, main)]
         return LiveResult(
             now,
             parameters,
             float((windows.end - windows.begin).sum()),
-            float(np.sqrt(np.mean(found.residual**2))),
+            float(np.sqrt(np.mean(solution.residual**2))),
             self._changed,
         )
 

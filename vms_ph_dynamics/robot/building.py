@@ -1,26 +1,151 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From URDF text to a Pinocchio model."""
+"""From URDF text to a Pinocchio model, with what a description may give beyond the standard.
 
-from collections.abc import Iterable, Mapping, Sequence
+    <dynamics damping="0.1" friction="0" armature="0.02"/>             in a joint: its rotor
+    <mjcf base="floating" gravity="0 0 -1.62" end_effector="tcp"/>     in the robot: of its MJCF
+
+Other readers ignore both.
+"""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import vector
+from ..arrays import Array, vector
 from ..errors import ModelError
-from .description import dynamics_text, number_errors, parse_description
-from .description_tree import tree_errors
-from .extensions import add_armature, given_base, gravity_of
-from .inertia import check_size
-from .inertia_defects import InertiaDefect
+from .description import (
+    LARGEST_NUMBER,
+    dynamics_text,
+    has_content,
+    number_errors,
+    parse_description,
+    tree_errors,
+)
+from .inertia import InertiaDefect, LinkInertia, check_size
 from .inertia_repair import repair
-from .inertials import inertial_errors, links_of_urdf
 from .joints import BASE_DIMENSION, base_of, check_joints, make_root_joint
-from .link_inertia import LinkInertia
 from .mimic import Mimic, Projection, read_mimics, resolve_mimics
+
+_NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+
+
+class Inertial(NamedTuple):
+    """The inertia of a link.
+
+    Attributes:
+        mass: kg.
+        centre: (3,) centre of mass in the link, m.
+        rotational: (3,3) about the centre of mass, in the axes of the link, kg m^2.
+    """
+
+    mass: float
+    centre: Array
+    rotational: Array
+
+
+def inertial_errors(description: ET.Element) -> Iterator[str]:
+    """Yield an error for every number that an inertial lacks; the URDF parser drops such ones."""
+    for link in description.findall("link"):
+        inertial, name = link.find("inertial"), link.get("name")
+        if inertial is None or not has_content(inertial):
+            continue
+        for tag, keys in _NUMBERS.items():
+            element = inertial.find(tag)
+            missing = [key for key in keys if element is None or element.get(key) is None]
+            if missing:
+                yield (
+                    f"the <inertial> of link '{name}' must give {', '.join(missing)} of its <{tag}>"
+                )
+
+
+def read_inertials(description: ET.Element) -> dict[str, Inertial]:
+    """Return the inertias of the links that have one, by name, without those in error."""
+    inertials = {}
+    for link in description.findall("link"):
+        element = link.find("inertial")
+        inertial = None if element is None else _read(element)
+        if inertial is not None:
+            inertials[str(link.get("name"))] = inertial
+    return inertials
+
+
+def _read(element: ET.Element) -> Inertial | None:
+    try:
+        of = {
+            key: float(part.attrib[key])
+            for tag, keys in _NUMBERS.items()
+            for part in element.findall(tag)[:1]
+            for key in keys
+        }
+        origin = element.find("origin")
+        attributes = {} if origin is None else origin.attrib
+        centre, angles = (
+            np.array([float(word) for word in attributes.get(key, "0 0 0").split()])
+            for key in ("xyz", "rpy")
+        )
+        tensor = np.array([[of[f"i{min(a, b)}{max(a, b)}"] for a in "xyz"] for b in "xyz"])
+        mass = of["value"]
+    except (KeyError, ValueError):
+        return None
+    numbers = np.concatenate([centre, angles, tensor.ravel(), [mass]])
+    if not len(centre) == len(angles) == 3 or not (np.abs(numbers) <= LARGEST_NUMBER).all():
+        return None
+    if angles.any():
+        R = pin.rpy.rpyToMatrix(angles)
+        tensor = R @ tensor @ R.T
+    return Inertial(mass, centre, 0.5 * (tensor + tensor.T))
+
+
+def links_of_urdf(description: ET.Element, model: Any) -> list[LinkInertia]:
+    """Return the inertias of the links of a URDF, with their places in its Pinocchio model."""
+    inertials = read_inertials(description)
+    return [
+        LinkInertia(frame.name, frame.parentJoint, frame.placement, *inertials[frame.name])
+        for frame in model.frames
+        if frame.type == pin.FrameType.BODY and frame.name in inertials
+    ]
+
+
+GRAVITY = (0.0, 0.0, -9.81)
+"""Gravity where nothing else is given, m/s^2."""
+
+
+def base_of_description(description: ET.Element) -> str:
+    """Return the base that a description gives: ``floating`` for an MJCF with a free joint."""
+    mjcf = description.find("mjcf")
+    return "floating" if mjcf is not None and mjcf.get("base") == "floating" else "auto"
+
+
+def gravity_of(description: ET.Element) -> Sequence[float]:
+    """Return the gravity that a description gives, whose numbers were checked, or the default."""
+    mjcf = description.find("mjcf")
+    text = None if mjcf is None else mjcf.get("gravity")
+    return GRAVITY if text is None else [float(word) for word in text.split()]
+
+
+def end_effector_of(xml: str) -> str | None:
+    """Return the end effector that a description gives, or None."""
+    if "<mjcf" not in xml:
+        return None
+    mjcf = parse_description(xml).find("mjcf")
+    return None if mjcf is None else mjcf.get("end_effector")
+
+
+def add_armature(model: Any, description: ET.Element) -> None:
+    """Set the armature of the joints of a ``pinocchio.Model`` that move."""
+    armature = model.armature.copy()
+    for joint in description.findall("joint"):
+        tag, name = joint.find("dynamics"), str(joint.get("name"))
+        value = 0.0 if tag is None else float(tag.get("armature", 0.0))
+        if value and model.existJointName(name):
+            i = model.getJointId(name)
+            armature[model.idx_vs[i] : model.idx_vs[i] + model.nvs[i]] = value
+    model.armature = armature
 
 
 class BuiltRobot(NamedTuple):
@@ -60,7 +185,7 @@ def build(
         )
         if wrong:
             raise ModelError("; ".join(wrong))
-        base = given_base(description) if base == "auto" else base
+        base = base_of_description(description) if base == "auto" else base
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
@@ -68,11 +193,11 @@ def build(
             "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"
         )
         raise ModelError(f"the text is not a URDF that can be built: {error}{hint}") from None
-    found = base_of(model)
-    if base == "fixed" and found != "fixed":
+    base_kind = base_of(model)
+    if base == "fixed" and base_kind != "fixed":
         raise ModelError(
             f"base='fixed' was requested, but the first joint '{model.names[1]}' of "
-            f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
+            f"'{model.name}' is {base_kind}; use base='auto', or make that joint fixed"
         )
     gravity = gravity_of(description) if gravity is None else gravity
     model.gravity.linear = vector(gravity, 3, "gravity")
@@ -90,9 +215,7 @@ def check_base(base: str) -> None:
 
 
 def inertia_defects(
-    xml: str,
-    base: str = "auto",
-    locked_joints: Iterable[str] | Mapping[str, float] = (),
+    xml: str, base: str = "auto", locked_joints: Iterable[str] | Mapping[str, float] = ()
 ) -> tuple[InertiaDefect, ...]:
     """Return all defects of the inertias of a URDF, graded, also the harmless ones.
 
@@ -153,10 +276,10 @@ def _restore_parents(reduced: Any, model: Any) -> None:
         if i and frame.parentFrame == i:
             was = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
             parent = model.frames[was.parentFrame]
-            found = (
+            candidates = (
                 k
                 for k, other in enumerate(reduced.frames)
                 if other.name == parent.name
                 and (other.type == parent.type or {other.type, parent.type} <= set(kinds))
             )
-            frame.parentFrame = next(found)
+            frame.parentFrame = next(candidates)

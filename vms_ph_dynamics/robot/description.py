@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The text of a URDF as a tree of elements, within bounds on its size, and its numbers.
+"""The text of a URDF as a tree of elements, checked: its size, links, joints and numbers.
 
 The parser of Pinocchio reads other white space and entities than a parser of XML, and where it
 cannot read a number it drops an inertia or a limit with a line on stderr. It therefore gets the
@@ -11,13 +11,133 @@ tree that was checked here, written anew, not the text.
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from xml.parsers import expat
 
 from ..errors import ModelError
-from .description_tree import missing_mounts
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+_HAVE_AXES = ("revolute", "continuous", "prismatic", "planar")
+
+
+def tree_errors(root: ET.Element) -> Iterator[str]:
+    """Yield an error for everything that keeps the links and joints from being one tree."""
+    if root.tag != "robot":
+        yield f"the root element must be <robot>; given: <{root.tag}>"
+        return
+    links, joints = root.findall("link"), root.findall("joint")
+    nameless = [*_nameless("link", links), *_nameless("joint", joints)]
+    if nameless or not links:
+        yield from nameless or ("it has no links",)
+        return
+    for joint in joints:
+        yield from _joint_errors(joint, joints)
+    names = [str(link.get("name")) for link in links]
+    for kind, names_of_kind in (
+        ("link", names),
+        ("joint", [str(joint.get("name")) for joint in joints]),
+    ):
+        for name in sorted(n for n, count in Counter(names_of_kind).items() if count > 1):
+            yield f"two {kind}s are named '{name}'"
+    yield from _connection_errors(joints, names)
+
+
+def _nameless(kind: str, elements: list[ET.Element]) -> Iterator[str]:
+    for number, element in enumerate(elements, 1):
+        if not element.get("name"):
+            yield f"the <{kind}> number {number} has no name; give it one"
+
+
+def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
+    name, kind = joint.get("name"), joint.get("type")
+    if kind not in JOINT_TYPES:
+        yield f"joint '{name}' has the unknown type {kind!r}; known are {', '.join(JOINT_TYPES)}"
+    for axis in joint.findall("axis"):
+        if kind in _HAVE_AXES and axis.get("xyz") is None:
+            attributes = ", ".join(axis.keys()) or "nothing"
+            yield (
+                f"the <axis> of joint '{name}' must give xyz, three numbers; it gives {attributes}"
+            )
+    for mimic in joint.findall("mimic"):
+        leader = mimic.get("joint")
+        if kind != "fixed" and leader is None:
+            yield f"joint '{name}' has a <mimic> that gives no joint"
+        elif kind != "fixed" and leader not in {other.get("name") for other in joints}:
+            yield f"'{name}' mimics '{leader}': there is no moving joint '{leader}'"
+
+
+def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[str]:
+    parent_of: dict[str, str] = {}
+    mounts = missing_mounts(joints, links)
+    complete = True
+    for joint in joints:
+        ends = {}
+        for role in ("parent", "child"):
+            ends[role] = link = _end(joint, role)
+            if link not in links and not (role == "parent" and link in mounts):
+                complete = False
+                yield (
+                    f"joint '{joint.get('name')}' has no <{role}> with a link"
+                    if link is None
+                    else f"the {role} link '{link}' of joint '{joint.get('name')}' does not exist; "
+                    f"add a <link> of that name, or take the joint out"
+                )
+        parent, child = ends["parent"], ends["child"]
+        if parent is None or child is None:
+            continue
+        if child in parent_of:
+            yield (
+                f"link '{child}' has two parents, '{parent_of[child]}' and '{parent}'; a URDF is a "
+                "tree without closed loops"
+            )
+        parent_of[child] = parent
+    loop = _loop(parent_of)
+    if loop:
+        yield f"the joints form a loop through {', '.join(map(repr, loop))}; a URDF is a tree"
+    roots = [link for link in (*mounts, *links) if link not in parent_of]
+    if len(roots) > 1 and complete:
+        yield (
+            f"the tree is disconnected: {', '.join(repr(r) for r in roots)} have no parent; "
+            "connect them by joints so that one root is left"
+        )
+
+
+def missing_mounts(joints: list[ET.Element], links: list[str]) -> list[str]:
+    """Return the link that a robot without a root is fixed to and that the description lacks.
+
+    ``world`` is often left out, and so is the link that a gripper or an arm is to be mounted on.
+    """
+    children = {_end(joint, "child") for joint in joints}
+    if any(link not in children for link in links):
+        return []  # another root
+    fixed = (joint for joint in joints if joint.get("type") == "fixed")
+    parents = {parent for joint in fixed if (parent := _end(joint, "parent")) not in links}
+    return [parent for parent in parents if parent is not None] if len(parents) == 1 else []
+
+
+def _end(joint: ET.Element, role: str) -> str | None:
+    element = joint.find(role)
+    return None if element is None else element.get("link")
+
+
+def _loop(parent_of: Mapping[str, str]) -> list[str]:
+    """Return the links of a loop, or none; each is followed to its root once."""
+    done: set[str] = set()
+    for start in parent_of:
+        way: list[str] = []
+        link: str | None = start
+        while link is not None and link not in done:
+            done.add(link)
+            way.append(link)
+            link = parent_of.get(link)
+        if link in way:
+            return way[way.index(link) :]
+    return []
+
 
 LARGEST_TEXT = 32 * 2**20
 """Largest number of characters of a URDF; published ones have less than a million."""
@@ -145,7 +265,7 @@ def dynamics_text(root: ET.Element) -> str:
         copy.set("name", NAMELESS)
     for link in copy.findall("link"):
         for inertial in link.findall("inertial"):
-            if not is_given(inertial):
+            if not has_content(inertial):
                 link.remove(inertial)
     for mount in _mounts(copy):
         ET.SubElement(copy, "link", {"name": mount})
@@ -174,22 +294,22 @@ def completions(root: ET.Element) -> Iterator[str]:
         yield f"the link '{mount}', to which the robot is fixed, is missing; it becomes the root"
     for link in root.findall("link"):
         for inertial in link.findall("inertial"):
-            if not is_given(inertial):
+            if not has_content(inertial):
                 yield f"the <inertial> of link '{link.get('name')}' gives neither mass nor inertia"
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed":
             continue
         for limit in joint.findall("limit"):
             for key in _missing_limits(limit):
-                given = limit.get(key)
-                what = "gives no" if given is None else f"gives {given} as the"
+                text = limit.get(key)
+                phrase = "gives no" if text is None else f"gives {text} as the"
                 yield (
-                    f"the <limit> of joint '{joint.get('name')}' {what} {key}, which is taken for "
-                    "no limit"
+                    f"the <limit> of joint '{joint.get('name')}' {phrase} {key}, which is taken "
+                    "for no limit"
                 )
 
 
-def is_given(inertial: ET.Element) -> bool:
+def has_content(inertial: ET.Element) -> bool:
     """Return whether an ``<inertial>`` gives anything but a frame or a density."""
     return any(part.keys() for tag in ("mass", "inertia") for part in inertial.findall(tag))
 
@@ -201,8 +321,8 @@ def _mounts(root: ET.Element) -> list[str]:
 
 def _missing_limits(limit: ET.Element) -> Iterator[str]:
     for key in ("effort", "velocity"):
-        given = limit.get(key)
-        if given is None or (_is_numbers(given, 1, math.inf) and float(given) < 0.0):
+        text = limit.get(key)
+        if text is None or (_is_numbers(text, 1, math.inf) and float(text) < 0.0):
             yield key
 
 
@@ -215,7 +335,7 @@ def number_errors(root: ET.Element) -> Iterator[str]:
                 f"gravity of <mjcf> must be 3 finite numbers of at most {LARGEST_NUMBER:g}; "
                 f"given: {gravity[:80]!r}"
             )
-        what = f"{part.tag} '{part.get('name')}'"
+        label = f"{part.tag} '{part.get('name')}'"
         if part.tag == "joint":
             # Of a fixed joint nothing else has a meaning.
             elements = part.findall("origin") if part.get("type") == "fixed" else list(part)
@@ -223,17 +343,17 @@ def number_errors(root: ET.Element) -> Iterator[str]:
             elements = part.findall("inertial/*")
         for element in elements:
             for key, count in _NUMBERS.get(str(element.tag), {}).items():
-                given = element.get(key)
-                if given is None:
+                text = element.get(key)
+                if text is None:
                     continue
                 # A limit may be as large as it likes.
                 largest = LARGEST_NUMBER if element.tag in _FACTORS else math.inf
-                if not _is_numbers(given, count, largest):
+                if not _is_numbers(text, count, largest):
                     accepted = "a finite number" if count == 1 else f"{count} finite numbers"
                     size = f" of at most {largest:g}" if math.isfinite(largest) else ""
                     yield (
-                        f"{key} of <{element.tag}> of {what} must be {accepted}{size}; "
-                        f"given: {given[:80]!r}"
+                        f"{key} of <{element.tag}> of {label} must be {accepted}{size}; "
+                        f"given: {text[:80]!r}"
                     )
 
 

@@ -1,27 +1,167 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Repair of the inertias of a robot: the nearest that bodies can have, and that all joints move."""
+"""Repair of the inertias of a robot, and how grave their defects are.
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+A defect is graded by what its repair changes: the mass matrix, and with it the kinetic energy, of
+the whole robot.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
 from ..errors import ModelError
-from .inertia import joints_without_inertia
-from .inertia_defects import (
-    Found,
+from .inertia import (
+    BodyDefect,
+    Grade,
     InertiaDefect,
+    LinkInertia,
     PhysicalInertia,
+    check_mass_matrix,
     defect_of,
     is_rounding,
+    joints_without_inertia,
+    mass_matrix,
     nearest_inertia,
+    sampled_configurations,
 )
-from .link_inertia import LinkInertia
-from .repair_grading import RepairGrading
+
+NEGLIGIBLE = 0.1
+"""Largest relative change of the kinetic energy that is repaired unasked; published inertias, of
+uniform bodies or from drawings, are hardly more accurate."""
+
+
+class RepairGrading:
+    """Grades defects by what their repair changes in the mass matrix of the repaired robot."""
+
+    def __init__(self, model: Any, projection: Array | None, added: set[int]) -> None:
+        """Construct for a repaired model.
+
+        Args:
+            model: a ``pinocchio.Model``.
+            projection: (nv_full,nv) where joints mimic others.
+            added: joints that were given an inertia, since they moved none.
+        """
+        self._model, self._added = model, added
+        self._samples: list[tuple[Array, Array]] = []  # q and the Cholesky factor of M
+        self._projection = projection
+        # The motions of joints that had no inertia count for none but themselves.
+        joint_of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
+        rows = np.array([joint in added for joint in joint_of_row])
+        columns = rows if projection is None else np.abs(projection[rows]).sum(axis=0) > 0.0
+        self._others = ~columns
+        data = model.createData()
+        for q in sampled_configurations(model):
+            mass = mass_matrix(model, data, q, projection)
+            with suppress(np.linalg.LinAlgError):  # singular here, not everywhere
+                self._samples.append((q, np.linalg.cholesky(mass)))
+
+    def change(self, joint: int, difference: Array, others: bool = False) -> float:
+        """Return the largest modulus of the eigenvalues of ``M^-1 J^T difference J``.
+
+        Args:
+            joint: whose body changes.
+            difference: (6,6) of its inertia, in the axes of the joint.
+            others: only the motion of joints that had an inertia.
+        """
+        model, largest = self._model, 0.0
+        data = model.createData()
+        for q, factor in self._samples:
+            pin.computeJointJacobians(model, data, q)
+            J = pin.getJointJacobian(model, data, joint, pin.LOCAL).reshape(6, model.nv)
+            J = J if self._projection is None else J @ self._projection
+            change = J.T @ difference @ J
+            if others:
+                keep = np.ix_(self._others, self._others)
+                change, mass = change[keep], (factor @ factor.T)[keep]
+                if not change.size:
+                    continue
+                factor = np.linalg.cholesky(mass)
+            half = np.linalg.solve(factor, change)
+            relative = np.linalg.solve(factor, half.T)
+            largest = max(largest, float(np.abs(np.linalg.eigvalsh(relative)).max()))
+        return largest if self._samples else np.inf
+
+    def of_link(
+        self, link: LinkInertia, defect: BodyDefect, nearest: PhysicalInertia | None
+    ) -> InertiaDefect:
+        """Return the record of a defect of a link; None for an inertia that is left."""
+        original = _numbers(link.mass, link.rotational)
+        grade: Grade = "harmless"
+        if nearest is None:
+            why = "its digits are rounded" if link.joint else "the link does not move"
+            change, repaired, remedy = 0.0, original, f"taken as it is, since {why}"
+        else:
+            difference = link.in_joint(*nearest).matrix()
+            difference -= link.in_joint(link.mass, link.rotational).matrix()
+            change, repaired = self.change(link.joint, difference), _numbers(*nearest)
+            grade = "negligible" if change <= NEGLIGIBLE else "grave"
+            moments = ", ".join(f"{m:.6g}" for m in repaired[1:])
+            remedy = (
+                f"the nearest physical inertia has {repaired[0]:g} kg and {moments} kg m^2 and "
+                f"changes the mass matrix by {_percent(change)}"
+            )
+        joint = self._model.names[link.joint]
+        return InertiaDefect(
+            defect.kind, link.link, joint, grade, defect.excess, change, original, repaired, remedy
+        )
+
+    def of_joint(self, links: Sequence[LinkInertia], joint: int, small: Any) -> InertiaDefect:
+        """Return the record of a joint that moves no inertia."""
+        model = self._model
+        change = self.change(joint, small.matrix(), others=True)
+        immovable = not any(
+            self._is_above(joint, other) or self._is_above(other, joint)
+            for other in self._added - {joint}
+        )
+        others = any(
+            model.inertias[i].mass > 0.0 for i in range(1, model.njoints) if i not in self._added
+        )
+        negligible = immovable and others and change <= NEGLIGIBLE
+        links_of_joint = [link for link in links if link.joint == joint]
+        original = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
+        mass, moment = small.mass, small.inertia[0, 0]
+        remedy = (
+            f"a thousandth of the inertia of the body that carries it, {mass:.3g} kg and "
+            f"{moment:.3g} kg m^2, makes it move and changes the mass matrix of the other joints "
+            f"by {_percent(change)}"
+        )
+        return InertiaDefect(
+            "no inertia",
+            self._link_of(joint),
+            model.names[joint],
+            "negligible" if negligible else "grave",
+            0.0,
+            change,
+            original,
+            (mass, moment, moment, moment),
+            remedy,
+        )
+
+    def _link_of(self, joint: int) -> str:
+        frames = self._model.frames
+        links = (f.name for f in frames if f.type == pin.FrameType.BODY and f.parentJoint == joint)
+        return str(next(links, self._model.names[joint]))
+
+    def _is_above(self, joint: int, other: int) -> bool:
+        while other > joint:
+            other = self._model.parents[other]
+        return bool(other == joint)
+
+
+def _percent(change: float) -> str:
+    return f"{100.0 * change:.2g} % at most" if np.isfinite(change) else "more than can be computed"
+
+
+def _numbers(mass: float, rotational: Array) -> tuple[float, float, float, float]:
+    a, b, c = np.linalg.eigvalsh(rotational).tolist()
+    return float(mass), a, b, c
+
 
 _SMALL = 1e-3  # part of the inertia of the body that carries it that a link without inertia gets
 _LIGHT = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
@@ -67,27 +207,27 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     Raises:
         ModelError: no link has a mass, or an inertia is not finite.
     """
-    found: list[tuple[LinkInertia, Found]] = []
+    defective: list[tuple[LinkInertia, BodyDefect]] = []
     for link in links:
         _check_finite(link)
         defect = defect_of(link.mass, link.rotational)
         if defect is not None:
-            found.append((link, defect))
+            defective.append((link, defect))
     nearest = {
         id(link): nearest_inertia(link.mass, link.rotational)
-        for link, defect in found
+        for link, defect in defective
         if not _is_harmless(link, defect)
     }
     repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
     if joints_without_inertia(repaired, projection):
         for link, defect, smaller in _outsized(model, links, nearest):
             nearest[id(link)] = smaller
-            found = [*((at, was) for at, was in found if at is not link), (link, defect)]
+            defective = [*((at, was) for at, was in defective if at is not link), (link, defect)]
         repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
-    if not found and not added:
+    if not defective and not added:
         return Repaired(model, ())
     grading = RepairGrading(repaired, projection, set(added))
-    defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in found]
+    defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in defective]
     defects += [grading.of_joint(links, joint, small) for joint, small in added.items()]
     return Repaired(repaired, tuple(defects))
 
@@ -97,7 +237,7 @@ def _check_finite(link: LinkInertia) -> None:
         raise ModelError(f"the inertia of '{link.link}' must be finite; given: mass {link.mass}")
 
 
-def _is_harmless(link: LinkInertia, defect: Found) -> bool:
+def _is_harmless(link: LinkInertia, defect: BodyDefect) -> bool:
     """Return whether a defect is left: due to rounding, or of a link that does not move."""
     return link.joint == 0 or is_rounding(defect, link.mass, link.rotational)
 
@@ -109,17 +249,17 @@ def _with_nearest(
         return model
     repaired = model.copy()
     for joint in {link.joint for link in links if id(link) in nearest}:
-        whole = pin.Inertia.Zero()
+        inertia = pin.Inertia.Zero()
         for link in links:
             if link.joint == joint:
-                whole += link.in_joint(*nearest.get(id(link), (link.mass, link.rotational)))
-        repaired.inertias[joint] = whole
+                inertia += link.in_joint(*nearest.get(id(link), (link.mass, link.rotational)))
+        repaired.inertias[joint] = inertia
     return repaired
 
 
 def _outsized(
     model: Any, links: Sequence[LinkInertia], nearest: Mapping[int, PhysicalInertia]
-) -> Iterator[tuple[LinkInertia, Found, PhysicalInertia]]:
+) -> Iterator[tuple[LinkInertia, BodyDefect, PhysicalInertia]]:
     """Yield moments that a body of this mass has only if it is far larger than the robot.
 
     They are no defect unless a mass matrix cannot be inverted for them: beside 1e12 kg m^2, those
@@ -131,7 +271,7 @@ def _outsized(
         largest = float(np.linalg.eigvalsh(rotational)[-1])
         if link.joint > 0 and largest > mass * (_OUTSIZED * reach) ** 2:
             smaller = rotational * (mass * reach**2 / largest)
-            yield link, Found("outsized", largest), PhysicalInertia(mass, smaller)
+            yield link, BodyDefect("outsized", largest), PhysicalInertia(mass, smaller)
 
 
 def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
@@ -175,3 +315,63 @@ def _carrier(model: Any, joint: int) -> Any:
     while above > 0 and masses[above] < _LIGHT * masses[heaviest]:
         above = model.parents[above]
     return model.inertias[above if masses[above] >= _LIGHT * masses[heaviest] else heaviest]
+
+
+InertiaMode = Literal["auto", "strict", "repair", "as_given"]
+
+MODES = ("auto", "strict", "repair", "as_given")
+
+_HINTS = {
+    "strict": "inertia='strict' refuses all of these, inertia='auto' the grave ones",
+    "auto": "correct the description, or give inertia='repair' to take the repaired inertias, or "
+    "inertia='as_given' where the mass matrix is positive definite",
+}
+
+
+def accept(
+    model: Any, links: Sequence[LinkInertia], mode: InertiaMode, projection: Array | None = None
+) -> Repaired:
+    """Return a robot that the mode accepts, and the defects that were repaired.
+
+    Args:
+        model: a ``pinocchio.Model``; it is not changed.
+        links: the inertias of all links, whose sums are the bodies of the model.
+        mode: ``"auto"`` repairs negligible defects and refuses grave ones, ``"strict"`` refuses
+            all, ``"repair"`` repairs all, ``"as_given"`` repairs none.
+        projection: (nv_full,nv) where joints mimic others.
+
+    Raises:
+        ModelError: a defect that the mode refuses; the message lists all of them.
+    """
+    if check_mode(mode) == "as_given":
+        check_mass_matrix(model, projection, everywhere=True)
+        return Repaired(model, ())
+    repaired, defects = repair(model, links, projection)
+    if unacceptable := refused_defects(defects, mode):
+        listed = "; ".join(str(defect) for defect in unacceptable)
+        raise ModelError(f"{listed}; {_HINTS[mode]}")
+    check_mass_matrix(repaired, projection)
+    return Repaired(repaired, repaired_defects(defects, mode))
+
+
+def check_mode(mode: InertiaMode) -> InertiaMode:
+    """Return a mode, or raise a :exc:`.ModelError` that lists the modes."""
+    if mode not in MODES:
+        raise ModelError(f"inertia must be {', '.join(MODES[:-1])} or {MODES[-1]}; given: {mode!r}")
+    return mode
+
+
+def refused_defects(
+    defects: Iterable[InertiaDefect], mode: InertiaMode
+) -> tuple[InertiaDefect, ...]:
+    """Return those of some defects that a mode refuses."""
+    grades = {"strict": ("harmless", "negligible", "grave"), "auto": ("grave",)}.get(mode, ())
+    return tuple(defect for defect in defects if defect.grade in grades)
+
+
+def repaired_defects(
+    defects: Iterable[InertiaDefect], mode: InertiaMode
+) -> tuple[InertiaDefect, ...]:
+    """Return those of some defects that a mode repairs."""
+    grades = {"auto": ("negligible",), "repair": ("negligible", "grave")}.get(mode, ())
+    return tuple(defect for defect in defects if defect.grade in grades)

@@ -1,30 +1,35 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinematic tree of a robot: a Pinocchio model with base, mimic joints and limits."""
+"""The kinematic tree of a robot with base and mimic joints; poses and Jacobians at one state."""
 
 import threading
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, frozen
+from ..arrays import Array, cached_property, frozen
 from ..errors import ModelError
 from ..groups import SE2
 from ..native import chosen
-from .algorithms import PinocchioAlgorithms, TreeAlgorithms
-from .inertia import check_rotors, check_size
-from .inertia_defects import InertiaDefect
-from .inertia_modes import InertiaMode, accept
-from .inertia_repair import links_of
-from .joint_table import JointTable, joint_table
-from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
-from .link_inertia import LinkInertia
+from .algorithms import NativeAlgorithms, TreeAlgorithms
+from .inertia import InertiaDefect, LinkInertia, check_rotors, check_size
+from .inertia_repair import InertiaMode, accept, links_of
+from .joints import (
+    BASE_DIMENSION,
+    BASE_POSITION,
+    Base,
+    JointTable,
+    base_of,
+    check_joints,
+    joint_table,
+    rotations_of,
+)
 from .mimic import Mimic, Projection
-from .native_algorithms import NativeAlgorithms
 
 _SE2 = SE2()
 
@@ -136,8 +141,8 @@ class KinematicTree:
     @property
     def in_cpp(self) -> NativeAlgorithms | None:
         """The recursions in C++, or None where the terms are computed in Python."""
-        found = self.algorithms
-        return found if isinstance(found, NativeAlgorithms) else None
+        algorithms = self.algorithms
+        return algorithms if isinstance(algorithms, NativeAlgorithms) else None
 
     def _chosen(self) -> TreeAlgorithms:
         in_cpp = chosen(
@@ -146,7 +151,7 @@ class KinematicTree:
             lambda module: NativeAlgorithms(module, self.pinocchio),
             "the terms are computed in Python",
         )
-        return PinocchioAlgorithms() if in_cpp is None else in_cpp
+        return TreeAlgorithms() if in_cpp is None else in_cpp
 
     def with_inertias(self, inertias: Sequence[Any]) -> "KinematicTree":
         """Return this tree with other inertias of its bodies, which are not checked.
@@ -201,9 +206,9 @@ class KinematicTree:
         size = self._position_size
         if size == 0:
             return q
-        moved = q.copy()
-        moved[:size] = 0.0
-        return moved
+        at_zero = q.copy()
+        at_zero[:size] = 0.0
+        return at_zero
 
     def base_displacement(self, q: Array) -> Array:
         """Return the position of the base from its mount, in inertial axes, (3,)."""
@@ -224,8 +229,8 @@ class KinematicTree:
         """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
         p = self.projection
         # Of a robot with one joint Pinocchio returns a Jacobian as a vector.
-        whole = jacobian.reshape(len(jacobian), self.pinocchio.nv)
-        return whole.copy() if p is None else whole @ p
+        full = jacobian.reshape(len(jacobian), self.pinocchio.nv)
+        return full.copy() if p is None else full @ p
 
     def locked_inverse(self, data: Any) -> Array | None:
         """Return ``M_b^-1`` (b,b) in closed form from results of crba; None if singular."""
@@ -268,11 +273,11 @@ class KinematicTree:
         if self.base == "fixed":
             return np.eye(4)
         if self.base == "floating":
-            moved = pin.XYZQUATToSE3(q[:7]).homogeneous
+            displacement = pin.XYZQUATToSE3(q[:7]).homogeneous
         else:
-            moved, (x, y, c, s) = np.eye(4), q[:4]
-            moved[:2, :2], moved[:2, 3] = [[c, -s], [s, c]], (x, y)
-        return self.mount @ moved
+            displacement, (x, y, c, s) = np.eye(4), q[:4]
+            displacement[:2, :2], displacement[:2, 3] = [[c, -s], [s, c]], (x, y)
+        return self.mount @ displacement
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -300,8 +305,8 @@ class KinematicTree:
     def _joint_table(self) -> JointTable:
         model = self.pinocchio
         first = 1 if self.base == "fixed" else 2
-        own = [i for i in range(first, model.njoints) if model.names[i] not in self.mimics]
-        table = joint_table(model, own, self.projection)
+        independent = [i for i in range(first, model.njoints) if model.names[i] not in self.mimics]
+        table = joint_table(model, independent, self.projection)
         return table if self._map is None else self._map.within_followers(model, table)
 
 
@@ -320,3 +325,129 @@ def _planar_inverse(inertia: Any) -> Array:
             [y * j, -x * j, j],
         ]
     )
+
+
+class Kinematics:
+    """An immutable snapshot of a kinematic tree at a state: poses and Jacobians of its frames.
+
+    Lengths are in m.
+
+    Attributes:
+        tree: the kinematic tree.
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+        q_full: Pinocchio's configuration, (nq_full,).
+        v_full: Pinocchio's velocity, (nv_full,).
+    """
+
+    def __init__(self, tree: KinematicTree, q: Array, v: Array) -> None:
+        """Store the arrays as they are; the caller must not change them.
+
+        Args:
+            tree: the kinematic tree.
+            q: (nq,) configuration.
+            v: (nv,) velocity.
+        """
+        self.tree = tree
+        self.q = q
+        self.v = v
+        if tree.projection is None:
+            self.q_full, self.v_full = q, v
+        else:
+            self.q_full, self.v_full = tree.full_configuration(q), tree.full_velocity(v)
+
+    @cached_property
+    def q_origin(self) -> Array:
+        """Pinocchio's configuration with the base moved to the origin, (nq_full,)."""
+        return self.tree.at_origin(self.q_full)
+
+    def placement(self, frame: str) -> Array:
+        """Return the pose of a frame in the inertial frame, (4,4).
+
+        Raises:
+            ModelError: there is no such frame.
+        """
+        return self.frame_placement(self.tree.frame_id(frame))
+
+    def frame_placement(self, frame_id: int) -> Array:
+        """Return the pose of a frame by its index in the inertial frame, (4,4)."""
+        return frozen(self.tree.algorithms.placement(self, frame_id))
+
+    def jacobian(self, frame: str) -> Array:
+        """Return the Jacobian of any frame, expressed in that frame, linear first, (6,nv).
+
+        Raises:
+            ModelError: there is no such frame.
+        """
+        return frozen(self.frame_jacobian(self.tree.frame_id(frame)))
+
+    def frame_jacobian(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
+        """Return the Jacobian of a frame by its index, (6,nv), in the given axes."""
+        return self.tree.columns(self.tree.algorithms.frame_jacobian(self, frame_id, axes))
+
+    def frame_jacobian_rate(self, frame_id: int, axes: pin.ReferenceFrame = pin.LOCAL) -> Array:
+        """Return the derivative of :meth:`frame_jacobian` along the velocity, (6,nv)."""
+        return self.tree.columns(self.tree.algorithms.frame_jacobian_rate(self, frame_id, axes))
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A link and its parent.
+
+    Attributes:
+        parent: name of the parent.
+        child: name of the link.
+        moves: whether the joint between them moves.
+    """
+
+    parent: str
+    child: str
+    moves: bool
+
+
+class LinkTree:
+    """The tree of links, and their poses relative to their parents.
+
+    Attributes:
+        root: name of the root link: that of the base where the base moves.
+        edges: every other link with its parent, parents first.
+
+    Args:
+        tree: of the robot.
+    """
+
+    def __init__(self, tree: KinematicTree) -> None:
+        self._tree = tree
+        frames = tree.pinocchio.frames
+        self._pairs: list[tuple[int, int]] = []
+        edges, roots = [], []
+        for i, frame in enumerate(frames):
+            if frame.type != pin.FrameType.BODY:
+                continue
+            if frame.parentJoint == 0 and tree.base != "fixed":
+                continue  # what carries the joint of a moving base belongs to the inertial frame
+            moves, up = False, frame.parentFrame
+            while up != 0 and frames[up].type != pin.FrameType.BODY:
+                moves |= frames[up].type == pin.FrameType.JOINT
+                up = frames[up].parentFrame
+            if up == 0 or (frames[up].parentJoint == 0 and tree.base != "fixed"):
+                roots.append(frame.name)
+                continue
+            edges.append(Edge(frames[up].name, frame.name, moves))
+            self._pairs.append((up, i))
+        self.root: str = roots[0]
+        self.edges = tuple(edges)
+
+    def relative_poses(self, q: Array) -> Array:
+        """Return the pose of every edge's child in its parent, (len(edges),7): x y z, qx qy qz qw.
+
+        Args:
+            q: (nq,) configuration.
+        """
+        tree = self._tree
+        data = tree.data()
+        pin.framesForwardKinematics(tree.pinocchio, data, tree.full_configuration(q))
+        placements = data.oMf
+        return np.array(
+            [pin.SE3ToXYZQUAT(placements[up].actInv(placements[i])) for up, i in self._pairs]
+        )

@@ -4,17 +4,10 @@
 """Semantics: the equations of motion of a system."""
 
 from .assembly import assemble
-from .equations import Equations
-from .layout import Held, Layout
+from .equations import Equations, Rates
+from .layout import Layout, StateEntry
 from .linearisation import Linearisation, linearise
-from .rates import Rates
 
 __all__ = [
-    "Equations",
-    "Held",
-    "Layout",
-    "Linearisation",
-    "Rates",
-    "assemble",
-    "linearise",
-]
+    "Equations", "Layout", "Linearisation", "Rates", "StateEntry", "assemble", "linearise",
+]  # fmt: skip

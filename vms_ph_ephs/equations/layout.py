@@ -7,9 +7,19 @@ Every junction has one effort. Where a storage is joined, the effort is that of 
 come first, quadratic storages before other vectors before groups, so that state and tangent vectors
 agree in the leading ``linear`` and ``vector`` entries. Then come the free efforts of junctions
 without storage, which constraints and balances determine.
+
+The patterns of source C wire velocities only, and its constraints are on velocities. Each is the
+derivative of a relation between poses, which is needed to keep joints closed. It is found from the
+components themselves: in a coupling a pose is the integral of a velocity, an offset transforms it,
+the ground fixes it, and a joint relates two poses.
 """
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
 
 from ..components import Component, Environment, Quadratic, Storage
 from ..errors import PatternError
@@ -19,7 +29,7 @@ from ..systems import System
 
 
 @dataclass(frozen=True)
-class Held:
+class StateEntry:
     """A state: its place in the vectors, and the storage that holds it.
 
     Attributes:
@@ -55,7 +65,7 @@ class Layout:
     """
 
     components: dict[str, Component]
-    states: dict[str, Held]
+    states: dict[str, StateEntry]
     efforts: dict[str, slice]
     size: int
     stored: int
@@ -65,7 +75,7 @@ class Layout:
     outer: dict[str, str]
     junctions: dict[str, str]
 
-    def find(self, name: str) -> Held:
+    def find(self, name: str) -> StateEntry:
         """Return the state of a junction, or of a storage given as ``"box.port"``.
 
         Raises:
@@ -73,9 +83,9 @@ class Layout:
         """
         if name in self.states:
             return self.states[name]
-        for held in self.states.values():
-            if held.end == name:
-                return held
+        for entry in self.states.values():
+            if entry.end == name:
+                return entry
         raise PatternError(f"there is no state '{name}'; the states are {', '.join(self.states)}")
 
 
@@ -112,18 +122,18 @@ def lay_out(flat: System) -> Layout:
         entries = 1
         for n in space.shape:
             entries *= n
-        held = Held(
+        entry = StateEntry(
             junction,
             holders[junction],
             space,
             slice(size, size + entries),
             slice(stored, stored + space.dimension),
         )
-        states[junction], efforts[junction] = held, held.tangent
+        states[junction], efforts[junction] = entry, entry.tangent
         size, stored = size + entries, stored + space.dimension
-        if isinstance(components[split(held.end)[0]], Quadratic):
+        if isinstance(components[split(entry.end)[0]], Quadratic):
             linear = stored
-        if _rank(components[split(held.end)[0]]) < 2:
+        if _rank(components[split(entry.end)[0]]) < 2:
             vector = stored
     total = stored
     for junction in passing:
@@ -150,14 +160,14 @@ def _ports_together(
 ) -> list[str]:
     """Order the ports of one storage contiguously, as in its interface."""
     at = {end: junction for junction, end in holders.items()}
-    found: list[str] = []
+    ordered: list[str] = []
     for junction in order:
         box = split(holders[junction])[0]
         for port in components[box].interface:
             mine = at[f"{box}.{port}"]
-            if mine not in found:
-                found.append(mine)
-    return found
+            if mine not in ordered:
+                ordered.append(mine)
+    return ordered
 
 
 def _check_reads(
@@ -173,3 +183,128 @@ def _check_reads(
                     f"port '{box}.{port}' reads the state of junction '{junction}', but no storage "
                     "is joined there to hold it"
                 )
+
+
+@runtime_checkable
+class Integrating(Protocol):
+    """A coupling: the state of one port is the integral of the effort of another."""
+
+    @property
+    def integrates(self) -> tuple[str, str]:
+        """Name of the port with the state, and of that with its velocity."""
+
+
+@runtime_checkable
+class Moving(Protocol):
+    """An offset: the pose at one port is that at another, times a constant pose."""
+
+    @property
+    def moves(self) -> tuple[str, str, Array]:
+        """Names of the first and the second port, and the (4,4) pose between them."""
+
+
+@runtime_checkable
+class Fixing(Protocol):
+    """The ground: the pose at a port is a constant."""
+
+    @property
+    def fixes(self) -> tuple[str, Array]:
+        """Name of the port and its (4,4) pose."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A joint: relates the poses at two ports and its own configuration."""
+
+    @property
+    def closes(self) -> tuple[str, str, str]:
+        """Name of the ports of its configuration, the first and the second pose."""
+
+    def residual(self, q_r: Array, first: Array, second: Array) -> Array:
+        """Return the step by which the relation is violated, (rows,); its rate is ``C e``."""
+
+
+@dataclass(frozen=True)
+class AttachedFrame:
+    """A pose: a constant, or a state times a constant."""
+
+    state: StateEntry | None
+    then: Array
+
+    def value(self, x: Array) -> Array:
+        """Return the pose, (4,4), at a state vector."""
+        if self.state is None:
+            return self.then
+        return x[self.state.at].reshape(4, 4) @ self.then
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The relation of which a joint's constraint is the derivative."""
+
+    box: str
+    component: Closing
+    q_r: StateEntry
+    first: AttachedFrame
+    second: AttachedFrame
+
+    def residual(self, x: Array) -> Array:
+        """Return the violation of the relation at a state vector."""
+        q_r = x[self.q_r.at].reshape(self.q_r.space.shape)
+        return self.component.residual(q_r, self.first.value(x), self.second.value(x))
+
+
+def couplings(layout: Layout) -> list[tuple[StateEntry, slice]]:
+    """Return the states that are integrals of efforts, with the entries of those efforts."""
+    pairs = []
+    for box, component in layout.components.items():
+        if isinstance(component, Integrating):
+            state, velocity = component.integrates
+            entry = layout.states.get(layout.junctions[f"{box}.{state}"])
+            if entry is not None:
+                pairs.append((entry, layout.efforts[layout.junctions[f"{box}.{velocity}"]]))
+    return pairs
+
+
+def closures(flat: System, layout: Layout) -> dict[str, Closure]:
+    """Return the relation of every joint whose two poses are known functions of the state."""
+    places: dict[str, AttachedFrame] = {}
+    for box, component in layout.components.items():
+        if isinstance(component, Integrating):
+            state, velocity = component.integrates
+            entry = layout.states.get(layout.junctions[f"{box}.{state}"])
+            if entry is not None and entry.space.shape == (4, 4):
+                places[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))
+        elif isinstance(component, Fixing):
+            port, pose = component.fixes
+            places[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
+    waiting = [
+        (layout.junctions[f"{box}.{c.moves[0]}"], layout.junctions[f"{box}.{c.moves[1]}"], c)
+        for box, c in layout.components.items()
+        if isinstance(c, Moving)
+    ]
+    while waiting:
+        left = []
+        for start, end, component in waiting:
+            if start in places:
+                frame = places[start]
+                places[end] = AttachedFrame(frame.state, frame.then @ component.moves[2])
+            else:
+                left.append((start, end, component))
+        if len(left) == len(waiting):
+            break
+        waiting = left
+    loops = {}
+    for box, component in layout.components.items():
+        if isinstance(component, Closing):
+            state, first, second = (layout.junctions[f"{box}.{p}"] for p in component.closes)
+            if state in layout.states and first in places and second in places:
+                loops[box] = Closure(
+                    box, component, layout.states[state], places[first], places[second]
+                )
+    return loops
+
+
+def parent_of(box: str) -> str:
+    """Return the system that a box is part of, for messages: joints are named, not their parts."""
+    return split(box)[0] or box

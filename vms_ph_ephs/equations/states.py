@@ -1,18 +1,25 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""State vectors: conversion from and to named values, and steps within the state spaces."""
+"""State vectors, the energies of the storages, and the flows of the processes."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from vms_ph_dynamics.arrays import Array
 
-from ..errors import SimulationError
-from .layout import Held, Layout
+from ..components import Component, Environment, Irreversible, Reversible, Storage
+from ..components.component import description_of
+from ..components.set_valued import ConstantForce
+from ..errors import PatternError, SimulationError, TemperatureError
+from .layout import Layout, StateEntry
 
 # Poses given as text are orthonormal to 1e-8, those in single precision to 1e-7.
+Index = npt.NDArray[np.intp]
+
 _SPACE_TOLERANCE = 1e-6
 
 
@@ -32,7 +39,8 @@ class States:
         self.curved = [h for h in layout.states.values() if h.tangent.start >= layout.vector]
         self._x = np.zeros(layout.size)
         views = {
-            name: self._x[held.at].reshape(held.space.shape) for name, held in layout.states.items()
+            name: self._x[entry.at].reshape(entry.space.shape)
+            for name, entry in layout.states.items()
         }
         self.reads: dict[str, tuple[Array, ...]] = {
             box: tuple(views[layout.junctions[f"{box}.{port}"]] for port in component.reads)
@@ -54,26 +62,26 @@ class States:
             SimulationError: a value is not in its space.
         """
         x = np.zeros(self.layout.size)
-        for held in self.layout.states.values():
-            x[held.at] = held.space.origin().ravel()
+        for entry in self.layout.states.values():
+            x[entry.at] = entry.space.origin().ravel()
         for name, value in (values or {}).items():
-            held = self.layout.find(name)
-            x[held.at] = held.space.repaired(_element(name, value, held)).ravel()
+            entry = self.layout.find(name)
+            x[entry.at] = entry.space.repaired(_element(name, value, entry)).ravel()
         return x
 
     def value(self, x: Array, name: str) -> Array:
         """Return one state out of a state vector, by junction or ``"box.port"``."""
-        held = self.layout.find(name)
-        return x[held.at].reshape(held.space.shape)
+        entry = self.layout.find(name)
+        return x[entry.at].reshape(entry.space.shape)
 
     def step(self, x: Array, u: Array) -> Array:
         """Return the state vector reached by the step u, (stored,)."""
         n = self.layout.vector
         y = x.copy()
         y[:n] += u[:n]
-        for held in self.curved:
-            here = x[held.at].reshape(held.space.shape)
-            y[held.at] = held.space.step(here, u[held.tangent]).ravel()
+        for entry in self.curved:
+            here = x[entry.at].reshape(entry.space.shape)
+            y[entry.at] = entry.space.step(here, u[entry.tangent]).ravel()
         return y
 
     def difference(self, x: Array, y: Array) -> Array:
@@ -81,39 +89,304 @@ class States:
         n = self.layout.vector
         u = np.empty(self.layout.stored)
         u[:n] = y[:n] - x[:n]
-        for held in self.curved:
-            here, there = (z[held.at].reshape(held.space.shape) for z in (x, y))
-            u[held.tangent] = held.space.difference(here, there)
+        for entry in self.curved:
+            first, second = (z[entry.at].reshape(entry.space.shape) for z in (x, y))
+            u[entry.tangent] = entry.space.difference(first, second)
         return u
 
     def step_rate(self, theta: Array, rate: Array) -> Array:
         """Return the rate of a step theta at whose end the states have the given rates."""
-        turned = rate.copy()
-        for held in self.curved:
-            at = held.tangent
-            turned[at] = held.space.step_rate(theta[at], rate[at])
-        return turned
+        rates = rate.copy()
+        for entry in self.curved:
+            at = entry.tangent
+            rates[at] = entry.space.step_rate(theta[at], rate[at])
+        return rates
 
     def repair(self, x: Array) -> None:
         """Remove rounding errors from the elements of groups, in place."""
-        for held in self.curved:
-            x[held.at] = held.space.repaired(x[held.at].reshape(held.space.shape)).ravel()
+        for entry in self.curved:
+            x[entry.at] = entry.space.repaired(x[entry.at].reshape(entry.space.shape)).ravel()
 
 
-def _element(name: str, value: object, held: Held) -> Array:
+def _element(name: str, value: object, entry: StateEntry) -> Array:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise SimulationError(f"state '{name}' must be numbers; given: {value!r}") from None
-    if array.shape == () and held.space.shape == (1,):
+    if array.shape == () and entry.space.shape == (1,):
         array = array.reshape(1)
-    if array.shape != held.space.shape or not np.isfinite(array).all():
+    if array.shape != entry.space.shape or not np.isfinite(array).all():
         raise SimulationError(
-            f"state '{name}' must be finite numbers of shape {held.space.shape}, an element of "
-            f"{held.space}; given: shape {array.shape}"
+            f"state '{name}' must be finite numbers of shape {entry.space.shape}, an element of "
+            f"{entry.space}; given: shape {array.shape}"
         )
-    if held.space.defect(array) > _SPACE_TOLERANCE:
+    if entry.space.defect(array) > _SPACE_TOLERANCE:
         raise SimulationError(
-            f"state '{name}' must be an element of {held.space}; given: {array.tolist()}"
+            f"state '{name}' must be an element of {entry.space}; given: {array.tolist()}"
         )
     return array
+
+
+class Storages:
+    """The energy of a system as a function of its states.
+
+    Args:
+        states: of the system.
+        theta_0: temperature of the environment, K.
+        constrained: entries of the efforts that constraints act on; storages there must have the
+            derivative of their efforts.
+    """
+
+    def __init__(self, states: States, theta_0: float, constrained: Index) -> None:
+        layout = states.layout
+        self.states, self.layout, self.theta_0 = states, layout, theta_0
+        n = layout.linear
+        self.Q = np.zeros((n, n))
+        self.slope_of_linear = np.zeros((layout.stored, layout.stored))
+        self.linear_boxes: list[tuple[str, Storage, slice]] = []
+        self.others: list[tuple[str, Storage, slice]] = []
+        for box, component in layout.components.items():
+            if not isinstance(component, Storage):
+                continue
+            first = next(iter(component.interface))
+            start = layout.efforts[layout.junctions[f"{box}.{first}"]].start
+            at = slice(start, start + component.width)
+            if at.start < n:
+                hessian = component.hessian(*states.reads[box])
+                assert hessian is not None  # quadratic storages have a Hessian
+                self.Q[at, at] = hessian
+                self.linear_boxes.append((box, component, at))
+            else:
+                self.others.append((box, component, at))
+        self.slope_of_linear[:n, :n] = self.Q
+        touched = set(constrained.tolist())
+        self._curved = [
+            (box, s, at) for box, s, at in self.others if touched & set(range(at.start, at.stop))
+        ]
+        for box, storage, _ in self._curved:
+            if storage.hessian(*states.reads[box]) is None:
+                raise PatternError(
+                    f"a constraint acts on the storage '{box}', whose energy is not quadratic; "
+                    "give the storage its hessian"
+                )
+        self._warm = [
+            (box, s)
+            for box, s, _ in self.others
+            if s.is_entropy.any() and not isinstance(s, Environment)
+        ]
+        # Quadratic energies are never negative; those that functions of users give may be.
+        self._bounded = [
+            (box, s) for box, s, _ in self.others if s.lower_bound is not None and _may_fall(s)
+        ]
+        self.entropies = [
+            entry
+            for entry in layout.states.values()
+            if layout.components[entry.end.rpartition(".")[0]]
+            .interface[entry.end.rpartition(".")[2]]
+            .quantity.name
+            == "entropy"
+        ]
+
+    def efforts(self, x: Array) -> Array:
+        """Return the differentials of the exergy by all states, (stored,).
+
+        Raises:
+            TemperatureError: an absolute temperature at or below zero.
+            SimulationError: an effort that is not finite.
+        """
+        self.states.look_at(x)
+        e = np.empty(self.layout.stored)
+        n = self.layout.linear
+        e[:n] = self.Q @ x[:n]
+        for box, storage, at in self.others:
+            if isinstance(storage, Environment):
+                e[at] = 0.0
+                continue
+            e[at] = self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
+        return e
+
+    def exergy_slope(self, box: str, storage: Storage, differential: Array) -> Array:
+        """Return ``dE - theta_0 ds`` of one storage.
+
+        Raises:
+            TemperatureError: naming the port.
+            SimulationError: naming the box.
+        """
+        if not np.isfinite(differential).all():
+            raise SimulationError(f"the effort of storage '{box}' is not finite here")
+        if not storage.is_entropy.any():
+            return differential
+        hot = storage.is_entropy > 0.0
+        if not differential[hot].min() > 0.0:
+            index = int(np.where(hot, differential, np.inf).argmin())
+            raise TemperatureError(
+                f"the absolute temperature at port '{box}.{storage.port_at(index)}' is "
+                f"{differential[index]:.6g} K; it must be above zero"
+            )
+        return differential - self.theta_0 * storage.is_entropy
+
+    def unbounded(self) -> list[str]:
+        """Return the boxes whose exergy may fall without limit: passivity does not cover them."""
+        every = [*self.linear_boxes, *self.others]
+        return [
+            box for box, s, _ in every if s.lower_bound is None and not isinstance(s, Environment)
+        ]
+
+    def check_temperatures(self, x: Array) -> None:
+        """Raise an error for a state with a temperature or an energy that is too low.
+
+        Raises:
+            TemperatureError: an absolute temperature at or below zero, naming the port.
+            LawError: an energy below the lower bound that its storage declares, naming the box.
+        """
+        if self._bounded:
+            self.states.look_at(x)
+            for box, storage in self._bounded:
+                storage.check_bound(box, *self.states.reads[box])
+        if self._warm:
+            self.states.look_at(x)
+            for box, storage in self._warm:
+                self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
+
+    @property
+    def curved(self) -> list[str]:
+        """The storages on which constraints act and whose energy is not quadratic, by box."""
+        return [box for box, _, _ in self._curved]
+
+    def slope(self) -> Array:
+        """Return D, the derivative of the efforts at the last state, (stored,stored)."""
+        if not self._curved:
+            return self.slope_of_linear
+        d = self.slope_of_linear.copy()
+        for box, storage, at in self._curved:
+            hessian = storage.hessian(*self.states.reads[box])
+            assert hessian is not None  # checked when the equations were assembled
+            d[at, at] = hessian
+        return d
+
+    def energies(self, x: Array) -> dict[str, float]:
+        """Return the energy in every storage, J; heat in environments counts from zero entropy."""
+        self.states.look_at(x)
+        every = [*self.linear_boxes, *self.others]
+        return {box: s.energy(*self.states.reads[box]) for box, s, _ in every}
+
+    def energy(self, x: Array) -> float:
+        """Return the total energy, J: mechanical, thermal, and ``theta_0 s`` of environments."""
+        self.states.look_at(x)
+        p = x[: self.layout.linear]
+        rest = sum(s.energy(*self.states.reads[box]) for box, s, _ in self.others)
+        return 0.5 * float(p @ self.Q @ p) + rest
+
+    def entropy(self, x: Array) -> float:
+        """Return the total entropy, J/K."""
+        return float(sum(x[entry.at].sum() for entry in self.entropies))
+
+    def exergy(self, x: Array) -> float:
+        """Return the total exergy ``E - theta_0 s``, J: the energy available as work."""
+        return self.energy(x) - self.theta_0 * self.entropy(x)
+
+    def temperatures(self, x: Array) -> dict[str, float]:
+        """Return the absolute temperature of every state of entropy, by ``"box.port"``, K."""
+        e = self.efforts(x)
+        return {h.end: float(e[h.tangent][0]) + self.theta_0 for h in self.entropies}
+
+
+def _may_fall(storage: Storage) -> bool:
+    """Whether the bound of a storage rests on a function of the user."""
+    return description_of(storage) is None
+
+
+class Processes:
+    """The flows into reversible and irreversible components as a function of efforts.
+
+    Args:
+        states: of the system.
+        theta_0: temperature of the environment, K.
+
+    Attributes:
+        held: flows into irreversible components that are given during a step, by box; those of the
+            others follow from their efforts.
+        skew: (total,total) of all constant brackets together.
+        touched_free: free efforts on which other flows depend.
+        indices: of the ports of every component among all efforts.
+    """
+
+    def __init__(self, states: States, theta_0: float) -> None:
+        layout = states.layout
+        self._states, self._theta_0, self._total = states, theta_0, layout.total
+        self.imposed: Mapping[str, Array | ConstantForce] = {}
+        constant = np.zeros((layout.total, layout.total))
+        self._brackets: list[tuple[str, Reversible, Index, bool]] = []
+        self._dissipating: list[tuple[str, Irreversible, Index, bool]] = []
+        self.indices = {box: self._index(box, c) for box, c in layout.components.items()}
+        for box, component in layout.components.items():
+            index = self.indices[box]
+            twice = len(set(index.tolist())) < index.size
+            if isinstance(component, Irreversible):
+                self._dissipating.append((box, component, index, twice))
+            elif isinstance(component, Reversible) and not component.constant_skew:
+                self._brackets.append((box, component, index, twice))
+            elif isinstance(component, Reversible):
+                np.add.at(constant, (index[:, None], index[None, :]), component.skew())
+        self.skew = constant
+        used = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
+        every = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *used]))
+        self.touched_free = every[every >= layout.stored]
+        # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
+        self._rows, self._columns = np.nonzero(constant)
+        self._entries = constant[self._rows, self._columns]
+
+    def flows(self, e: Array) -> Array:
+        """Return the flows into all components at every junction, (total,).
+
+        Raises:
+            LawError: a component violates a law at these efforts.
+        """
+        if self._rows.size:
+            weights = self._entries * e[self._columns]
+            # With weights the sums are floats, which numpy's type annotations do not express.
+            phi = cast(Array, np.bincount(self._rows, weights=weights, minlength=self._total))
+        else:
+            phi = np.zeros(self._total)
+        reads = self._states.reads
+        for box, reversible, index, twice in self._brackets:
+            flow = reversible.bracket(reads[box], e[index])
+            if not reversible.is_lawful:
+                reversible.check_bracket(box, e[index], flow)
+            _add(phi, index, flow, twice)
+        for box, process, index, twice in self._dissipating:
+            if box in self.imposed:
+                imposed = self.imposed[box]
+                flow_of_box = (
+                    imposed.flows(reads[box]) if isinstance(imposed, ConstantForce) else imposed
+                )
+                _add(phi, index, flow_of_box, twice)
+                continue
+            effort = e[index]
+            flow = process.flows(reads[box], effort, self._theta_0)
+            if not process.is_lawful:
+                process.check_flows(box, effort, flow, self._theta_0)
+            _add(phi, index, flow, twice)
+        return phi
+
+    def along(self, efforts: Array) -> dict[str, Array]:
+        """Return the velocities along the rows of the forces that are held, by box."""
+        return {
+            box: imposed.velocities(self._states.reads[box], efforts[self.indices[box][:-1]])
+            for box, imposed in self.imposed.items()
+            if isinstance(imposed, ConstantForce)
+        }
+
+    def _index(self, box: str, component: Component) -> Index:
+        layout = self._states.layout
+        index = np.zeros(component.width, dtype=np.intp)
+        for port, at in component.slices.items():
+            index[at] = np.arange(self._total)[layout.efforts[layout.junctions[f"{box}.{port}"]]]
+        return index
+
+
+def _add(phi: Array, index: Index, flow: Array, twice: bool) -> None:
+    if twice:
+        np.add.at(phi, index, flow)
+    else:
+        phi[index] += flow

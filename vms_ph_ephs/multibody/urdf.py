@@ -1,12 +1,13 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pattern of a robot from its URDF."""
+"""Systems from the text of a URDF or from a Pinocchio model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from vms_ph_dynamics.actuation.fluid import Fluid
 from vms_ph_dynamics.arrays import Array
@@ -15,23 +16,69 @@ from vms_ph_dynamics.groups import pose as pose_of
 from vms_ph_dynamics.robot.building import build
 from vms_ph_dynamics.robot.description import parse_description
 from vms_ph_dynamics.robot.inertia import check_rotors
-from vms_ph_dynamics.robot.inertia_modes import InertiaMode, accept
-from vms_ph_dynamics.robot.joint_table import joint_table
-from vms_ph_dynamics.robot.joints import base_of
+from vms_ph_dynamics.robot.inertia_repair import InertiaMode, accept
+from vms_ph_dynamics.robot.joints import base_of, joint_table
 from vms_ph_dynamics.robot.mimic import Mimic, Projection
 
 from ..systems import System
 from .body import rigid_body
-from .description import reductions_of, springs_of
-from .drive import Drive
-from .foot import Foot, with_feet
+from .environment import Foot, immersed_body, with_feet
 from .friction import coulomb
-from .immersion import immersed_body
 from .joint import Heat, Spring, joint
-from .mechanism import GROUND, Between, Gear, mechanism
-from .pairs import LowerPair
-from .pinocchio_joints import body_names, joint_name, pair_of
-from .tool import Tool
+from .mechanism import GROUND, Between, Drive, Gear, Tool, mechanism, reductions_of, springs_of
+from .pairs import LowerPair, Planar, Prismatic, Revolute
+
+_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+def body_names(model: Any) -> dict[int, str]:
+    """Return the name of the body that every joint of a Pinocchio model moves: that of its link."""
+    names: dict[int, str] = {0: GROUND}
+    joints = {joint_name(name) for name in model.names}
+    for frame in model.frames:
+        if frame.type == pin.FrameType.BODY and frame.parentJoint not in names:
+            name = joint_name(frame.name)
+            names[frame.parentJoint] = f"{name}_body" if name in joints | {GROUND} else name
+    for i in range(1, model.njoints):
+        names.setdefault(i, f"{joint_name(model.names[i])}_body")
+    return names
+
+
+def joint_name(name: str) -> str:
+    """Return the name of a box for a name in a URDF; dots, which separate boxes, are replaced."""
+    return str(name).replace(".", "_")
+
+
+def pair_of(model: Any, i: int) -> tuple[LowerPair, Array]:
+    """Return the pair of a joint, and the rotation from its z axis to the joint's axis."""
+    kind = model.joints[i].shortname()
+    name = kind.removeprefix("JointModel")
+    if name == "Planar":
+        return Planar(), np.eye(4)
+    if name.startswith(("R", "P")) and name[-1] in _AXES:
+        axis = np.array(_AXES[name[-1]])
+    elif name.endswith("Unaligned"):
+        state = model.joints[i].createData()
+        model.joints[i].calc(state, pin.neutral(model)[model.idx_qs[i] :][: model.nqs[i]])
+        subspace = np.array(state.S).ravel()
+        axis = subspace[:3] if name.startswith("P") else subspace[3:]
+    else:
+        raise ModelError(
+            f"the joint '{model.names[i]}' is a {kind}; revolute, continuous, prismatic and planar "
+            "joints and a floating base are covered"
+        )
+    return (Prismatic() if name.startswith("P") else Revolute()), _turn(axis)
+
+
+def _turn(axis: Array) -> Array:
+    """Return the shortest rotation from the z axis to an axis, (4,4)."""
+    axis = axis / np.linalg.norm(axis)
+    z = np.array([0.0, 0.0, 1.0])
+    v, c = np.cross(z, axis), float(axis[2])
+    if c < -1.0 + 1e-12:
+        return pose_of(np.diag([1.0, -1.0, -1.0]), np.zeros(3))
+    hat = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    return pose_of(np.eye(3) + hat + hat @ hat / (1.0 + c), np.zeros(3))
 
 
 def from_urdf(
@@ -85,8 +132,10 @@ def from_urdf(
     projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
     model = accept(built.pinocchio, built.links, inertia, projection).model
     names = {joint_name(name) for name in model.names}
-    own = springs_of(parse_description(xml))
-    found = {name: own[name] for name in own if joint_name(name) in names}
+    springs_of_joints = springs_of(parse_description(xml))
+    springs_used = {
+        name: springs_of_joints[name] for name in springs_of_joints if joint_name(name) in names
+    }
     reductions = reductions_of(xml) if drives else {}
     return from_pinocchio(
         model,
@@ -94,7 +143,7 @@ def from_urdf(
         heat=heat,
         tools=tools,
         open_bodies=open_bodies,
-        springs={**found, **(springs or {})},
+        springs={**springs_used, **(springs or {})},
         drives={
             name: d if isinstance(d, Drive) else Drive(d, reductions.get(name, 1.0))
             for name, d in (drives or {}).items()
@@ -215,26 +264,29 @@ def from_pinocchio(
 
 
 def _check_names(
-    what: str, given: Iterable[str], known: Sequence[str], kind: str = "joints"
+    label: str, requested: Iterable[str], accepted: Sequence[str], kind: str = "joints"
 ) -> None:
-    for name in given:
-        if name not in known:
+    for name in requested:
+        if name not in accepted:
             raise ModelError(
-                f"{what} is given for '{name}', which the robot does not have; its {kind} are "
-                f"{', '.join(known)}"
+                f"{label} is given for '{name}', which the robot does not have; its {kind} are "
+                f"{', '.join(accepted)}"
             )
 
 
-def _frame_in_body(model: Any, name: str, what: str) -> tuple[int, Array]:
+def _frame_in_body(model: Any, name: str, label: str) -> tuple[int, Array]:
     """Return the moving joint of a frame, and its pose in the body there, (4,4)."""
-    known = [f.name for f in model.frames if f.parentJoint]
+    accepted = [f.name for f in model.frames if f.parentJoint]
     if not model.existFrame(name):
         raise ModelError(
-            f"{what} '{name}' is no frame of '{model.name}'; those that move are {', '.join(known)}"
+            f"{label} '{name}' is no frame of '{model.name}'; "
+            f"those that move are {', '.join(accepted)}"
         )
     frame = model.frames[model.getFrameId(name)]
     if not frame.parentJoint:
-        raise ModelError(f"{what} '{name}' does not move; frames that do are {', '.join(known)}")
+        raise ModelError(
+            f"{label} '{name}' does not move; frames that do are {', '.join(accepted)}"
+        )
     lever = model.inertias[frame.parentJoint].lever
     return frame.parentJoint, pose_of(np.eye(3), -lever) @ _pose(frame.placement)
 
@@ -246,28 +298,28 @@ def _tool(model: Any, name: str, links: Mapping[int, str]) -> Tool:
 
 def _immersions(model: Any, fluid: Fluid | None) -> dict[int, list[tuple[Array, Any]]]:
     """Return the immersed links of every moving body."""
-    found: dict[int, list[tuple[Array, Any]]] = {}
+    immersions: dict[int, list[tuple[Array, Any]]] = {}
     for link in () if fluid is None else fluid.bodies:
         joint, pose = _frame_in_body(model, link.link, "the immersed link")
-        found.setdefault(joint, []).append((pose, link))
-    return found
+        immersions.setdefault(joint, []).append((pose, link))
+    return immersions
 
 
 def _environment(heat: Heat | Mapping[str, Heat] | None) -> float:
     """Return the temperature of the environment, which all heat has in common."""
     if isinstance(heat, Mapping):
-        return next((each.theta_0 for each in heat.values()), Heat().theta_0)
+        return next((settings.theta_0 for settings in heat.values()), Heat().theta_0)
     return (heat or Heat()).theta_0
 
 
-def _spring(name: str, pair: LowerPair, given: Any) -> Spring | None:
-    if given is None:
+def _spring(name: str, pair: LowerPair, stiffness: Any) -> Spring | None:
+    if stiffness is None:
         return None
-    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    values = np.atleast_1d(np.asarray(stiffness, dtype=np.float64))
     if values.size > 2 or not np.isfinite(values).all():
         raise ModelError(
             f"the spring of '{name}' must be a stiffness, or a stiffness and a position at rest; "
-            f"given: {given!r}"
+            f"given: {stiffness!r}"
         )
     return Spring(pair, float(values[0]), float(values[1]) if values.size > 1 else 0.0)
 

@@ -23,11 +23,9 @@ from ..library import (
     Signal,
     Thrust,
 )
-from ..multibody.body import Coupling, Gravity, LiePoisson, rigid_body
-from ..multibody.foot import Foot, FootContact
+from ..multibody.body import Coupling, Gravity, Ground, LiePoisson, rigid_body
+from ..multibody.environment import FluidDrag, Foot, FootContact, Weights
 from ..multibody.friction import Conduction, Friction, HeatCapacity, coulomb
-from ..multibody.ground import Ground
-from ..multibody.immersion import FluidDrag, Weights
 from ..multibody.joint import Heat, HolonomicConstraint, NoPotential, Offset, Spring, joint
 from ..quantities import SE3_SPACE
 from ..systems import System
@@ -57,17 +55,17 @@ def _kind(
     name: str, meaning: str, make: Callable[..., System | Component], *parameters: str
 ) -> Kind:
     """Return a kind; a parameter is ``name! unit`` if required, or ``name:form``."""
-    found, forms = [], {}
+    lines, forms = [], {}
     for text in parameters:
         word, _, unit = text.partition(" ")
         required = word.endswith("!")
         word, _, form = word.removesuffix("!").partition(":")
         if form:
             forms[word] = form
-        found.append(
+        lines.append(
             Parameter(word, unit, word.replace("_", " "), required=required, number=not form)
         )
-    return Kind(name, meaning, make, tuple(found), MappingProxyType(forms))
+    return Kind(name, meaning, make, tuple(lines), MappingProxyType(forms))
 
 
 def _quadratic(ports: Any, matrix: Any) -> Quadratic:
@@ -193,14 +191,7 @@ _PRIMITIVE = (
         "softening 1/K",
         "reference K",
     ),
-    _kind(
-        "dry_friction",
-        "that sticks",
-        _dry,
-        "limit:array! N or N m",
-        "pair:space!",
-        "port:text",
-    ),
+    _kind("dry_friction", "that sticks", _dry, "limit:array! N or N m", "pair:space!", "port:text"),
     _kind(
         "foot",
         "a point of a body that cannot pass a plane",

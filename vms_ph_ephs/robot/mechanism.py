@@ -1,27 +1,30 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot as bodies and joints, read and driven in its minimal coordinates."""
+"""A robot as bodies and joints in its minimal coordinates, and the stepper that drives it."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.forms import Form, PHState, Ports
+from vms_ph_dynamics.integrators import Observation, StepFailure, StepResult
+from vms_ph_dynamics.integrators.stepper import Interpolant, Stepper
 from vms_ph_dynamics.model import VMSModel
 
 from ..equations import assemble
-from ..equations.layout import Held
+from ..equations.layout import StateEntry
+from ..errors import SimulationError
 from ..multibody.bridge import state_of
+from ..multibody.environment import FluidDrag
 from ..multibody.friction import HeatCapacity
-from ..multibody.immersion import FluidDrag
 from ..multibody.joint import Heat
-from ..multibody.pinocchio_joints import body_names, joint_name
-from ..multibody.urdf import from_pinocchio
+from ..multibody.urdf import body_names, from_pinocchio, joint_name
+from ..simulation.stepper import EphsStepper, SolverState
 
 
 class Mechanism:
@@ -117,15 +120,15 @@ class Mechanism:
         efforts = self.equations.tangent(x, None)[1]
         q, v = self._neutral.copy(), efforts[self._rates]
         q[self._plain_q] = x[self._plain_x]
-        for at, held in self._turning:
-            angle = x[held.at][0]
+        for at, entry in self._turning:
+            angle = x[entry.at][0]
             q[at] = np.cos(angle), np.sin(angle)
-        for at, held in self._planar:
-            pose = x[held.at].reshape(3, 3)
+        for at, entry in self._planar:
+            pose = x[entry.at].reshape(3, 3)
             q[at] = pose[0, 2], pose[1, 2], pose[0, 0], pose[1, 0]
         if self._base is not None:
-            held, lever, at, rate = self._base
-            pose = x[held.at].reshape(4, 4)
+            entry, lever, at, rate = self._base
+            pose = x[entry.at].reshape(4, 4)
             rotation = pose[:3, :3]
             q[at] = pin.SE3ToXYZQUAT(pin.SE3(rotation, pose[:3, 3] - rotation @ lever))
             linear, angular = v[rate.start : rate.start + 3], v[rate.start + 3 : rate.stop]
@@ -136,22 +139,22 @@ class Mechanism:
 
     def flows(self, ports: Ports) -> dict[str, Array]:
         """Return the flows into the outer ports of the system, by name."""
-        found: dict[str, Array] = {}
+        flows: dict[str, Array] = {}
         if ports.torque is not None:
             for name, torque in zip(self._joints, ports.torque, strict=True):
-                found[name] = torque
+                flows[name] = torque
         if ports.wrench_base is not None and self._base is not None:
-            found[self._base_port] = _moved(ports.wrench_base, np.eye(3), -self._base[1])
+            flows[self._base_port] = _in_world(ports.wrench_base, np.eye(3), -self._base[1])
         elif ports.wrench_base is not None and self._planar:
-            found[self._base_port] = ports.wrench_base
+            flows[self._base_port] = ports.wrench_base
         wrenches: dict[str, Any] = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             wrenches[self._model.end_effector] = ports.wrench_end_effector
         for name, wrench in wrenches.items():
             body, rotation, arm = self._frames[name]
             if body is not None:
-                found[body] = found.get(body, 0.0) + _moved(wrench, rotation, arm)
-        return found
+                flows[body] = flows.get(body, 0.0) + _in_world(wrench, rotation, arm)
+        return flows
 
     def works(
         self, supplied: Mapping[str, float], ports: Ports, twists: Array
@@ -176,14 +179,14 @@ class Mechanism:
         wrenches = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             one = Ports(wrench_end_effector=ports.wrench_end_effector)
-            found = self.flows(one)
-            parts += [("wrench_end_effector", body, found) for body in found]
+            flows = self.flows(one)
+            parts += [("wrench_end_effector", body, flows) for body in flows]
         for name, wrench in wrenches.items():
-            found = self.flows(Ports(wrench_tools={name: wrench}))
-            parts += [(name, body, found) for body in found]
+            flows = self.flows(Ports(wrench_tools={name: wrench}))
+            parts += [(name, body, flows) for body in flows]
         works: dict[str, float] = {}
         for body in {body for _, body, _ in parts}:
-            mine = [(name, found[body]) for name, of, found in parts if of == body]
+            mine = [(name, flows[body]) for name, of, flows in parts if of == body]
             at = self.equations.layout.efforts[self.equations.layout.outer[body]]
             powers = np.array([float(twists[at] @ flow) for _, flow in mine])
             rest = (supplied[body] - powers.sum()) / len(mine)
@@ -198,8 +201,8 @@ class Mechanism:
         """Return the heat of friction between two state vectors, and the exergy destroyed, J."""
         entropy = after[self._heat_x] - before[self._heat_x]
         # Without differences of the energies, which are a billion times those of a step.
-        grown = np.expm1(entropy / self._capacities)
-        heat = self._capacities * self.temperatures(before) * grown
+        growth = np.expm1(entropy / self._capacities)
+        heat = self._capacities * self.temperatures(before) * growth
         return heat, self._theta_0 * entropy
 
     def drag(self, before: Array, after: Array) -> float:
@@ -217,11 +220,11 @@ class Mechanism:
         model, full, layout = self._model, self._full, self.equations.layout
         self._neutral = pin.neutral(full)
         self._rates = np.zeros(full.nv, dtype=np.intp)
-        self._turning: list[tuple[slice, Held]] = []
-        self._planar: list[tuple[slice, Held]] = []
-        self._base: tuple[Held, Array, slice, slice] | None = None
+        self._turning: list[tuple[slice, StateEntry]] = []
+        self._planar: list[tuple[slice, StateEntry]] = []
+        self._base: tuple[StateEntry, Array, slice, slice] | None = None
         self._base_port = ""
-        plain: list[tuple[int, int]] = []
+        scalar_joints: list[tuple[int, int]] = []
         every = np.arange(layout.total)
         for i in range(1, full.njoints):
             joint, name = full.joints[i], joint_name(full.names[i])
@@ -229,40 +232,40 @@ class Mechanism:
             rate = slice(joint.idx_v, joint.idx_v + joint.nv)
             if joint.nv == 6:
                 body = self._names[i]
-                held = layout.states[f"{body}.q"]
+                entry = layout.states[f"{body}.q"]
                 moving = {h.junction: effort for h, effort in self.equations.couplings}
-                self._rates[rate] = every[moving[held.junction]]
-                self._base = held, np.array(full.inertias[i].lever), at, rate
+                self._rates[rate] = every[moving[entry.junction]]
+                self._base = entry, np.array(full.inertias[i].lever), at, rate
                 self._base_port = body
                 continue
-            own = layout.junctions[f"{name}.hc.q_r"]
-            held = layout.states[own]
+            junction = layout.junctions[f"{name}.hc.q_r"]
+            entry = layout.states[junction]
             self._rates[rate] = every[layout.efforts[layout.junctions[f"{name}.hc.p_r"]]]
             if joint.nv == 3:
-                self._planar.append((at, held))
+                self._planar.append((at, entry))
                 self._base_port = name
             elif joint.nq == 2:
-                self._turning.append((at, held))
+                self._turning.append((at, entry))
             else:
-                plain.append((joint.idx_q, held.at.start))
-        self._plain_q = np.array([a for a, _ in plain], dtype=np.intp)
-        self._plain_x = np.array([b for _, b in plain], dtype=np.intp)
+                scalar_joints.append((joint.idx_q, entry.at.start))
+        self._plain_q = np.array([a for a, _ in scalar_joints], dtype=np.intp)
+        self._plain_x = np.array([b for _, b in scalar_joints], dtype=np.intp)
         projection = model.tree.projection
         self._reduced = None if projection is None else np.linalg.pinv(projection)
         self._joints = [joint_name(name) for name in model.joint_names]
 
     def _find_heats(self, names: list[str]) -> None:
         layout = self.equations.layout
-        held = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
-        self._heat_x = np.array([h.at.start for h in held], dtype=np.intp)
-        found = [layout.components[f"{name}.th"] for name in names]
-        self._capacities = np.array([c.capacity for c in found if isinstance(c, HeatCapacity)])
+        entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
+        self._heat_x = np.array([h.at.start for h in entries], dtype=np.intp)
+        components = [layout.components[f"{name}.th"] for name in names]
+        self._capacities = np.array([c.capacity for c in components if isinstance(c, HeatCapacity)])
 
     def _find_drags(self) -> None:
         layout = self.equations.layout
         drags = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
-        held = (layout.states[layout.junctions[f"{box}.s"]].at.start for box in drags)
-        self._drag_x = np.array(sorted(set(held)), dtype=np.intp)
+        starts = (layout.states[layout.junctions[f"{box}.s"]].at.start for box in drags)
+        self._drag_x = np.array(sorted(set(starts)), dtype=np.intp)
 
     def _find_frames(self) -> None:
         """Find the body of every frame with a wrench, its rotation, and its arm from the centre."""
@@ -276,7 +279,122 @@ class Mechanism:
             self._frames[name] = body, np.array(frame.placement.rotation), np.array(arm)
 
 
-def _moved(wrench: Array, rotation: Array, arm: Array) -> Array:
+def _in_world(wrench: Array, rotation: Array, arm: Array) -> Array:
     """Return a wrench, linear first, at the centre of mass of its body in body axes."""
     force = rotation @ wrench[:3]
     return np.concatenate([force, rotation @ wrench[3:] + np.cross(arm, force)])
+
+
+class Motion(NamedTuple):
+    """The solver state of a mechanism.
+
+    Attributes:
+        inner: of the scheme.
+        q: (nq,) configuration; v: (nv,) velocity.
+        work: (n,) of the joint torques since the beginning, J.
+        friction: (k,) heat of friction in the joints that have it, J, since then.
+        destroyed: (k,) exergy that this heat destroyed, J.
+        drag: heat of drag in a fluid since then, J.
+    """
+
+    inner: SolverState
+    q: Array
+    v: Array
+    work: Array
+    friction: Array
+    destroyed: Array
+    drag: float
+
+
+class MechanismStepper(Stepper):
+    """A scheme of :class:`.EphsStepper` that takes and returns what those of a robot do.
+
+    Args:
+        mechanism: the robot.
+        form: for its momenta.
+        scheme: name of the scheme.
+
+    Raises:
+        OptionError: there is no such scheme.
+    """
+
+    def __init__(self, mechanism: Mechanism, form: Form, scheme: str = "projected_rk4") -> None:
+        self._mechanism, self._form = mechanism, form
+        self._inner = EphsStepper(mechanism.equations, scheme)
+        self.name, self.order = self._inner.name, self._inner.order
+        self.nothing = Ports()
+
+    def begin(self, state: PHState, t: float) -> Motion:
+        """Return the solver state at a state of the robot, with everything at theta_0."""
+        v = self._form.velocity(state)
+        inner = self._inner.begin(self._mechanism.state(state.q, v), t)
+        none = np.zeros(self._mechanism.warm.size)
+        q, v = self._mechanism.motion(inner.x)
+        return Motion(inner, q, v, np.zeros(self._form.model.n), none, none, 0.0)
+
+    def motion(self, solver_state: Motion) -> tuple[Array, Array]:
+        """Return configuration (nq,) and velocity (nv,)."""
+        return solver_state.q, solver_state.v
+
+    def step(
+        self,
+        solver_state: Motion,
+        ports: Ports | Callable[[float, PHState], Ports],
+        t: float,
+        dt: float,
+    ) -> StepResult:
+        """Return the result of one step; see :meth:`Stepper.step`.
+
+        A wrench in world axes is held as it is at the beginning of the step.
+
+        Raises:
+            StepFailure: the motion cannot be continued.
+        """
+        before = solver_state
+        if callable(ports):
+            ports = ports(t, self._form.state(before.q, before.v))
+        mechanism, equations = self._mechanism, self._mechanism.equations
+        result = self._inner.step(before.inner, mechanism.flows(ports), t, dt)
+        inner: SolverState = result.solver_state
+        try:
+            q, v = mechanism.motion(inner.x)
+            twists = np.zeros(0)
+            if (
+                ports.wrench_base is not None
+                or ports.wrench_end_effector is not None
+                or (ports.wrench_tools)
+            ):
+                ends = (equations.tangent(x, None)[1] for x in (before.inner.x, inner.x))
+                twists = 0.5 * dt * np.sum(list(ends), axis=0)
+        except SimulationError as error:
+            raise StepFailure(str(error)) from error
+        work, wrenches = mechanism.works(result.supplied, ports, twists)
+        heat, destroyed = mechanism.heats(before.inner.x, inner.x)
+        drag = mechanism.drag(before.inner.x, inner.x)
+        after = Motion(
+            inner,
+            q,
+            v,
+            before.work + work,
+            before.friction + heat,
+            before.destroyed + destroyed,
+            before.drag + drag,
+        )
+        dissipated = float(heat.sum()) + drag
+        return StepResult(after, {"torque": float(work.sum()), **wrenches}, dissipated)
+
+    def observe(self, solver_state: Motion) -> Observation:
+        """Return the state of the robot and its mechanical energy."""
+        d = self._form.model.evaluate(solver_state.q, solver_state.v)
+        state = self._form.state(solver_state.q, solver_state.v)
+        return Observation(state, d.kinetic_energy + d.potential_energy, np.zeros(0))
+
+    def interpolant(
+        self, before: PHState, after: PHState, ports: object, t: float, dt: float
+    ) -> Interpolant:
+        """Not needed by simulations, which have no events.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError

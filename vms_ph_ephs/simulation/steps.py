@@ -1,9 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One step of each scheme: the next state, and the energy supplied at the outer ports."""
+"""Steps of a system, and the energy and entropy that cross its outer ports in them."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -12,7 +13,73 @@ from vms_ph_dynamics.arrays import Array
 from ..components import Environment
 from ..equations import Equations
 from ..errors import SimulationError
-from .supply import Inputs, Supply, acting
+
+Flows = Mapping[str, Any]
+"""Flows into outer power ports, by name."""
+
+Inputs = Flows | Callable[[float, Array], Flows]
+"""Flows into outer power ports: held, or as a function of time (s) and state vector."""
+
+
+def acting(inputs: Inputs | None, t: float, x: Array) -> Flows:
+    """Return the flows at a time and state."""
+    if inputs is None:
+        return {}
+    return inputs(t, x) if callable(inputs) else inputs
+
+
+class Supply:
+    """The supply through the outer ports of a system, integrated with the weights of a scheme.
+
+    Attributes:
+        supplied: exergy supplied through every outer power port, J.
+        entropy: supplied through all of them together, J/K.
+        path: (total,) integral of all efforts over the step: the path along each velocity.
+        slid: the same along the rows of forces that are held, by box.
+    """
+
+    __slots__ = ("_equations", "entropy", "path", "slid", "supplied")
+
+    def __init__(self, equations: Equations) -> None:
+        outer = equations.system.pattern.outer
+        self._equations = equations
+        self.supplied = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
+        self.entropy = 0.0
+        self.path = np.zeros(equations.layout.total)
+        self.slid: dict[str, Array] = {}
+
+    def add(self, flows: Flows, efforts: Array, duration: float) -> None:
+        """Add the supply of flows at the given efforts, (total,), held for ``duration`` s.
+
+        The state is the one that was last looked at.
+        """
+        layout = self._equations.layout
+        self.path += duration * efforts
+        if self._equations.processes.imposed:
+            for box, velocity in self._equations.processes.along(efforts).items():
+                self.slid[box] = self.slid.get(box, 0.0) + duration * velocity
+        for name, value in flows.items():
+            at = layout.efforts[layout.outer[name]]
+            flow = duration * np.broadcast_to(
+                np.asarray(value, dtype=np.float64), at.stop - at.start
+            )
+            self.supplied[name] += float(efforts[at] @ flow)
+            self.entropy += float(self._equations.is_entropy[at] @ flow)
+
+    def append(self, later: "Supply") -> None:
+        """Add the supply of a step that follows."""
+        for name, value in later.supplied.items():
+            self.supplied[name] += value
+        self.entropy += later.entropy
+        self.path += later.path
+        for box, length in later.slid.items():
+            self.slid[box] = self.slid.get(box, 0.0) + length
+
+    @property
+    def energy(self) -> float:
+        """Energy supplied, J: the exergy, and ``theta_0`` times the entropy."""
+        return sum(self.supplied.values()) + self._equations.theta_0 * self.entropy
+
 
 # An iteration whose change exceeds the state by this factor has diverged.
 _FAR = 1e9
@@ -58,11 +125,11 @@ class MuntheKaas:
         states, supply = self._equations.states, Supply(self._equations)
         k1 = self._rate(t, x, inputs, supply, dt / 6.0)
         theta = (0.5 * dt) * k1
-        k2 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
+        k2 = self._stage_rate(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
         theta = (0.5 * dt) * k2
-        k3 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
+        k3 = self._stage_rate(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
         theta = dt * k3
-        k4 = self._turned(t + dt, x, theta, inputs, supply, dt / 6.0)
+        k4 = self._stage_rate(t + dt, x, theta, inputs, supply, dt / 6.0)
         along = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         y = states.step(x, along)
         states.repair(y)
@@ -76,7 +143,7 @@ class MuntheKaas:
         supply.add(flows, efforts, duration)
         return rate
 
-    def _turned(
+    def _stage_rate(
         self,
         t: float,
         x: Array,
@@ -172,3 +239,54 @@ def _diverging(dt: float, change: float) -> SimulationError:
         f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); use a "
         "shorter one"
     )
+
+
+class TreeStep:
+    """The step of ``projected_rk4`` with its projection, as the core computes it.
+
+    Args:
+        equations: of the system.
+        tolerance: opening of a joint above which a second projection follows, m or rad.
+    """
+
+    def __init__(self, equations: Equations, tolerance: float) -> None:
+        self._equations, self._tolerance = equations, tolerance
+
+    def move(
+        self, x: Array, inputs: Inputs | None, t: float, dt: float
+    ) -> tuple[Move, Array] | None:
+        """Return a step, and the eigenvalues of the constraints of loops.
+
+        None where the core does not compute the system, or the step fails: numpy then finds the
+        same failure, and names the box or joint.
+        """
+        equations = self._equations
+        core = equations.core
+        if core is None:
+            return None
+        step = core.step(t, x, dt, self._flows(inputs), self._tolerance)
+        if step is None:
+            return None
+        after, along, flow, exergy, opening = step
+        if not opening * opening <= self._tolerance:
+            return None
+        supply = Supply(equations)
+        if flow is not None:
+            for name in supply.supplied:
+                at = equations.layout.efforts[equations.layout.outer[name]]
+                supply.supplied[name] = float(exergy[at].sum())
+            supply.entropy = float(equations.is_entropy @ flow)
+        return Move(after, along, supply), cast(Array, core.loop_values)
+
+    def _flows(self, inputs: Inputs | None) -> object:
+        """Return the flows at all efforts: none, held, or as a function of time and state."""
+        equations = self._equations
+        if not callable(inputs):
+            return equations.flow_of(inputs)
+        none = np.zeros(equations.layout.total)
+
+        def flows(t: float, x: Array) -> Array:
+            flow = equations.flow_of(acting(inputs, t, x))
+            return none if flow is None else flow
+
+        return flows

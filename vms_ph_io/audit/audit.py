@@ -12,12 +12,17 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.appearances import Appearance, Supply, appearances, supplies
 from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import Ledger
-from vms_ph_dynamics.energy.ledger_writer import LedgerWriter
-from vms_ph_dynamics.energy.recorded_energies import DISSIPATED
+from vms_ph_dynamics.energy.ledger import (
+    DISSIPATED,
+    Ledger,
+    LedgerWriter,
+    PortSupply,
+    UnaccountedInterval,
+    port_supplies,
+    unaccounted_intervals,
+)
 
 from ..progress import Progress, no_progress
 from ..recordings.conditioning import Conditioning
@@ -79,8 +84,8 @@ class Audit:
     friction: str
     ledger: Ledger
     conditioning: Conditioning
-    appearances: list[Appearance]
-    supplies: list[Supply]
+    appearances: list[UnaccountedInterval]
+    supplies: list[PortSupply]
     links: LinkSeries
     q: Array
     v: Array
@@ -142,7 +147,7 @@ def audit(
     q, v, done = [], [], 0
     for block in motion.blocks():
         writer.add(block.samples, block.continues, block.exact)
-        index = writer.kept_of_last_block
+        index = writer.rows_in_series
         q.append(block.samples.q[index])
         v.append(block.samples.v[index])
         done += len(block.samples)
@@ -158,8 +163,8 @@ def audit(
         name,
         ledger,
         motion.conditioning,
-        appearances(ledger),
-        supplies(ledger),
+        unaccounted_intervals(ledger),
+        port_supplies(ledger),
         LinkSeries(ledger.time[chosen], links.names, links.kinetic, links.potential),
         states,
         rates,

@@ -15,11 +15,10 @@ from vms_ph_controllers.guard import Certificate, GuardedEffort
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
-from vms_ph_dynamics.energy.null_space_energy import kinetic_null
-from vms_ph_dynamics.energy.task_exchange import Exchange
+from vms_ph_dynamics.energy.task_exchange import Exchange, kinetic_null
 from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics.evaluation import in_space, momenta
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_dynamics.forms.momenta import in_space, momenta
 from vms_ph_dynamics.tasks import PositionTask
 
 # Largest port energy of a message, J; sums of such energies cannot overflow.
@@ -74,7 +73,7 @@ def to_power(header: Header, flow: Flow, audit: EnergyAudit, exchange: Exchange)
         tool_names=list(tools),
         tool_power=[flow.power.get(name, math.nan) for name in tools],
         dissipated=flow.dissipated,
-        null_to_task=exchange.whole,
+        null_to_task=exchange.total,
         null_to_task_g12=exchange.through_g12,
         **{f"{port}_energy": audit.port_energy[port] for port in PORTS},
         tool_energy=list(tools.values()),

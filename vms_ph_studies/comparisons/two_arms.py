@@ -12,7 +12,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.simulation.contact.mujoco_robot import import_mujoco
 from vms_ph_ephs import Equations, System, closed, compose
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.equations.assembly import port_powers
 
 SIDES = ("left", "right")
 
@@ -103,7 +103,7 @@ def start_of(equations: Equations) -> Array:
     pose[:3, 3] = hand + np.array([_HALF, 0.0, 0.0])
     dot = "." if "left.link0.q" in equations.layout.states else "_"
     joints = {f"{side}{dot}joint{k}": _START[side][k] for side in SIDES for k in range(3)}
-    state = mb.place(equations, joints, poses={"bar": pose})
+    state = mb.consistent_state(equations, joints, poses={"bar": pose})
     return closed(equations, state)
 
 

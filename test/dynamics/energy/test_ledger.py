@@ -11,12 +11,9 @@ import pytest
 from scipy.integrate import trapezoid
 
 from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.energy.appearances import appearances, supplies
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import Ledger
-from vms_ph_dynamics.energy.ledger_writer import LedgerWriter
-from vms_ph_dynamics.energy.sample_noise import SampleNoise, quantum, white_noise
-from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter, port_supplies, unaccounted_intervals
+from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantum, white_noise
 from vms_ph_dynamics.errors import ModelError
 
 
@@ -35,7 +32,9 @@ def moving(model: VMSModel, seconds: float = 2.0, rate: float = 1000.0) -> Motio
 
 def cut(samples: MotionSamples, begin: int, end: int) -> MotionSamples:
     parts = (samples.t, samples.q, samples.v, samples.torque)
-    return MotionSamples(*(part[begin:end].copy() for part in parts), held=samples.held)
+    return MotionSamples(
+        *(part[begin:end].copy() for part in parts), zero_order_hold=samples.zero_order_hold
+    )
 
 
 def ledger_of(model: VMSModel, samples: MotionSamples, **options: object) -> Ledger:
@@ -121,7 +120,7 @@ def test_a_push_is_found_in_time_and_at_its_joints(panda: VMSModel) -> None:
     pushed[during, 3] += 4.0 * np.sign(samples.v[during, 3])
     ledger = ledger_of(panda, replace(samples, torque=pushed))
     brought = -trapezoid((pushed - samples.torque)[:, 3] * samples.v[:, 3], samples.t)
-    found = appearances(ledger)
+    found = unaccounted_intervals(ledger)
     assert found[0].energy == pytest.approx(brought, rel=0.2)
     assert sum(a.energy for a in found) == pytest.approx(brought, rel=0.05)
     assert min(a.begin for a in found) == pytest.approx(1.0, abs=0.11)
@@ -136,7 +135,7 @@ def test_a_joint_that_supplies_energy_violates_passivity_and_one_that_rubs_does_
     torque = samples.torque.copy()
     torque[:, 1] += 2.0 * samples.v[:, 1]
     torque[:, 5] -= 2.0 * samples.v[:, 5]
-    by_name = {s.name: s for s in supplies(ledger_of(panda, replace(samples, torque=torque)))}
+    by_name = {s.name: s for s in port_supplies(ledger_of(panda, replace(samples, torque=torque)))}
     assert by_name[panda.joint_names[5]].violates
     assert not by_name[panda.joint_names[1]].violates
     assert not by_name[panda.joint_names[0]].violates
@@ -157,7 +156,7 @@ def test_what_happens_in_a_gap_is_not_accounted(panda: VMSModel) -> None:
 
 
 def test_held_efforts_do_work_by_what_the_joints_move(panda: VMSModel) -> None:
-    samples = replace(moving(panda), held=True)
+    samples = replace(moving(panda), zero_order_hold=True)
     work = (samples.torque[:-1] * np.diff(samples.q, axis=0)).sum(0)
     np.testing.assert_allclose(ledger_of(panda, samples).supplied_by_joint, work, rtol=1e-12)
 

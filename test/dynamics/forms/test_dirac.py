@@ -17,18 +17,20 @@ from vms_ph_dynamics.forms import (
     StandardForm,
     TaskSpaceForm,
 )
-from vms_ph_dynamics.forms.dirac import compose, direct_product
-from vms_ph_dynamics.forms.subsystems import (
+from vms_ph_dynamics.forms.dirac import (
     base_structure,
+    compose,
     coupled_structure,
+    direct_product,
     manipulator_structure,
     wrench_junction,
 )
-from vms_ph_dynamics.groups import SE3, FloatingJoint, PlanarJoint
+from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
+from ..joint_maps import FloatingJoint, PlanarJoint
 from .dirac_checks import is_dirac, same
 
 trees = st.integers(0, 2**31).map(random_tree)

@@ -10,7 +10,7 @@ from vms_ph_dynamics import OptionError, StateError, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Identification, Settings, identify
-from vms_ph_dynamics.identification.base_parameters import base_parameters
+from vms_ph_dynamics.identification.estimate import base_parameters
 from vms_ph_io import robots
 
 from .known_truth import Defects, Truth, random_truth, recording
@@ -105,7 +105,8 @@ def test_friction_found_without_a_load_serves_to_find_the_load(
     )
     for joint, factor in zip(panda.joint_names[:4], gain, strict=False):
         assert first[f"gain.{joint}"].value == pytest.approx(factor, rel=0.05)
-    second = identify(panda, currents(truth, 3), ("payload",), prior=first.belief, settings=PLAIN)
+    prior = first.posterior
+    second = identify(panda, currents(truth, 3), ("payload",), prior=prior, settings=PLAIN)
     assert second["payload_mass"].contains(truth.values["payload_mass"])
     assert second["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.05)
 

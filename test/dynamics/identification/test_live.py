@@ -18,7 +18,7 @@ from vms_ph_dynamics.identification.live import (
     LiveResult,
     LiveSettings,
 )
-from vms_ph_dynamics.identification.window_stream import Sample
+from vms_ph_dynamics.identification.windows import Sample
 from vms_ph_io import robots
 
 from .known_truth import Truth, random_truth, recording
@@ -222,7 +222,7 @@ def test_samples_and_windows_that_are_kept_are_bounded() -> None:
     _feed(live, replace(samples, t=samples.t + 100.0), 100.0, 108.0)
     assert live._windows is not None
     assert len(live._windows) <= 100
-    assert len(live._stream._kept) < 100
+    assert len(live._stream._samples) < 100
     assert not live._stream._waiting
 
 

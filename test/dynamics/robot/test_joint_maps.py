@@ -16,19 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.groups import (
-    SE3,
-    FloatingJoint,
-    Joint,
-    PlanarJoint,
-    PrismaticJoint,
-    RevoluteJoint,
-    pose,
-    skew,
-)
+from vms_ph_dynamics.groups import SE3, pose, skew
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
+from ..joint_maps import FloatingJoint, Joint, PlanarJoint, PrismaticJoint, RevoluteJoint
 
 SPACE = SE3()
 seeds = st.integers(0, 2**31)

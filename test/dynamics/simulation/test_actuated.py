@@ -9,8 +9,8 @@ import pytest
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation import Actuators, ReactionWheel
+from vms_ph_dynamics.evaluation import momenta
 from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
 
@@ -116,7 +116,7 @@ def test_a_robot_holds_its_base_on_its_actuators_while_the_arm_moves(
 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> object:
         if simulations:
-            used.append(simulations[0].actuation.held.inputs)
+            used.append(simulations[0].actuation.step_efforts.inputs)
         return law.update(RobotState(q, v), goal, dt)
 
     simulation = Simulation(StandardForm(model), home, step, control, actuators=actuators)

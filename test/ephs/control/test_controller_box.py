@@ -27,7 +27,7 @@ from vms_ph_ephs.control import (
     controlled,
     tank_storage,
 )
-from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.equations.assembly import port_powers
 from vms_ph_ephs.multibody.urdf import from_pinocchio
 from vms_ph_hopping.laws.hopping import HoppingController
 from vms_ph_io import robots
@@ -53,14 +53,14 @@ def spatial_arm() -> VMSModel:
 
 
 def test_what_the_joints_receive_is_what_the_store_of_the_box_loses() -> None:
-    run = ControlledRun(EndEffectorImpedance(arm()), HOME, held=AWAY)
+    run = ControlledRun(EndEffectorImpedance(arm()), HOME, target=AWAY)
     start = run.store
     run.advance(10)
     powers = port_powers(run.equations, run._simulation.x)
     into = sum(powers[f"controller.law.{name}"] for name in ("shoulder", "elbow"))
     assert into < -0.1
     assert powers["controller.law.store"] == pytest.approx(-into, rel=1e-12)
-    work = run.certificate.given
+    work = run.certificate.supplied
     assert start - run.store == pytest.approx(work, abs=1e-12)
     d = run._model.evaluate(*run.motion())
     rest = run._model.evaluate(HOME, np.zeros(2))
@@ -84,12 +84,12 @@ class Shaken(EndEffectorImpedance):
 
 def test_the_certificate_names_the_step_from_which_a_law_gives_more_than_it_stores() -> None:
     # The held force of the first step finds no damping yet, and gives 5e-8 J too much.
-    sound = ControlledRun(EndEffectorImpedance(arm()), HOME, held=AWAY)
+    sound = ControlledRun(EndEffectorImpedance(arm()), HOME, target=AWAY)
     (only,) = sound.advance(16)
     assert only.step == 0
     assert 0.0 < only.excess < 1e-7
     assert "step 0, at 0.001 s" in str(sound.certificate)
-    shaken = ControlledRun(Shaken(arm()), HOME, held=AWAY, tolerance=1e-6)
+    shaken = ControlledRun(Shaken(arm()), HOME, target=AWAY, tolerance=1e-6)
     breaches = shaken.advance(16)
     assert breaches[0].step == 13
     assert breaches[0].excess > 1e-5
@@ -107,7 +107,7 @@ def test_a_moving_reference_is_covered_by_the_tank_of_a_law_and_by_nothing_witho
         run.advance(20, Reference(position=tip + np.array([0.0, 0.1, 0.05])))
         found[capacity] = run.certificate
     assert found[2.0].holds
-    assert found[2.0].given > 1e-4
+    assert found[2.0].supplied > 1e-4
     assert found[2.0].least > -1e-12
     assert "passive in all 20 steps" in str(found[2.0])
     assert len(found[0.0].breaches) > 10
@@ -140,16 +140,16 @@ def test_a_law_on_a_moving_base_gives_what_base_and_joints_receive(
     away = np.full(model.nv, 0.02)
     away[3 : model.b] = 0.0
     # The held force of the first step finds no damping yet; see above.
-    run = ControlledRun(kind(model), q, held=model.integrate(q, away), tolerance=1e-8)
+    run = ControlledRun(kind(model), q, target=model.integrate(q, away), tolerance=1e-8)
     assert base in run.system.fillings["controller"].interface
     run.advance(4)
     assert run.certificate.holds
-    assert run.certificate.given > 1e-6
+    assert run.certificate.supplied > 1e-6
     d, rest = model.evaluate(*run.motion()), model.evaluate(q, np.zeros(model.nv))
     gained = d.kinetic_energy + d.potential_energy - rest.potential_energy
     heat = run.equations.theta_0 * run.equations.storages.entropy(run._simulation.x)
     assert heat > 0.0  # of the joints, and of the water around the vehicle
-    assert gained + heat == pytest.approx(run.certificate.given, abs=1e-12)
+    assert gained + heat == pytest.approx(run.certificate.supplied, abs=1e-12)
 
 
 def test_a_storage_that_is_not_a_number_is_a_breach() -> None:

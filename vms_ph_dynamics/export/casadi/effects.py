@@ -1,15 +1,25 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What acts on a robot, in CasADi expressions: the efforts at its ports, friction, drag."""
+"""Port efforts, friction, drag and task Jacobians in CasADi expressions."""
 
 import casadi as ca
 import numpy as np
 
 from ...actuation.friction import Friction
+from ...errors import ModelError
 from ...model import VMSModel
-from .spatial import Expression
-from .tree import SymbolicTree
+from ...tasks import (
+    CentreOfMassTask,
+    DistanceTask,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+    StackedTask,
+    Task,
+)
+from ..spatial import Expression
+from ..tree import ExportedTree
 
 # Below this ratio of a joint rate to the slip speed, tanh(x) / x is its series: the first term left
 # out is 2 x^4 / 15.
@@ -25,7 +35,7 @@ def port_symbols(model: VMSModel) -> dict[str, Expression]:
 
 
 def port_force(
-    tree: SymbolicTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
+    tree: ExportedTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
 ) -> Expression:
     """Return the generalised force of all efforts with friction and drag, (nv,)."""
     model = tree.model
@@ -37,7 +47,7 @@ def port_force(
 
 
 def port_powers(
-    tree: SymbolicTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
+    tree: ExportedTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
 ) -> dict[str, Expression]:
     """Return the power into each port and the dissipated power, W."""
     model, b = tree.model, tree.model.b
@@ -55,7 +65,7 @@ def port_powers(
     return powers
 
 
-def dissipation_matrix(tree: SymbolicTree, v: Expression, friction: Friction | None) -> Expression:
+def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | None) -> Expression:
     """Return D(q, v) with the force ``-D v`` of friction and drag, (nv,nv), semidefinite."""
     model, b = tree.model, tree.model.b
     total = ca.SX(model.nv, model.nv)
@@ -75,3 +85,44 @@ def dissipation_matrix(tree: SymbolicTree, v: Expression, friction: Friction | N
         drag = ca.DM(np.asarray(body.linear_drag)) + ca.DM(np.asarray(body.quadratic_drag)) * twist
         total += jacobian.T @ ca.diag(drag) @ jacobian
     return total
+
+
+def task_jacobian(tree: ExportedTree, task: Task) -> Expression:
+    """Return ``J(q)`` of a task, (m,nv).
+
+    Raises:
+        ModelError: the task has no symbolic Jacobian.
+    """
+    if isinstance(task, StackedTask):
+        return ca.vertcat(*(task_jacobian(tree, part) for part in task.parts))
+    if isinstance(task, PoseTask):
+        return _frame_rows(tree, task.frame, linear=True, angular=True)
+    if isinstance(task, PositionTask):
+        return _frame_rows(tree, task.frame, linear=True)
+    if isinstance(task, OrientationTask):
+        return _frame_rows(tree, task.frame, angular=True)
+    if isinstance(task, CentreOfMassTask):
+        return tree.centre_of_mass_jacobian
+    if isinstance(task, DistanceTask):
+        separation, relative = (
+            tree.pose(task.frame).position,
+            _frame_rows(tree, task.frame, linear=True),
+        )
+        if isinstance(task.to, str):
+            separation -= tree.pose(task.to).position
+            relative -= _frame_rows(tree, task.to, linear=True)
+        else:
+            separation -= ca.DM(task.to)
+        return (separation / ca.norm_2(separation)).T @ relative
+    raise ModelError(
+        f"a {type(task).__name__} has no export to CasADi; exported are PoseTask, PositionTask, "
+        "OrientationTask, CentreOfMassTask, DistanceTask and StackedTask of these"
+    )
+
+
+def _frame_rows(
+    tree: ExportedTree, frame: str, linear: bool = False, angular: bool = False
+) -> Expression:
+    jacobian, rotation = tree.jacobian(frame), tree.pose(frame).rotation
+    rows = [rotation @ jacobian[:3, :]] * linear + [rotation @ jacobian[3:, :]] * angular
+    return ca.vertcat(*rows)

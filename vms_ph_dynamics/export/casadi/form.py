@@ -12,11 +12,11 @@ import casadi as ca
 from ...actuation.friction import Friction
 from ...errors import ModelError
 from ...model import VMSModel
+from ..spatial import Expression
+from ..tree import PARAMETERS, ExportedTree
 from .configurations import retraction, tangent
 from .effects import dissipation_matrix, port_force, port_powers, port_symbols
-from .linear_algebra import Factorised
-from .spatial import Expression
-from .tree import SymbolicTree
+from .linear_algebra import CASADI, Factorised
 
 Function = Any
 """A ``casadi.Function``."""
@@ -57,10 +57,12 @@ class CasadiForm(ABC):
                 f"friction must be that of {model.n} joints; given: {len(friction.viscous)}"
             )
         self.model, self.gravity, self.friction = model, gravity, friction
-        self._tree = SymbolicTree(model, parameters)
-        self._q, self._z = self._tree.q, ca.SX.sym("z", model.nv)
+        count = PARAMETERS * (model.tree.pinocchio.njoints - 1)
+        self._q, self._z = ca.SX.sym("q", model.nq), ca.SX.sym("z", model.nv)
+        symbols: Expression = ca.SX.sym("phi", count) if parameters else None
+        self._tree = ExportedTree(model, CASADI, self._q, symbols)
         self._v = ca.SX.sym("v", model.nv)
-        self._given = {"parameters": self._tree.parameters} if parameters else {}
+        self._parameter_symbols = {"parameters": symbols} if parameters else {}
         self._ports = port_symbols(model)
 
     @property
@@ -78,10 +80,10 @@ class CasadiForm(ABC):
     def interconnection(self) -> Function:
         """``(q, z)`` to the skew-symmetric ``J``."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def input_map(self) -> Function:
-        """``(q, z)`` to ``G``, from generalised forces (nv,) to rates."""
+        """``(q, z)`` to ``G``, from generalised forces (nv,) to rates [A (48), (69); D (27)]."""
+        return self._function("input_map", {"G": self._input_matrix})
 
     @cached_property
     def dissipation(self) -> Function:
@@ -105,14 +107,14 @@ class CasadiForm(ABC):
         Directions of q are velocities, the base part in the base frame. Those by parameters are
         outputs if the form was exported with them.
         """
-        found, forces = {}, ca.vertcat(self._ports["wrench_base"], self._ports["torque"])
+        derivatives, forces = {}, ca.vertcat(self._ports["wrench_base"], self._ports["torque"])
         for name, of in (("velocity", self._velocity), ("zdot", self._momentum_rate_of_ports)):
-            found[f"{name}_by_q"] = ca.jacobian(of, self._q) @ tangent(self.model, self._q)
-            found[f"{name}_by_z"] = ca.jacobian(of, self._z)
-            for parameters in self._given.values():
-                found[f"{name}_by_parameters"] = ca.jacobian(of, parameters)
-        found["zdot_by_force"] = ca.jacobian(self._momentum_rate_of_ports, forces)
-        return self._function("rate_derivatives", found, ports=True)
+            derivatives[f"{name}_by_q"] = ca.jacobian(of, self._q) @ tangent(self.model, self._q)
+            derivatives[f"{name}_by_z"] = ca.jacobian(of, self._z)
+            for parameters in self._parameter_symbols.values():
+                derivatives[f"{name}_by_parameters"] = ca.jacobian(of, parameters)
+        derivatives["zdot_by_force"] = ca.jacobian(self._momentum_rate_of_ports, forces)
+        return self._function("rate_derivatives", derivatives, ports=True)
 
     @cached_property
     def power(self) -> Function:
@@ -218,7 +220,7 @@ class CasadiForm(ABC):
             inputs["v"] = state
         if ports:
             inputs |= self._ports
-        inputs |= self._given
+        inputs |= self._parameter_symbols
         return ca.Function(
             name, [*inputs.values()], [*map(ca.densify, outputs.values())], [*inputs], [*outputs]
         )

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import casadi as ca
 
+from ..spatial import Expression
 from .configurations import tangent
 from .form import CasadiForm, Function
 from .linear_algebra import inverse
-from .spatial import Expression
 
 
 def lie_poisson(p: Expression) -> Expression:
@@ -35,11 +35,7 @@ class CasadiStandardForm(CasadiForm):
         kinetic = ca.dot(self._z, self._velocity) / 2
         return self._function(
             "hamiltonian",
-            {
-                "kinetic": kinetic,
-                "potential": self._potential,
-                "total": kinetic + self._potential,
-            },
+            {"kinetic": kinetic, "potential": self._potential, "total": kinetic + self._potential},
         )
 
     @cached_property
@@ -55,11 +51,6 @@ class CasadiStandardForm(CasadiForm):
         matrix = _canonical(b, n)
         matrix[:b, :b] = lie_poisson(self._z[:b])
         return self._function("interconnection", {"J": matrix})
-
-    @cached_property
-    def input_map(self) -> Function:
-        """``(q, z)`` to ``G``, (b+2n,b+n) [A (48)]."""
-        return self._function("input_map", {"G": self._input_matrix})
 
     @cached_property
     def _input_matrix(self) -> Expression:
@@ -122,11 +113,6 @@ class CasadiDecoupledForm(CasadiForm):
         return self._function("interconnection", {"J": matrix})
 
     @cached_property
-    def input_map(self) -> Function:
-        """``(q, z)`` to ``G_hat``, (b+2n,b+n) [A (69)]."""
-        return self._function("input_map", {"G": self._input_matrix})
-
-    @cached_property
     def connection(self) -> Function:
         """``(q)`` to the mechanical connection ``A`` (b,n) [A (53)]."""
         return self._function("connection", {"A": self._connection}, state=None)
@@ -185,8 +171,8 @@ class CasadiDecoupledForm(CasadiForm):
             return rate
         locked = ca.vertcat(self._locked, ca.SX(n, 1))
         drift = self._tree.mass_rate_times(self._velocity, locked)
-        turned = self._coupling.T @ (self._locked_inverse @ (drift[:b] - rate[:b]))
-        return ca.vertcat(rate[:b], rate[b:] + turned - drift[b:])
+        coupled = self._coupling.T @ (self._locked_inverse @ (drift[:b] - rate[:b]))
+        return ca.vertcat(rate[:b], rate[b:] + coupled - drift[b:])
 
 
 def _canonical(b: int, n: int) -> Expression:

@@ -11,12 +11,12 @@ from ...actuation.friction import Friction
 from ...arrays import Array
 from ...model import VMSModel
 from ...tasks import Task
+from ..spatial import Expression
 from .configurations import tangent
+from .effects import task_jacobian
 from .form import CasadiForm, Function
 from .linear_algebra import Factorised, inverse, nearest_orthonormal, orthonormal_rows
 from .momentum_forms import lie_poisson
-from .spatial import Expression
-from .tasks import task_jacobian
 
 
 class CasadiTaskForm(CasadiForm):
@@ -81,11 +81,6 @@ class CasadiTaskForm(CasadiForm):
         matrix[:nv, nv:], matrix[nv:, :nv] = inverse_map, -inverse_map.T
         matrix[nv:, nv:] = self._coupling
         return self._function("interconnection", {"J": matrix})
-
-    @cached_property
-    def input_map(self) -> Function:
-        """``(q, z)`` to ``[0; J_bar^-T]``, (2nv,nv), from generalised forces."""
-        return self._function("input_map", {"G": self._input_matrix})
 
     @cached_property
     def terms(self) -> Function:

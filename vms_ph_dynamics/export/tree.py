@@ -1,0 +1,291 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The recursions over the kinematic tree of a robot, over an array namespace.
+
+All exports share them: a namespace says how a library stacks and multiplies. Nothing is
+differentiated.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from ..arrays import Array
+from ..model import VMSModel
+from .spatial import ArrayNamespace, BodyInertia, Expression, Placement, joint_pose
+
+PARAMETERS = 10
+"""Inertial parameters of a body, in Pinocchio's order: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
+
+
+class Body(NamedTuple):
+    """A body with the joint that carries it.
+
+    Attributes:
+        parent: index of the body that carries it, 0 for the world.
+        rows: its entries of a full velocity.
+        subspace: (6,k) of the joint in the axes of the body.
+        at: its pose in the parent.
+        inertia: about the origin of the joint.
+    """
+
+    parent: int
+    rows: slice
+    subspace: Expression
+    at: Placement
+    inertia: BodyInertia
+
+
+class ExportedTree:
+    """Kinematics and inertia of a robot as expressions of its configuration.
+
+    Recursions run over the bodies in their own axes.
+
+    Attributes:
+        model: the robot.
+        xp: the array namespace.
+        q: (nq,1) the configuration.
+        parameters: (10 bodies,1) the inertial parameters.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        xp: ArrayNamespace,
+        q: Expression,
+        parameters: Expression | None = None,
+    ) -> None:
+        """Create the tree at a configuration.
+
+        Args:
+            model: the robot.
+            xp: the array namespace.
+            q: (nq,1), a symbol or numbers of the namespace.
+            parameters: (10 bodies,1) likewise; those of the model when None.
+        """
+        self.model, self.xp, self.q, self._pin = model, xp, q, model.tree.pinocchio
+        numbers = inertial_parameters(model)[:, None]
+        self.parameters = xp.constant(numbers) if parameters is None else parameters
+        self.bodies = self._bodies()
+
+    @cached_property
+    def composite(self) -> list[BodyInertia]:
+        """The inertia of each body with all that it carries; the first entry is the whole robot."""
+        total = [body.inertia for body in self.bodies]
+        for i in reversed(range(1, len(total))):
+            body = self.bodies[i]
+            total[body.parent] = total[body.parent].plus(total[i].outside(body.at))
+        return total
+
+    @cached_property
+    def M(self) -> Expression:
+        """Mass matrix, (nv,nv): composite rigid bodies."""
+        xp, bodies, count = self.xp, self.bodies, len(self.bodies)
+        blocks = {}
+        for i in range(1, count):
+            force, at = self._by_columns(self.composite[i].momentum, bodies[i].subspace), i
+            while at > 0:
+                blocks[at, i] = bodies[at].subspace.T @ force
+                force = self._by_columns(bodies[at].at.wrench_outside, force)
+                at = bodies[at].parent
+        width = [body.subspace.shape[1] for body in bodies]
+        rows = [
+            xp.hstack([blocks.get((i, k), xp.zeros(width[i], width[k])) for k in range(1, count)])
+            for i in range(1, count)
+        ]
+        armature = xp.constant(np.diag(np.asarray(self._pin.armature)))
+        return self.projected(xp.mirrored(armature + xp.vstack(rows)))
+
+    @cached_property
+    def centre_of_mass_jacobian(self) -> Expression:
+        """Jacobian of the centre of mass in inertial axes, without added mass, (3,nv)."""
+        columns = []
+        for i in range(1, len(self.bodies)):
+            body = self.bodies[i]
+            for k in range(body.subspace.shape[1]):
+                force, at = self.composite[i].rigid_momentum(body.subspace[:, k : k + 1])[:3, :], i
+                while at > 0:
+                    force, at = self.bodies[at].at.rotation @ force, self.bodies[at].parent
+                columns.append(force)
+        return self.columns(self.xp.hstack(columns) / self.composite[0].mass)
+
+    def slope(self, v: Expression) -> Expression:
+        """Return ``C^T v``, (nv,): of the momentum rates, what inertia alone contributes.
+
+        Row k is ``S_k^T ad_V^T P`` with the twist V of the body and the momentum P of all that it
+        carries: ``ad_v^T p`` for the base, the gradient of the kinetic energy for a joint.
+        """
+        twists = self._twists(self.full_velocity(v))
+        momenta = self._carried([b.inertia.momentum(t) for b, t in self._with(twists)])
+        rows = [
+            b.subspace.T @ self.xp.coad(t, p)
+            for (b, t), p in zip(self._with(twists), momenta[1:], strict=True)
+        ]
+        return self.restricted(self.xp.vstack(rows))
+
+    def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
+        """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
+        v, w, zero = self.full_velocity(v), self.full_velocity(w), self.xp.zeros(6, 1)
+        along, rates = self._twists(w), [zero]
+        for i, body in enumerate(self.bodies[1:], 1):
+            step = body.subspace @ v[body.rows, :]
+            carried = along[i] - body.subspace @ w[body.rows, :]
+            rates.append(body.at.twist_inside(rates[body.parent]) - self.xp.ad(step, carried))
+        momenta = [zero, *(b.inertia.momentum(t) for b, t in self._with(along))]
+        slopes = [zero, *(b.inertia.momentum(t) for b, t in self._with(rates))]
+        rows: list[Expression] = [None] * len(self.bodies)
+        for i in reversed(range(1, len(self.bodies))):
+            body = self.bodies[i]
+            rows[i] = body.subspace.T @ slopes[i]
+            slope = slopes[i] - self.xp.coad(body.subspace @ v[body.rows, :], momenta[i])
+            slopes[body.parent] = slopes[body.parent] + body.at.wrench_outside(slope)
+            up = body.at.wrench_outside(momenta[i])
+            momenta[body.parent] = momenta[body.parent] + up
+        return self.restricted(self.xp.vstack(rows[1:]))
+
+    @cached_property
+    def gravity(self) -> Expression:
+        """The generalised force that holds the robot at rest, (nv,): gravity less buoyancy."""
+        fields, rows = [self.xp.constant(self.model.gravity[:, None])], []
+        for i, body in enumerate(self.bodies[1:], 1):
+            fields.append(body.at.rotation.T @ fields[body.parent])
+            rows.append(-body.subspace.T @ self.composite[i].weight_at(fields[i]))
+        return self.restricted(self.xp.vstack(rows))
+
+    @cached_property
+    def potential(self) -> Expression:
+        """Potential of gravity and buoyancy, J, zero at the origin of the inertial frame."""
+        return -self.xp.constant(self.model.gravity[None]) @ self.composite[0].weight_moment
+
+    def pose(self, frame: str) -> Placement:
+        """Return the pose of a frame in the inertial frame."""
+        at, pose = self._frame(frame)
+        while at > 0:
+            pose, at = self.bodies[at].at.compose(pose), self.bodies[at].parent
+        return pose
+
+    def jacobian(self, frame: str) -> Expression:
+        """Return the Jacobian of a frame in its own axes, linear first, (6,nv)."""
+        at, pose = self._frame(frame)
+        blocks = {}
+        while at > 0:
+            body = self.bodies[at]
+            blocks[at] = self._by_columns(pose.twist_inside, body.subspace)
+            pose, at = body.at.compose(pose), body.parent
+        return self.columns(
+            self.xp.hstack(
+                [
+                    blocks.get(i, self.xp.zeros(6, body.subspace.shape[1]))
+                    for i, body in enumerate(self.bodies[1:], 1)
+                ]
+            )
+        )
+
+    def full_velocity(self, v: Expression) -> Expression:
+        """Return the velocity with the joints that mimic others, (nv_full,)."""
+        p = self.model.tree.projection
+        return v if p is None else self.xp.constant(p) @ v
+
+    def restricted(self, force: Expression) -> Expression:
+        """Return ``P^T force`` of a full generalised force, (nv,)."""
+        p = self.model.tree.projection
+        return force if p is None else self.xp.constant(p.T) @ force
+
+    def columns(self, jacobian: Expression) -> Expression:
+        """Return ``jacobian P`` for a Jacobian of full velocities."""
+        p = self.model.tree.projection
+        return jacobian if p is None else jacobian @ self.xp.constant(p)
+
+    def projected(self, matrix: Expression) -> Expression:
+        """Return ``P^T matrix P`` for a matrix of full velocities."""
+        return self.columns(self.restricted(matrix))
+
+    def _with(self, values: list[Expression]) -> list[tuple[Body, Expression]]:
+        return list(zip(self.bodies[1:], values[1:], strict=True))
+
+    def _twists(self, v: Expression) -> list[Expression]:
+        twists = [self.xp.zeros(6, 1)]
+        for body in self.bodies[1:]:
+            relative = body.subspace @ v[body.rows, :]
+            twists.append(body.at.twist_inside(twists[body.parent]) + relative)
+        return twists
+
+    def _carried(self, momenta: list[Expression]) -> list[Expression]:
+        total = [self.xp.zeros(6, 1), *momenta]
+        for i in reversed(range(1, len(self.bodies))):
+            body = self.bodies[i]
+            total[body.parent] = total[body.parent] + body.at.wrench_outside(total[i])
+        return total
+
+    def _frame(self, name: str) -> tuple[int, Placement]:
+        frame = self._pin.frames[self.model.frame_id(name)]
+        return int(frame.parentJoint), self._constant(frame.placement)
+
+    def _by_columns(self, map_: Callable[[Expression], Expression], matrix: Expression) -> Any:
+        return self.xp.hstack([map_(matrix[:, k : k + 1]) for k in range(matrix.shape[1])])
+
+    def _constant(self, placement: Any) -> Placement:
+        rotation = self.xp.constant(np.asarray(placement.rotation))
+        position = self.xp.constant(np.asarray(placement.translation)[:, None])
+        return Placement(self.xp, rotation, position)
+
+    def _bodies(self) -> list[Body]:
+        xp = self.xp
+        nothing = BodyInertia.of_parameters(xp, xp.zeros(PARAMETERS, 1))
+        world = Body(-1, slice(0, 0), xp.zeros(6, 0), self._constant(pin.SE3.Identity()), nothing)
+        bodies, full, neutral = [world], self._full_configuration(), pin.neutral(self._pin)
+        for i in range(1, self._pin.njoints):
+            joint = self._pin.joints[i]
+            data = joint.createData()
+            joint.calc(data, neutral)
+            subspace = np.asarray(data.S).reshape(6, joint.nv)
+            entries = full[joint.idx_q : joint.idx_q + joint.nq, :]
+            pose = joint_pose(xp, joint, subspace, entries)
+            share = self.parameters[PARAMETERS * (i - 1) : PARAMETERS * i, :]
+            bodies.append(
+                Body(
+                    int(self._pin.parents[i]),
+                    slice(joint.idx_v, joint.idx_v + joint.nv),
+                    xp.constant(subspace),
+                    self._constant(self._pin.jointPlacements[i]).compose(pose),
+                    self._immersed(i, BodyInertia.of_parameters(xp, share)),
+                )
+            )
+        return bodies
+
+    def _immersed(self, joint: int, inertia: BodyInertia) -> BodyInertia:
+        fluid = self.model.fluid
+        if fluid is None:
+            return inertia
+        for body in fluid.bodies:
+            frame = self._pin.frames[self.model.frame_id(body.link)]
+            if frame.parentJoint == joint:
+                inverse = np.asarray(frame.placement.inverse().action)
+                added = inverse.T @ body.added_mass @ inverse
+                centre = frame.placement.act(np.asarray(body.centre_of_buoyancy))
+                inertia = inertia.in_fluid(added, fluid.density * body.volume, centre)
+        return inertia
+
+    def _full_configuration(self) -> Expression:
+        tree = self.model.tree
+        if tree.projection is None:
+            return self.q
+        # The map is affine; its columns are found by evaluating it.
+        offset = tree.full_configuration(np.zeros(self.model.nq))
+        columns = [tree.full_configuration(e) - offset for e in np.eye(self.model.nq)]
+        return self.xp.constant(np.stack(columns, axis=1)) @ self.q + self.xp.constant(
+            offset[:, None]
+        )
+
+
+def inertial_parameters(model: VMSModel) -> Array:
+    """Return the inertial parameters of all bodies in the order of the joints, (10 bodies,).
+
+    Ten of each: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin of its joint.
+    """
+    inertias = list(model.tree.pinocchio.inertias)[1:]
+    return np.concatenate([np.asarray(body.toDynamicParameters()) for body in inertias])
