@@ -19,7 +19,7 @@ from typing import Any
 import griffe
 
 # Properties that are computed on first use are shown as properties, not as functions.
-griffe.stdlib_decorators["vms_ph_dynamics.cached.cached_property"] = {"cached", "property"}
+griffe.stdlib_decorators["vms_ph_dynamics.arrays.cached_property"] = {"cached", "property"}
 
 ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|exc|obj):`~?\.?([\w.]+)`")
 

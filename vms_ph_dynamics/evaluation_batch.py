@@ -6,20 +6,17 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from .arrays import Array, frozen
+from .arrays import Array, frozen, vector
 from .errors import OptionError, StateError
-from .evaluation import Evaluation
-from .momentum import momenta
+from .evaluation import Evaluation, momenta
 from .robot.joints import NORM_TOLERANCE
-
-if TYPE_CHECKING:
-    from .model import VMSModel
+from .robot_model import RobotModel
 
 # Those that C++ writes; the blocks below are views of them.
 _WRITTEN = (
@@ -52,7 +49,7 @@ class EvaluationBatch:
 
     Every term is computed on first use; those that are named together are computed in one pass.
     Beside the terms of an evaluation there are ``centre_of_mass`` (N,3), ``centroidal_momentum``
-    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.forms.momenta`, and the rows of
+    and ``spatial_momentum`` (N,6), see :func:`~vms_ph_dynamics.evaluation`, and the rows of
     the energies in the inertial parameters of the bodies, ``kinetic_regressor`` and
     ``potential_regressor`` (N,10 bodies): ``kinetic_energy = kinetic_regressor @ parameters`` with
     ten parameters for each of Pinocchio's bodies, the base first where it moves: mass, mass times
@@ -69,7 +66,7 @@ class EvaluationBatch:
     ``J_end_effector`` are those of :class:`.Evaluation`, with the samples as first axis.
     """
 
-    def __init__(self, model: "VMSModel", Q: Array, V: Array, threads: int | None = None) -> None:
+    def __init__(self, model: RobotModel, Q: Array, V: Array, threads: int | None = None) -> None:
         """Store checked arrays; see :meth:`.VMSModel.evaluate_batch`.
 
         Args:
@@ -160,7 +157,7 @@ class EvaluationBatch:
 
 
 def checked_rows(
-    model: "VMSModel", Q: npt.ArrayLike, X: npt.ArrayLike, name: str, copy: bool = True
+    model: RobotModel, Q: npt.ArrayLike, X: npt.ArrayLike, name: str, copy: bool = True
 ) -> tuple[Array, Array]:
     """Return configurations (N,nq) and as many vectors (N,nv) as contiguous arrays.
 
@@ -189,7 +186,8 @@ def checked_rows(
     if off.any():
         first = int(np.argmax(off))
         try:
-            model.evaluate(q[first], x[first])
+            model.checked_configuration(q[first])
+            vector(x[first], model.nv, "v")
         except StateError as error:
             raise StateError(f"state {first}: {error}") from None
     return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
@@ -239,7 +237,7 @@ def _of_state(d: Evaluation, name: str) -> Any:
     return getattr(d, name)
 
 
-def _shapes(model: "VMSModel") -> dict[str, tuple[int, ...]]:
+def _shapes(model: RobotModel) -> dict[str, tuple[int, ...]]:
     b, n, nv = model.b, model.n, model.nv
     bodies = 10 * (model.tree.pinocchio.njoints - 1)
     return {

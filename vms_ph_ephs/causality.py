@@ -17,7 +17,7 @@ from vms_ph_dynamics.arrays import Array
 
 from .components import Component, Reversible, Storage
 from .equations import Equations, assemble
-from .equations.elimination import null_space, reduce_rows
+from .equations.constraints import null_space, reduce_rows
 from .errors import PatternError, SimulationError
 from .multibody.placement import place
 from .patterns import split

@@ -61,11 +61,7 @@ def damped_oscillator(
         theta_0: temperature of the environment, K.
     """
     return compose(
-        {
-            "osc": oscillator(stiffness, mass),
-            "mf": damper(friction),
-            "env": Environment(theta_0),
-        },
+        {"osc": oscillator(stiffness, mass), "mf": damper(friction), "env": Environment(theta_0)},
         {"p": ("osc.p", "mf.p"), "s": ("mf.s", "env.s")},
     )
 

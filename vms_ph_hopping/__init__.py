@@ -3,10 +3,9 @@
 
 """Hopping legs: contact as a power port, runs with events located in time, and their law."""
 
-from .floor import Floor, FloorForce, Phase
 from .hopper import ContactEvent, EventKind, Hopper
 from .laws.hopping import HoppingController
-from .leg import Leg, LegState
+from .leg import Floor, FloorForce, Leg, LegState, Phase
 from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
 from .prediction import LegMotion, LegPrediction
 from .runs import HoppingRun, hop

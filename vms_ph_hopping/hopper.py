@@ -11,7 +11,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
-from .floor import Phase
+from .leg import Phase
 from .leg_on_floor import CHANNELS, LegOnFloor
 from .radau import CollocationStep, RadauStepper
 

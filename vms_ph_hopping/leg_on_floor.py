@@ -10,8 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .floor import Floor, FloorForce, Phase
-from .leg import Leg, LegDynamics, LegState
+from .leg import Floor, FloorForce, Leg, LegDynamics, LegState, Phase
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
-from .floor import Phase
 from .hopper import SKIN, ContactEvent, EventKind, Hopper
-from .leg import LegState
+from .leg import LegState, Phase
 from .leg_on_floor import LegOnFloor
 
 

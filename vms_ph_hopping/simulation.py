@@ -15,9 +15,8 @@ from vms_ph_dynamics.forms import PORTS, Ports
 from vms_ph_dynamics.model import VMSModel
 from vms_ph_dynamics.simulation import Actuation, Control, Sample, WorldFramePorts
 
-from .floor import Floor, Phase
 from .hopper import Hopper
-from .leg import Leg, LegState
+from .leg import Floor, Leg, LegState, Phase
 from .leg_on_floor import LegEfforts, LegLaw, LegOnFloor, Push
 
 _PLANE = [0, 1, 5]

@@ -21,7 +21,7 @@ from vms_ph_ephs import (
     relation_at,
 )
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.equations.laws import consistent_sample
+from vms_ph_ephs.equations.assembly import consistent_sample
 from vms_ph_ephs.examples import TwoBodies, oscillator
 from vms_ph_ephs.library import MeshFriction, damper
 

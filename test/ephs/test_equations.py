@@ -188,7 +188,7 @@ def test_the_constraint_stays_satisfied_to_first_order() -> None:
 
 
 def test_energy_is_balanced_at_every_junction(rng: np.random.Generator) -> None:
-    from vms_ph_ephs.equations.powers import port_powers
+    from vms_ph_ephs.equations.assembly import port_powers
 
     equations = assemble(two_free_bodies())
     powers = port_powers(equations, two_free_bodies_state(equations))

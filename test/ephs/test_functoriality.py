@@ -16,7 +16,7 @@ from vms_ph_ephs import (
     power,
     substitute,
 )
-from vms_ph_ephs.equations.laws import with_consistent_velocities
+from vms_ph_ephs.equations.assembly import with_consistent_velocities
 from vms_ph_ephs.quantities import Euclidean, Quantity
 from vms_ph_ephs.systems import relation
 

@@ -18,8 +18,7 @@ from vms_ph_ephs import (
     power,
 )
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.equations.laws import check_laws
-from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.equations.assembly import check_laws, port_powers
 from vms_ph_ephs.examples import EXAMPLES, state_of_example
 from vms_ph_ephs.quantities import displacement, entropy, momentum
 

@@ -11,9 +11,7 @@ import pytest
 from vms_ph_ephs import flatten
 from vms_ph_ephs.examples import EXAMPLES
 from vms_ph_ephs.patterns import split
-from vms_ph_ephs.pictures import draw
-from vms_ph_ephs.pictures.layout import arrange
-from vms_ph_ephs.pictures.svg import colour
+from vms_ph_ephs.pictures import arrange, colour, draw
 
 
 def elements(text: str, kind: str, cls: str) -> list[ET.Element]:

@@ -13,8 +13,7 @@ from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_ephs import assemble, simulate
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.multibody.pinocchio_joints import body_names
-from vms_ph_ephs.multibody.urdf import from_pinocchio
+from vms_ph_ephs.multibody.urdf import body_names, from_pinocchio
 from vms_ph_io import robots
 
 

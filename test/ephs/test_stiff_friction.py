@@ -14,8 +14,8 @@ from vms_ph_dynamics.integrators import integrate
 from vms_ph_ephs import Equations, assemble, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.simulation import SCHEMES
+from vms_ph_ephs.simulation.steps import Supply
 from vms_ph_ephs.simulation.stiff_friction import Stiff, StiffFriction
-from vms_ph_ephs.simulation.supply import Supply
 from vms_ph_io import robots
 
 HORIZON = 5e-3

@@ -21,7 +21,7 @@ from vms_ph_ephs import (
     power,
 )
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.equations.laws import consistent_sample
+from vms_ph_ephs.equations.assembly import consistent_sample
 from vms_ph_ephs.examples import TwoBodies, damped_oscillator, oscillator
 from vms_ph_ephs.library import battery, inverter, motor, propeller, radiator
 from vms_ph_ephs.symbolic import symbolic

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.actuator_kinds import Caster, ReactionWheel, Rotor, Tilt
-from vms_ph_dynamics.actuation.actuators import Actuators
+from vms_ph_dynamics.actuation.actuators import Caster, ReactionWheel, Rotor, Tilt
+from vms_ph_dynamics.actuation.allocation import Actuators
 from vms_ph_io import robots, share_directory
 from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.fluid_file import load_fluid

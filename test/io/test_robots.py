@@ -13,7 +13,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
-from vms_ph_dynamics.robot.inertia_defects import TRIANGLE_TOLERANCE
+from vms_ph_dynamics.robot.inertia import TRIANGLE_TOLERANCE
 from vms_ph_io import robots, share_directory
 from vms_ph_io.descriptions.packages import package_directory
 from vms_ph_io.descriptions.urdf import check_urdf

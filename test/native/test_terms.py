@@ -34,7 +34,7 @@ from vms_ph_dynamics import (
 )
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.energy_path import EnergyPath
-from vms_ph_dynamics.robot.native_algorithms import native_robot
+from vms_ph_dynamics.robot.algorithms import native_robot
 from vms_ph_dynamics.tasks import CentreOfMassTask, PoseTask, PositionTask, StackedTask
 from vms_ph_io import robots
 

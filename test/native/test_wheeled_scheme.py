@@ -16,7 +16,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.nonholonomic.stepper import NonholonomicRK4
-from vms_ph_dynamics.robot.native_algorithms import native_robot
+from vms_ph_dynamics.robot.algorithms import native_robot
 
 CARTS: dict[str, Callable[[], NonholonomicForm]] = {
     "left right": differential_drive,

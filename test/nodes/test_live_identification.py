@@ -19,7 +19,7 @@ from std_msgs.msg import Header
 from vms_ph.msg import Identification
 
 from vms_ph_dynamics.identification.live import LiveIdentification
-from vms_ph_dynamics.identification.window_stream import Sample
+from vms_ph_dynamics.identification.windows import Sample
 from vms_ph_io import robots
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.messages.conversions import from_stamp, to_stamp

@@ -6,8 +6,12 @@
 import numpy as np
 
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation, default_weights, nearest_inputs
-from vms_ph_dynamics.actuation.bounded_least_squares import bounded_least_squares
+from vms_ph_dynamics.actuation.allocation import (
+    Allocation,
+    bounded_least_squares,
+    default_weights,
+    nearest_inputs,
+)
 from vms_ph_dynamics.arrays import Array
 
 # Relative difference up to which a wrench is one that the actuators give: rounding of allocations.

@@ -10,9 +10,7 @@ from math import exp, sqrt
 import numpy as np
 
 from ..arrays import Array
-from .actuators import Actuators
-from .allocation import nearest_inputs
-from .bounded_least_squares import bounded_least_squares
+from .allocation import Actuators, bounded_least_squares, nearest_inputs
 
 # Added to the squares of the errors of a wrench: those of the forces by which tilts are found, as a
 # share of the trace of their map. Each round leaves this share of what it has made wrong.

@@ -1,293 +1,319 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The actuators of a base as one map from inputs to the wrench on the base, with what they lose."""
+"""The kinds of actuators of a base, and the columns that they have in its allocation matrix."""
 
 from collections.abc import Sequence
-from math import cos, pi
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, frozen
-from ..errors import ModelError
-from .actuator_columns import (
-    PLANAR,
-    Column,
-    TurningColumns,
-    caster_columns,
-    checked,
-    quarter_turn,
-    reaction_column,
-    tilting_column,
-    unit_axis,
-    wheel_column,
-)
-from .actuator_kinds import Actuator, Caster, Motor, ReactionWheel, Rotor, Wheel
-from .allocation import Allocation, default_weights
+from ..arrays import Array, frozen, vector
+from ..errors import ModelError, StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 
-class Actuators:
-    """The actuators of a base.
-
-    Every input, a thrust or a torque, has a column of B: the wrench on the base is ``w = B u``, and
-    the rates conjugate to the inputs are ``y = B^T v``, so that ``w . v = u . y``. Casters have two
-    inputs, wheel and steering; tilting rotors and casters change their columns as they turn.
-
-    Args:
-        actuators: in the order of their inputs.
-        base: floating or planar.
-        weights: (b,) of the components of a wrench where limits do not allow all of it, see
-            :meth:`Allocation.within`; :func:`default_weights` when None.
+@dataclass(frozen=True)
+class Motor:
+    """The electric motor of an actuator.
 
     Attributes:
-        kinds: the actuators.
-        base: floating or planar.
-        names: (m,) of the inputs: ``"rotor_0"``, ``"caster_1/steering"``, ...
-        owners: (m,) index of the actuator of each input.
-        lower, upper: (m,) limits of the inputs, N or N m.
-        weights: (b,).
-        columns: of B, by tilts and steering angles.
-        spin_axes: (3,m) axes of the momenta of what spins, in the base frame, without tilt.
-        spin_quarters: (3,m) the same of tilting rotors after a quarter turn; zero for others.
+        torque_constant: torque per current at the shaft of the actuator, N m/A; 0 for a motor
+            without losses of its own.
+        resistance: of its winding, ohm.
+    """
 
-    Raises:
-        ModelError: there are none, the base is fixed, or one is not described as its class says;
-            the message names it.
+    torque_constant: float = 0.0
+    resistance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tilt:
+    """The tilting of a rotor about an axis through its hub, by a drive without losses.
+
+    Attributes:
+        axis: (3,) in the base frame, perpendicular to the thrust at angle zero.
+        lower, upper: limits of the angle, rad, within half a turn of each other.
+        rate: largest rate of the angle, rad/s.
+    """
+
+    axis: Array
+    lower: float
+    upper: float
+    rate: float = np.inf
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """A rotor or thruster on the base.
+
+    Its thrust is ``thrust_constant w |w|`` at the rate w of its shaft, which follows the commanded
+    one with a first-order lag.
+
+    Attributes:
+        position: (3,) of its hub in the base frame, m.
+        axis: (3,) direction of its thrust in the base frame; scaled to length one.
+        drag_ratio: reaction torque about the axis over thrust, m; its sign is that of the torque on
+            the base (positive for a rotor that spins against the axis); 0 for a thruster.
+        lower, upper: limits of the thrust, N.
+        thrust_constant: thrust over the square of the rate, N s^2/rad^2; 0 where no rate is known.
+        loss_ratio: torque that the fluid takes from the shaft over thrust, m; None for the
+            magnitude of ``drag_ratio``, as for a single propeller.
+        time_constant: of the lag, s; 0 for none.
+        dead_zone: magnitude of a commanded thrust below which there is none, N.
+        inertia: of what spins, about its axis, kg m^2.
+        tilt: of its axis; None for a fixed one.
+        motor: that drives it.
+    """
+
+    position: Array
+    axis: Array
+    drag_ratio: float = 0.0
+    lower: float = -np.inf
+    upper: float = np.inf
+    thrust_constant: float = 0.0
+    loss_ratio: float | None = None
+    time_constant: float = 0.0
+    dead_zone: float = 0.0
+    inertia: float = 0.0
+    tilt: Tilt | None = None
+    motor: Motor = field(default_factory=Motor)
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A driven wheel that rolls without slip: omnidirectional, or mecanum by its roller angle.
+
+    Attributes:
+        position: (2,) of its contact in the base frame, m.
+        heading: direction of travel at positive torque, rad from the x axis of the base.
+        radius: m.
+        roller_angle: of the axis of the roller on the ground, from the direction of travel, rad; 0
+            for an omnidirectional wheel, plus or minus pi/4 for a mecanum wheel.
+        largest_torque: N m.
+        largest_rate: rate beyond which the motor drives no further, rad/s.
+        friction: viscous, of bearings and rolling, N m s/rad.
+        motor: that drives it.
+    """
+
+    position: Array
+    heading: float
+    radius: float
+    roller_angle: float = 0.0
+    largest_torque: float = np.inf
+    largest_rate: float = np.inf
+    friction: float = 0.0
+    motor: Motor = field(default_factory=Motor)
+
+
+@dataclass(frozen=True)
+class Caster:
+    """A powered caster: a wheel that trails its steering axis, with motors for both.
+
+    The steering angle is that of the direction of travel from the x axis of the base; both its rate
+    and that of the wheel follow from the motion of the base.
+
+    Attributes:
+        position: (2,) of the steering axis in the base frame, m.
+        radius: of the wheel, m.
+        trail: by which the contact lies behind the steering axis, m.
+        angle: of steering at the start, rad.
+        largest_torque: of the wheel, N m.
+        largest_steering_torque: N m.
+        friction: viscous, of the wheel, N m s/rad.
+        motor: of each of the two.
+    """
+
+    position: Array
+    radius: float
+    trail: float
+    angle: float = 0.0
+    largest_torque: float = np.inf
+    largest_steering_torque: float = np.inf
+    friction: float = 0.0
+    motor: Motor = field(default_factory=Motor)
+
+
+@dataclass(frozen=True)
+class ReactionWheel:
+    """A wheel inside the base, whose momentum turns the base by reaction.
+
+    The inertia of the base is that without the wheel's inertia about its own axis: the wheel stores
+    its momentum about that axis itself, at the spin in space.
+
+    Attributes:
+        axis: (3,) in the base frame; scaled to length one.
+        inertia: about its axis, kg m^2.
+        largest_torque: N m.
+        largest_rate: largest spin in space, rad/s.
+        rate: spin at the start, rad/s.
+        friction: viscous, of the bearing, N m s/rad.
+        motor: that drives it.
+    """
+
+    axis: Array
+    inertia: float
+    largest_torque: float = np.inf
+    largest_rate: float = np.inf
+    rate: float = 0.0
+    friction: float = 0.0
+    motor: Motor = field(default_factory=Motor)
+
+
+Actuator = Rotor | Wheel | Caster | ReactionWheel
+
+
+PLANAR = np.array([0, 1, 5])
+"""Components of a spatial wrench that act on a planar base."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The wrench per unit of an input, ``fixed + cos(angle) cosine + sin(angle) sine``, (6,) each.
+
+    Attributes:
+        fixed: what does not turn.
+        cosine, sine: what turns; None for an input that is fixed to the base.
+    """
+
+    fixed: Array
+    cosine: Array | None = None
+    sine: Array | None = None
+
+
+class TurningColumns:
+    """The columns of a map of which some turn; see :class:`Column`.
+
+    Args:
+        columns: of all inputs.
+        rows: components of a wrench that act on the base.
+        by: (m,) index of the input whose angle turns a column; -1 for one that does not turn.
+
+    Attributes:
+        by: (m,).
+        fixed, cosine, sine: (b,m).
     """
 
     def __init__(
-        self, actuators: Sequence[Actuator], base: str = "floating", weights: Array | None = None
+        self, columns: "Sequence[Column]", rows: "NDArray[np.integer]", by: "Sequence[int]"
     ) -> None:
-        if not actuators:
-            raise ModelError("an allocation needs at least one rotor or thruster")
-        if base not in ("floating", "planar"):
-            raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
-        self.kinds, self.base = tuple(actuators), base
-        self._rows = np.arange(6) if base == "floating" else PLANAR
-        names: list[str] = []
-        owners: list[int] = []
-        by: list[int] = []
-        columns: list[Column] = []
-        counts: dict[str, int] = {}
-        for i, each in enumerate(self.kinds):
-            check(each, i)
-            word = _word(each)
-            name = f"{word}_{counts.get(word, 0)}"
-            counts[word] = counts.get(word, 0) + 1
-            parts: tuple[Column, ...]
-            inputs, k = [name], len(names)
-            turned = [-1]
-            if isinstance(each, Rotor):
-                parts = (tilting_column(each, i),)
-                turned = [-1 if each.tilt is None else k]
-            elif isinstance(each, Wheel):
-                parts = (Column(wheel_column(each)),)
-            elif isinstance(each, Caster):
-                parts = caster_columns(each)
-                inputs, turned = [f"{name}/wheel", f"{name}/steering"], [k + 1, k + 1]
-            else:
-                parts = (Column(reaction_column(each, i)),)
-            columns += parts
-            names += inputs
-            owners += [i] * len(inputs)
-            by += turned
-        self.names, self.owners = tuple(names), frozen(np.array(owners))
-        self.columns = TurningColumns(columns, self._rows, by)
-        self._collect()
-        matrix = self.matrix(np.zeros(len(names)), self.start_angles)
-        self.weights = default_weights(matrix) if weights is None else self._weights(weights)
+        def stacked(parts: "list[Array | None]") -> Array:
+            whole = [np.zeros(6) if part is None else part for part in parts]
+            return frozen(np.stack(whole, axis=1)[rows])
 
-    def matrix(self, tilts: Array, angles: Array) -> Array:
-        """Return B (b,m).
+        self.by = frozen(np.array(by, np.intp))
+        self.fixed = stacked([each.fixed for each in columns])
+        self.cosine = stacked([each.cosine for each in columns])
+        self.sine = stacked([each.sine for each in columns])
+        self._turn = bool((self.by >= 0).any())
 
-        Args:
-            tilts: (m,) angles of tilting rotors, rad; others are ignored.
-            angles: (m,) steering angles at the inputs of casters' wheels, rad.
-        """
-        turned = np.zeros(len(self.names))
-        turned[self.tilting] = tilts[self.tilting]
-        turned[self.steered + 1] = angles[self.steered]
-        return self.columns.matrix(turned)
-
-    def spins(self, tilts: Array) -> Array:
-        """Return the axes of the momenta of what spins, (3,m), at tilts (m,), rad."""
-        if not self.tilting.size:
-            return self.spin_axes
-        axes, t = self.spin_axes.copy(), self.tilting
-        axes[:, t] = np.cos(tilts[t]) * axes[:, t] + np.sin(tilts[t]) * self.spin_quarters[:, t]
-        return axes
-
-    @property
-    def allocation(self) -> Allocation:
-        """The map at the start, without tilt, with the limits of the inputs."""
-        matrix = self.matrix(np.zeros(len(self.names)), self.start_angles)
-        return Allocation.of_matrix(matrix, self.lower, self.upper)
-
-    def allocation_without(self, failed: Sequence[str]) -> Allocation:
-        """Return the allocation in which some actuators give nothing.
-
-        Args:
-            failed: names, as for :meth:`index`.
-
-        Raises:
-            ModelError: there is none of a name.
-        """
-        allocation, works = self.allocation, np.ones(len(self.names))
-        for name in failed:
-            works[self.owners == self.index(name)] = 0.0
-        lower, upper = works * allocation.lower, works * allocation.upper
-        return Allocation.of_matrix(allocation.matrix, lower, upper)
-
-    def index(self, name: str) -> int:
-        """Return the index of an actuator, by the name of one of its inputs or the part before "/".
-
-        Raises:
-            ModelError: there is none of that name; the message lists all.
-        """
-        for name_of_input, owner in zip(self.names, self.owners, strict=True):
-            if name in (name_of_input, name_of_input.partition("/")[0]):
-                return int(owner)
-        raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
-
-    def _weights(self, weights: Array) -> Array:
-        found = checked(weights, len(self._rows), "weights")
-        if (found <= 0.0).any():
-            raise ModelError(f"weights must be above zero; given: {found.tolist()}")
-        return frozen(found.copy())
-
-    def _collect(self) -> None:
-        """Collect what the inputs have, in arrays (m,)."""
-        m = len(self.names)
-
-        def zeros() -> Array:
-            return np.zeros(m)
-
-        self.lower, self.upper = np.full(m, -np.inf), np.full(m, np.inf)
-        self.thrust_constant, self.loss_ratio = zeros(), zeros()
-        self.time_constant, self.dead_zone, self.inertia = zeros(), zeros(), zeros()
-        self.torque_constant, self.resistance, self.friction = zeros(), zeros(), zeros()
-        self.largest_rate, self.start_rates = np.full(m, np.inf), zeros()
-        self.start_angles = zeros()
-        self.spin_axes, self.spin_quarters = np.zeros((3, m)), np.zeros((3, m))
-        self.tilt_lower, self.tilt_upper, self.tilt_rate = zeros(), zeros(), zeros()
-        rotors, wheels, reaction, steered, tilting = [], [], [], [], []
-        for k, i in enumerate(self.owners):
-            each, steering = self.kinds[i], self.names[k].endswith("/steering")
-            motor: Motor = each.motor
-            self.torque_constant[k], self.resistance[k] = motor.torque_constant, motor.resistance
-            if isinstance(each, Rotor):
-                rotors.append(k)
-                self.lower[k], self.upper[k] = each.lower, each.upper
-                self.thrust_constant[k] = each.thrust_constant
-                ratio = each.drag_ratio if each.loss_ratio is None else each.loss_ratio
-                self.loss_ratio[k] = abs(ratio)
-                self.time_constant[k], self.dead_zone[k] = each.time_constant, each.dead_zone
-                self.inertia[k] = each.inertia
-                if each.thrust_constant:  # it idles at its least thrust
-                    idle = max(each.lower, 0.0)
-                    self.start_rates[k] = np.sqrt(idle / each.thrust_constant)
-                sense = -np.sign(each.drag_ratio)
-                self.spin_axes[:, k] = sense * unit_axis(each.axis, "a rotor")
-                self.spin_quarters[:, k] = sense * quarter_turn(each)
-                if each.tilt is not None:
-                    tilting.append(k)
-                    self.tilt_lower[k], self.tilt_upper[k] = each.tilt.lower, each.tilt.upper
-                    self.tilt_rate[k] = each.tilt.rate
-                continue
-            torque = each.largest_steering_torque if steering else each.largest_torque
-            self.lower[k], self.upper[k] = -torque, torque
-            self.friction[k] = 0.0 if steering else each.friction
-            if isinstance(each, ReactionWheel):
-                reaction.append(k)
-                self.inertia[k], self.start_rates[k] = each.inertia, each.rate
-                self.largest_rate[k] = each.largest_rate
-                self.spin_axes[:, k] = unit_axis(each.axis, "a reaction wheel")
-                continue
-            wheels.append(k)
-            if isinstance(each, Wheel):
-                self.largest_rate[k] = each.largest_rate
-            elif not steering:
-                steered.append(k)
-                self.start_angles[k] = each.angle
-        self.rotors, self.wheels = np.array(rotors, np.intp), np.array(wheels, np.intp)
-        self.reaction, self.steered = np.array(reaction, np.intp), np.array(steered, np.intp)
-        self.tilting = np.array(tilting, np.intp)
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                frozen(value)
+    def matrix(self, angles: Array) -> Array:
+        """Return all columns, (b,m), at the angles (m,) of inputs, rad."""
+        if not self._turn:
+            return self.fixed
+        turned = np.where(self.by >= 0, angles[self.by], 0.0)
+        return self.fixed + np.cos(turned) * self.cosine + np.sin(turned) * self.sine
 
 
-def _word(actuator: Actuator) -> str:
-    """Return what an actuator is called; a rotor without reaction torque is a thruster."""
-    if isinstance(actuator, Rotor) and not actuator.drag_ratio:
-        return "thruster"
-    return _WORDS[type(actuator)]
-
-
-_WORDS: dict[type, str] = {
-    Rotor: "rotor",
-    Wheel: "wheel",
-    Caster: "caster",
-    ReactionWheel: "reaction_wheel",
-}
-
-
-def check(actuator: Actuator, i: int) -> None:
-    """Check the numbers of an actuator.
+def unit_axis(value: Array, what: str) -> Array:
+    """Return an axis of length one, (3,).
 
     Raises:
-        ModelError: one is not accepted; the message names it and states what is.
+        ModelError: it has a wrong shape, an entry that is not finite, or length zero.
     """
-    what = f"{_word(actuator).replace('_', ' ')} {i}"
-    positive = {
-        Rotor: (),
-        Wheel: ("radius", "largest_torque", "largest_rate"),
-        Caster: ("radius", "trail", "largest_torque", "largest_steering_torque"),
-        ReactionWheel: ("inertia", "largest_torque", "largest_rate"),
-    }[type(actuator)]
-    for name in positive:
-        if not getattr(actuator, name) > 0.0:
-            raise ModelError(
-                f"{name} of {what} must be above zero; given: {getattr(actuator, name)}"
-            )
-    least = ("thrust_constant", "time_constant", "dead_zone", "inertia", "friction")
-    for name in least:
-        value = getattr(actuator, name, 0.0)
-        if not (np.isfinite(value) and value >= 0.0):
-            raise ModelError(f"{name} of {what} must be finite and at least zero; given: {value}")
-    motor = actuator.motor
-    if not (motor.torque_constant >= 0.0 and motor.resistance >= 0.0):
-        raise ModelError(f"the motor of {what} has a negative torque constant or resistance")
-    if isinstance(actuator, Rotor):
-        _check_rotor(actuator, what)
-    elif isinstance(actuator, Wheel | Caster):
-        checked(actuator.position, 2, f"position of {what}")
-    if isinstance(actuator, Wheel) and abs(cos(actuator.roller_angle)) < 1e-3:
-        raise ModelError(f"the rollers of {what} must not roll along its direction of travel")
-    if isinstance(actuator, ReactionWheel) and abs(actuator.rate) > actuator.largest_rate:
-        raise ModelError(f"the rate of {what} is beyond its largest rate; given: {actuator.rate}")
+    axis = checked(value, 3, f"axis of {what}")
+    length = float(np.linalg.norm(axis))
+    if length == 0.0:
+        raise ModelError(f"the axis of {what} has length zero")
+    return axis / length
 
 
-def _check_rotor(rotor: Rotor, what: str) -> None:
-    if rotor.inertia and not (rotor.drag_ratio and rotor.thrust_constant):
+def rotor_column(rotor: Rotor, i: int) -> Array:
+    """Return the wrench of a thrust of 1 N at the base's origin, without tilt, (6,).
+
+    Raises:
+        ModelError: the rotor is not described as :class:`Rotor` says.
+    """
+    axis = unit_axis(rotor.axis, f"rotor {i}")
+    position = checked(rotor.position, 3, f"position of rotor {i}")
+    if not np.isfinite(rotor.drag_ratio):
+        raise ModelError(f"drag_ratio of rotor {i} must be finite; given: {rotor.drag_ratio}")
+    if not rotor.lower <= rotor.upper:
         raise ModelError(
-            f"the inertia of {what} needs a thrust_constant, for its rate, and a drag_ratio, whose "
-            "sign is that of its spin"
+            f"the limits of rotor {i} must be lower <= upper; given: {rotor.lower}, {rotor.upper}"
         )
-    if rotor.motor.torque_constant and not rotor.thrust_constant:
-        raise ModelError(
-            f"the motor of {what} needs a thrust_constant, from which its rate follows"
-        )
+    return along(position, axis, rotor.drag_ratio)
+
+
+def along(position: Array, axis: Array, drag_ratio: float) -> Array:
+    """Return the wrench of 1 N at a position along an axis with its reaction torque, (6,)."""
+    return np.concatenate([axis, np.cross(position, axis) + drag_ratio * axis])
+
+
+def wheel_column(wheel: Wheel) -> Array:
+    """Return the wrench of a torque of 1 N m, (6,); its dual is the rate of the wheel.
+
+    The contact does not move along the axis ``a`` of the roller, ``(v - rate r d) . a = 0``.
+    """
+    angle = wheel.heading + wheel.roller_angle
+    roller = np.array([np.cos(angle), np.sin(angle), 0.0])
+    place = np.array([wheel.position[0], wheel.position[1], 0.0])
+    return along(place, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
+
+
+def tilting_column(rotor: Rotor, i: int) -> Column:
+    """Return the wrench of a thrust of 1 N along an axis that may tilt.
+
+    Raises:
+        ModelError: the rotor is not described as :class:`Rotor` says.
+    """
+    flat = rotor_column(rotor, i)
     if rotor.tilt is None:
-        return
-    tilt = rotor.tilt
-    axis, turn = unit_axis(rotor.axis, what), unit_axis(tilt.axis, f"the tilt of {what}")
-    if abs(float(axis @ turn)) > 1e-6:
-        raise ModelError(f"the axis of the tilt of {what} must be perpendicular to its thrust")
-    if not (tilt.lower <= 0.0 <= tilt.upper and tilt.upper - tilt.lower <= pi and tilt.rate > 0.0):
-        raise ModelError(
-            f"the tilt of {what} needs limits around zero at most pi apart and a rate above zero; "
-            f"given: {tilt.lower}, {tilt.upper}, {tilt.rate}"
-        )
-    if rotor.lower < 0.0:
-        raise ModelError(f"the thrust of {what}, which tilts, must not be negative")
+        return Column(flat)
+    position = np.asarray(rotor.position, dtype=np.float64)
+    return Column(np.zeros(6), flat, along(position, quarter_turn(rotor), rotor.drag_ratio))
+
+
+def quarter_turn(rotor: Rotor) -> Array:
+    """Return the axis of a rotor that has tilted by a quarter turn, (3,); zero without tilt."""
+    if rotor.tilt is None:
+        return np.zeros(3)
+    turn = unit_axis(rotor.tilt.axis, "a tilt")
+    return np.cross(turn, unit_axis(rotor.axis, "a rotor"))
+
+
+def caster_columns(caster: Caster) -> tuple[Column, Column]:
+    """Return the wrenches of 1 N m at the wheel and at the steering, by the steering angle.
+
+    Without slip the rate of the wheel is ``d . v / r`` for the direction of travel d, and that of
+    the steering ``n . v / trail - w_z`` for n to the left of d, with v that of the steering axis.
+    """
+    place = np.array([caster.position[0], caster.position[1], 0.0])
+    x, y = along(place, np.eye(3)[0], 0.0), along(place, np.eye(3)[1], 0.0)
+    wheel = Column(np.zeros(6), x / caster.radius, y / caster.radius)
+    steering = Column(
+        np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0]), y / caster.trail, -x / caster.trail
+    )
+    return wheel, steering
+
+
+def reaction_column(wheel: ReactionWheel, i: int) -> Array:
+    """Return the wrench on the base of a torque of 1 N m on a reaction wheel, (6,)."""
+    return np.concatenate([np.zeros(3), -unit_axis(wheel.axis, f"reaction wheel {i}")])
+
+
+def checked(value: Array, size: int, what: str) -> Array:
+    """Return a vector of a size.
+
+    Raises:
+        ModelError: it has a wrong shape or an entry that is not finite.
+    """
+    try:
+        return vector(value, size, what)
+    except StateError as error:
+        raise ModelError(str(error)) from None

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import ModelError
-from ..robot.joint_table import JointTable
+from ..robot.joints import JointTable
 
 
 class HasJoints(Protocol):

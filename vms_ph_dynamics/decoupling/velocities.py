@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import Array, frozen
-from ..cached import cached_property
+from ..arrays import Array, cached_property, frozen
 from ..errors import StateError
 from ..evaluation import Evaluation, check_moving_rigid
 from .frames import Frame

@@ -5,6 +5,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..evaluation import Evaluation
+from ..forms import PORTS, Ports
 
 # Port energies are totals: samples without them can be skipped for this long, ns.
 _PATIENCE = 1_000_000_000
@@ -117,3 +121,79 @@ def _lacks_port_energies(last: Flow, flow: Flow) -> bool:
     """Whether a sample lacks port energies although others arrived shortly before."""
     lost = last.exact is not None and flow.exact is None
     return lost and 0 <= flow.time - last.time < _PATIENCE
+
+
+class CompensatedSum(NamedTuple):
+    """An energy as the sum of two numbers, so that a million small terms add up without rounding.
+
+    Attributes:
+        value: J.
+        rest: the part below the last place of ``value``, J.
+    """
+
+    value: float
+    rest: float = 0.0
+
+    def plus(self, energy: float) -> "CompensatedSum":
+        """Return the sum with one more term (Neumaier's algorithm)."""
+        small = self.rest + energy
+        total = self.value + small
+        larger, lesser = (
+            (self.value, small) if abs(self.value) >= abs(small) else (small, self.value)
+        )
+        return CompensatedSum(total, (larger - total) + lesser)
+
+
+@dataclass(frozen=True)
+class ExergyMap:
+    """Where exergy is stored and who has destroyed how much since the last reset.
+
+    Attributes:
+        time: simulated time, s.
+        stored: exergy by store, J.
+        destroyed: exergy by destroyer, J: ``"joint/how"``, ``"rotor_k/how"`` or the name alone.
+        supplied: exergy by the ports of the robot that are outside of it, J.
+        residual: change of what is stored, less what was supplied, plus what was destroyed, J.
+        temperatures: by name, K.
+        voltage: of the bus, V.
+        current: out of the battery, A.
+        level: charge of the battery as a share of all.
+
+    Where no battery is simulated its voltage, current and level are zero.
+    """
+
+    time: float
+    stored: Mapping[str, float]
+    destroyed: Mapping[str, float]
+    supplied: Mapping[str, float]
+    residual: float
+    temperatures: Mapping[str, float]
+    voltage: float
+    current: float
+    level: float
+
+
+class PowerQuadrature:
+    """The integral of port powers over time, with the weights of a scheme.
+
+    Attributes:
+        supplied: energy into the robot at each port, J.
+        dissipated: energy dissipated by friction and drag, J.
+    """
+
+    __slots__ = ("dissipated", "supplied")
+
+    def __init__(self) -> None:
+        self.supplied = dict.fromkeys(PORTS, 0.0)
+        self.dissipated = 0.0
+
+    def add(self, acting: Ports, d: Evaluation, duration: float) -> None:
+        """Add the energy supplied by the efforts at a state, held for ``duration`` s."""
+        for name, power in acting.supplied(d).items():
+            self.supplied[name] = self.supplied.get(name, 0.0) + duration * power
+        self.dissipated += duration * acting.dissipated(d)
+
+    @property
+    def net(self) -> float:
+        """Change of the energy of the robot, J: supplied less dissipated."""
+        return sum(self.supplied.values()) - self.dissipated

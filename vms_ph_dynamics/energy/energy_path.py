@@ -8,6 +8,7 @@ recording of a million states does not need; here a state costs a few microsecon
 C++ core a part of one.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -188,3 +189,64 @@ class EnergyPath:
             if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
                 names[frame.parentJoint - 1] = frame.name
         return tuple(names)
+
+
+COMPONENTS = ("linear", "quadratic")
+"""Drag in proportion to a component of the twist, and to its square."""
+
+
+@dataclass(frozen=True)
+class FluidPath:
+    """What a fluid adds to the energy balance of N states.
+
+    Attributes:
+        energy: (N,) kinetic energy of the added mass and potential energy of buoyancy, J; zero
+            potential is with the centre of buoyancy at the height of the inertial frame's origin.
+        drag: power that drag dissipates, (N,), W, by the name of the link and :data:`COMPONENTS`,
+            as ``link.linear``; only of links that have such drag.
+    """
+
+    energy: Array
+    drag: Mapping[str, Array]
+
+    @property
+    def dissipated(self) -> Array:
+        """The power of all drag, (N,), W."""
+        return np.sum([np.zeros(len(self.energy)), *self.drag.values()], axis=0)
+
+
+def drag_names(model: VMSModel) -> tuple[str, ...]:
+    """Return the names of the drag of a robot; none without a fluid."""
+    bodies = model.fluid.bodies if model.fluid is not None else ()
+    return tuple(
+        f"{body.link}.{component}"
+        for body in bodies
+        for component, values in zip(
+            COMPONENTS, (body.linear_drag, body.quadratic_drag), strict=True
+        )
+        if values.any()
+    )
+
+
+def fluid_path(model: VMSModel, q: Array, v: Array) -> FluidPath:
+    """Return what the fluid of a model adds at configurations (N,nq) and velocities (N,nv)."""
+    energy, drag = np.zeros(len(q)), {name: np.zeros(len(q)) for name in drag_names(model)}
+    if model.fluid is None:
+        return FluidPath(energy, drag)
+    tree, data = model.tree, model.tree.pinocchio.createData()
+    bodies = [(body, model.frame_id(body.link)) for body in model.fluid.bodies]
+    for k in range(len(q)):
+        full = tree.full_configuration(q[k]), tree.full_velocity(v[k])
+        pin.forwardKinematics(tree.pinocchio, data, *full)
+        for body, frame in bodies:
+            twist = pin.getFrameVelocity(tree.pinocchio, data, frame).vector
+            centre = pin.updateFramePlacement(tree.pinocchio, data, frame).act(
+                body.centre_of_buoyancy
+            )
+            displaced = model.fluid.density * body.volume
+            energy[k] += 0.5 * twist @ body.added_mass @ twist + displaced * tree.gravity @ centre
+            parts = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3
+            for component, power in zip(COMPONENTS, parts, strict=True):
+                if f"{body.link}.{component}" in drag:
+                    drag[f"{body.link}.{component}"][k] = power
+    return FluidPath(energy, drag)

@@ -56,11 +56,7 @@ class JointFriction:
         """Return the friction declared in the robot's URDF, as the simulator has it."""
         n = model.n
         return cls(
-            model.joints.damping,
-            model.joints.friction,
-            np.full(n, 0.01),
-            np.zeros(n),
-            np.zeros(n),
+            model.joints.damping, model.joints.friction, np.full(n, 0.01), np.zeros(n), np.zeros(n)
         )
 
     @classmethod

@@ -5,11 +5,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import StateError
+from ..model import VMSModel
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,263 @@ class MotionSamples:
     def duration(self) -> float:
         """Time from the first to the last sample, s."""
         return float(self.t[-1] - self.t[0]) if self.t.size else 0.0
+
+
+# The third difference of white noise has 20 times its variance (1 + 9 + 9 + 1).
+_THIRD_DIFFERENCE = np.sqrt(20.0)
+
+# The median of |x| of a normal variable, relative to its standard deviation.
+_MEDIAN = 0.6744897501960817
+
+
+def white_noise(x: Array) -> Array:
+    """Return the standard deviation of the noise in each column, (columns,).
+
+    Third differences remove what is smooth from sample to sample; their median does not see jumps.
+    A signal in steps has at least the noise of its quantisation.
+
+    Args:
+        x: (N, columns) samples at a nearly constant rate.
+    """
+    if len(x) < 8:
+        return np.zeros(x.shape[1])
+    third = np.abs(np.diff(x, 3, axis=0))
+    noise = np.median(third, axis=0) / (_MEDIAN * _THIRD_DIFFERENCE)
+    return np.asarray(np.maximum(noise, quantum(x) / np.sqrt(12.0)))
+
+
+def quantum(x: Array) -> Array:
+    """Return the step of quantisation of each column, (columns,); zero where there is none seen.
+
+    A column counts as quantised if it repeats a sample now and then while it changes, and all its
+    changes are multiples of the least one.
+    """
+    steps = np.zeros(x.shape[1])
+    for j in range(x.shape[1]):
+        change = np.abs(np.diff(x[:, j]))
+        moved = change[change > 0.0]
+        if moved.size < 20 or moved.size == change.size:
+            continue
+        least = float(moved.min())
+        if least < 1e-12 * float(moved.max()):
+            continue
+        multiple = moved / least
+        if np.mean(np.abs(multiple - np.round(multiple)) < 0.05) > 0.95:
+            steps[j] = least
+    return steps
+
+
+@dataclass(frozen=True)
+class SampleNoise:
+    """Standard deviations of the white noise of samples.
+
+    Attributes:
+        position: (nv,) of the configuration, in tangent coordinates.
+        velocity: (nv,).
+        effort: (n,).
+    """
+
+    position: Array
+    velocity: Array
+    effort: Array
+
+
+HALF_WIDTHS = (3, 6, 12, 24)
+"""Half widths, in samples, among which cross-validation chooses."""
+
+
+def steps(model: VMSModel, q: Array) -> Array:
+    """Return the displacements between samples, (N-1,nv), in the coordinates of the velocity.
+
+    The work of a generalised force over a sample is its mean times the step, whatever the clock
+    says: neither times nor velocities enter.
+    """
+    if model.nq == model.n:  # a fixed base without joints that turn on for ever
+        return np.diff(q, axis=0)
+    return np.array([model.difference(a, b) for a, b in pairwise(q)]).reshape(len(q) - 1, model.nv)
+
+
+def smoothed_velocity(
+    t: Array, positions: Array, widths: tuple[int, ...] = HALF_WIDTHS
+) -> tuple[Array, Array]:
+    """Return velocities from positions alone, by local cubics, and their standard deviations.
+
+    Around every sample a cubic is fitted to the samples within a half width, which is chosen for
+    each column by leave-one-out cross-validation.
+
+    Args:
+        t: (N,) s, increasing.
+        positions: (N,k), such as accumulated steps.
+        widths: half widths in samples to choose from.
+
+    Returns:
+        Velocities (N,k) and standard deviations (N,k) due to the noise of the positions.
+    """
+    count, columns = positions.shape
+    velocity, deviation = np.zeros((count, columns)), np.zeros((count, columns))
+    best = np.full(columns, np.inf)
+    usable = [w for w in widths if 2 * w + 1 <= count] or [max(1, (count - 1) // 2)]
+    for width in usable:
+        values, slopes, leverage, spread = _local_cubic(t, positions, width)
+        left_out = (positions - values) / np.maximum(1.0 - leverage, 0.05)[:, None]
+        score = np.mean(left_out**2, axis=0)
+        # A slope needs wider windows than a value: the widest that is nearly as good.
+        better = score <= 1.3 * best
+        best = np.minimum(best, score)
+        noise = np.mean((positions - values) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
+        velocity[:, better] = slopes[:, better]
+        deviation[:, better] = np.sqrt(spread[:, None] * noise)[:, better]
+    return velocity, deviation
+
+
+def smoothed(t: Array, values: Array, width: int) -> tuple[Array, Array]:
+    """Return values (N,k) and their slopes (N,k) by local cubics of a half width in samples."""
+    width = min(width, max(1, (len(t) - 1) // 2))
+    result = _local_cubic(t, values, width)
+    return result[0], result[1]
+
+
+def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, Array]:
+    """Return value and slope (N,k), and the leverage and the variance factor of the slope (N,)."""
+    count = len(t)
+    order = min(3, count - 1)
+    reach = np.arange(-width, width + 1)
+    scale = max(width * float(np.median(np.diff(t))), 1e-12)
+    normal = np.zeros((count, order + 1, order + 1))
+    right = np.zeros((count, order + 1, x.shape[1]))
+    at = np.arange(count)
+    for offset in reach:
+        # At the ends the window keeps its samples inside the recording.
+        index = np.clip(at, width, count - 1 - width) + offset
+        powers = ((t[index] - t) / scale)[:, None] ** np.arange(order + 1)
+        normal += powers[:, :, None] * powers[:, None, :]
+        right += powers[:, :, None] * (x[index] - x)[:, None, :]
+    normal += 1e-12 * np.eye(order + 1)
+    inverse = np.linalg.inv(normal)
+    fit = inverse @ right
+    return x + fit[:, 0], fit[:, 1] / scale, inverse[:, 0, 0], inverse[:, 1, 1] / scale**2
+
+
+_MOVING = 0.2  # share of the largest speed above which a step tells its duration
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The times at which the samples of a recording were taken.
+
+    Attributes:
+        t: (N,) s; equal for samples that were written twice.
+        source: ``"stamps"`` as recorded, ``"uniform"``, or ``"motion"``: multiples of a period that
+            the positions and velocities give away.
+        period: s, of the uniform times or of the motion; 0 for stamps.
+        jitter: standard deviation of the stamps from these times, s.
+        largest: largest deviation of a stamp, s.
+        repeated: number of samples that repeat the one before.
+        mismatch: root mean square of the difference between the steps of the positions and the
+            velocities times the durations, by source; the smallest decides.
+    """
+
+    t: Array
+    source: str
+    period: float
+    jitter: float
+    largest: float
+    repeated: int
+    mismatch: dict[str, float]
+
+
+def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
+    """Return the clock of samples with positions and velocities.
+
+    Args:
+        stamps: (N,) recorded times, s.
+        steps: (N-1,k) displacements between samples, as of :func:`.steps`.
+        v: (N,k) recorded velocities.
+    """
+    mean, given = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
+    speed = np.sqrt((mean**2).sum(axis=1))
+    moving = speed > _MOVING * speed.max(initial=0.0)
+    still = ~np.any(steps != 0.0, axis=1)
+    candidates = {"stamps": given, "uniform": np.full(given.size, float(np.mean(given)))}
+    period = 0.0
+    if np.count_nonzero(moving) > 20:
+        advance = (steps * mean).sum(axis=1) / np.where(moving, speed**2, 1.0)
+        period = _period(advance[moving])
+    if period > 0.0:
+        # Where the robot hardly moves only the stamps tell how many periods have passed.
+        whole = np.rint(np.where(moving, advance, given) / period)
+        candidates["motion"] = np.maximum(np.where(still & moving, 0.0, whole), 0.0) * period
+    mismatch = {
+        name: float(np.sqrt(np.mean(((steps - mean * dt[:, None]) ** 2)[moving])))
+        if moving.any()
+        else 0.0
+        for name, dt in candidates.items()
+    }
+    source = min(mismatch, key=lambda name: mismatch[name])
+    # Another clock must explain the motion clearly better than the recorded one.
+    if mismatch[source] > 0.7 * mismatch["stamps"]:
+        source = "stamps"
+    t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
+    deviation = stamps - t
+    deviation = deviation - np.median(deviation)
+    used = {"stamps": 0.0, "uniform": float(np.mean(given)), "motion": period}[source]
+    repeated = int(np.count_nonzero(still & moving))
+    # What was sampled evenly was stamped with the deviations from even times.
+    return Clock(
+        t, source, used, float(deviation.std()), float(np.abs(deviation).max()), repeated, mismatch
+    )
+
+
+def velocity_lag(t: Array, positions: Array, v: Array, largest: float = 0.05) -> float:
+    """Return by how much recorded velocities lag the positions, s; negative if they lead.
+
+    The lag minimises the distance between the velocities and the slope of the positions; it is the
+    median over the columns, weighted by their accelerations.
+
+    Args:
+        t: (N,) increasing, s.
+        positions: (N,k), such as accumulated steps.
+        v: (N,k).
+        largest: lags up to this are looked for, s.
+    """
+    slope = smoothed(t, positions, 10)[1]
+    acceleration = smoothed(t, slope, 5)[1]
+    excited = np.sum(acceleration**2, axis=0)
+    lag = 0.0
+    for _ in range(8):
+        shifted = np.stack([np.interp(t - lag, t, x) for x in slope.T], axis=1)
+        rate = np.stack([np.interp(t - lag, t, x) for x in acceleration.T], axis=1)
+        inner = (t - lag > t[0]) & (t - lag < t[-1])
+        error = (v - shifted)[inner]
+        rate = rate[inner]
+        power = np.sum(rate**2, axis=0)
+        useful = power > 1e-6 * excited.max(initial=0.0)
+        if not useful.any() or not excited.max(initial=0.0) > 0.0:
+            return 0.0
+        change = -np.sum(error * rate, axis=0)[useful] / power[useful]
+        step = _weighted_median(change, power[useful])
+        lag = float(np.clip(lag + step, -largest, largest))
+        if abs(step) < 1e-6:
+            break
+    return lag
+
+
+def _weighted_median(x: Array, weights: Array) -> float:
+    order = np.argsort(x)
+    total = np.cumsum(weights[order])
+    return float(x[order][np.searchsorted(total, 0.5 * total[-1])])
+
+
+def _period(advance: Array) -> float:
+    """Return the period of which durations are multiples, s; 0 if they are none's."""
+    period = float(np.median(advance))
+    if period <= 0.0:
+        return 0.0
+    for _ in range(5):
+        whole = np.rint(advance / period)
+        near = (whole >= 1) & (whole <= 5) & (np.abs(advance / period - whole) < 0.2)
+        if not near.any():
+            return 0.0
+        period = float(np.median(advance[near] / whole[near]))
+    off = np.abs(advance / period - np.rint(advance / period))
+    return period if np.mean(off < 0.1) > 0.9 else 0.0

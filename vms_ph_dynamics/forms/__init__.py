@@ -3,6 +3,7 @@
 
 """Port-Hamiltonian forms of a robot: energy, momenta, interconnection and ports."""
 
+from ..evaluation import Momenta, momenta
 from .checks import StructureCheck, structure_checks
 from .decoupled import DecoupledForm, TransformedWrenches
 from .decoupled_evaluation import DecoupledEvaluation
@@ -10,76 +11,46 @@ from .derivatives import (
     EnergyDerivatives,
     RateDerivatives,
     energy_derivatives,
+    numerical_energy_derivatives,
+    numerical_rate_derivatives,
     rate_derivatives,
 )
-from .dirac import DiracStructure, compose, direct_product
-from .energy import BaseShapeEnergy, Energy, TaskEnergy, WholeEnergy
-from .finite_differences import numerical_energy_derivatives, numerical_rate_derivatives
+from .dirac import (
+    DiracStructure,
+    base_structure,
+    compose,
+    coupled_structure,
+    direct_product,
+    manipulator_structure,
+    wrench_junction,
+)
 from .form import Form
 from .free_floating import FreeFloating, FreeFloatingEvaluation
-from .linear_port_hamiltonian import (
+from .linearization import (
+    Linearization,
     LinearPortHamiltonian,
     linear_port_hamiltonian,
     linear_port_hamiltonian_along,
+    linearize,
 )
-from .linearization import Linearization, linearize
-from .momenta import Momenta, momenta
+from .null_space import RegularJacobian
 from .ports import PORTS, Ports, PowerBalance, port_names
-from .regular_jacobian import RegularJacobian
 from .standard import CanonicalForm, StandardForm
-from .state import PHRate, PHState
-from .subsystems import base_structure, coupled_structure, manipulator_structure, wrench_junction
-from .task_coupling import TaskCoupling
-from .task_evaluation import TaskEvaluation
+from .state import BaseShapeEnergy, Energy, PHRate, PHState, TaskEnergy, WholeEnergy
+from .task_coupling import TaskCoupling, TaskEvaluation
 from .task_space import TaskSpaceForm
 from .task_terms import OperationalSpace, TaskPower, TaskTerms
 
 __all__ = [
-    "PORTS",
-    "BaseShapeEnergy",
-    "CanonicalForm",
-    "DecoupledEvaluation",
-    "DecoupledForm",
-    "DiracStructure",
-    "Energy",
-    "EnergyDerivatives",
-    "Form",
-    "FreeFloating",
-    "FreeFloatingEvaluation",
-    "LinearPortHamiltonian",
-    "Linearization",
-    "Momenta",
-    "OperationalSpace",
-    "PHRate",
-    "PHState",
-    "Ports",
-    "PowerBalance",
-    "RateDerivatives",
-    "RegularJacobian",
-    "StandardForm",
-    "StructureCheck",
-    "TaskCoupling",
-    "TaskEnergy",
-    "TaskEvaluation",
-    "TaskPower",
-    "TaskSpaceForm",
-    "TaskTerms",
-    "TransformedWrenches",
-    "WholeEnergy",
-    "base_structure",
-    "compose",
-    "coupled_structure",
-    "direct_product",
-    "energy_derivatives",
-    "linear_port_hamiltonian",
-    "linear_port_hamiltonian_along",
-    "linearize",
-    "manipulator_structure",
-    "momenta",
-    "numerical_energy_derivatives",
-    "numerical_rate_derivatives",
-    "port_names",
-    "rate_derivatives",
-    "structure_checks",
+    "PORTS", "BaseShapeEnergy", "CanonicalForm", "DecoupledEvaluation", "DecoupledForm",
+    "DiracStructure", "Energy", "EnergyDerivatives", "Form", "FreeFloating",
+    "FreeFloatingEvaluation", "LinearPortHamiltonian", "Linearization", "Momenta",
+    "OperationalSpace", "PHRate", "PHState", "Ports", "PowerBalance", "RateDerivatives",
+    "RegularJacobian", "StandardForm", "StructureCheck", "TaskCoupling", "TaskEnergy",
+    "TaskEvaluation", "TaskPower", "TaskSpaceForm", "TaskTerms", "TransformedWrenches",
+    "WholeEnergy", "base_structure", "compose", "coupled_structure", "direct_product",
+    "energy_derivatives", "linear_port_hamiltonian", "linear_port_hamiltonian_along", "linearize",
+    "manipulator_structure", "momenta", "numerical_energy_derivatives",
+    "numerical_rate_derivatives", "port_names", "rate_derivatives", "structure_checks",
     "wrench_junction",
-]
+]  # fmt: skip

@@ -39,13 +39,12 @@ class StructureCheck:
 def structure_checks(d: Evaluation) -> list[StructureCheck]:
     """Return all checks at a state."""
     model = d.model
+    assert isinstance(model, VMSModel)
     standard, decoupled = StandardForm(model), DecoupledForm(model)
     x, x_hat = standard.state(d.q, d.v), decoupled.state(d.q, d.v)
     rng = np.random.default_rng(0)
     ports = Ports(
-        rng.normal(size=model.n),
-        rng.normal(size=model.b) if model.b else None,
-        rng.normal(size=6),
+        rng.normal(size=model.n), rng.normal(size=model.b) if model.b else None, rng.normal(size=6)
     )
     rates = [form.rate(state, ports) for form, state in ((standard, x), (decoupled, x_hat))]
     balance = decoupled.power_balance(x_hat, ports)
@@ -83,14 +82,14 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         found.append(
             (
                 "the momentum rates are not those of Pinocchio's articulated bodies",
-                _against_aba(model, d, ports, rates[0].zdot),
+                _against_aba(d, ports, rates[0].zdot),
                 _ROUNDING,
             )
         )
     return [StructureCheck(*item) for item in found]
 
 
-def _against_aba(model: VMSModel, d: Evaluation, ports: Ports, zdot: Array) -> float:
+def _against_aba(d: Evaluation, ports: Ports, zdot: Array) -> float:
     tree = d.tree
     force = ports.force(d) + d.g
     acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, force)
@@ -101,7 +100,7 @@ def _against_aba(model: VMSModel, d: Evaluation, ports: Ports, zdot: Array) -> f
 
 def _mass_rate(d: Evaluation) -> Array:
     h = 1e-6
-    ahead, behind = (d.model.evaluate(d.model.integrate(d.q, s * h * d.v), d.v) for s in (1, -1))
+    ahead, behind = (Evaluation(d.model, d.model.integrate(d.q, s * h * d.v), d.v) for s in (1, -1))
     return (ahead.M - behind.M) / (2 * h)
 
 

@@ -12,12 +12,11 @@ from ..actuation.friction import Friction
 from ..arrays import Array
 from ..evaluation import Evaluation
 from .decoupled_evaluation import DecoupledEvaluation
-from .energy import BaseShapeEnergy
 from .form import Form, velocity_of_momentum
-from .native_rate import native_gradient, native_rate, native_velocity
 from .ports import Ports
+from .rates import native_gradient, native_rate, native_velocity
 from .standard import with_ports
-from .state import PHRate, PHState
+from .state import BaseShapeEnergy, PHRate, PHState
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiDecoupledForm

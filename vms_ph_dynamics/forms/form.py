@@ -14,11 +14,9 @@ from ..actuation.friction import Friction
 from ..arrays import Array, vector
 from ..evaluation import Evaluation
 from ..model import VMSModel
-from .energy import Energy
-from .native_rate import native_rate, native_velocity
 from .ports import Ports, PowerBalance
-from .rate_batch import PHRates, rate_batch
-from .state import PHRate, PHState
+from .rates import PHRates, native_rate, native_velocity, rate_batch
+from .state import Energy, PHRate, PHState
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiForm

@@ -13,8 +13,7 @@ twist (v, w) in its child frame; (V_0, omega_0) is in the axes of its ``header.f
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, frozen
-from ..cached import cached_property
+from ..arrays import Array, cached_property, frozen
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..groups import skew

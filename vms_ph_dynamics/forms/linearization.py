@@ -1,8 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exact linearisation of the dynamics around a state."""
+"""Exact linearisation around a state, also as a linear port-Hamiltonian system."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,10 @@ from ..arrays import Array, frozen
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..groups import base_group
+from .derivatives import rate_derivatives
 from .form import Form
 from .ports import Ports
+from .standard import StandardForm, lie_poisson
 from .state import PHState
 
 
@@ -89,3 +92,108 @@ def _inverse_dynamics(d: Evaluation, acceleration: Array, ports: Ports) -> tuple
     if not ports.gravity:
         by_q -= pin.computeGeneralizedGravityDerivatives(tree.pinocchio, data, q)
     return tree.projected(by_q), tree.projected(by_v)
+
+
+@dataclass(frozen=True)
+class LinearPortHamiltonian:
+    """``xi_dot = (J - R) Q xi - (0, K dq) + G du``, the errors about a motion to first order.
+
+    ``xi = (dq, eta)``: the configuration error dq in the base frame and the joints (as
+    :meth:`VMSModel.difference` gives it) and the momentum error conjugate to it, ``eta = dz - 1/2
+    ad_dq^T p`` of the error dz of the standard form. In these coordinates J is constant. At rest Q
+    is the Hessian of the energy and the potential of the held efforts; along a motion it contains
+    the motion of the frame too. Errors dq are in m and rad, eta in N s and N m s.
+
+    Attributes:
+        J: (2nv,2nv) ``[[0, I], [-I, 0]]``.
+        R: (2nv,2nv) symmetric, positive semidefinite: the slope of the friction.
+        Q: (2nv,2nv) symmetric.
+        G: (2nv,nv) from the changes of ``(wrench_base, torque)``.
+        circulatory: K (nv,nv) skew: held wrenches that turn with the robot have no potential; it
+            is zero without such wrenches.
+        coordinates: (2nv,2nv), ``xi = coordinates (dq, dz)``.
+    """
+
+    J: Array
+    R: Array
+    Q: Array
+    G: Array
+    circulatory: Array
+    coordinates: Array
+
+    @property
+    def A(self) -> Array:
+        """The whole matrix of ``xi_dot = A xi + G du``, (2nv,2nv)."""
+        nv = len(self.circulatory)
+        whole = (self.J - self.R) @ self.Q
+        whole[nv:, :nv] -= self.circulatory
+        return whole
+
+
+def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortHamiltonian:
+    """Return the linear port-Hamiltonian model about a state under held efforts.
+
+    Args:
+        form: the form that the state belongs to; the result does not depend on it.
+        x: at an equilibrium or along a trajectory.
+        ports: the held efforts; wrenches are constant in the axes of their frames.
+
+    Raises:
+        StateError: a state or effort has the wrong shape or is not finite.
+        ModelError: the robot is in a fluid.
+    """
+    model, nv, b = form.model, form.model.nv, form.model.b
+    standard = StandardForm(model)
+    x = standard.state(x.q, form.velocity(x))
+    by = rate_derivatives(standard, x, ports)
+    rate = standard.rate(x, ports)
+    a = np.block([[by.velocity_by_q, by.velocity_by_z], [by.zdot_by_q, by.zdot_by_z]])
+    coordinates, drift = np.eye(2 * nv), np.zeros((2 * nv, 2 * nv))
+    if b:
+        # Errors in the base frame are transported by the motion of the base.
+        a[:b, :b] -= base_group(model.base).ad(rate.qdot[:b])
+        coordinates[nv : nv + b, :b] = -0.5 * lie_poisson(model, x.z[:b])
+        drift[nv : nv + b, :b] = -0.5 * lie_poisson(model, rate.zdot[:b])
+    back = np.linalg.inv(coordinates)
+    a = (coordinates @ a + drift) @ back
+    friction = np.zeros((nv, nv))
+    if ports.friction is not None:
+        friction[b:, b:] = np.diag(ports.friction.slope(rate.qdot[b:]))
+    # What friction leaves: J times the Hessian, and the circulatory part.
+    a[nv:] += friction @ a[:nv]
+    stiffness, mixed = -a[nv:, :nv], (a[:nv, :nv] - a[nv:, nv:].T) / 2.0
+    mobility = (a[:nv, nv:] + a[:nv, nv:].T) / 2.0
+    q = np.block([[(stiffness + stiffness.T) / 2.0, mixed.T], [mixed, mobility]])
+    unit, zero = np.eye(nv), np.zeros((nv, nv))
+    return LinearPortHamiltonian(
+        frozen(np.block([[zero, unit], [-unit, zero]])),
+        frozen(np.block([[zero, zero], [zero, friction]])),
+        frozen(q),
+        frozen(np.vstack([zero, unit])),
+        frozen((stiffness - stiffness.T) / 2.0),
+        frozen(coordinates),
+    )
+
+
+def linear_port_hamiltonian_along(
+    form: Form,
+    times: Sequence[float],
+    states: Sequence[PHState],
+    ports: Ports | Callable[[float, PHState], Ports],
+) -> tuple[LinearPortHamiltonian, ...]:
+    """Return the linear models at the states of a trajectory, such as ``run.t`` and ``run.states``.
+
+    Args:
+        form: of the states.
+        times: of the states, s.
+        states: of one motion.
+        ports: the efforts, held or as a function of time and state.
+
+    Raises:
+        StateError: a state or effort has the wrong shape or is not finite.
+        ModelError: the robot is in a fluid.
+    """
+    return tuple(
+        linear_port_hamiltonian(form, x, ports(t, x) if callable(ports) else ports)
+        for t, x in zip(times, states, strict=True)
+    )

@@ -14,7 +14,7 @@ from ..arrays import Array, vector
 from ..errors import StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
-from ..robot.tools import PORTS
+from ..robot.joints import PORTS
 
 __all__ = ["PORTS", "Ports", "PowerBalance", "port_names"]
 

@@ -13,11 +13,11 @@ from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..groups import base_group
 from ..model import VMSModel
-from .energy import WholeEnergy
+from ..robot_model import RobotModel
 from .form import Form, velocity_of_momentum
-from .native_rate import native_gradient, native_rate
 from .ports import Ports
-from .state import PHRate, PHState
+from .rates import native_gradient, native_rate
+from .state import PHRate, PHState, WholeEnergy
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiStandardForm
@@ -137,7 +137,7 @@ class CanonicalForm(StandardForm):
         super().__init__(model, native)
 
 
-def lie_poisson(model: VMSModel, p: Array) -> Array:
+def lie_poisson(model: RobotModel, p: Array) -> Array:
     """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
     if model.base == "fixed":
         return np.zeros((0, 0))

@@ -1,8 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""States of a port-Hamiltonian system and their rates."""
+"""States, rates and energies of the forms."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,3 +33,77 @@ class PHRate(NamedTuple):
 
     qdot: Array
     zdot: Array
+
+
+class Energy(ABC):
+    """Value of the Hamiltonian, J."""
+
+    potential: float
+
+    @property
+    @abstractmethod
+    def kinetic(self) -> float:
+        """Kinetic energy of the whole motion, J."""
+
+    @property
+    def total(self) -> float:
+        """Kinetic and potential together, J."""
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True)
+class WholeEnergy(Energy):
+    """Energy whose kinetic part is not split, J.
+
+    Attributes:
+        whole: the kinetic energy, J.
+        potential: of gravity and buoyancy, J.
+    """
+
+    whole: float
+    potential: float
+
+    @property
+    def kinetic(self) -> float:
+        """Kinetic energy of the whole motion, J."""
+        return self.whole
+
+
+@dataclass(frozen=True)
+class BaseShapeEnergy(Energy):
+    """Energy split into that of the locked motion and that of the shape [A (60)], J.
+
+    Attributes:
+        kinetic_base: of the locked motion, J.
+        kinetic_shape: of the motion of the joints, J.
+        potential: of gravity and buoyancy, J.
+    """
+
+    kinetic_base: float
+    kinetic_shape: float
+    potential: float
+
+    @property
+    def kinetic(self) -> float:
+        """Kinetic energy of the whole motion, J."""
+        return self.kinetic_base + self.kinetic_shape
+
+
+@dataclass(frozen=True)
+class TaskEnergy(Energy):
+    """Energy split into that of a task and that of its null space [D, after (26)], J.
+
+    Attributes:
+        kinetic_task: of the motion of the task, J.
+        kinetic_null: of the motion in its null space, J.
+        potential: of gravity and buoyancy, J.
+    """
+
+    kinetic_task: float
+    kinetic_null: float
+    potential: float
+
+    @property
+    def kinetic(self) -> float:
+        """Kinetic energy of the whole motion, J."""
+        return self.kinetic_task + self.kinetic_null

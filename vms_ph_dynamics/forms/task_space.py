@@ -13,13 +13,12 @@ from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from ..tasks import Task
-from .energy import TaskEnergy
 from .form import Form
 from .null_space import orthonormal_null_space
 from .ports import Ports
 from .standard import StandardForm
-from .state import PHRate, PHState
-from .task_evaluation import TaskEvaluation
+from .state import PHRate, PHState, TaskEnergy
+from .task_coupling import TaskEvaluation
 from .task_terms import TaskPower
 
 if TYPE_CHECKING:

@@ -1,18 +1,16 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The terms of the task-space form at one state that need no derivative of the null space."""
+"""All terms of the task-space form at one state."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, frozen
-from ..cached import cached_property
+from ..arrays import Array, cached_property, frozen
 from ..evaluation import Evaluation
 from ..tasks import Task
-from .null_space import AlignedBasis, aligned_basis
-from .regular_jacobian import RegularJacobian
+from .null_space import AlignedBasis, RegularJacobian, aligned_basis
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,11 @@
 """Free-floating robots at zero momentum: closed loops of the joints, reorientation, capture."""
 
 from .capture import Body, Capture, capture, carrying
-from .holonomy import base_motion, holonomy
-from .joint_path import EllipticLoop, JointMotion, JointPath, StraightPath
+from .holonomy import EllipticLoop, JointMotion, JointPath, StraightPath, base_motion, holonomy
 from .reorientation import Reorientation, plan_reorientation, turn_by_curvature
 
 __all__ = [
-    "Body",
-    "Capture",
-    "EllipticLoop",
-    "JointMotion",
-    "JointPath",
-    "Reorientation",
-    "StraightPath",
-    "base_motion",
-    "capture",
-    "carrying",
-    "holonomy",
-    "plan_reorientation",
+    "Body", "Capture", "EllipticLoop", "JointMotion", "JointPath", "Reorientation",
+    "StraightPath", "base_motion", "capture", "carrying", "holonomy", "plan_reorientation",
     "turn_by_curvature",
-]
+]  # fmt: skip

@@ -13,8 +13,7 @@ from ..decoupling import curvature
 from ..errors import ModelError, StateError
 from ..groups import SO3
 from ..model import VMSModel
-from .holonomy import base_motion, holonomy, once
-from .joint_path import EllipticLoop, StraightPath, displaced
+from .holonomy import EllipticLoop, StraightPath, base_motion, displaced, holonomy, once
 
 _SO3 = SO3()
 

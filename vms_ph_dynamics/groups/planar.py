@@ -1,15 +1,16 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rotations and rigid motions in the plane."""
+"""Rotations and rigid motions in the plane, and the group of a kind of base."""
 
 from math import atan2
 
 import numpy as np
 
 from ..arrays import Array
+from ..errors import ModelError
 from .group import Group
-from .stumpff import stumpff
+from .spatial import SE3, stumpff
 
 _QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -174,3 +175,19 @@ def _pose(rotation: Array, position: Array) -> Array:
     matrix = np.eye(3)
     matrix[:2, :2], matrix[:2, 2] = rotation, position
     return matrix
+
+
+_GROUPS: dict[str, Group] = {"planar": SE2(), "floating": SE3()}
+
+
+def base_group(base: str) -> Group:
+    """Return SE(2) for a planar and SE(3) for a floating base.
+
+    Raises:
+        ModelError: the base is of another kind, such as fixed.
+    """
+    if base not in _GROUPS:
+        raise ModelError(
+            f"only a {' or '.join(_GROUPS)} base has a group of poses; given: '{base}'"
+        )
+    return _GROUPS[base]

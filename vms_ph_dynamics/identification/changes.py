@@ -38,11 +38,7 @@ class Change:
 
 
 def change_of(
-    windows: Windows,
-    found: Estimate,
-    size: int,
-    groups: Mapping[str, Sequence[int]],
-    usual: float,
+    windows: Windows, found: Estimate, size: int, groups: Mapping[str, Sequence[int]], usual: float
 ) -> tuple[Change | None, float]:
     """Return what changed, and the misfit.
 

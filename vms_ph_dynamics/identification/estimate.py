@@ -1,14 +1,154 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robust, regularised least squares with intervals that allow for correlated residuals."""
+"""Least-squares estimates of the parameters that the energy of a robot depends on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..arrays import Array
+from ..energy.regressor import PARAMETERS, EnergyRegressor, pseudo_inertia
 from ..errors import StateError
+
+_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """Base parameters of a robot: as few numbers as its energy has.
+
+    Attributes:
+        names: ``inertia.<joint>.<parameter>`` of the parameter that leads a combination.
+        meanings: the whole combination in words, such as ``Izz of joint1 + Iyy of joint2 + ...``.
+        matrix: (k, 10 bodies), from the parameters of the bodies to the combinations.
+    """
+
+    names: tuple[str, ...]
+    meanings: tuple[str, ...]
+    matrix: Array
+
+
+def base_parameters(regressor: EnergyRegressor, states: int = 0) -> BaseParameters:
+    """Return the base parameters, found from the rows of the regressor at random states."""
+    model = regressor.model
+    rng = np.random.default_rng(0)
+    count = states or 2 * regressor.parameters.size + 50
+    q = np.array([model.random_configuration(rng) for _ in range(count)])
+    rows = regressor.rows(q, rng.normal(size=(count, model.nv)))
+    # A constant energy is in no balance.
+    rows = rows - rows.mean(axis=0)
+    size = np.linalg.norm(rows, axis=0)
+    # Moments before masses, from the base outwards: what is regrouped goes to the body before it.
+    inside = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
+    order = [10 * b + k for b in range(len(regressor.bodies)) for k in inside]
+    kept: list[int] = []
+    directions = np.empty((count, 0))
+    largest = max(float(size.max()), 1e-300)
+    for column in order:
+        if size[column] < _TOLERANCE * largest:
+            continue
+        unit = rows[:, column] / size[column]
+        for _ in range(2):
+            unit = unit - directions @ (directions.T @ unit)
+        length = np.linalg.norm(unit)
+        if length > _TOLERANCE:
+            kept.append(column)
+            directions = np.column_stack([directions, unit / length])
+    coefficients = np.linalg.lstsq(rows[:, kept], rows, rcond=1e-12)[0]
+    coefficients[np.abs(coefficients) < 1e-7] = 0.0
+    labels = [f"{name} of {body}" for body in regressor.bodies for name in PARAMETERS]
+    names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETERS[c % 10]}" for c in kept]
+    meanings = [_words(row, labels) for row in coefficients]
+    return BaseParameters(tuple(names), tuple(meanings), coefficients)
+
+
+def _words(row: Array, labels: list[str]) -> str:
+    words = ""
+    for factor, label in zip(row, labels, strict=True):
+        if factor == 0.0:
+            continue
+        sign = "-" if factor < 0 else "+"
+        number = "" if abs(abs(factor) - 1.0) < 1e-6 else f"{abs(factor):.4g} "
+        words += f" {sign} {number}{label}"
+    return words[3:] if words.startswith(" + ") else words.strip()
+
+
+# The matrices that the ten parameters of a body multiply in its pseudo-inertia.
+_UNITS = np.stack([pseudo_inertia(unit).reshape(16) for unit in np.eye(10)])
+
+
+@dataclass(frozen=True)
+class Body:
+    """Parameters ``constant + matrix x`` of a body that must have no negative mass anywhere."""
+
+    constant: Array
+    matrix: Array
+
+
+def nearest(
+    mean: Array, information: Array, start: Array, floor: Array, bodies: Sequence[Body]
+) -> Array:
+    """Return the x that minimises ``(x - mean)^T information (x - mean)`` within what is physical.
+
+    Physical are x above their floors, and bodies with a positive semidefinite pseudo-inertia. The
+    problem is convex; a logarithmic barrier with a decreasing weight solves it.
+
+    Args:
+        mean: (p,).
+        information: (p,p), positive definite: what is known, as the inverse of a covariance.
+        start: (p,) a point strictly inside.
+        floor: (p,) lower bounds; -inf where there is none.
+        bodies: whose pseudo-inertia must be positive semidefinite.
+    """
+    unit = 1.0 / np.sqrt(np.diag(information))
+    bounded = np.flatnonzero(np.isfinite(floor))
+    if _inside(mean, floor, bodies):
+        return mean
+    hessian = information * np.outer(unit, unit)
+    x = start.copy()
+    off = (x - mean) / unit
+    # From the size of the objective down to a weight that no longer moves the result.
+    barrier = max(1.0, float(off @ hessian @ off) / mean.size)
+    while barrier > 1e-7:
+        for _ in range(30):
+            off = (x - mean) / unit
+            gradient, curvature = hessian @ off, hessian.copy()
+            gap = (x[bounded] - floor[bounded]) / unit[bounded]
+            gradient[bounded] -= barrier / gap
+            curvature[bounded, bounded] += barrier / gap**2
+            for body in bodies:
+                inverse = np.linalg.inv(_matrix(body, x))
+                moved = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
+                slopes = (body.matrix[:, moved] * unit[moved]).T @ _UNITS
+                weighted = inverse @ slopes.reshape(-1, 4, 4)
+                gradient[moved] -= barrier * np.trace(weighted, axis1=1, axis2=2)
+                flat = weighted.reshape(-1, 16)
+                other = weighted.transpose(0, 2, 1).reshape(-1, 16)
+                curvature[np.ix_(moved, moved)] += barrier * flat @ other.T
+            move = -np.linalg.solve(curvature, gradient)
+            size = 1.0
+            while size > 1e-8 and not _inside(x + size / 0.9 * move * unit, floor, bodies):
+                size *= 0.5
+            if size <= 1e-8:
+                break
+            x = x + size * move * unit
+            if -(gradient @ move) < 1e-9 * (1.0 + barrier):
+                break
+        barrier *= 0.1
+    return x
+
+
+def _inside(x: Array, floor: Array, bodies: Sequence[Body]) -> bool:
+    if np.any(x <= floor):
+        return False
+    return all(np.linalg.eigvalsh(_matrix(body, x))[0] > 0.0 for body in bodies)
+
+
+def _matrix(body: Body, x: Array) -> Array:
+    return ((body.constant + body.matrix @ x) @ _UNITS).reshape(4, 4)
+
 
 _HUBER = 2.5  # residuals beyond this many standard deviations count less
 _OUTLIER = 8.0  # and beyond this many not at all

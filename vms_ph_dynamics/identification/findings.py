@@ -11,14 +11,12 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.path import smoothed
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import MotionSamples
+from ..energy.samples import MotionSamples, smoothed
 from ..model import VMSModel
 from .contacts import contacts
 from .estimate import estimate
-from .result import Identification
-from .unknowns import Unknown
+from .result import Identification, Unknown
 from .windows import FrictionLaw, Motion, balance, motion_of
 
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.

@@ -13,12 +13,11 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
 from ..errors import OptionError
 from ..model import VMSModel
-from .base_parameters import base_parameters
-from .consistency import Body, nearest
-from .estimate import Estimate, estimate
-from .result import Belief, Identification, Parameter
-from .torque import torque_windows
-from .unknowns import (
+from .estimate import Body, Estimate, base_parameters, estimate, nearest
+from .result import (
+    Belief,
+    Identification,
+    Parameter,
     Unknown,
     armature_unknowns,
     checked_kinds,
@@ -29,6 +28,7 @@ from .unknowns import (
     payload_unknowns,
     timing_unknown,
 )
+from .torque import torque_windows
 from .windows import LEAST_MOTION, FrictionLaw, Motion, Windows, balance, motion_of, stacked
 
 # The data excite a parameter if they reduce what is not known of it to this share.

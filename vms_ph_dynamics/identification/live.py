@@ -15,10 +15,8 @@ from ..model import VMSModel
 from .changes import change_of
 from .estimate import Estimate, estimate
 from .identify import arm_mass, consistent_estimate, parameters_of
-from .result import Parameter
-from .unknowns import Unknown, friction_unknowns, payload_unknowns, timing_unknown
-from .window_stream import Sample, WindowStream
-from .windows import Windows, stacked
+from .result import Parameter, Unknown, friction_unknowns, payload_unknowns, timing_unknown
+from .windows import Sample, Windows, WindowStream, stacked
 
 PAYLOAD, FRICTION = "payload", "friction"
 _KINDS = (PAYLOAD, FRICTION)
@@ -93,11 +91,7 @@ class LiveIdentification:
         self._payload = payload_unknowns(arm_mass(model))
         self._groups = _groups(self._unknowns(one, one))
         self._stream = WindowStream(
-            model,
-            self._regressor,
-            self._unknowns(one, one),
-            self.frame,
-            self.settings.window,
+            model, self._regressor, self._unknowns(one, one), self.frame, self.settings.window
         )
         self._squares = [np.zeros(model.n), np.zeros(model.n)]
         self._windows: Windows | None = None

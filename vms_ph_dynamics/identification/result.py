@@ -1,16 +1,154 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an identification found, with intervals, and what the data do not tell."""
+"""The unknowns of an identification, with names, units and priors, and its result."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..actuation.friction import Friction
 from ..arrays import Array
-from .unknowns import Unknown
+from ..energy.energy_path import drag_names
+from ..energy.regressor import PARAMETERS, EnergyRegressor
+from ..errors import OptionError
+from ..model import VMSModel
+
+KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
+"""What can be identified."""
+
+FRICTION = ("viscous", "coulomb", "offset", "load")
+"""Terms of the friction of a joint, see :class:`.FrictionTerms`."""
+
+EFFORT_LAG = "timing.effort_lag"
+"""Name of the time by which recorded efforts lag the positions; it is always estimated."""
+
+# Standard deviations of what a description says of a body: mass, centre (m), size (m).
+_MASS, _CENTRE, _SIZE = 0.2, 0.03, 0.1
+_PAYLOAD_SIZE = 0.15  # m, a length of loads that hands hold
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """One unknown.
+
+    Attributes:
+        name: such as ``friction.joint1.viscous``.
+        kind: of :data:`KINDS`.
+        unit: SI.
+        mean: what is believed beforehand.
+        deviation: standard deviation of that belief.
+        floor: smallest value that physics allows.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    mean: float
+    deviation: float
+    floor: float = -np.inf
+
+
+def checked_kinds(what: Collection[str]) -> tuple[str, ...]:
+    """Return the kinds in the order of :data:`KINDS`.
+
+    Raises:
+        OptionError: a kind is unknown, none is given, or two of them only fix each other's scale.
+    """
+    unknown = [kind for kind in what if kind not in KINDS]
+    if unknown or not what:
+        raise OptionError(
+            f"{', '.join(unknown) or 'nothing'} cannot be identified; choose from "
+            f"{', '.join(KINDS)}"
+        )
+    if "gains" in what and "inertia" in what:
+        raise OptionError(
+            "gains and inertia fix each other's scale only; identify the inertia from torques, or "
+            "the gains with the inertia of the description"
+        )
+    return tuple(kind for kind in KINDS if kind in what)
+
+
+def payload_unknowns(total_mass: float) -> list[Unknown]:
+    """Return the ten unknowns of a body fixed at a frame."""
+    mass = 0.5 * total_mass
+    spread = [mass, *3 * [mass * _PAYLOAD_SIZE], *6 * [mass * _PAYLOAD_SIZE**2]]
+    units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
+    return [
+        Unknown(f"payload.{name}", "payload", unit, 0.0, deviation)
+        for name, unit, deviation in zip(PARAMETERS, units, spread, strict=True)
+    ]
+
+
+def friction_unknowns(
+    joints: Sequence[str], prismatic: Sequence[bool], torque: Array, rate: Array, load: bool
+) -> list[Unknown]:
+    """Return the unknowns of friction, term by term for every joint.
+
+    Args:
+        joints: names.
+        prismatic: whether a joint is prismatic.
+        torque: (n,) root mean square of the efforts, which bounds what friction can be.
+        rate: (n,) root mean square of the joint rates.
+        load: whether friction may grow with the load of the gears.
+    """
+    unknowns = []
+    for name, slides, effort, speed in zip(joints, prismatic, torque, rate, strict=True):
+        unit = "N" if slides else "N m"
+        effort = max(float(effort), 1e-3)
+        viscous = effort / max(float(speed), 1e-2)
+        per_rate = "N s/m" if slides else "N m s/rad"
+        unknowns += [
+            Unknown(f"friction.{name}.viscous", "friction", per_rate, 0.0, viscous, 0.0),
+            Unknown(f"friction.{name}.coulomb", "friction", unit, 0.0, effort, 0.0),
+            Unknown(f"friction.{name}.offset", "friction", unit, 0.0, effort),
+        ]
+        if load:
+            unknowns.append(Unknown(f"friction.{name}.load", "friction", "1", 0.0, 0.1, 0.0))
+    return unknowns
+
+
+def gain_unknowns(joints: Sequence[str], deviation: float) -> list[Unknown]:
+    """Return the factors by which the efforts of the recording are to be multiplied."""
+    return [Unknown(f"gain.{name}", "gains", "1", 1.0, deviation, 0.0) for name in joints]
+
+
+def drag_unknowns(model: VMSModel) -> list[Unknown]:
+    """Return the factors by which the drag of each link in a fluid is to be multiplied."""
+    return [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drag_names(model)]
+
+
+def armature_unknowns(joints: Sequence[str], known: Array) -> list[Unknown]:
+    """Return what rotors add to the armature of the description."""
+    return [
+        Unknown(f"armature.{name}", "armature", "kg m^2", 0.0, 1.0, -float(own))
+        for name, own in zip(joints, known, strict=True)
+    ]
+
+
+def timing_unknown() -> Unknown:
+    """Return by how much the recorded efforts lag the positions."""
+    return Unknown(EFFORT_LAG, "timing", "s", 0.0, 0.005)
+
+
+def inertia_unknowns(regressor: EnergyRegressor) -> list[Unknown]:
+    """Return the deviations of the ten parameters of every body from the description."""
+    unknowns = []
+    for k, body in enumerate(regressor.bodies):
+        own = regressor.parameters[10 * k : 10 * k + 10]
+        mass = _MASS * own[0] + 0.05
+        first = np.hypot(_CENTRE * own[0], 0.02 * mass) + mass * np.abs(own[1:4]) / max(
+            own[0], 1e-3
+        )
+        second = (own[0] + mass) * _SIZE**2 + 0.3 * np.abs(own[4:]).max()
+        spread = [mass, *first, *6 * [second]]
+        units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
+        unknowns += [
+            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, float(deviation))
+            for name, unit, deviation in zip(PARAMETERS, units, spread, strict=True)
+        ]
+    return unknowns
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.path import smoothed
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import MotionSamples
+from ..energy.samples import MotionSamples, smoothed
 from ..model import VMSModel
-from .unknowns import EFFORT_LAG, Unknown
+from .result import EFFORT_LAG, Unknown
 from .windows import SLIP, FrictionLaw, Motion, Windows
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples

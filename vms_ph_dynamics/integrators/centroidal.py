@@ -22,7 +22,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.compensated_sum import CompensatedSum
+from ..energy.audit import CompensatedSum
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..model import VMSModel

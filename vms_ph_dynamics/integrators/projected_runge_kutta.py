@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..energy.power_quadrature import PowerQuadrature
+from ..energy.audit import PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
 from .centroidal import Centroidal, CentroidalState

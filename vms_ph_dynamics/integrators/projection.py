@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..energy.power_quadrature import PowerQuadrature
+from ..energy.audit import PowerQuadrature
 from ..evaluation import Evaluation
 from .centroidal import Centroidal, CentroidalState
 from .stepper import StepFailure

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from ..arrays import Array
-from ..energy.power_quadrature import PowerQuadrature
+from ..energy.audit import PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
 from ..model import VMSModel

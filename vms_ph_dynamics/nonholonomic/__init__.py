@@ -4,15 +4,10 @@
 """Robots on wheels: velocity constraints, reduced by a basis of the velocities they allow."""
 
 from .constraint import SidewaysConstraint, WheelConstraint
-from .form import NonholonomicForm, NonholonomicTerms
-from .on_wheels import on_wheels
+from .form import NonholonomicForm, NonholonomicTerms, on_wheels
 from .stepper import NonholonomicRK4
 
 __all__ = [
-    "NonholonomicForm",
-    "NonholonomicRK4",
-    "NonholonomicTerms",
-    "SidewaysConstraint",
-    "WheelConstraint",
-    "on_wheels",
-]
+    "NonholonomicForm", "NonholonomicRK4", "NonholonomicTerms", "SidewaysConstraint",
+    "WheelConstraint", "on_wheels",
+]  # fmt: skip

@@ -3,7 +3,7 @@
 
 """A robot under velocity constraints, in the velocities that they allow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,10 +12,11 @@ from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..forms import PHRate, PHState, Ports, PowerBalance
-from ..forms.energy import WholeEnergy
+from ..forms.state import WholeEnergy
 from ..groups import SE2
 from ..model import VMSModel
 from ..tasks import Task
+from .constraint import WheelConstraint
 
 _SE2 = SE2()
 
@@ -319,3 +320,15 @@ def _pivots(matrix: Array, count: int) -> Array:
 
 def _velocity_names(model: VMSModel) -> list[str]:
     return ["base x", "base y", "base yaw"][: model.b] + list(model.joint_names)
+
+
+def on_wheels(model: VMSModel, wheels: Mapping[str, float]) -> NonholonomicForm | None:
+    """Return a robot on wheels, radii by the names of their joints (m); None without any.
+
+    Raises:
+        ModelError: the base is not planar, a joint is unknown or turns no wheel, or a radius is not
+            positive.
+    """
+    if not wheels:
+        return None
+    return NonholonomicForm(model, [WheelConstraint(model, n, r) for n, r in wheels.items()])

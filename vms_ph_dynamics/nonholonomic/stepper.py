@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..energy.power_quadrature import PowerQuadrature
+from ..energy.audit import PowerQuadrature
 from ..errors import OptionError
 from ..evaluation import Evaluation
 from ..forms import PHState, Ports

@@ -4,26 +4,14 @@
 """Parts of a robot model: joints and their limits, mimic joints, inertia, links and frames."""
 
 from .building import inertia_defects
-from .inertia import check_inertia
-from .inertia_defects import InertiaDefect
-from .inertia_modes import InertiaMode
-from .joint_table import JointTable
-from .joints import Base
+from .inertia import InertiaDefect, check_inertia
+from .inertia_repair import InertiaMode
+from .joints import Base, JointTable
 from .kinematic_tree import KinematicTree
-from .kinematics import Kinematics
-from .links import Edge, LinkTree
+from .kinematics import Edge, Kinematics, LinkTree
 from .mimic import Mimic
 
 __all__ = [
-    "Base",
-    "Edge",
-    "InertiaDefect",
-    "InertiaMode",
-    "JointTable",
-    "KinematicTree",
-    "Kinematics",
-    "LinkTree",
-    "Mimic",
-    "check_inertia",
-    "inertia_defects",
-]
+    "Base", "Edge", "InertiaDefect", "InertiaMode", "JointTable", "KinematicTree", "Kinematics",
+    "LinkTree", "Mimic", "check_inertia", "inertia_defects",
+]  # fmt: skip

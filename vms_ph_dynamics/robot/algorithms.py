@@ -1,8 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The recursions over the joints of a tree: those of Pinocchio."""
+"""The recursions over the joints of a tree: those of Pinocchio and those of the C++ core."""
 
+from functools import cached_property
+from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -136,3 +138,96 @@ class PinocchioAlgorithms:
         pin.computeJointJacobiansTimeVariation(tree.pinocchio, data, d.q_origin, d.v_full)
         pin.updateFramePlacement(tree.pinocchio, data, frame_id)
         return pin.getFrameJacobianTimeVariation(tree.pinocchio, data, frame_id, axes)
+
+
+_ALIGNED, _LOCAL = pin.LOCAL_WORLD_ALIGNED, pin.LOCAL
+
+
+def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
+    """Return the ``vms_ph_native.Model`` of a tree, with the joints that mimic others.
+
+    Raises:
+        ValueError: the core does not cover the robot; the message says why.
+    """
+    mimics = [(name, m.of, m.multiplier, m.offset) for name, m in tree.mimics.items()]
+    return module.Model(tree.pinocchio, end_effector, mimics)
+
+
+class NativeAlgorithms(PinocchioAlgorithms):
+    """The algorithms in C++; the Jacobians of axes that they do not know are Pinocchio's.
+
+    They take a configuration as it is: their precision does not depend on where the base is.
+    """
+
+    def __init__(self, module: ModuleType, pinocchio: Any) -> None:
+        """Copy a ``pinocchio.Model`` to C++.
+
+        Raises:
+            ValueError: the core does not cover the robot; the message says why.
+        """
+        self.module = module
+        self.robot = module.Model(pinocchio)
+        # One for all threads: every call sets its own state, and none lets another thread run.
+        self.dynamics = module.Dynamics(self.robot)
+
+    @cached_property
+    def law_algebra(self) -> Any:
+        """The workspace for the algebra of laws in Python; None for more velocities than it has."""
+        small = self.robot.nv <= self.module.LawAlgebra.largest
+        return self.module.LawAlgebra(self.robot) if small else None
+
+    def batch(self, threads: int) -> Any:
+        """Return a new ``vms_ph_native.Batch``, in which no other thread interferes."""
+        return self.module.Batch(self.robot, threads)
+
+    def state(self, q: Any, v: Any) -> tuple[Array, Array] | None:
+        """Return read-only copies of a state, or None where it is to be checked in Python."""
+        try:
+            return self.dynamics.state(q, v)
+        except TypeError:  # no arrays of numbers
+            return None
+
+    def mass(self, d: Motion) -> Array:
+        """Return the mass matrix; see :class:`.TreeAlgorithms`."""
+        return self.dynamics.mass(d.q_full)
+
+    def locked_inverse(self, d: Motion) -> Array | None:
+        """Return the inverse of the locked inertia; see :class:`.TreeAlgorithms`."""
+        return self.dynamics.locked_inverse(d.q_full)
+
+    def coriolis(self, d: Motion) -> Array:
+        """Return the Coriolis matrix; see :class:`.TreeAlgorithms`."""
+        return self.dynamics.coriolis(d.q_full, d.v_full)
+
+    def gravity(self, d: Motion) -> Array:
+        """Return the generalised gravity; see :class:`.TreeAlgorithms`."""
+        return self.dynamics.gravity(d.q_full)
+
+    def potential_energy(self, d: Motion) -> float:
+        """Return the potential of gravity; see :class:`.TreeAlgorithms`."""
+        return self.dynamics.potential_energy(d.q_origin)
+
+    def centroidal(self, d: Motion) -> CentroidalMomentum:
+        """Return centre of mass and momentum; see :class:`.TreeAlgorithms`."""
+        centre, momentum, _ = self.dynamics.momenta(d.q_full, d.v_full)
+        return CentroidalMomentum(centre, momentum)
+
+    def mass_rates(self, d: Motion, velocities: Array) -> Array:
+        """Return rates of the mass matrix; see :class:`.TreeAlgorithms`."""
+        return self.dynamics.mass_rates(d.q_full, velocities)
+
+    def placement(self, d: Motion, frame_id: int) -> Array:
+        """Return the pose of a frame; see :class:`.TreeAlgorithms`."""
+        return self.dynamics.placement(d.q_full, frame_id)
+
+    def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
+        """Return the Jacobian of a frame; see :class:`.TreeAlgorithms`."""
+        if axes != _LOCAL and axes != _ALIGNED:
+            return super().frame_jacobian(d, frame_id, axes)
+        return self.dynamics.jacobian(d.q_full, frame_id, axes == _ALIGNED)
+
+    def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
+        """Return the derivative of a Jacobian; see :class:`.TreeAlgorithms`."""
+        if axes != _LOCAL and axes != _ALIGNED:
+            return super().frame_jacobian_rate(d, frame_id, axes)
+        return self.dynamics.jacobian_rate(d.q_full, d.v_full, frame_id, axes == _ALIGNED)

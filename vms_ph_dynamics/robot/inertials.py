@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from ..arrays import Array
 from .description import LARGEST_NUMBER, is_given
-from .link_inertia import LinkInertia
+from .inertia import LinkInertia
 
 _NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
 

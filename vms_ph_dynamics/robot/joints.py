@@ -1,15 +1,16 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Pinocchio joints that the theory covers, and the kinds of base."""
+"""The joints and bases that the theory covers, the limits of joints, and the names of ports."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array
+from ..arrays import Array, frozen
 from ..errors import ModelError
 
 Base = Literal["fixed", "planar", "floating"]
@@ -120,3 +121,122 @@ def make_root_joint(base: str) -> Any | None:
     """Return the Pinocchio joint of a moving base; None for other kinds."""
     kind = {"planar": pin.JointModelPlanar, "floating": pin.JointModelFreeFlyer}.get(base)
     return None if kind is None else kind()
+
+
+_NO_LIMIT = 1e100
+
+
+@dataclass(frozen=True)
+class JointTable:
+    """Names, limits and friction of the n joints; read-only arrays of size n.
+
+    Attributes:
+        names: of the joints.
+        effort: largest torque or force, N m or N; infinite if not given.
+        velocity: largest rate, rad/s or m/s; infinite if not given.
+        lower, upper: positions, rad or m; infinite for continuous joints.
+        damping: viscous friction, N m s/rad or N s/m, including that of joints that mimic it.
+        friction: Coulomb friction, N m or N, including that of joints that mimic it.
+        prismatic: whether a joint is prismatic.
+    """
+
+    names: tuple[str, ...]
+    effort: Array
+    velocity: Array
+    lower: Array
+    upper: Array
+    damping: Array
+    friction: Array
+    prismatic: tuple[bool, ...]
+
+
+def joint_table(model: Any, joints: Sequence[int], projection: Array | None = None) -> JointTable:
+    """Return the table of some joints of a Pinocchio model.
+
+    Args:
+        model: a ``pinocchio.Model``.
+        joints: their indices.
+        projection: (nv_full,nv) from the rates of independent joints to all, where some mimic.
+    """
+    rows = [model.joints[i].idx_v for i in joints]
+    # Pinocchio 4 renamed the symmetric limits of 3.
+    effort = getattr(model, "upperEffortLimit", None)
+    velocity = getattr(model, "upperVelocityLimit", None)
+    friction = getattr(model, "upperDryFrictionLimit", None)
+    lower, upper = _position_limits(model, joints)
+    return JointTable(
+        tuple(model.names[i] for i in joints),
+        _limits(model.effortLimit if effort is None else effort, rows),
+        _limits(model.velocityLimit if velocity is None else velocity, rows),
+        lower,
+        upper,
+        _projected(model.damping, rows, projection, 2),
+        _projected(model.friction if friction is None else friction, rows, projection, 1),
+        tuple(model.joints[i].shortname().startswith("JointModelP") for i in joints),
+    )
+
+
+def _values(values: Array, rows: list[int]) -> Array:
+    return frozen(np.array(values, dtype=np.float64)[rows])
+
+
+def _projected(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
+    """Return friction per joint, including that of its followers.
+
+    A follower with the multiplier m moves m times as fast and its torque is multiplied by m:
+    viscous friction grows with the square of m, Coulomb friction with its magnitude.
+    """
+    if projection is None:
+        return _values(values, rows)
+    shares = np.abs(projection) ** power
+    of_leader = shares.T @ np.array(values, dtype=np.float64)
+    columns = [int(np.flatnonzero(projection[row])[0]) for row in rows]
+    return frozen(of_leader[columns])
+
+
+def _limits(limits: Array, rows: list[int]) -> Array:
+    values = _values(limits, rows)
+    # URDF writers put 0 where they mean "not given", Pinocchio the largest double.
+    return frozen(np.where((values > 0) & (values < _NO_LIMIT), values, np.inf))
+
+
+def _position_limits(model: Any, joints: Sequence[int]) -> tuple[Array, Array]:
+    low, high = np.full(len(joints), -np.inf), np.full(len(joints), np.inf)
+    for k, i in enumerate(joints):
+        joint = model.joints[i]
+        if joint.nq == 1:
+            low[k] = model.lowerPositionLimit[joint.idx_q]
+            high[k] = model.upperPositionLimit[joint.idx_q]
+    low[low <= -_NO_LIMIT], high[high >= _NO_LIMIT] = -np.inf, np.inf
+    unlimited = low >= high
+    low[unlimited], high[unlimited] = -np.inf, np.inf
+    return frozen(low), frozen(high)
+
+
+PORTS = ("torque", "wrench_base", "wrench_end_effector")
+"""The names of the power ports of every robot, in the order that is used throughout."""
+
+# What stands beside the ports in energy balances.
+_TAKEN = (*PORTS, "dissipated", "unaccounted", "stored")
+
+
+def checked_tools(tools: Iterable[str], end_effector: str) -> tuple[str, ...]:
+    """Return the names of further ports.
+
+    Raises:
+        ModelError: a name that is given twice, is that of the end effector, or of another port.
+    """
+    if isinstance(tools, str):
+        raise ModelError(f"tools are a list of names; given: the text '{tools}'")
+    names = tuple(tools)
+    for name in names:
+        if name == end_effector:
+            raise ModelError(
+                f"'{name}' is the end effector, whose port is wrench_end_effector; tools are "
+                "further frames"
+            )
+        if name in _TAKEN:
+            raise ModelError(f"a tool cannot be called '{name}', the name of another port")
+        if names.count(name) > 1:
+            raise ModelError(f"the tool '{name}' is given twice")
+    return names

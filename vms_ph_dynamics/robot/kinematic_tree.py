@@ -15,16 +15,20 @@ from ..arrays import Array, frozen
 from ..errors import ModelError
 from ..groups import SE2
 from ..native import chosen
-from .algorithms import PinocchioAlgorithms, TreeAlgorithms
-from .inertia import check_rotors, check_size
-from .inertia_defects import InertiaDefect
-from .inertia_modes import InertiaMode, accept
-from .inertia_repair import links_of
-from .joint_table import JointTable, joint_table
-from .joints import BASE_DIMENSION, BASE_POSITION, Base, base_of, check_joints, rotations_of
-from .link_inertia import LinkInertia
+from .algorithms import NativeAlgorithms, PinocchioAlgorithms, TreeAlgorithms
+from .inertia import InertiaDefect, LinkInertia, check_rotors, check_size
+from .inertia_repair import InertiaMode, accept, links_of
+from .joints import (
+    BASE_DIMENSION,
+    BASE_POSITION,
+    Base,
+    JointTable,
+    base_of,
+    check_joints,
+    joint_table,
+    rotations_of,
+)
 from .mimic import Mimic, Projection
-from .native_algorithms import NativeAlgorithms
 
 _SE2 = SE2()
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import ModelError
-from .joint_table import JointTable, joint_table
+from .joints import JointTable, joint_table
 
 
 @dataclass(frozen=True)

@@ -3,28 +3,18 @@
 
 """Differential tasks eta = J(q) v."""
 
-from .centre_of_mass import CentreOfMassTask
-from .distance import DistanceTask
-from .frame import FrameTask
-from .free_floating import FreeFloatingTask
-from .orientation import OrientationTask
-from .pose import PoseTask
-from .position import PositionTask
-from .prioritised import PrioritisedTask
-from .reaction import ReactionTask
-from .stacked import StackedTask
-from .task import Task
+from .frame import (
+    CentreOfMassTask,
+    DistanceTask,
+    FrameTask,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+)
+from .free_floating import FreeFloatingTask, ReactionTask
+from .task import PrioritisedTask, StackedTask, Task
 
 __all__ = [
-    "CentreOfMassTask",
-    "DistanceTask",
-    "FrameTask",
-    "FreeFloatingTask",
-    "OrientationTask",
-    "PoseTask",
-    "PositionTask",
-    "PrioritisedTask",
-    "ReactionTask",
-    "StackedTask",
-    "Task",
-]
+    "CentreOfMassTask", "DistanceTask", "FrameTask", "FreeFloatingTask", "OrientationTask",
+    "PoseTask", "PositionTask", "PrioritisedTask", "ReactionTask", "StackedTask", "Task",
+]  # fmt: skip

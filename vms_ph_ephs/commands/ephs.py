@@ -152,7 +152,7 @@ def _system(model: str) -> "System":
 
 def _powers(system: "System", model: str, seconds: float) -> dict[str, list[float]]:
     from .. import assemble, simulate
-    from ..equations.powers import port_powers
+    from ..equations.assembly import port_powers
 
     equations = assemble(system)
     steps = max(1, round(seconds / _STEP))

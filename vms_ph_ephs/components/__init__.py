@@ -4,20 +4,12 @@
 """The four kinds of primitive systems."""
 
 from .component import Component
-from .environment import Environment
 from .irreversible import Irreversible
 from .reversible import Reversible
 from .set_valued import Contact, DryFriction, SetValued
-from .storage import Quadratic, Storage
+from .storage import Environment, Quadratic, Storage
 
 __all__ = [
-    "Component",
-    "Contact",
-    "DryFriction",
-    "Environment",
-    "Irreversible",
-    "Quadratic",
-    "Reversible",
-    "SetValued",
-    "Storage",
-]
+    "Component", "Contact", "DryFriction", "Environment", "Irreversible", "Quadratic",
+    "Reversible", "SetValued", "Storage",
+]  # fmt: skip

@@ -145,12 +145,7 @@ class DryFriction(SetValued):
         super().__init__(momentum_of(pair), port)
         self._pair, d = pair, pair.dimension
         self._bounds = Bounds(
-            np.eye(d),
-            -self.limit,
-            self.limit,
-            np.zeros(d),
-            np.full(d, -1),
-            np.zeros(d),
+            np.eye(d), -self.limit, self.limit, np.zeros(d), np.full(d, -1), np.zeros(d)
         )
 
     def bounds(self, states: tuple[Array, ...]) -> Bounds:

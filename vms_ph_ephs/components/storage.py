@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Storage of energy [C (1), (2)]."""
+"""Storage of energy, and the environment [C (1), (2)]."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array, frozen
 
 from ..errors import LawError, StructureError
-from ..patterns import Interface
+from ..patterns import Interface, power
+from ..quantities import entropy
 from .component import MAGNITUDES, ROUNDING, SAMPLES, Component, matrix_of
 
 # Central differences with a step of 1e-6 of a smooth function of order one.
@@ -196,3 +197,39 @@ class Quadratic(Storage):
 
     def _constant(self, *states: Array) -> Array:
         return self.matrix
+
+
+class Environment(Storage):
+    """Absorbs entropy at the constant temperature theta_0; its exergy, and so its effort, is zero.
+
+    Its energy is ``theta_0 s``, relative to an arbitrary zero.
+
+    Args:
+        theta_0: absolute temperature, K.
+        port: name of its only port.
+
+    Raises:
+        StructureError: the temperature is not above zero.
+    """
+
+    def __init__(self, theta_0: float = 298.15, port: str = "s") -> None:
+        if not theta_0 > 0.0:
+            raise StructureError(
+                f"the temperature of the environment must be above 0 K; given: {theta_0}"
+            )
+        self.theta_0 = float(theta_0)
+        super().__init__({port: power(entropy)}, self._heat, self._temperature)
+
+    def _heat(self, s: Array) -> Array:
+        return self.theta_0 * s
+
+    def _temperature(self, s: Array) -> Array:
+        return 0.0 * s + self.theta_0
+
+    def described(self) -> Mapping[str, Any]:
+        """Return its temperature."""
+        return {"kind": "heat", "capacity": 0.0, "theta": self.theta_0}
+
+    def hessian(self, *states: Array) -> Array | None:
+        """Return zero."""
+        return 0.0 * states[0][:, None]

@@ -4,17 +4,10 @@
 """Semantics: the equations of motion of a system."""
 
 from .assembly import assemble
-from .equations import Equations
+from .equations import Equations, Rates
 from .layout import Held, Layout
 from .linearisation import Linearisation, linearise
-from .rates import Rates
 
 __all__ = [
-    "Equations",
-    "Held",
-    "Layout",
-    "Linearisation",
-    "Rates",
-    "assemble",
-    "linearise",
-]
+    "Equations", "Held", "Layout", "Linearisation", "Rates", "assemble", "linearise",
+]  # fmt: skip

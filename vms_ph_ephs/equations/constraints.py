@@ -1,7 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All constraints of a flat system as one: ``A(x) e + W w = 0`` with w the unknown efforts."""
+"""Constraints, and the row reduction that gives the efforts that follow from others.
+
+A constraint ``F y + S e = 0`` with efforts y to be eliminated becomes
+``y = T e + Z w`` and ``left e = 0``, where w are the undetermined entries of y.
+"""
 
 from dataclasses import dataclass
 
@@ -11,10 +15,67 @@ from vms_ph_dynamics.arrays import Array
 
 from ..components import Reversible
 from ..errors import PatternError
-from .elimination import Reduction, null_space, reduce_rows
 from .layout import Layout
-from .processes import Index
-from .states import Reads
+from .states import Index, Reads
+
+# Entries below this fraction of the largest are rounding of sums of poses of order one.
+_ZERO = 1e-11
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A row-reduced matrix.
+
+    Attributes:
+        transform: P, (rows,rows): ``P F`` is reduced, pivot rows first.
+        pivots: the columns of F that are solved for, one per leading row.
+        rest: the other columns.
+        reduced: ``P F``, (rows,columns).
+    """
+
+    transform: Array
+    pivots: list[int]
+    rest: list[int]
+    reduced: Array
+
+
+def null_space(matrix: Array) -> Array:
+    """Return an orthonormal basis of the kernel of a matrix, as columns."""
+    _, values, vt = np.linalg.svd(matrix)
+    limit = _ZERO * max(1.0, float(values.max(initial=0.0)))
+    return vt[int((values > limit).sum()) :].T
+
+
+def reduce_rows(matrix: Array) -> Reduction:
+    """Return the reduced row echelon form of a matrix, with the transformation to it.
+
+    Pivots are the largest entries of their column. For offsets and joints they are ones, so that
+    sums are exact.
+    """
+    rows, columns = matrix.shape
+    m = np.hstack([matrix, np.eye(rows)])
+    limit = _ZERO * float(np.abs(matrix).max()) if matrix.size else 0.0
+    pivots: list[int] = []
+    for column in range(columns):
+        top = len(pivots)
+        if top == rows:
+            break
+        best = top + int(np.abs(m[top:, column]).argmax())
+        if abs(m[best, column]) <= limit:
+            m[top:, column] = 0.0
+            continue
+        if best != top:
+            m[[top, best]] = m[[best, top]]
+        m[top] /= m[top, column]
+        others = np.flatnonzero(m[:, column])
+        others = others[others != top]
+        if others.size:
+            used = np.flatnonzero(m[top])
+            m[np.ix_(others, used)] -= np.outer(m[others, column], m[top, used])
+            m[others, column] = 0.0
+        pivots.append(column)
+    rest = [c for c in range(columns) if c not in set(pivots)]
+    return Reduction(m[:, columns:], pivots, rest, m[:, :columns])
 
 
 @dataclass(frozen=True)

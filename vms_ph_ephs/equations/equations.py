@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The differential-algebraic equations of a flat system [C (5), (8), (22), (31), section 6].
+"""The rates, efforts and constraint forces of a system at a state.
 
 At every junction efforts are equal and flows of inner ports add up to those of outer ports (4). The
 equations of all components are assembled once; at a state, the remaining ones are
@@ -14,7 +14,8 @@ with e = dE - theta_0 ds the stored efforts, D their derivative, phi all flows w
 multipliers. The first constraint is that of index 2; the second lowers it to 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -24,15 +25,97 @@ from vms_ph_dynamics.native import chosen
 
 from ..errors import PatternError, SingularConstraint
 from ..systems import System
-from .closures import Closure, closures, couplings, parent_of
 from .constraints import Constraints
-from .free_efforts import UndeterminedEfforts
-from .layout import Layout
+from .layout import Closure, Layout, closures, couplings, parent_of
 from .mechanism import native_mechanism
 from .processes import Processes
-from .rates import Rates
-from .states import States
-from .storages import Storages
+from .states import States, Storages
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rates, efforts and forces at an instant; powers are positive into the component.
+
+    Attributes:
+        tangent: rates of all states, left-trivialised, (stored,).
+        efforts: of all junctions, stored and free, (total,).
+        forces: multipliers of the constraints that act on storages, (count,).
+        constraint_forces: the multiplier of every component with a constraint that varies, as the
+            joint force in frame C2 of a joint [C (28)].
+    """
+
+    tangent: Array
+    efforts: Array
+    forces: Array
+    constraint_forces: dict[str, Array]
+
+
+_ITERATIONS = 30
+_STEP = 1e-6
+_SHRINKING = 0.1
+_SMALL = 1e-12
+_ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
+
+
+class UndeterminedEfforts:
+    """Solves ``Z^T phi(e, y + Z w) = 0`` for w, as for a spring and a damper in series.
+
+    Args:
+        directions: Z, (free,k).
+        balance: takes stored efforts, free efforts and inputs, and returns the flows that must
+            vanish along Z.
+    """
+
+    def __init__(
+        self, directions: Array, balance: Callable[[Array, Array, Array | None], Array]
+    ) -> None:
+        self.count = directions.shape[1]
+        self._z, self._balance = directions, balance
+        self._slope: Array | None = None
+
+    def solve(self, e: Array, free: Array, flow: Array | None) -> Array:
+        """Return the free efforts, (free,).
+
+        Raises:
+            SingularConstraint: the balance does not depend on them, or has no solution.
+        """
+        w = np.zeros(self.count)
+        last = np.inf
+        for _ in range(_ITERATIONS):
+            r = self._z.T @ self._balance(e, free + self._z @ w, flow)
+            if self._slope is None:
+                self._slope = self._slope_at(e, free, flow, w)
+            try:
+                change = np.linalg.solve(self._slope, r)
+            except np.linalg.LinAlgError:
+                self._slope = None
+                break
+            w = w - change
+            size, scale = float(np.abs(change).max()), 1.0 + float(np.abs(w).max())
+            shrinking = size < _SHRINKING * last
+            # What is left after a change is that change times the share by which changes shrink;
+            # where they do not, they are rounding.
+            left = size * size / last if shrinking and last < np.inf else size
+            if left <= _ROUNDING * scale or (size <= _SMALL * scale and not shrinking):
+                return free + self._z @ w
+            # The slope of an earlier state serves while it lets the changes shrink quickly.
+            if not shrinking:
+                self._slope = None
+            last = size
+        self._slope = None
+        raise SingularConstraint(
+            "a velocity is determined by no mass, no constraint and no friction; join one of them"
+        )
+
+    def _slope_at(self, e: Array, free: Array, flow: Array | None, w: Array) -> Array:
+        slope = np.empty((self.count, self.count))
+        for i in range(self.count):
+            step = np.zeros(self.count)
+            step[i] = _STEP * (1.0 + abs(w[i]))
+            ahead = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
+            behind = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
+            slope[:, i] = (ahead - behind) / (2.0 * step[i])
+        return slope
 
 
 class Equations:

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
-from .elimination import null_space
+from .constraints import null_space
 from .equations import Equations
 
 # Central differences of fourth order; states, rates and efforts are of order one to a thousand.

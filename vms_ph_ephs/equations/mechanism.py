@@ -15,7 +15,7 @@ import numpy as np
 
 from ..components.component import description_of
 from ..systems import System
-from .elimination import reduce_rows
+from .constraints import reduce_rows
 from .layout import Layout
 
 _PAIRS = ("about_z", "cylindrical", "planar", "spherical")

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from vms_ph_dynamics.arrays import Array
 
 from ..components import Component, Irreversible, Reversible
 from ..components.set_valued import HeldForce
-from .states import States
-
-Index = npt.NDArray[np.intp]
+from .states import Index, States
 
 
 class Processes:

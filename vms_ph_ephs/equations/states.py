@@ -6,13 +6,18 @@
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from vms_ph_dynamics.arrays import Array
 
-from ..errors import SimulationError
+from ..components import Environment, Storage
+from ..components.component import description_of
+from ..errors import PatternError, SimulationError, TemperatureError
 from .layout import Held, Layout
 
 # Poses given as text are orthonormal to 1e-8, those in single precision to 1e-7.
+Index = npt.NDArray[np.intp]
+
 _SPACE_TOLERANCE = 1e-6
 
 
@@ -117,3 +122,172 @@ def _element(name: str, value: object, held: Held) -> Array:
             f"state '{name}' must be an element of {held.space}; given: {array.tolist()}"
         )
     return array
+
+
+class Storages:
+    """The energy of a system as a function of its states.
+
+    Args:
+        states: of the system.
+        theta_0: temperature of the environment, K.
+        constrained: entries of the efforts that constraints act on; storages there must have the
+            derivative of their efforts.
+    """
+
+    def __init__(self, states: States, theta_0: float, constrained: Index) -> None:
+        layout = states.layout
+        self.states, self.layout, self.theta_0 = states, layout, theta_0
+        n = layout.linear
+        self.Q = np.zeros((n, n))
+        self.slope_of_linear = np.zeros((layout.stored, layout.stored))
+        self.linear_boxes: list[tuple[str, Storage, slice]] = []
+        self.others: list[tuple[str, Storage, slice]] = []
+        for box, component in layout.components.items():
+            if not isinstance(component, Storage):
+                continue
+            first = next(iter(component.interface))
+            start = layout.efforts[layout.junctions[f"{box}.{first}"]].start
+            at = slice(start, start + component.width)
+            if at.start < n:
+                hessian = component.hessian(*states.reads[box])
+                assert hessian is not None  # quadratic storages have a Hessian
+                self.Q[at, at] = hessian
+                self.linear_boxes.append((box, component, at))
+            else:
+                self.others.append((box, component, at))
+        self.slope_of_linear[:n, :n] = self.Q
+        touched = set(constrained.tolist())
+        self._curved = [
+            (box, s, at) for box, s, at in self.others if touched & set(range(at.start, at.stop))
+        ]
+        for box, storage, _ in self._curved:
+            if storage.hessian(*states.reads[box]) is None:
+                raise PatternError(
+                    f"a constraint acts on the storage '{box}', whose energy is not quadratic; "
+                    "give the storage its hessian"
+                )
+        self._warm = [
+            (box, s)
+            for box, s, _ in self.others
+            if s.is_entropy.any() and not isinstance(s, Environment)
+        ]
+        # Quadratic energies are never negative; those that functions of users give may be.
+        self._bounded = [
+            (box, s) for box, s, _ in self.others if s.lower_bound is not None and _may_fall(s)
+        ]
+        self.entropies = [
+            held
+            for held in layout.states.values()
+            if layout.components[held.end.rpartition(".")[0]]
+            .interface[held.end.rpartition(".")[2]]
+            .quantity.name
+            == "entropy"
+        ]
+
+    def efforts(self, x: Array) -> Array:
+        """Return the differentials of the exergy by all states, (stored,).
+
+        Raises:
+            TemperatureError: an absolute temperature at or below zero.
+            SimulationError: an effort that is not finite.
+        """
+        self.states.look_at(x)
+        e = np.empty(self.layout.stored)
+        n = self.layout.linear
+        e[:n] = self.Q @ x[:n]
+        for box, storage, at in self.others:
+            if isinstance(storage, Environment):
+                e[at] = 0.0
+                continue
+            e[at] = self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
+        return e
+
+    def exergy_slope(self, box: str, storage: Storage, differential: Array) -> Array:
+        """Return ``dE - theta_0 ds`` of one storage.
+
+        Raises:
+            TemperatureError: naming the port.
+            SimulationError: naming the box.
+        """
+        if not np.isfinite(differential).all():
+            raise SimulationError(f"the effort of storage '{box}' is not finite here")
+        if not storage.is_entropy.any():
+            return differential
+        hot = storage.is_entropy > 0.0
+        if not differential[hot].min() > 0.0:
+            index = int(np.where(hot, differential, np.inf).argmin())
+            raise TemperatureError(
+                f"the absolute temperature at port '{box}.{storage.port_at(index)}' is "
+                f"{differential[index]:.6g} K; it must be above zero"
+            )
+        return differential - self.theta_0 * storage.is_entropy
+
+    def unbounded(self) -> list[str]:
+        """Return the boxes whose exergy may fall without limit: passivity does not cover them."""
+        every = [*self.linear_boxes, *self.others]
+        return [
+            box for box, s, _ in every if s.lower_bound is None and not isinstance(s, Environment)
+        ]
+
+    def check_temperatures(self, x: Array) -> None:
+        """Raise an error for a state with a temperature or an energy that is too low.
+
+        Raises:
+            TemperatureError: an absolute temperature at or below zero, naming the port.
+            LawError: an energy below the lower bound that its storage declares, naming the box.
+        """
+        if self._bounded:
+            self.states.look_at(x)
+            for box, storage in self._bounded:
+                storage.check_bound(box, *self.states.reads[box])
+        if self._warm:
+            self.states.look_at(x)
+            for box, storage in self._warm:
+                self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
+
+    @property
+    def curved(self) -> list[str]:
+        """The storages on which constraints act and whose energy is not quadratic, by box."""
+        return [box for box, _, _ in self._curved]
+
+    def slope(self) -> Array:
+        """Return D, the derivative of the efforts at the last state, (stored,stored)."""
+        if not self._curved:
+            return self.slope_of_linear
+        d = self.slope_of_linear.copy()
+        for box, storage, at in self._curved:
+            hessian = storage.hessian(*self.states.reads[box])
+            assert hessian is not None  # checked when the equations were assembled
+            d[at, at] = hessian
+        return d
+
+    def energies(self, x: Array) -> dict[str, float]:
+        """Return the energy in every storage, J; heat in environments counts from zero entropy."""
+        self.states.look_at(x)
+        every = [*self.linear_boxes, *self.others]
+        return {box: s.energy(*self.states.reads[box]) for box, s, _ in every}
+
+    def energy(self, x: Array) -> float:
+        """Return the total energy, J: mechanical, thermal, and ``theta_0 s`` of environments."""
+        self.states.look_at(x)
+        p = x[: self.layout.linear]
+        rest = sum(s.energy(*self.states.reads[box]) for box, s, _ in self.others)
+        return 0.5 * float(p @ self.Q @ p) + rest
+
+    def entropy(self, x: Array) -> float:
+        """Return the total entropy, J/K."""
+        return float(sum(x[held.at].sum() for held in self.entropies))
+
+    def exergy(self, x: Array) -> float:
+        """Return the total exergy ``E - theta_0 s``, J: the energy available as work."""
+        return self.energy(x) - self.theta_0 * self.entropy(x)
+
+    def temperatures(self, x: Array) -> dict[str, float]:
+        """Return the absolute temperature of every state of entropy, by ``"box.port"``, K."""
+        e = self.efforts(x)
+        return {h.end: float(e[h.tangent][0]) + self.theta_0 for h in self.entropies}
+
+
+def _may_fall(storage: Storage) -> bool:
+    """Whether the bound of a storage rests on a function of the user."""
+    return description_of(storage) is None

@@ -8,50 +8,37 @@ are of the form ``N^T K N``, so that both laws hold by construction. :data:`PART
 their parameters and units, from which pattern files are read.
 """
 
-from .battery import Battery, SeriesResistance, battery
-from .damper import Damper, damper
-from .gear import MeshFriction, gear
-from .inverter import Inverter, Signal, inverter
-from .motor import motor
+from .electrics import (
+    Battery,
+    Inverter,
+    Resistance,
+    SeriesResistance,
+    Signal,
+    battery,
+    inverter,
+    motor,
+    winding,
+)
+from .mechanics import (
+    Damper,
+    LinearSpring,
+    PlaneContact,
+    PointWeight,
+    Strut,
+    damper,
+    plane_contact,
+    point_mass,
+    spring,
+    strut,
+)
 from .parameters import Parameter, Part
 from .parts import PARTS, part
-from .plane_contact import PlaneContact, plane_contact
-from .point_mass import PointWeight, point_mass
-from .propeller import AirDrag, Thrust, propeller
-from .radiator import Radiator, radiator
-from .spring import LinearSpring, spring
-from .strut import Strut, strut
-from .winding import Resistance, winding
+from .propulsion import AirDrag, MeshFriction, Radiator, Thrust, gear, propeller, radiator
 
 __all__ = [
-    "PARTS",
-    "AirDrag",
-    "Battery",
-    "Damper",
-    "Inverter",
-    "LinearSpring",
-    "MeshFriction",
-    "Parameter",
-    "Part",
-    "PlaneContact",
-    "PointWeight",
-    "Radiator",
-    "Resistance",
-    "SeriesResistance",
-    "Signal",
-    "Strut",
-    "Thrust",
-    "battery",
-    "damper",
-    "gear",
-    "inverter",
-    "motor",
-    "part",
-    "plane_contact",
-    "point_mass",
-    "propeller",
-    "radiator",
-    "spring",
-    "strut",
+    "PARTS", "AirDrag", "Battery", "Damper", "Inverter", "LinearSpring", "MeshFriction",
+    "Parameter", "Part", "PlaneContact", "PointWeight", "Radiator", "Resistance",
+    "SeriesResistance", "Signal", "Strut", "Thrust", "battery", "damper", "gear", "inverter",
+    "motor", "part", "plane_contact", "point_mass", "propeller", "radiator", "spring", "strut",
     "winding",
-]
+]  # fmt: skip

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of parts, with units and limits, as data."""
+"""The parameters of parts: names, units and checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

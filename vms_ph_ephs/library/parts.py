@@ -7,31 +7,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ..errors import StructureError
-from .battery import PARAMETERS as BATTERY
-from .battery import battery
-from .damper import PARAMETERS as DAMPER
-from .damper import damper
-from .gear import PARAMETERS as GEAR
-from .gear import gear
-from .inverter import PARAMETERS as INVERTER
-from .inverter import inverter
-from .motor import PARAMETERS as MOTOR
-from .motor import motor
+from .electrics import BATTERY, INVERTER, MOTOR, WINDING, battery, inverter, motor, winding
+from .mechanics import (
+    DAMPER,
+    PLANE_CONTACT,
+    POINT_MASS,
+    SPRING,
+    STRUT,
+    damper,
+    plane_contact,
+    point_mass,
+    spring,
+    strut,
+)
 from .parameters import Part
-from .plane_contact import PARAMETERS as PLANE_CONTACT
-from .plane_contact import plane_contact
-from .point_mass import PARAMETERS as POINT_MASS
-from .point_mass import point_mass
-from .propeller import PARAMETERS as PROPELLER
-from .propeller import propeller
-from .radiator import PARAMETERS as RADIATOR
-from .radiator import radiator
-from .spring import PARAMETERS as SPRING
-from .spring import spring
-from .strut import PARAMETERS as STRUT
-from .strut import strut
-from .winding import PARAMETERS as WINDING
-from .winding import winding
+from .propulsion import GEAR, PROPELLER, RADIATOR, gear, propeller, radiator
 
 _ALL = (
     Part("battery", "stores charge, behind a resistance; ports q, s", battery, BATTERY),

@@ -5,66 +5,27 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .body import Coupling, Gravity, LiePoisson, rigid_body
-from .description import left_out
-from .drive import Drive
+from .body import Coupling, Gravity, Ground, LiePoisson, rigid_body
 from .foot import Foot, FootContact, with_feet
 from .friction import Conduction, Friction, HeatCapacity, coulomb
-from .ground import Ground
 from .immersion import FluidDrag, Weights, immersed_body
 from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
-from .mechanism import GROUND, Between, Gear, mechanism
+from .mechanism import GROUND, Between, Drive, Gear, Tool, left_out, mechanism
 from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical
 from .placement import joint_positions, joint_velocities, place
-from .tool import Tool
 
 if TYPE_CHECKING:
     from .bridge import configuration_of, state_of
     from .urdf import from_urdf
 
 __all__ = [
-    "GROUND",
-    "Between",
-    "Conduction",
-    "Coupling",
-    "Cylindrical",
-    "Drive",
-    "FluidDrag",
-    "Foot",
-    "FootContact",
-    "Friction",
-    "Gear",
-    "Gravity",
-    "Ground",
-    "Heat",
-    "HeatCapacity",
-    "HolonomicConstraint",
-    "LiePoisson",
-    "LowerPair",
-    "Offset",
-    "Planar",
-    "Prismatic",
-    "Revolute",
-    "Screw",
-    "Spherical",
-    "Spring",
-    "Tool",
-    "Weights",
-    "configuration_of",
-    "coulomb",
-    "from_urdf",
-    "immersed_body",
-    "joint",
-    "joint_positions",
-    "joint_velocities",
-    "left_out",
-    "mechanism",
-    "place",
-    "potential",
-    "rigid_body",
-    "state_of",
-    "with_feet",
-]
+    "GROUND", "Between", "Conduction", "Coupling", "Cylindrical", "Drive", "FluidDrag", "Foot",
+    "FootContact", "Friction", "Gear", "Gravity", "Ground", "Heat", "HeatCapacity",
+    "HolonomicConstraint", "LiePoisson", "LowerPair", "Offset", "Planar", "Prismatic", "Revolute",
+    "Screw", "Spherical", "Spring", "Tool", "Weights", "configuration_of", "coulomb", "from_urdf",
+    "immersed_body", "joint", "joint_positions", "joint_velocities", "left_out", "mechanism",
+    "place", "potential", "rigid_body", "state_of", "with_feet",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rigid body [C 4, fig. 2]."""
+"""Rigid bodies and the ground."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +16,24 @@ from ..errors import StructureError
 from ..patterns import power
 from ..quantities import SE3_SPACE, LieGroup, momentum_of, pose_of
 from ..systems import System, compose
+
+
+class Ground(Reversible):
+    """A body that does not move: ``0 = u``; the multiplier is the reaction wrench.
+
+    Args:
+        pose: (4,4) of its frame in the inertial frame; the identity when None.
+    """
+
+    def __init__(self, pose: Array | None = None) -> None:
+        fixed = frozen(np.eye(4) if pose is None else np.array(pose, dtype=np.float64))
+        super().__init__({"p": power(momentum_of(SE3_SPACE))}, constraint=np.eye(6))
+        self.fixes = ("p", fixed)
+
+    def described(self) -> Mapping[str, Any]:
+        """Return its pose."""
+        return {"kind": "ground", "pose": self.fixes[1]}
+
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -131,10 +149,7 @@ class Coupling(Reversible):
 
 
 def rigid_body(
-    mass: float,
-    inertia: Any,
-    gravity: Sequence[float] = GRAVITY,
-    space: LieGroup = SE3_SPACE,
+    mass: float, inertia: Any, gravity: Sequence[float] = GRAVITY, space: LieGroup = SE3_SPACE
 ) -> System:
     """Return a rigid body with its frame at the centre of mass [C fig. 2].
 

@@ -15,8 +15,8 @@ from vms_ph_dynamics.groups import pose as pose_of
 from ..equations import Equations
 from ..patterns import split
 from .immersion import Weights
-from .pinocchio_joints import body_names, joint_name
 from .placement import joint_positions, joint_velocities, place
+from .urdf import body_names, joint_name
 
 if TYPE_CHECKING:
     from vms_ph_dynamics.model import VMSModel

@@ -12,7 +12,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 
 from ..equations import Equations
-from ..equations.closures import Closure, Place
+from ..equations.layout import Closure, Place
 from ..errors import SimulationError
 from ..patterns import split
 from .joint import HolonomicConstraint

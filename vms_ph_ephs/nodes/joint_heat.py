@@ -21,7 +21,7 @@ from vms_ph_nodes.node.robot_parameters import RobotParameters
 
 from ..multibody import Heat
 from ..multibody.joint_heat import JointHeat
-from ..multibody.pinocchio_joints import body_names
+from ..multibody.urdf import body_names
 
 # sensor_msgs/Temperature is in degrees Celsius.
 _CELSIUS = 273.15

@@ -13,9 +13,9 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_nodes.topics.robot_motion import RobotMotion
 from vms_ph_nodes.views.sankey import quantity
 
-from ..equations.powers import port_powers
+from ..equations.assembly import port_powers
 from ..patterns import split
-from ..pictures.layout import arrange
+from ..pictures import arrange
 from ..robot import Mechanism
 from ..systems import System
 

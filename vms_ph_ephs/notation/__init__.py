@@ -9,15 +9,6 @@ from .reading import build, start
 from .writing import describe
 
 __all__ = [
-    "KINDS",
-    "Kind",
-    "build",
-    "describe",
-    "pair_name",
-    "pair_named",
-    "port_name",
-    "port_named",
-    "quantity_name",
-    "quantity_named",
-    "start",
-]
+    "KINDS", "Kind", "build", "describe", "pair_name", "pair_named", "port_name", "port_named",
+    "quantity_name", "quantity_named", "start",
+]  # fmt: skip

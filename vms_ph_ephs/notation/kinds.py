@@ -23,10 +23,9 @@ from ..library import (
     Signal,
     Thrust,
 )
-from ..multibody.body import Coupling, Gravity, LiePoisson, rigid_body
+from ..multibody.body import Coupling, Gravity, Ground, LiePoisson, rigid_body
 from ..multibody.foot import Foot, FootContact
 from ..multibody.friction import Conduction, Friction, HeatCapacity, coulomb
-from ..multibody.ground import Ground
 from ..multibody.immersion import FluidDrag, Weights
 from ..multibody.joint import Heat, HolonomicConstraint, NoPotential, Offset, Spring, joint
 from ..quantities import SE3_SPACE
@@ -193,14 +192,7 @@ _PRIMITIVE = (
         "softening 1/K",
         "reference K",
     ),
-    _kind(
-        "dry_friction",
-        "that sticks",
-        _dry,
-        "limit:array! N or N m",
-        "pair:space!",
-        "port:text",
-    ),
+    _kind("dry_friction", "that sticks", _dry, "limit:array! N or N m", "pair:space!", "port:text"),
     _kind(
         "foot",
         "a point of a body that cannot pass a plane",

@@ -18,8 +18,7 @@ from ..multibody.placement import place, with_followers
 from ..patterns import Port, split
 from ..systems import System, compose
 from .kinds import KINDS, Kind
-from .names import pair_named, port_named, quantity_named
-from .units import number
+from .names import number, pair_named, port_named, quantity_named
 
 Maker = Callable[[Mapping[str, Any]], System]
 """Takes the entries of a box and returns its system, for kinds that need files, as robots."""

@@ -27,16 +27,14 @@ from ..library import (
     Strut,
     Thrust,
 )
-from ..multibody.body import Coupling, Gravity, LiePoisson
+from ..multibody.body import Coupling, Gravity, Ground, LiePoisson
 from ..multibody.foot import FootContact
 from ..multibody.friction import Conduction, Friction, HeatCapacity
-from ..multibody.ground import Ground
 from ..multibody.immersion import FluidDrag, Weights
 from ..multibody.joint import HolonomicConstraint, NoPotential, Offset, Spring
 from ..patterns import Pattern
 from ..quantities import Euclidean, Quantity, Space
-from ..systems import System
-from ..systems.system import fold
+from ..systems import System, fold
 from .names import pair_name, port_name, quantity_name
 
 
@@ -131,10 +129,7 @@ _TELL: Mapping[type, tuple[str, _Tell]] = {
     Quadratic: ("quadratic", lambda c, f: {"ports": _ports(c), "matrix": c.matrix}),
     Reversible: ("reversible", _reversible),
     Environment: ("environment", lambda c, f: {"theta_0": c.theta_0, "port": next(iter(c.slices))}),
-    HeatCapacity: (
-        "heat_capacity",
-        lambda c, f: {"capacity": c.capacity, "theta_1": c.theta_1},
-    ),
+    HeatCapacity: ("heat_capacity", lambda c, f: {"capacity": c.capacity, "theta_1": c.theta_1}),
     Conduction: ("conduction", _plainly),
     Gravity: ("gravity", _plainly),
     PointWeight: ("point_weight", _plainly),

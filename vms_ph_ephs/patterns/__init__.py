@@ -4,18 +4,9 @@
 """Interconnection patterns: the syntax of the language."""
 
 from .composition import same_interface, substitute
-from .pattern import Pattern, split
-from .port import Interface, Kind, Port, power, state, width
+from .pattern import Interface, Kind, Pattern, Port, power, split, state, width
 
 __all__ = [
-    "Interface",
-    "Kind",
-    "Pattern",
-    "Port",
-    "power",
-    "same_interface",
-    "split",
-    "state",
-    "substitute",
-    "width",
-]
+    "Interface", "Kind", "Pattern", "Port", "power", "same_interface", "split", "state",
+    "substitute", "width",
+]  # fmt: skip

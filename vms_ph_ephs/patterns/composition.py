@@ -6,8 +6,7 @@
 from collections.abc import Mapping
 
 from ..errors import PatternError
-from .pattern import Pattern, split
-from .port import Interface
+from .pattern import Interface, Pattern, split
 
 # A junction of the outer pattern, with an empty box, or of the one inside a box.
 Key = tuple[str, str]

@@ -12,8 +12,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 
-from .drives import Drives, resistances
-from .thermal_network import Conductor, ThermalNetwork
+from .drives import Conductor, Drives, ThermalNetwork, resistances
 
 # Share of the power at which the voltage of a battery would collapse that the drives may ask for.
 _SHARE = 0.9

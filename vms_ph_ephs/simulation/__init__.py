@@ -4,17 +4,10 @@
 """Simulation: structure-preserving schemes and recorded trajectories."""
 
 from .projection import Projection, closed
-from .simulate import Scheme, Simulation, simulate
+from .simulate import Scheme, Simulation, Trajectory, simulate
 from .stepper import SCHEMES, EphsStepper
-from .trajectory import Trajectory
 
 __all__ = [
-    "SCHEMES",
-    "EphsStepper",
-    "Projection",
-    "Scheme",
-    "Simulation",
-    "Trajectory",
-    "closed",
+    "SCHEMES", "EphsStepper", "Projection", "Scheme", "Simulation", "Trajectory", "closed",
     "simulate",
-]
+]  # fmt: skip

@@ -11,7 +11,7 @@ from vms_ph_dynamics.arrays import Array
 
 from ..components.set_valued import SetValued
 from ..equations.layout import Held
-from ..equations.processes import Index
+from ..equations.states import Index
 
 _SWEEPS, _CONVERGED = 500, 1e-14
 

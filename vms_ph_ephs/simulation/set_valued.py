@@ -19,11 +19,10 @@ from vms_ph_dynamics.arrays import Array
 
 from ..components.set_valued import Bounds, Contact, HeldForce, SetValued
 from ..equations import Equations
-from ..equations.processes import Index
+from ..equations.states import Index
 from .impulses import Acting, Process, impulses
-from .steps import Move
+from .steps import Inputs, Move, acting
 from .stiff_friction import StiffFriction
-from .supply import Inputs, acting
 
 # A contact is closed at a gap below this, m; impacts are located to the same.
 _CLOSED = 1e-9

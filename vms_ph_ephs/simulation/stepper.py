@@ -24,9 +24,8 @@ from ..equations import Equations
 from ..errors import SimulationError
 from .projection import Projection
 from .set_valued import BoundedForces
-from .steps import DiscreteGradient, Move, MuntheKaas, Step
+from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, Step, acting
 from .stiff_friction import Stiff, StiffFriction
-from .supply import Inputs, acting
 from .tree import TreeStep
 
 # Each correction reduces the error of the mean force by the share of a step in which the

@@ -21,9 +21,9 @@ from vms_ph_dynamics.arrays import Array
 from ..components import Irreversible, SetValued, Storage
 from ..equations import Equations
 from ..equations.layout import Held
-from ..equations.processes import Index
+from ..equations.states import Index
 from ..errors import SimulationError
-from .supply import Supply
+from .steps import Supply
 
 _A = np.array([[5.0, -1.0], [9.0, 3.0]]) / 12.0
 _B = np.array([0.75, 0.25])

@@ -10,8 +10,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 
 from ..equations import Equations
-from .steps import Move
-from .supply import Inputs, Supply, acting
+from .steps import Inputs, Move, Supply, acting
 
 
 class TreeStep:

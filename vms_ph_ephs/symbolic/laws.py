@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..library.radiator import STEFAN_BOLTZMANN
-from ..library.winding import LEAST_GROWTH
+from ..library.electrics import LEAST_GROWTH
+from ..library.propulsion import STEFAN_BOLTZMANN
 from .algebra import Algebra
 
 Values = Mapping[str, Any]
@@ -245,11 +245,7 @@ def _stacked(a: Algebra, states: list[Any]) -> Any:
 
 
 def _cross(x: list[Any], y: list[Any]) -> list[Any]:
-    return [
-        x[1] * y[2] - x[2] * y[1],
-        x[2] * y[0] - x[0] * y[2],
-        x[0] * y[1] - x[1] * y[0],
-    ]
+    return [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
 
 
 def _is_zero(x: Any) -> bool:

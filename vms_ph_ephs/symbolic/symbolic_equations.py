@@ -26,9 +26,7 @@ Library = Literal["sympy", "casadi"]
 
 
 def symbolic(
-    equations: Equations,
-    library: Library = "sympy",
-    parameters: Mapping[str, Any] | None = None,
+    equations: Equations, library: Library = "sympy", parameters: Mapping[str, Any] | None = None
 ) -> "SymbolicEquations":
     """Return the equations of an assembled system as expressions.
 

@@ -73,11 +73,7 @@ class HoppingController(Controller):
     gains: Gains
 
     def __init__(
-        self,
-        model: VMSModel,
-        foot: str | None = None,
-        gains: Gains | None = None,
-        kind: str = "II",
+        self, model: VMSModel, foot: str | None = None, gains: Gains | None = None, kind: str = "II"
     ) -> None:
         """Control a leg.
 

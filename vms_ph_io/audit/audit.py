@@ -15,9 +15,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.appearances import Appearance, Supply, appearances, supplies
 from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import Ledger
-from vms_ph_dynamics.energy.ledger_writer import LedgerWriter
-from vms_ph_dynamics.energy.recorded_energies import DISSIPATED
+from vms_ph_dynamics.energy.ledger import DISSIPATED, Ledger, LedgerWriter
 
 from ..progress import Progress, no_progress
 from ..recordings.conditioning import Conditioning

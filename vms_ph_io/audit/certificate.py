@@ -13,8 +13,8 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
-from vms_ph_dynamics.energy.recorded_energies import RESETS
 
 from ..progress import Progress, no_progress
 from ..recordings.motion import Block, RecordedMotion

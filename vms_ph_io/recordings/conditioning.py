@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vms_ph_dynamics.energy.sample_noise import SampleNoise
+from vms_ph_dynamics.energy.samples import SampleNoise
 
 from .clock_order import ClockOrder
 from .effort_meaning import MEANINGS, EffortMeaning

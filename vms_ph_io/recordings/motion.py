@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.clock import clock_of
 from vms_ph_dynamics.energy.energy_path import EnergyPath
-from vms_ph_dynamics.energy.recorded_energies import RESETS
-from vms_ph_dynamics.energy.sample_noise import SampleNoise, white_noise
-from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.energy.ledger import RESETS
+from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
 
 from .base_states import BaseStates
 from .clock_order import clock_order

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.clock import velocity_lag
-from vms_ph_dynamics.energy.path import smoothed_velocity
+from vms_ph_dynamics.energy.samples import smoothed_velocity, velocity_lag
 
 STANDING = 1e-3
 """Root mean square of the velocity of a joint that does not move, rad/s or m/s."""

@@ -15,7 +15,7 @@ from vms_ph_dynamics.errors import ModelError
 from .actuators_file import SECTIONS, actuators_in
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics.actuation.actuators import Actuators
+    from vms_ph_dynamics.actuation.allocation import Actuators
 
 TAG = "vms_ph_actuators"
 

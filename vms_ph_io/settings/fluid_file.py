@@ -41,8 +41,7 @@ def load_fluid(path: str | Path) -> "Fluid":
 def _body(item: Any, subject: str, density: float) -> "ImmersedBody":
     import numpy as np
 
-    from vms_ph_dynamics.actuation.fluid import ImmersedBody
-    from vms_ph_dynamics.actuation.strip_theory import immersed_cylinder
+    from vms_ph_dynamics.actuation.fluid import ImmersedBody, immersed_cylinder
 
     if isinstance(item, Mapping) and "cylinder" in item:
         check_keys(item, subject, ("link", "cylinder"))

@@ -15,11 +15,10 @@ from vms_ph_controllers.guard import Certificate, GuardedEffort
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
-from vms_ph_dynamics.energy.null_space_energy import kinetic_null
-from vms_ph_dynamics.energy.task_exchange import Exchange
+from vms_ph_dynamics.energy.task_exchange import Exchange, kinetic_null
 from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics.evaluation import in_space, momenta
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_dynamics.forms.momenta import in_space, momenta
 from vms_ph_dynamics.tasks import PositionTask
 
 # Largest port energy of a message, J; sums of such energies cannot overflow.

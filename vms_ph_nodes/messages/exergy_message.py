@@ -10,7 +10,7 @@ import numpy as np
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
-from vms_ph_dynamics.energy.exergy_map import ExergyMap
+from vms_ph_dynamics.energy.audit import ExergyMap
 
 
 class ExergyMessages:

@@ -15,7 +15,7 @@ from vms_ph_dynamics.identification.live import (
     LiveResult,
     LiveSettings,
 )
-from vms_ph_dynamics.identification.window_stream import Sample
+from vms_ph_dynamics.identification.windows import Sample
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from ..node.parameters import declare

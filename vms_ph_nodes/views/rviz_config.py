@@ -19,7 +19,7 @@ import yaml
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms.momenta import momenta
+from vms_ph_dynamics.evaluation import momenta
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings.bounded_text import read_yaml
 

@@ -15,9 +15,8 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics.evaluation import Evaluation, Momenta, in_space, momenta
 from vms_ph_dynamics.forms import Ports
-from vms_ph_dynamics.forms.momenta import Momenta, in_space, momenta
 from vms_ph_dynamics.model import VMSModel
 from vms_ph_dynamics.tasks import PositionTask
 

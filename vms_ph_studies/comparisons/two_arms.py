@@ -12,7 +12,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.simulation.contact.mujoco_robot import import_mujoco
 from vms_ph_ephs import Equations, System, closed, compose
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.equations.assembly import port_powers
 
 SIDES = ("left", "right")
 

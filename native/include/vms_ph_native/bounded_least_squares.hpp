@@ -9,7 +9,7 @@
 namespace vms_ph {
 
 /// The x (m,) within bounds that minimises |A x - b|^2, of several the smallest: the active-set
-/// method of vms_ph_dynamics/actuation/bounded_least_squares.py.
+/// method of vms_ph_dynamics/actuation/allocation.py.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class BoundedLeastSquares {

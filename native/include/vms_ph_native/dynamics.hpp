@@ -31,7 +31,7 @@ struct Efforts {
   bool gravity = true;
 };
 
-/// The momenta of a robot in inertial axes; see vms_ph_dynamics.forms.momenta.
+/// The momenta of a robot in inertial axes; see vms_ph_dynamics.evaluation.
 struct Momenta {
   Eigen::Vector3d centre_of_mass;
   Screw centroidal, spatial;

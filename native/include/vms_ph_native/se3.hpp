@@ -11,7 +11,7 @@ namespace vms_ph {
 using Pose = Eigen::Matrix4d;
 using Twist = Eigen::Matrix<double, 6, 1>;
 
-/// The functions of vms_ph_dynamics/groups/se3.py that the controllers use.
+/// The functions of vms_ph_dynamics/groups/spatial.py that the controllers use.
 namespace se3 {
 
 using Adjoint = Eigen::Matrix<double, 6, 6>;

@@ -8,7 +8,7 @@ namespace vms_ph {
 
 /// The Stumpff functions c_1 to c_6 at s, the square of an angle t: c_1 = sin t / t,
 /// c_2 = (1 - cos t) / t^2, c_3 = (t - sin t) / t^3, c_n = 1/n! - s c_{n+2}.
-/// As in vms_ph_dynamics/groups/stumpff.py, computed without differences of nearly equal numbers.
+/// As in vms_ph_dynamics/groups/spatial.py, computed without differences of nearly equal numbers.
 struct Stumpff {
   explicit Stumpff(double s) noexcept;
 

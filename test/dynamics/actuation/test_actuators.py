@@ -20,7 +20,7 @@ from vms_ph_dynamics.actuation import (
     Tilt,
     Wheel,
 )
-from vms_ph_dynamics.actuation.bounded_least_squares import bounded_least_squares
+from vms_ph_dynamics.actuation.allocation import bounded_least_squares
 from vms_ph_io import robots
 
 X, Y, Z = np.eye(3)

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.fluid import Fluid, ImmersedBody
-from vms_ph_dynamics.actuation.strip_theory import immersed_cylinder
+from vms_ph_dynamics.actuation.fluid import Fluid, ImmersedBody, immersed_cylinder
 from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
 from vms_ph_io import robots
 

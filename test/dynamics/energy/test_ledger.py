@@ -13,10 +13,8 @@ from scipy.integrate import trapezoid
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.energy.appearances import appearances, supplies
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import Ledger
-from vms_ph_dynamics.energy.ledger_writer import LedgerWriter
-from vms_ph_dynamics.energy.sample_noise import SampleNoise, quantum, white_noise
-from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter
+from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantum, white_noise
 from vms_ph_dynamics.errors import ModelError
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.clock import clock_of, velocity_lag
-from vms_ph_dynamics.energy.path import smoothed_velocity, steps
+from vms_ph_dynamics.energy.samples import clock_of, smoothed_velocity, steps, velocity_lag
 from vms_ph_io import robots
 
 

@@ -17,10 +17,11 @@ from vms_ph_dynamics.forms import (
     StandardForm,
     TaskSpaceForm,
 )
-from vms_ph_dynamics.forms.dirac import compose, direct_product
-from vms_ph_dynamics.forms.subsystems import (
+from vms_ph_dynamics.forms.dirac import (
     base_structure,
+    compose,
     coupled_structure,
+    direct_product,
     manipulator_structure,
     wrench_junction,
 )

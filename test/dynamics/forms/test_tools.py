@@ -16,7 +16,7 @@ from vms_ph_dynamics.forms import (
     TaskSpaceForm,
     linearize,
 )
-from vms_ph_dynamics.forms.subsystems import coupled_structure
+from vms_ph_dynamics.forms.dirac import coupled_structure
 from vms_ph_dynamics.integrators import integrate
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_dynamics.tasks import PositionTask

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from vms_ph_dynamics.groups import SE2, SE3, SO2, SO3, Group, SO3TimesR3
-from vms_ph_dynamics.groups.stumpff import stumpff
+from vms_ph_dynamics.groups.spatial import stumpff
 
 GROUPS = (SO2(), SO3(), SE2(), SE3(), SO3TimesR3())
 MATRIX_GROUPS = GROUPS[:4]

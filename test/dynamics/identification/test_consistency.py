@@ -6,7 +6,7 @@
 import numpy as np
 
 from vms_ph_dynamics.energy.regressor import pseudo_inertia
-from vms_ph_dynamics.identification.consistency import Body, nearest
+from vms_ph_dynamics.identification.estimate import Body, nearest
 
 BALL = np.array([2.0, 0, 0, 0.2, 0.05, 0, 0.05, 0, 0, 0.02])
 

@@ -10,7 +10,7 @@ from vms_ph_dynamics import OptionError, StateError, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Identification, Settings, identify
-from vms_ph_dynamics.identification.base_parameters import base_parameters
+from vms_ph_dynamics.identification.estimate import base_parameters
 from vms_ph_io import robots
 
 from .known_truth import Defects, Truth, random_truth, recording

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.energy.fluid_path import fluid_path
+from vms_ph_dynamics.energy.energy_path import fluid_path
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.identification import Settings, identify
 from vms_ph_dynamics.identification.live import LiveIdentification
-from vms_ph_dynamics.identification.window_stream import Sample
+from vms_ph_dynamics.identification.windows import Sample
 from vms_ph_io import robots
 
 from .known_truth import random_truth, recording

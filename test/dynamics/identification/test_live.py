@@ -18,7 +18,7 @@ from vms_ph_dynamics.identification.live import (
     LiveResult,
     LiveSettings,
 )
-from vms_ph_dynamics.identification.window_stream import Sample
+from vms_ph_dynamics.identification.windows import Sample
 from vms_ph_io import robots
 
 from .known_truth import Truth, random_truth, recording

@@ -8,8 +8,8 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.evaluation import momenta
 from vms_ph_dynamics.forms import DecoupledForm, Ports
-from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.integrators import SCHEMES, integrate
 from vms_ph_dynamics.integrators.moving_base import spatial_momentum
 from vms_ph_io import robots

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics.robot.inertia_defects import defect_of, is_rounding, nearest_inertia
+from vms_ph_dynamics.robot.inertia import defect_of, is_rounding, nearest_inertia
 
 ENTRIES = st.lists(st.floats(-1.0, 1.0), min_size=9, max_size=9)
 

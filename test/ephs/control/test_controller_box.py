@@ -27,7 +27,7 @@ from vms_ph_ephs.control import (
     controlled,
     tank_storage,
 )
-from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.equations.assembly import port_powers
 from vms_ph_ephs.multibody.urdf import from_pinocchio
 from vms_ph_hopping.laws.hopping import HoppingController
 from vms_ph_io import robots

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics.forms import Ports
-from vms_ph_ephs.equations.powers import port_powers
+from vms_ph_ephs.equations.assembly import port_powers
 from vms_ph_ephs.patterns import split
 from vms_ph_ephs.robot import Mechanism
 from vms_ph_io import robots

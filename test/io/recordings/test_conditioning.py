@@ -10,7 +10,7 @@ import pytest
 from recorded_motions import Known, excited
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.ledger_writer import LedgerWriter
+from vms_ph_dynamics.energy.ledger import LedgerWriter
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order

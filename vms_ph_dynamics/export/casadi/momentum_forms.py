@@ -35,11 +35,7 @@ class CasadiStandardForm(CasadiForm):
         kinetic = ca.dot(self._z, self._velocity) / 2
         return self._function(
             "hamiltonian",
-            {
-                "kinetic": kinetic,
-                "potential": self._potential,
-                "total": kinetic + self._potential,
-            },
+            {"kinetic": kinetic, "potential": self._potential, "total": kinetic + self._potential},
         )
 
     @cached_property

@@ -14,11 +14,10 @@ except ImportError:
     ) from None
 
 from .code import numeric, source
-from .hoppers import SymbolicHopper, prismatic_hopper, revolute_frame_angle, revolute_hopper
-from .motion import Motion
 from .planar import (
     LinearPart,
     LinkInertia,
+    Motion,
     adjoint,
     coefficients,
     frame_angle,
@@ -32,30 +31,18 @@ from .planar import (
     row12,
     small_adjoint,
 )
-from .robot import Link, SymbolicRobot
+from .robot import (
+    Link,
+    SymbolicHopper,
+    SymbolicRobot,
+    prismatic_hopper,
+    revolute_frame_angle,
+    revolute_hopper,
+)
 
 __all__ = [
-    "LinearPart",
-    "Link",
-    "LinkInertia",
-    "Motion",
-    "SymbolicHopper",
-    "SymbolicRobot",
-    "adjoint",
-    "coefficients",
-    "frame_angle",
-    "frame_orientation",
-    "frame_origin",
-    "inverse",
-    "link_inertia",
-    "matrix_of",
-    "numeric",
-    "pose",
-    "prismatic_hopper",
-    "revolute_frame_angle",
-    "revolute_hopper",
-    "rotation",
-    "row12",
-    "small_adjoint",
-    "source",
-]
+    "LinearPart", "Link", "LinkInertia", "Motion", "SymbolicHopper", "SymbolicRobot", "adjoint",
+    "coefficients", "frame_angle", "frame_orientation", "frame_origin", "inverse", "link_inertia",
+    "matrix_of", "numeric", "pose", "prismatic_hopper", "revolute_frame_angle", "revolute_hopper",
+    "rotation", "row12", "small_adjoint", "source",
+]  # fmt: skip

@@ -22,9 +22,9 @@ from vms_ph_dynamics.robot.description import (
     dynamics_text,
     number_errors,
     parse_description,
+    tree_errors,
 )
-from vms_ph_dynamics.robot.description_tree import tree_errors
-from vms_ph_dynamics.robot.inertia_modes import check_mode, refused_defects, repaired_defects
+from vms_ph_dynamics.robot.inertia_repair import check_mode, refused_defects, repaired_defects
 from vms_ph_dynamics.robot.inertials import inertial_errors, read_inertials
 
 from ..packages import resolve

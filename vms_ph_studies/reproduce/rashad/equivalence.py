@@ -12,8 +12,8 @@ import pinocchio as pin
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
-from vms_ph_dynamics.forms.decoupled_evaluation import DecoupledEvaluation
-from vms_ph_dynamics.forms.lagrangian import (
+from vms_ph_dynamics.forms.decoupled_evaluation import (
+    DecoupledEvaluation,
     LockedAcceleration,
     ReducedEulerLagrange,
     boltzmann_hamel_forces,

@@ -1,0 +1,195 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rates of the forms by the C++ core, and of many states at once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import Array, frozen
+from ..errors import StateError
+from ..evaluation_batch import checked_rows, threads_of
+from ..model import VMSModel
+from .ports import Ports
+from .state import PHRate, PHState
+
+
+def native_rate(
+    model: VMSModel, decoupled: bool, q: Array, z: Array, ports: Ports
+) -> PHRate | None:
+    """Return the rate of a state, or None where Python computes it or reports what is wrong.
+
+    The core covers every robot without joints that mimic others and without a fluid. It checks the
+    arguments itself.
+    """
+    core = model.tree.in_cpp
+    if core is None or not model.is_plain:
+        return None
+    if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
+        return None
+    try:
+        found = core.dynamics.rate(
+            decoupled,
+            q,
+            z,
+            ports.torque,
+            ports.wrench_base,
+            wrenches_at(model, ports),
+            *friction_at(ports),
+            ports.gravity,
+        )
+    except TypeError:  # an argument is no array of numbers
+        return None
+    return None if found is None else PHRate(*found)
+
+
+def wrenches_at(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
+    """Return the wrenches at end effector and tools, with the indices of their frames."""
+    wrenches = []
+    if ports.wrench_end_effector is not None:
+        wrenches.append((model.end_effector_id, ports.wrench_end_effector))
+    if ports.wrench_tools:
+        ids = dict(zip(model.tools, model.tool_ids, strict=True))
+        wrenches += [(ids[name], wrench) for name, wrench in ports.wrench_tools.items()]
+    return wrenches
+
+
+def friction_at(ports: Ports) -> tuple[Array | None, Array | None, float]:
+    """Return viscous and Coulomb friction (n,) and slip of the joints; None without friction."""
+    friction = ports.friction
+    if friction is None:
+        return None, None, 1.0
+    return friction.viscous, friction.coulomb, friction.slip
+
+
+def native_velocity(model: VMSModel, decoupled: bool, q: Array, z: Array) -> Array | None:
+    """Return the velocity (nv,) of the momenta of a form, or None where Python computes it."""
+    core = model.tree.in_cpp
+    if core is None or not model.is_plain:
+        return None
+    return core.dynamics.velocity(decoupled, q, z)
+
+
+def native_gradient(model: VMSModel, decoupled: bool, x: PHState) -> Array | None:
+    """Return the gradient (b+2n,) of a form, or None where Python computes or refuses it."""
+    core = model.tree.in_cpp
+    if core is None or not model.is_plain or core.state(x.q, x.z) is None:
+        return None
+    return core.dynamics.gradient(decoupled, x.q, x.z)
+
+
+class PHRates(NamedTuple):
+    """The time derivatives of N states, read-only.
+
+    Attributes:
+        qdot: (N,nv) velocities, base part in the base frame.
+        zdot: (N,nv) rates of the momenta.
+    """
+
+    qdot: Array
+    zdot: Array
+
+
+def rate_batch(
+    model: VMSModel,
+    rate_arrays: Callable[[Array, Array, Ports], PHRate],
+    decoupled: bool | None,
+    Q: npt.ArrayLike,
+    Z: npt.ArrayLike,
+    ports: Ports | None,
+    threads: int | None,
+) -> PHRates:
+    """Return the rates of N states of a form; see :meth:`.Form.rate_batch`.
+
+    Args:
+        model: the robot.
+        rate_arrays: the rate of one state.
+        decoupled: which form of the C++ core it is, or None for another form.
+        Q: configurations.
+        Z: momenta.
+        ports: efforts.
+        threads: number of threads.
+    """
+    threads = threads_of(threads)
+    q, z = checked_rows(model, Q, Z, "Z", copy=False)
+    acting = _checked(model, Ports() if ports is None else ports, len(q))
+    core = model.tree.in_cpp if model.is_plain and decoupled is not None else None
+    if core is not None:
+        found = core.batch(threads).rates(
+            decoupled,
+            q,
+            z,
+            acting.torque,
+            acting.wrench_base,
+            wrenches_at(model, acting),
+            *friction_at(acting),
+            acting.gravity,
+        )
+        return PHRates(*found)
+    rates = [rate_arrays(q[i], z[i], ports_of_state(acting, i)) for i in range(len(q))]
+    shape = len(q), model.nv
+    return PHRates(
+        frozen(np.array([rate.qdot for rate in rates]).reshape(shape)),
+        frozen(np.array([rate.zdot for rate in rates]).reshape(shape)),
+    )
+
+
+def ports_of_state(ports: Ports, i: int) -> Ports:
+    """Return the efforts at the i-th of many states."""
+
+    def row(value: Any) -> Any:
+        return value[i] if value is not None and value.ndim == 2 else value
+
+    tools = ports.wrench_tools
+    return replace(
+        ports,
+        torque=row(ports.torque),
+        wrench_base=row(ports.wrench_base),
+        wrench_end_effector=row(ports.wrench_end_effector),
+        wrench_tools=None if tools is None else {name: row(w) for name, w in tools.items()},
+    )
+
+
+def _checked(model: Any, ports: Ports, count: int) -> Ports:
+    """Return the ports with efforts as arrays of shape (k,) or (N,k), after checking them.
+
+    Raises:
+        StateError: the argument has the wrong shape or is not finite.
+    """
+
+    def effort(value: Any, size: int, name: str) -> Array | None:
+        if value is None:
+            return None
+        try:
+            x = np.ascontiguousarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise StateError(f"{name} must be numbers; given: {value!r}") from None
+        if x.shape not in ((size,), (count, size)):
+            raise StateError(
+                f"{name} must have shape ({size},) for all states or ({count},{size}), one row for "
+                f"each; given: shape {x.shape}"
+            )
+        if not isfinite(x.sum()) and not np.isfinite(x).all():
+            raise StateError(f"{name} must be finite; an entry is not")
+        return x
+
+    tools: dict[str, Any] = {
+        name: effort(value, 6, f"wrench_tools['{name}']")
+        for name, value in (ports.wrench_tools or {}).items()
+    }
+    several = replace(
+        ports,
+        torque=effort(ports.torque, model.n, "torque"),
+        wrench_base=effort(ports.wrench_base, model.b, f"wrench_base of a {model.base} base"),
+        wrench_end_effector=effort(ports.wrench_end_effector, 6, "wrench_end_effector"),
+        wrench_tools=tools or None,
+    )
+    # The names of tools, and the friction, are checked as for one state.
+    if count:
+        Ports.checked(model, ports_of_state(several, 0))
+    return several

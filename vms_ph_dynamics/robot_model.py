@@ -1,0 +1,317 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot as data: a kinematic tree on a base, its sizes, frames and configurations."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .actuation.fluid import Fluid
+from .arrays import Array, vector
+from .errors import ModelError, StateError
+from .robot.inertia import LinkInertia
+from .robot.inertia_repair import InertiaMode
+from .robot.joints import NORM_TOLERANCE, checked_tools
+from .robot.kinematic_tree import KinematicTree
+from .robot.mimic import Mimic
+
+Model = TypeVar("Model", bound="RobotModel")
+
+
+class RobotModel:
+    """``n`` joints on a base of ``b`` degrees of freedom, without equations of motion.
+
+    Immutable after construction, and safe to share between threads. Configurations and velocities
+    are Pinocchio's: ``q = [base, joints]``, ``v = [base twist in the base frame, linear first;
+    joint rates]``.
+
+    Attributes:
+        base: ``"fixed"``, ``"planar"`` or ``"floating"``.
+        b: dimension of the base velocity: 0, 3 or 6.
+        n: number of joints.
+        nq: size of a configuration; ``nv = b + n``: size of a velocity.
+        nq_base: size of the base's part of a configuration: 0, 4 or 7.
+        joints: names, limits and friction of the n joints, in the order of the joint rates.
+        total_mass: mass of all moving bodies, kg.
+        repairs: what was repaired of the inertias of the description; empty for most robots.
+        end_effector: name of the frame the end-effector wrench acts at.
+        end_effector_id: its index among the frames of Pinocchio's model.
+        tools: names of the frames of further wrench ports, such as a second hand or feet.
+        tool_ids: their indices.
+        gravity: (3,) in the inertial frame, m/s^2.
+        base_gravity: the same in the axes of the base's position coordinates. These are the
+            inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
+            :attr:`.KinematicTree.mount`.
+        fluid: the fluid that surrounds the robot, or None.
+        tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
+    """
+
+    def __init__(
+        self,
+        pinocchio: Any,
+        end_effector: str | None = None,
+        *,
+        mimics: Mapping[str, Mimic] | None = None,
+        links: Sequence[LinkInertia] | None = None,
+        inertia: InertiaMode = "auto",
+        fluid: Fluid | None = None,
+    ) -> None:
+        """Construct from a ``pinocchio.Model``, which is not copied; see :meth:`from_pinocchio`.
+
+        Args:
+            pinocchio: the ``pinocchio.Model``.
+            end_effector: name of a frame; when None, the last link that a joint moves.
+            mimics: the joints that mimic others, by name.
+            links: the inertias of its links; those of its bodies when None.
+            inertia: as for :meth:`from_urdf`.
+            fluid: that surrounds the robot; None for none.
+
+        Raises:
+            ModelError: a joint type is not covered, or the robot is not physical.
+        """
+        tree = self.tree = KinematicTree(pinocchio, mimics, links, inertia)
+        self.name, self.base, self.joints = tree.name, tree.base, tree.joints
+        self.b, self.n, self.nq, self.nv = tree.b, tree.n, tree.nq, tree.nv
+        self.nq_base = {"fixed": 0, "planar": 4, "floating": 7}[tree.base]
+        self.total_mass, self.repairs = tree.total_mass, tree.repairs
+        self.gravity, self.base_gravity = tree.gravity, tree.base_gravity
+        self.end_effector = self._default_end_effector() if end_effector is None else end_effector
+        self.end_effector_id = tree.frame_id(self.end_effector)
+        self.tools: tuple[str, ...] = ()
+        self.tool_ids: tuple[int, ...] = ()
+        self.fluid = fluid
+        if fluid is not None:
+            fluid.check(tree)
+
+    def with_native(self: Model, native: bool | None) -> Model:
+        """Return this robot with its terms computed in C++ or in Python.
+
+        Args:
+            native: True requires the C++ core, False excludes it, None uses it where it is
+                installed and covers the robot. Robots with joints that mimic others or in a fluid
+                take the terms of their rigid bodies from it.
+
+        Raises:
+            ModelError: ``native=True``, but the core is not installed or does not cover the robot.
+        """
+        model = copy(self)
+        model.tree = self.tree.with_native(native)
+        return model
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the terms of the rigid bodies are computed in C++."""
+        return self.tree.in_cpp is not None
+
+    def checked_configuration(self, q: npt.ArrayLike) -> Array:
+        """Return ``q`` as an array after checking its shape, entries and normalisation.
+
+        Raises:
+            StateError: the check fails; the message states how.
+        """
+        x = vector(q, self.nq, f"q of a robot on a {self.base} base")
+        for rotation in self.tree.rotations:
+            length = rotation.length(x)
+            if abs(length - 1.0) > NORM_TOLERANCE:
+                raise StateError(
+                    f"{rotation} must have length 1 within {NORM_TOLERANCE:g}; its length is "
+                    f"{length:.9g}; normalise_configuration corrects it"
+                )
+        return x
+
+    def normalise_configuration(self, q: npt.ArrayLike) -> Array:
+        """Return ``q`` with every quaternion and (cos, sin) pair scaled to length one.
+
+        Raises:
+            StateError: q has a wrong shape, or a rotation of length zero.
+        """
+        x = vector(q, self.nq, "q").copy()
+        for rotation in self.tree.rotations:
+            length = rotation.length(x)
+            if length < NORM_TOLERANCE:
+                raise StateError(f"{rotation} has length zero and is not a rotation")
+            x[rotation.entries] /= length
+        return x
+
+    def neutral_configuration(self) -> Array:
+        """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
+        return self.tree.neutral()
+
+    def random_configuration(self, rng: np.random.Generator) -> Array:
+        """Return a configuration with joints uniform within their limits, (nq,).
+
+        Joints without limits are drawn from (-pi, pi), or (-1, 1) m; the base pose is uniform over
+        rotations and a cube of 2 m.
+        """
+        q = self.neutral_configuration()
+        v = np.zeros(self.nv)
+        lower, upper = self.joints.lower, self.joints.upper
+        wide = np.where(self.joints.prismatic, 1.0, np.pi)
+        low = np.where(np.isfinite(lower), lower, -wide)
+        high = np.where(np.isfinite(upper), upper, wide)
+        # Limits of joints that mimic others may leave one position only; 0.0 turns -0.0 into zero.
+        v[self.b :] = rng.uniform(low, np.maximum(low, high) + 0.0)
+        q = self.integrate(q, v)
+        if self.base == "planar":
+            angle = rng.uniform(-np.pi, np.pi)
+            q[:4] = [*rng.uniform(-1, 1, 2), np.cos(angle), np.sin(angle)]
+        elif self.base == "floating":
+            quaternion = rng.normal(size=4)
+            q[:7] = [*rng.uniform(-1, 1, 3), *(quaternion / np.linalg.norm(quaternion))]
+        return q
+
+    def integrate(self, q: Array, dv: Array) -> Array:
+        """Return the configuration reached from ``q`` by the constant velocity ``dv`` in unit time.
+
+        Args:
+            q: (nq,).
+            dv: (nv,) a tangent vector, base part in the base frame.
+        """
+        return self.tree.integrate(q, dv)
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,).
+
+        Args:
+            q0: (nq,) configuration.
+            q1: (nq,) configuration.
+        """
+        return self.tree.difference(q0, q1)
+
+    def in_fluid(self: Model, fluid: Fluid) -> Model:
+        """Return this robot immersed in a fluid.
+
+        Raises:
+            ModelError: the fluid names a link that the robot lacks.
+        """
+        fluid.check(self.tree)
+        immersed = copy(self)
+        immersed.fluid = fluid
+        return immersed
+
+    def without_gravity(self: Model) -> Model:
+        """Return this robot in a place without gravity, as one whose hardware carries its weight.
+
+        Raises:
+            ModelError: the robot is in a fluid, whose buoyancy would remain.
+        """
+        if self.fluid is not None:
+            raise ModelError(
+                f"'{self.name}' is in a fluid, whose buoyancy acts without gravity too; take the "
+                "robot without the fluid"
+            )
+        weightless = copy(self)
+        weightless.tree = self.tree.without_gravity()
+        weightless.gravity = weightless.tree.gravity
+        weightless.base_gravity = weightless.tree.base_gravity
+        return weightless
+
+    def with_tools(self: Model, tools: Iterable[str]) -> Model:
+        """Return this robot with these further wrench ports.
+
+        Raises:
+            ModelError: the robot lacks such a frame, or a name is not that of one further port.
+        """
+        equipped = copy(self)
+        equipped.tools = checked_tools(tools, self.end_effector)
+        equipped.tool_ids = tuple(map(self.tree.frame_id, equipped.tools))
+        return equipped
+
+    def configuration(
+        self, joints: Mapping[str, float], base: Sequence[float] | None = None
+    ) -> Array:
+        """Return the configuration with the joints given by name, the others at zero.
+
+        Args:
+            joints: positions in rad or m.
+            base: pose of the base, [x y cos sin] or [x y z qx qy qz qw].
+
+        Raises:
+            StateError: a joint is unknown, or the base pose has the wrong size.
+        """
+        v = np.zeros(self.nv)
+        for name, position in joints.items():
+            v[self.b + self.joint_index(name)] = vector([position], 1, f"position of '{name}'")[0]
+        q = self.integrate(self.neutral_configuration(), v)
+        if base is not None:
+            size = self.nq_base
+            q[:size] = vector(base, size, f"the pose of a {self.base} base")
+        return self.checked_configuration(q)
+
+    def base_pose(self, q: Array) -> Array:
+        """Return the pose of the base in the inertial frame, (4,4), m; the identity if fixed."""
+        return self.tree.base_pose(q)
+
+    def joint_positions(self, q: Array) -> Array:
+        """Return the positions of the n joints, (n,), rad or m; continuous ones in (-pi, pi]."""
+        if self.nq - self.nq_base == self.n:
+            return np.array(q[self.nq_base :])
+        return self.difference(self.neutral_configuration(), q)[self.b :]
+
+    def joint_index(self, name: str) -> int:
+        """Return the index of a joint in ``joint_names``.
+
+        Raises:
+            StateError: there is no such joint; the message lists the joints.
+        """
+        try:
+            return self.joint_names.index(name)
+        except ValueError:
+            joints = ", ".join(self.joint_names)
+            raise StateError(
+                f"'{name}' is no joint of '{self.name}'; its joints are {joints}"
+            ) from None
+
+    def frame_id(self, name: str) -> int:
+        """Return Pinocchio's index of a frame; that of a link if a joint has the same name.
+
+        Raises:
+            ModelError: there is no such frame; the message lists the links.
+        """
+        return self.tree.frame_id(name)
+
+    def is_continuous(self, entry: int) -> bool:
+        """Return whether a (cos, sin) pair of a joint begins at an entry of a configuration."""
+        pair = slice(entry, entry + 2)
+        return any(rotation.entries == pair for rotation in self.tree.rotations)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the n joints, in the order of the joint rates."""
+        return self.joints.names
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Pinocchio's terms are those of the robot: no mimic joints and no fluid."""
+        return self.tree.projection is None and self.fluid is None
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links, in the order of the tree."""
+        return self.tree.link_names
+
+    @property
+    def pinocchio(self) -> Any:
+        """A copy of the ``pinocchio.Model`` behind this one."""
+        return self.tree.pinocchio.copy()
+
+    def _default_end_effector(self) -> str:
+        links = self.link_names
+        if not links:
+            return str(self.tree.pinocchio.names[-1])
+        # A camera or a stand on the root link is none, wherever the file lists it.
+        root = 0 if self.base == "fixed" else 1
+        frames = self.tree.pinocchio.frames
+        moving = [name for name in links if frames[self.frame_id(name)].parentJoint > root]
+        return moving[-1] if moving else links[-1]
+
+    def __repr__(self) -> str:
+        fluid = "" if self.fluid is None else ", in a fluid"
+        return (
+            f"{type(self).__name__}('{self.name}', {self.base} base, n={self.n}, nv={self.nv}, "
+            f"total_mass={self.total_mass:.4g} kg, end_effector='{self.end_effector}'{fluid})"
+        )

@@ -1,0 +1,320 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Diagrams of patterns: their layout, and their drawing as SVG.
+
+Inner boxes are round, filled where they hold composite systems; junctions are dots; the outer box
+is a rectangle; state ports are dashed. Port names are shown at the junction if all ports there
+share one, else at their box. With powers, wires are coloured: red into a box, blue out of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import hypot
+
+import numpy as np
+
+from vms_ph_dynamics.arrays import Array
+
+from .components import Component
+from .patterns import Pattern, split
+from .systems import System, flatten
+
+_STEPS = 400
+_WIRE = 74.0
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Positions in a picture, px, y downwards.
+
+    Attributes:
+        boxes: centre and half width of every box.
+        junctions: of every junction.
+        outer: end of every outer port on the frame.
+        size: width and height.
+    """
+
+    boxes: dict[str, tuple[float, float, float]]
+    junctions: dict[str, tuple[float, float]]
+    outer: dict[str, tuple[float, float]]
+    size: tuple[float, float]
+
+
+def half_width(name: str) -> float:
+    """Return the half width of a box with its name, px."""
+    return max(21.0, 9.0 + 3.9 * len(name))
+
+
+def arrange(pattern: Pattern) -> Placement:
+    """Return the placement of a pattern; the same pattern always gives the same."""
+    boxes, junctions = list(pattern.boxes), list(pattern.junctions)
+    names = [("box", n) for n in boxes] + [("junction", n) for n in junctions]
+    index = {name: k for k, name in enumerate(names)}
+    wires = {
+        (index["box", split(end)[0]], index["junction", junction])
+        for junction, ends in pattern.junctions.items()
+        for end in ends
+        if split(end)[0]
+    }
+    room = np.array([half_width(n) - 21.0 for n in boxes] + [-14.0] * len(junctions))
+    xy = _spread(_distances(len(names), wires), room)
+    margin = np.array([max((half_width(n) for n in boxes), default=30.0) + 34.0, 58.0])
+    xy += margin - xy.min(axis=0)
+    size = xy.max(axis=0) + margin
+    at = {name: (float(p[0]), float(p[1])) for name, p in zip(names, xy, strict=True)}
+    outer = _outer(pattern, at, (float(size[0]), float(size[1])))
+    return Placement(
+        {n: (*at["box", n], half_width(n)) for n in boxes},
+        {n: at["junction", n] for n in junctions},
+        outer,
+        (float(size[0]), float(size[1])),
+    )
+
+
+def _outer(
+    pattern: Pattern, at: dict[tuple[str, str], tuple[float, float]], size: tuple[float, float]
+) -> dict[str, tuple[float, float]]:
+    found: dict[str, tuple[float, float]] = {}
+    for junction, ends in pattern.junctions.items():
+        x, y = at["junction", junction]
+        for k, end in enumerate(e for e in ends if not split(e)[0]):
+            sides = {
+                (14.0, y + 16.0 * k): x,
+                (size[0] - 14.0, y + 16.0 * k): size[0] - x,
+                (x + 24.0 * k, 14.0): y,
+                (x + 24.0 * k, size[1] - 14.0): size[1] - y,
+            }
+            free = {p: d for p, d in sides.items() if p not in found.values()}
+            found[end] = min(free, key=lambda p: free[p])
+    return found
+
+
+def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
+    d = np.full((n, n), np.inf)
+    np.fill_diagonal(d, 0.0)
+    for a, b in wires:
+        d[a, b] = d[b, a] = 1.0
+    for k in range(n):
+        d = np.minimum(d, d[:, [k]] + d[[k], :])
+    finite = d[np.isfinite(d)]
+    return np.where(np.isfinite(d), d, finite.max(initial=1.0) + 1.0)
+
+
+def _spread(d: Array, room: Array) -> Array:
+    """Return positions whose distances are nearest to given ones (stress majorisation)."""
+    n = d.shape[0]
+    if n == 1:
+        return np.zeros((1, 2))
+    want = _WIRE * d + room[:, None] + room[None, :]
+    want = np.maximum(want, 40.0)
+    weight = 1.0 / np.maximum(d, 1.0) ** 2
+    np.fill_diagonal(weight, 0.0)
+    # Start from the two principal axes of the distances; ties are broken by a small fixed spiral.
+    centre = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(-0.5 * centre @ d**2 @ centre)
+    order = np.argsort(values)[::-1][:2]
+    turn = 2.4 * np.arange(n)
+    spiral = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    xy = _WIRE * vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0)) + 4.0 * spiral
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    inverse = np.linalg.pinv(laplacian)
+    for _ in range(_STEPS):
+        gap = xy[:, None] - xy[None, :]
+        length = np.maximum(np.linalg.norm(gap, axis=2), 1e-9)
+        pull = -weight * want / length
+        np.fill_diagonal(pull, 0.0)
+        np.fill_diagonal(pull, -pull.sum(axis=1))
+        xy = inverse @ (pull @ xy)
+    return _lying(xy)
+
+
+def _lying(xy: Array) -> Array:
+    """Rotate a picture so that it is wider than high."""
+    xy = xy - xy.mean(axis=0)
+    _, _, axes = np.linalg.svd(xy, full_matrices=False)
+    xy = xy @ axes.T
+    # Signs of singular vectors are arbitrary: the first node is at the top left.
+    signs = np.where(xy[0] > 0.0, -1.0, 1.0)
+    return xy * signs
+
+
+_HEIGHT = 15.0
+_STYLE = """<style>
+.box{fill:#fff;stroke:#222;stroke-width:1.2}.composite{fill:#ffe9a8}
+.frame{fill:none;stroke:#222;stroke-width:1.2}.wire{stroke:#222;stroke-width:1.2;fill:none}
+.state{stroke-dasharray:4 3}.dot{fill:#222}
+text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#222;text-anchor:middle}
+.port{font-size:10px;fill:#555}.title{font-weight:bold;text-anchor:start}
+</style>"""
+
+Powers = Mapping[str, Sequence[float]]
+
+
+def draw(system: System, *, flat: bool = False, title: str = "") -> str:
+    """Return a picture of a system: its pattern and those in its boxes, or its flat pattern.
+
+    Args:
+        system: to draw.
+        flat: whether to draw the flat pattern of its components.
+        title: title of the picture.
+    """
+    if flat:
+        system = flatten(system)
+        return _document([_panel(system, title)])
+    return _document([_panel(s, name) for name, s in _levels(system, title)])
+
+
+def draw_powers(system: System, powers: Powers, seconds: float, title: str = "") -> str:
+    """Return an animated picture of the flat pattern whose wires show the powers of a motion.
+
+    Args:
+        system: to draw.
+        powers: into every port at equal intervals, by ``"box.port"`` of the flat system, W.
+        seconds: how long the picture takes to repeat.
+        title: title of the picture.
+    """
+    return _document([_panel(flatten(system), title, powers, seconds)])
+
+
+def _levels(system: System, title: str) -> list[tuple[str, System]]:
+    """Return a system and the different composite systems in it, outer first."""
+    found: list[tuple[str, System]] = [(title or "system", system)]
+    shapes = [_shape(system)]
+    for name, level in found:
+        for box, filling in level.fillings.items():
+            if isinstance(filling, System) and _shape(filling) not in shapes:
+                shapes.append(_shape(filling))
+                found.append((box if level is system else f"{name}.{box}", filling))
+    return found
+
+
+def _shape(system: System) -> object:
+    """Return the shape of a picture: its wires, and which boxes are composite."""
+    junctions = tuple((name, ends) for name, ends in system.pattern.junctions.items())
+    kinds = tuple((box, isinstance(f, System)) for box, f in system.fillings.items())
+    return junctions, kinds
+
+
+def _document(panels: list[tuple[str, float, float]]) -> str:
+    width = max(w for _, w, _ in panels)
+    height = sum(h for _, _, h in panels)
+    parts, y = [], 0.0
+    for body, _, h in panels:
+        parts.append(f'<g transform="translate(0 {y:.1f})">{body}</g>')
+        y += h
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.1f} {height:.1f}">{_STYLE}'
+        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _panel(
+    system: System, title: str, powers: Powers | None = None, seconds: float = 0.0
+) -> tuple[str, float, float]:
+    pattern = system.pattern
+    place = arrange(pattern)
+    width, height = place.size
+    top = 30.0
+    parts = [
+        f'<text class="title" x="14" y="20">{escape(title)}</text>' if title else "",
+        f'<g transform="translate(0 {top})">',
+        f'<rect class="frame" x="14" y="14" width="{width - 28:.1f}" height="{height - 28:.1f}"/>',
+    ]
+    scale = max((abs(v) for p in (powers or {}).values() for v in p), default=0.0)
+    labels = []
+    for junction, ends in pattern.junctions.items():
+        x, y = place.junctions[junction]
+        inner = [end for end in ends if split(end)[0]]
+        shared = len({split(end)[1] for end in inner}) == 1
+        for end in ends:
+            parts.append(_wire(pattern, place, end, (x, y), powers, scale, seconds))
+            if split(end)[0] and not shared:
+                labels.append(_port_label(place, end, (x, y)))
+            if not split(end)[0]:
+                ox, oy = place.outer[end]
+                labels.append(f'<text class="port" x="{ox + 9:.1f}" y="{oy - 4:.1f}">{end}</text>')
+        if shared:
+            name = split(inner[0])[1]
+            labels.append(f'<text class="port" x="{x + 9:.1f}" y="{y - 6:.1f}">{name}</text>')
+        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
+    for box, (x, y, half) in place.boxes.items():
+        kind = "box" if isinstance(system.fillings[box], Component) else "box composite"
+        parts.append(
+            f'<rect class="{kind}" x="{x - half:.1f}" y="{y - _HEIGHT:.1f}" rx="{_HEIGHT}" '
+            f'width="{2 * half:.1f}" height="{2 * _HEIGHT:.1f}"/>'
+            f'<text x="{x:.1f}" y="{y + 4:.1f}">{escape(box)}</text>'
+        )
+    parts += [*labels, "</g>"]
+    if powers:
+        parts.append(_legend(scale, height + top))
+        height += 26.0
+    return "".join(parts), width, height + top
+
+
+def _wire(
+    pattern: Pattern,
+    place: Placement,
+    end: str,
+    at: tuple[float, float],
+    powers: Powers | None,
+    scale: float,
+    seconds: float,
+) -> str:
+    box, _ = split(end)
+    to = place.boxes[box][:2] if box else place.outer[end]
+    kind = "wire" if pattern.port(end).kind == "power" else "wire state"
+    line = f'x1="{at[0]:.1f}" y1="{at[1]:.1f}" x2="{to[0]:.1f}" y2="{to[1]:.1f}"'
+    values = (powers or {}).get(end)
+    if not values or not scale:
+        return f'<line class="{kind}" {line}/>'
+    colours = ";".join(colour(v / scale) for v in values)
+    widths = ";".join(f"{1.2 + 3.8 * abs(v / scale) ** 0.5:.2f}" for v in values)
+    moving = f'dur="{seconds:g}s" repeatCount="indefinite"'
+    title = f"<title>{end}: {min(values):.3g} to {max(values):.3g} W</title>"
+    return (
+        f'<line class="{kind}" {line} style="stroke:{colour(values[0] / scale)}">{title}'
+        f'<animate attributeName="stroke" values="{colours}" {moving}/>'
+        f'<animate attributeName="stroke-width" values="{widths}" {moving}/></line>'
+    )
+
+
+def colour(share: float) -> str:
+    """Return red for power into a box, blue for power out of it, grey for none.
+
+    Args:
+        share: of the largest power, -1 to 1; small ones are enlarged to remain visible.
+    """
+    strength = min(abs(share), 1.0) ** 0.5
+    strong = (200, 30, 30) if share > 0.0 else (25, 75, 200)
+    r, g, b = (round(190 + (s - 190) * strength) for s in strong)
+    return f"#{r:02x}{g:02x}{b:02x}"
+
+
+def _legend(scale: float, y: float) -> str:
+    steps = 40
+    bars = "".join(
+        f'<rect x="{14 + 3 * k}" y="{y:.1f}" width="3" height="9" '
+        f'fill="{colour(2 * k / (steps - 1) - 1)}"/>'
+        for k in range(steps)
+    )
+    text = f"out of the box {-scale:.3g} W to {scale:.3g} W into it"
+    return f'{bars}<text class="port" x="{20 + 3 * steps}" y="{y + 9:.1f}" ' + (
+        f'style="text-anchor:start">{text}</text>'
+    )
+
+
+def _port_label(place: Placement, end: str, at: tuple[float, float]) -> str:
+    box, port = split(end)
+    x, y, half = place.boxes[box]
+    dx, dy = at[0] - x, at[1] - y
+    length = max(hypot(dx, dy), 1.0)
+    # Just outside the box, beside the wire.
+    reach = min(half / max(abs(dx) / length, 1e-3), _HEIGHT / max(abs(dy) / length, 1e-3)) + 9.0
+    px, py = (
+        x + dx / length * reach - dy / length * 8.0,
+        y + dy / length * reach + dx / length * 8.0,
+    )
+    return f'<text class="port" x="{px:.1f}" y="{py + 3:.1f}">{escape(port)}</text>'
