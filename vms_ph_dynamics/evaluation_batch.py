@@ -78,7 +78,7 @@ class EvaluationBatch:
         self.model = model
         self.Q, self.V = Q, V
         self._threads = threads_of(threads)
-        self._known: dict[str, Array] = {}
+        self._terms: dict[str, Array] = {}
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -89,7 +89,7 @@ class EvaluationBatch:
         if name not in TERMS:
             raise AttributeError(f"there is no term '{name}'; there are {', '.join(TERMS)}")
         self.compute((name,))
-        return self._known[name]
+        return self._terms[name]
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *TERMS})
@@ -100,35 +100,35 @@ class EvaluationBatch:
         Raises:
             OptionError: there is no such term.
         """
-        asked = dict.fromkeys(terms)
-        if unknown := [name for name in asked if name not in TERMS]:
+        names_of_terms = dict.fromkeys(terms)
+        if unknown := [name for name in names_of_terms if name not in TERMS]:
             raise OptionError(f"there is no term '{unknown[0]}'; the terms are {', '.join(TERMS)}")
-        missing = dict.fromkeys(_BLOCKS.get(name, name) for name in asked)
-        names = [name for name in missing if name not in self._known]
+        missing = dict.fromkeys(_BLOCKS.get(name, name) for name in names_of_terms)
+        names = [name for name in missing if name not in self._terms]
         if names:
             in_cpp = self.model.tree.in_cpp if self.model.fluid is None else None
-            found = self._by_states(names) if in_cpp is None else self._in_cpp(in_cpp, names)
-            self._known.update({name: frozen(array) for name, array in found.items()})
-        self._known.update({name: self._block(name) for name in asked if name in _BLOCKS})
+            arrays = self._by_states(names) if in_cpp is None else self._in_cpp(in_cpp, names)
+            self._terms.update({name: frozen(array) for name, array in arrays.items()})
+        self._terms.update({name: self._block(name) for name in names_of_terms if name in _BLOCKS})
 
     def _block(self, name: str) -> Array:
-        whole, b = self._known[_BLOCKS[name]], self.model.b
+        matrices, b = self._terms[_BLOCKS[name]], self.model.b
         base, joints = slice(None, b), slice(b, None)
         rows = base if name in ("M_b", "M_bm", "p") else joints
-        if whole.ndim == 2:
-            return whole[:, rows]
-        return whole[:, rows, base if name == "M_b" else joints]
+        if matrices.ndim == 2:
+            return matrices[:, rows]
+        return matrices[:, rows, base if name == "M_b" else joints]
 
     def _in_cpp(self, core: Any, names: list[str]) -> Mapping[str, Array]:
         model, tree = self.model, self.model.tree
-        found: dict[str, Array] = core.batch(self._threads).evaluate(
+        arrays: dict[str, Array] = core.batch(self._threads).evaluate(
             tree.full_configuration(self.Q),
             tree.full_velocity(self.V),
             names,
             model.end_effector_id,
         )
         if tree.projection is None:
-            return found
+            return arrays
         p, inner = tree.projection, tree.projection[model.b :, model.b :]
         project: dict[str, Callable[[Array], Array]] = {
             "M": lambda x: p.T @ x @ p,
@@ -140,7 +140,7 @@ class EvaluationBatch:
             "momentum": lambda x: x @ p,
             "pi_hat": lambda x: x @ inner,
         }
-        return {name: project[name](x) if name in project else x for name, x in found.items()}
+        return {name: project[name](x) if name in project else x for name, x in arrays.items()}
 
     def _by_states(self, names: list[str]) -> Mapping[str, Array]:
         rows: dict[str, list[Any]] = {name: [] for name in names}
@@ -172,7 +172,8 @@ def checked_rows(
         StateError: a shape is wrong, or an entry; the message names the first such state.
     """
     q, x = (
-        _table(value, size, what) for value, size, what in ((Q, model.nq, "Q"), (X, model.nv, name))
+        _table(value, size, label)
+        for value, size, label in ((Q, model.nq, "Q"), (X, model.nv, name))
     )
     if len(q) != len(x):
         raise StateError(f"Q has {len(q)} states and {name} {len(x)}; give one row for each state")
@@ -193,13 +194,13 @@ def checked_rows(
     return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
 
 
-def _table(value: npt.ArrayLike, size: int, what: str) -> Array:
+def _table(value: npt.ArrayLike, size: int, label: str) -> Array:
     try:
         x = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise StateError(f"{what} must be numbers, one row for each state") from None
+        raise StateError(f"{label} must be numbers, one row for each state") from None
     if x.ndim != 2 or x.shape[1] != size:
-        raise StateError(f"{what} must have shape (N,{size}); given: shape {np.shape(value)}")
+        raise StateError(f"{label} must have shape (N,{size}); given: shape {np.shape(value)}")
     return x
 
 
@@ -228,11 +229,11 @@ def _of_state(d: Evaluation, name: str) -> Any:
         tree = d.tree
         return pin.computePotentialEnergyRegressor(tree.pinocchio, tree.data(), d.q_full).copy()
     if name in ("centre_of_mass", "centroidal_momentum", "spatial_momentum"):
-        found = momenta(d)
+        robot_momenta = momenta(d)
         return {
-            "centre_of_mass": found.centre_of_mass,
-            "centroidal_momentum": found.centroidal,
-            "spatial_momentum": found.spatial,
+            "centre_of_mass": robot_momenta.centre_of_mass,
+            "centroidal_momentum": robot_momenta.centroidal,
+            "spatial_momentum": robot_momenta.spatial,
         }[name]
     return getattr(d, name)
 

@@ -123,9 +123,9 @@ class VMSModel(RobotModel):
         if native is not None:
             return self.with_native(native).evaluate(q, v)
         if self.tree.projection is None and self.tree.in_cpp is not None:
-            found = self.tree.in_cpp.state(q, v)
-            if found is not None:
-                return Evaluation(self, *found)
+            state = self.tree.in_cpp.state(q, v)
+            if state is not None:
+                return Evaluation(self, *state)
         checked = self.checked_configuration(q), vector(v, self.nv, "v")
         return Evaluation(self, *(frozen(x.copy()) for x in checked))
 

@@ -19,7 +19,7 @@ from .components import Component, Reversible, Storage
 from .equations import Equations, assemble
 from .equations.constraints import null_space, reduce_rows
 from .errors import PatternError, SimulationError
-from .multibody.placement import place
+from .multibody.placement import consistent_state
 from .patterns import split
 from .simulation import closed
 from .systems import System, compose, flatten
@@ -52,8 +52,8 @@ class Causality:
     def text(self) -> str:
         """Return the report as text."""
         lines = [f"index {'unknown' if self.index is None else self.index}"]
-        lines += [f"over-determined: {each}" for each in self.over]
-        lines += [f"not determined: {each}" for each in self.under]
+        lines += [f"over-determined: {name}" for name in self.over]
+        lines += [f"not determined: {name}" for name in self.under]
         lines += [f"{name}: {by}" for name, by in self.determined.items()]
         return "\n".join(lines)
 
@@ -71,7 +71,7 @@ def causality(system: System | Component, x: Array | None = None) -> Causality:
         system = compose({"component": system}, ports, system.interface)
     flat = flatten(system)
     over = _shared_storages(flat)
-    under = _unheld_states(flat)
+    under = _states_without_storage(flat)
     if over or under:
         return Causality(_by_storages(flat), None, tuple(over), tuple(under), ())
     try:
@@ -86,19 +86,19 @@ def causality(system: System | Component, x: Array | None = None) -> Causality:
 
 
 def _shared_storages(flat: System) -> list[str]:
-    found = []
+    shared = []
     for junction, ends in flat.pattern.junctions.items():
         storages = _of_kind(flat, ends, Storage)
         if len(storages) > 1:
-            found.append(
+            shared.append(
                 f"the storages at {', '.join(storages)} meet at junction '{junction}' and would "
                 "share one state; put them in one, or join them by a constraint"
             )
-    return found
+    return shared
 
 
-def _unheld_states(flat: System) -> list[str]:
-    found = []
+def _states_without_storage(flat: System) -> list[str]:
+    unresolved = []
     for junction, ends in flat.pattern.junctions.items():
         readers = []
         for end in ends:
@@ -107,11 +107,11 @@ def _unheld_states(flat: System) -> list[str]:
             if isinstance(filling, Component) and port in filling.reads:
                 readers.append(end)
         if readers and not _of_kind(flat, ends, Storage):
-            found.append(
+            unresolved.append(
                 f"the state that {', '.join(readers)} read at junction '{junction}', where no "
                 "storage holds one"
             )
-    return found
+    return unresolved
 
 
 def _of_kind(flat: System, ends: tuple[str, ...], kind: type) -> list[str]:
@@ -119,33 +119,33 @@ def _of_kind(flat: System, ends: tuple[str, ...], kind: type) -> list[str]:
 
 
 def _by_storages(flat: System) -> dict[str, str]:
-    found = {}
+    causes = {}
     for junction, ends in flat.pattern.junctions.items():
         storages = _of_kind(flat, ends, Storage)
-        found[junction] = f"storage {', '.join(storages)}" if storages else "not known"
-    return found
+        causes[junction] = f"storage {', '.join(storages)}" if storages else "not known"
+    return causes
 
 
 def _all(equations: Equations) -> dict[str, str]:
     layout, c = equations.layout, equations.constraints
-    found = {name: f"storage {held.end}" for name, held in layout.states.items()}
+    causes = {name: f"storage {entry.end}" for name, entry in layout.states.items()}
     n = layout.stored
     for junction, at in layout.efforts.items():
-        if junction in found:
+        if junction in causes:
             continue
         rows = slice(at.start - n, at.stop - n)
         if np.abs(c.multiplying[rows]).max(initial=0.0) > 0.0:
-            found[junction] = "multiplier"
+            causes[junction] = "multiplier"
         elif np.abs(c.undetermined[rows]).max(initial=0.0) > 0.0:
-            found[junction] = "balance of flows"
+            causes[junction] = "balance of flows"
         else:
             boxes = [
                 split(end)[0]
                 for end in equations.system.pattern.junctions[junction]
                 if split(end)[0] and _constrains(layout.components[split(end)[0]])
             ]
-            found[junction] = f"constraints of {', '.join(boxes)}"
-    return found
+            causes[junction] = f"constraints of {', '.join(boxes)}"
+    return causes
 
 
 def _constrains(component: Component) -> bool:
@@ -161,21 +161,21 @@ def _loose(equations: Equations) -> list[str]:
     # A multiplier of a constraint that acts on no storage is not determined either.
     idle = null_space(c.fixed_rows[c.fixed_rows.shape[0] - k :].T)
     lost = np.hstack([z @ null_space(slope), c.multiplying @ idle])
-    found = []
+    unresolved = []
     for junction, at in equations.layout.efforts.items():
         if at.start >= n and np.abs(lost[at.start - n : at.stop - n]).max(initial=0.0) > _SHARE:
             ends = equations.system.pattern.junctions[junction]
-            found.append(
+            unresolved.append(
                 f"the effort at junction '{junction}' ({', '.join(ends)}), on which no flow "
                 "depends; join a storage, a constraint or friction there"
             )
-    return found
+    return unresolved
 
 
 def _state(equations: Equations) -> Array:
     if not equations.closures:
         return equations.states.vector()
-    x = place(equations)
+    x = consistent_state(equations)
     try:
         return closed(equations, x)
     except SimulationError:

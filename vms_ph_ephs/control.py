@@ -38,19 +38,19 @@ class Breach:
     Attributes:
         step: its number, from zero on.
         time: at its end, s.
-        given: energy given through the ports in it, J.
+        supplied: energy given through the ports in it, J.
         lost: energy that the storage lost in it, J.
     """
 
     step: int
     time: float
-    given: float
+    supplied: float
     lost: float
 
     @property
     def excess(self) -> float:
         """Energy that came from nowhere, J."""
-        return self.given - self.lost
+        return self.supplied - self.lost
 
 
 class PassivityCertificate:
@@ -65,7 +65,7 @@ class PassivityCertificate:
 
     Attributes:
         steps: number of steps seen.
-        given: energy given so far, J.
+        supplied: energy given so far, J.
         breaches: all steps in which the condition failed.
         least: smallest energy by which a step kept the condition, J; negative if one failed.
     """
@@ -73,28 +73,28 @@ class PassivityCertificate:
     def __init__(self, storage: float, tolerance: float = 1e-9) -> None:
         self._first = self._last = storage
         self._tolerance = tolerance
-        self.steps, self.given, self.least = 0, 0.0, float("inf")
+        self.steps, self.supplied, self.least = 0, 0.0, float("inf")
         self.breaches: list[Breach] = []
 
-    def step(self, time: float, given: float, storage: float) -> Breach | None:
+    def step(self, time: float, supplied: float, storage: float) -> Breach | None:
         """Check a step, and return its breach or None.
 
         Args:
             time: at its end, s.
-            given: energy given through the ports in it, J.
+            supplied: energy given through the ports in it, J.
             storage: at its end, J.
         """
         lost = self._last - storage
-        self.least = min(self.least, lost - given)
-        self.given += given
-        found = None
+        self.least = min(self.least, lost - supplied)
+        self.supplied += supplied
+        breach = None
         # A storage that is not a number keeps nothing.
-        if not given - lost <= self._tolerance:
-            found = Breach(self.steps, time, given, lost)
-            self.breaches.append(found)
+        if not supplied - lost <= self._tolerance:
+            breach = Breach(self.steps, time, supplied, lost)
+            self.breaches.append(breach)
         self._last = storage
         self.steps += 1
-        return found
+        return breach
 
     @property
     def holds(self) -> bool:
@@ -104,19 +104,19 @@ class PassivityCertificate:
     @property
     def dissipated(self) -> float:
         """Energy that the controller has taken and does not store, J."""
-        return self._first - self._last - self.given
+        return self._first - self._last - self.supplied
 
     def in_words(self) -> str:
         """Return the certificate as a sentence."""
         if self.holds:
             return (
-                f"passive in all {self.steps} steps: {self.given:.6g} J given, "
+                f"passive in all {self.steps} steps: {self.supplied:.6g} J given, "
                 f"{self._first - self._last:.6g} J less stored, {self.dissipated:.6g} J dissipated"
             )
         first = self.breaches[0]
         return (
-            f"not passive: step {first.step}, at {first.time:.6g} s, gave {first.given:.6g} J while"
-            f" the storage lost {first.lost:.6g} J ({first.excess:.3g} J from nowhere); "
+            f"not passive: step {first.step}, at {first.time:.6g} s, gave {first.supplied:.6g} J "
+            f"while the storage lost {first.lost:.6g} J ({first.excess:.3g} J from nowhere); "
             f"{len(self.breaches)} of {self.steps} steps failed"
         )
 
@@ -126,7 +126,7 @@ STORE, EFFORTS = "store", "efforts"
 _energy = Quantity(R, "energy")
 
 
-class HeldEfforts(Reversible):
+class ZeroOrderHold(Reversible):
     """The Dirac structure ``f = -tau, f_store = tau . u`` of efforts tau that are held.
 
     What passes into the joints at the velocities u is what leaves the store, for every effort: the
@@ -138,9 +138,9 @@ class HeldEfforts(Reversible):
 
     def __init__(self, ports: Mapping[str, Port]) -> None:
         width = sum(port.quantity.space.dimension for port in ports.values())
-        self.held = Quantity(Euclidean(width), "held efforts")
+        self.efforts = Quantity(Euclidean(width), "held efforts")
         super().__init__(
-            {**ports, STORE: power(_energy), EFFORTS: state(self.held)},
+            {**ports, STORE: power(_energy), EFFORTS: state(self.efforts)},
             skew=self._matrix,
             reads=(EFFORTS,),
         )
@@ -171,9 +171,9 @@ def controller_box(ports: Mapping[str, Port]) -> System:
     Args:
         ports: of the joints, by name, as in the interface of a mechanism.
     """
-    law = HeldEfforts(ports)
+    law = ZeroOrderHold(ports)
     none = Storage(
-        {EFFORTS: power(law.held)},
+        {EFFORTS: power(law.efforts)},
         lambda u: 0.0,
         lambda u: np.zeros(u.size),
         lambda u: np.zeros((u.size, u.size)),
@@ -224,8 +224,8 @@ def shaped_storage(model: VMSModel) -> StoredEnergy:
     """
 
     def stored(command: Command, q: Array, v: Array) -> float:
-        own = model.evaluate(q, v).potential_energy
-        return command.energy.shaped_potential + command.energy.tank_level - own
+        potential = model.evaluate(q, v).potential_energy
+        return command.energy.shaped_potential + command.energy.tank_level - potential
 
     return stored
 
@@ -280,7 +280,7 @@ class ControlledRun:
         q: Array,
         dt: float = 1e-3,
         *,
-        held: Array | None = None,
+        target: Array | None = None,
         storage: StoredEnergy | None = None,
         tolerance: float = 1e-9,
         scheme: str = "projected_rk4",
@@ -299,7 +299,7 @@ class ControlledRun:
             ports = (joint_name(full.names[1]), *ports)
         self.system: System = controlled(robot, ports)
         self.equations: Equations = assemble(self.system)
-        law.reset(RobotState(q if held is None else held, np.zeros(model.nv)))
+        law.reset(RobotState(q if target is None else target, np.zeros(model.nv)))
         x = state_of(self.equations, model, q, np.zeros(model.nv), box="robot")
         self._simulation = Simulation(self.equations, x, dt, scheme=scheme)  # type: ignore[arg-type]
         states = self.equations.layout.states
@@ -335,19 +335,19 @@ class ControlledRun:
         Raises:
             SimulationError: the motion cannot be continued.
         """
-        found = []
+        breaches = []
         for k in range(steps):
             before = self.store
             self._simulation.step()
-            given = before - self.store
+            supplied = before - self.store
             self.command = self._call(
                 reference if k == 0 and reference is not None else Reference()
             )
             storage = self._stored(self.command, *self.motion())
-            breach = self.certificate.step(self._simulation.t, given, storage)
+            breach = self.certificate.step(self._simulation.t, supplied, storage)
             if breach is not None:
-                found.append(breach)
-        return found
+                breaches.append(breach)
+        return breaches
 
     def _call(self, reference: Reference) -> Command:
         command = self._law.update(RobotState(*self.motion()), reference, self._dt)

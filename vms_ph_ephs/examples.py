@@ -66,7 +66,7 @@ def damped_oscillator(
     )
 
 
-def _turned(angle: float, axis: Sequence[float], position: Sequence[float]) -> Array:
+def _pose(angle: float, axis: Sequence[float], position: Sequence[float]) -> Array:
     unit = np.array(axis) / np.linalg.norm(axis)
     return pose(SO3().exp(angle * unit), np.array(position))
 
@@ -100,16 +100,16 @@ class TwoBodies:
     def offsets(self) -> tuple[Array, Array]:
         """The joint between the bodies in the frame of each, (4,4)."""
         return (
-            _turned(0.7, (1.0, 0.3, 0.2), (0.05, 0.02, -0.25)),
-            _turned(0.5, (-0.2, -1.0, 0.4), (-0.03, 0.01, 0.21)),
+            _pose(0.7, (1.0, 0.3, 0.2), (0.05, 0.02, -0.25)),
+            _pose(0.5, (-0.2, -1.0, 0.4), (-0.03, 0.01, 0.21)),
         )
 
     @property
     def suspension(self) -> tuple[Array, Array]:
         """The joint to the ground in the inertial frame and in that of the first body, (4,4)."""
         return (
-            _turned(1.2, (0.0, 1.0, 0.1), (0.1, 0.0, 0.5)),
-            _turned(0.4, (0.3, 0.1, 1.0), (0.02, -0.01, 0.24)),
+            _pose(1.2, (0.0, 1.0, 0.1), (0.1, 0.0, 0.5)),
+            _pose(0.4, (0.3, 0.1, 1.0), (0.02, -0.01, 0.24)),
         )
 
     def free(self) -> System:
@@ -129,17 +129,17 @@ class TwoBodies:
 
     def free_state(self, equations: Equations) -> Array:
         """Return a state of the free bodies in which all velocities differ from zero."""
-        return mb.place(
+        return mb.consistent_state(
             equations,
             {"j": -0.8},
             {"j": -2.2},
-            poses={"b1": _turned(0.9, (1.0, 2.0, 3.0), (0.1, 0.2, 0.3))},
+            poses={"b1": _pose(0.9, (1.0, 2.0, 3.0), (0.1, 0.2, 0.3))},
             twists={"b1": np.array([0.3, -0.2, 0.4, 0.8, -1.1, 0.6])},
         )
 
     def pendulum_state(self, equations: Equations) -> Array:
         """Return a swinging state of the pendulum."""
-        return mb.place(equations, {"j1": 0.4, "j2": -0.8}, {"j1": 1.5, "j2": -2.2})
+        return mb.consistent_state(equations, {"j1": 0.4, "j2": -0.8}, {"j1": 1.5, "j2": -2.2})
 
     def _hinge(self, offsets: tuple[Array, Array], i: int) -> System:
         pair = mb.Revolute()

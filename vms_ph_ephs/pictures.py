@@ -76,7 +76,7 @@ def arrange(pattern: Pattern) -> Placement:
 def _outer(
     pattern: Pattern, at: dict[tuple[str, str], tuple[float, float]], size: tuple[float, float]
 ) -> dict[str, tuple[float, float]]:
-    found: dict[str, tuple[float, float]] = {}
+    positions: dict[str, tuple[float, float]] = {}
     for junction, ends in pattern.junctions.items():
         x, y = at["junction", junction]
         for k, end in enumerate(e for e in ends if not split(e)[0]):
@@ -86,9 +86,9 @@ def _outer(
                 (x + 24.0 * k, 14.0): y,
                 (x + 24.0 * k, size[1] - 14.0): size[1] - y,
             }
-            free = {p: d for p, d in sides.items() if p not in found.values()}
-            found[end] = min(free, key=lambda p: free[p])
-    return found
+            free = {p: d for p, d in sides.items() if p not in positions.values()}
+            positions[end] = min(free, key=lambda p: free[p])
+    return positions
 
 
 def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
@@ -180,14 +180,14 @@ def draw_powers(system: System, powers: Powers, seconds: float, title: str = "")
 
 def _levels(system: System, title: str) -> list[tuple[str, System]]:
     """Return a system and the different composite systems in it, outer first."""
-    found: list[tuple[str, System]] = [(title or "system", system)]
+    levels: list[tuple[str, System]] = [(title or "system", system)]
     shapes = [_shape(system)]
-    for name, level in found:
+    for name, level in levels:
         for box, filling in level.fillings.items():
             if isinstance(filling, System) and _shape(filling) not in shapes:
                 shapes.append(_shape(filling))
-                found.append((box if level is system else f"{name}.{box}", filling))
-    return found
+                levels.append((box if level is system else f"{name}.{box}", filling))
+    return levels
 
 
 def _shape(system: System) -> object:
@@ -215,8 +215,8 @@ def _panel(
     system: System, title: str, powers: Powers | None = None, seconds: float = 0.0
 ) -> tuple[str, float, float]:
     pattern = system.pattern
-    place = arrange(pattern)
-    width, height = place.size
+    placement = arrange(pattern)
+    width, height = placement.size
     top = 30.0
     parts = [
         f'<text class="title" x="14" y="20">{escape(title)}</text>' if title else "",
@@ -226,21 +226,21 @@ def _panel(
     scale = max((abs(v) for p in (powers or {}).values() for v in p), default=0.0)
     labels = []
     for junction, ends in pattern.junctions.items():
-        x, y = place.junctions[junction]
+        x, y = placement.junctions[junction]
         inner = [end for end in ends if split(end)[0]]
         shared = len({split(end)[1] for end in inner}) == 1
         for end in ends:
-            parts.append(_wire(pattern, place, end, (x, y), powers, scale, seconds))
+            parts.append(_wire(pattern, placement, end, (x, y), powers, scale, seconds))
             if split(end)[0] and not shared:
-                labels.append(_port_label(place, end, (x, y)))
+                labels.append(_port_label(placement, end, (x, y)))
             if not split(end)[0]:
-                ox, oy = place.outer[end]
+                ox, oy = placement.outer[end]
                 labels.append(f'<text class="port" x="{ox + 9:.1f}" y="{oy - 4:.1f}">{end}</text>')
         if shared:
             name = split(inner[0])[1]
             labels.append(f'<text class="port" x="{x + 9:.1f}" y="{y - 6:.1f}">{name}</text>')
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
-    for box, (x, y, half) in place.boxes.items():
+    for box, (x, y, half) in placement.boxes.items():
         kind = "box" if isinstance(system.fillings[box], Component) else "box composite"
         parts.append(
             f'<rect class="{kind}" x="{x - half:.1f}" y="{y - _HEIGHT:.1f}" rx="{_HEIGHT}" '
@@ -256,7 +256,7 @@ def _panel(
 
 def _wire(
     pattern: Pattern,
-    place: Placement,
+    placement: Placement,
     end: str,
     at: tuple[float, float],
     powers: Powers | None,
@@ -264,7 +264,7 @@ def _wire(
     seconds: float,
 ) -> str:
     box, _ = split(end)
-    to = place.boxes[box][:2] if box else place.outer[end]
+    to = placement.boxes[box][:2] if box else placement.outer[end]
     kind = "wire" if pattern.port(end).kind == "power" else "wire state"
     line = f'x1="{at[0]:.1f}" y1="{at[1]:.1f}" x2="{to[0]:.1f}" y2="{to[1]:.1f}"'
     values = (powers or {}).get(end)
@@ -306,9 +306,9 @@ def _legend(scale: float, y: float) -> str:
     )
 
 
-def _port_label(place: Placement, end: str, at: tuple[float, float]) -> str:
+def _port_label(placement: Placement, end: str, at: tuple[float, float]) -> str:
     box, port = split(end)
-    x, y, half = place.boxes[box]
+    x, y, half = placement.boxes[box]
     dx, dy = at[0] - x, at[1] - y
     length = max(hypot(dx, dy), 1.0)
     # Just outside the box, beside the wire.

@@ -69,16 +69,16 @@ def relation_at(
         order += [
             (f"{prefix}{box}.", f) for box, f in level.fillings.items() if isinstance(f, System)
         ]
-    known: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     for prefix, level in reversed(order):
         inner = {
-            box: known[f"{prefix}{box}."]
+            box: columns[f"{prefix}{box}."]
             if isinstance(filling, System)
             else _of_component(equations, f"{prefix}{box}", filling, rates)
             for box, filling in level.fillings.items()
         }
-        known[prefix] = _composed(level.pattern, inner)
-    return _affine(system.interface, known[""])
+        columns[prefix] = _composed(level.pattern, inner)
+    return _affine(system.interface, columns[""])
 
 
 def _of_component(equations: Equations, box: str, component: Component, rates: Rates) -> Array:
@@ -100,10 +100,10 @@ def _of_component(equations: Equations, box: str, component: Component, rates: R
     else:
         assert isinstance(component, Reversible)  # there are no other kinds
         c = component.constraint(*states)
-        kept = _null_space(c) if component.rows else unit
+        basis = _null_space(c) if component.rows else unit
         graph = np.hstack(
             [
-                np.vstack([component.skew(*states) @ kept, kept]),
+                np.vstack([component.skew(*states) @ basis, basis]),
                 np.vstack([c.T, np.zeros((n, component.rows))]),
             ]
         )

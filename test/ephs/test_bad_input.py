@@ -131,7 +131,7 @@ def no_such_port() -> object:
 
 
 def no_such_joint() -> object:
-    return mb.place(assemble(two_free_bodies()), {"k": 1.0})
+    return mb.consistent_state(assemble(two_free_bodies()), {"k": 1.0})
 
 
 def backwards() -> object:

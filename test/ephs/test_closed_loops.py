@@ -46,7 +46,7 @@ def four_bar(crank: float, coupler: float, rocker: float, base: float) -> System
 def assembled_four_bar() -> tuple[object, np.ndarray]:
     equations = assemble(four_bar(0.2, 0.5, 0.4, 0.5))
     # A guess of the angles; closing the loop is a matter of Newton's method.
-    guess = mb.place(equations, {"a": -1.2, "b": 0.9, "c": 1.9, "d": -1.4}, {"a": 3.0})
+    guess = mb.consistent_state(equations, {"a": -1.2, "b": 0.9, "c": 1.9, "d": -1.4}, {"a": 3.0})
     return equations, closed(equations, guess)
 
 
@@ -98,7 +98,8 @@ def test_an_outstretched_four_bar_linkage_is_refused_by_name() -> None:
     # A parallelogram folds flat when its crank points along the base: there it may go two ways.
     equations = assemble(four_bar(0.2, 0.5, 0.2, 0.5))
     x = closed(
-        equations, mb.place(equations, {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}, {"a": -8.0})
+        equations,
+        mb.consistent_state(equations, {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}, {"a": -8.0}),
     )
     with pytest.raises(
         SingularConstraint, match=r"at t = .*constraint of '[abcd]' is singular"
@@ -121,7 +122,7 @@ def test_the_same_joint_twice_is_redundant_and_moves_as_one() -> None:
     for copies in (1, 2):
         equations = assemble(system(copies))
         start = {f"j{i}": 0.5 for i in range(copies)}
-        motion = simulate(equations, mb.place(equations, start), dt=1e-3, steps=300)
+        motion = simulate(equations, mb.consistent_state(equations, start), dt=1e-3, steps=300)
         ends.append(motion.value("rod.q")[-1])
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-12)
 
@@ -135,14 +136,14 @@ def test_a_long_open_chain_has_no_dependent_constraints() -> None:
         links, {f"j{k}": mb.Between(names[k], names[k + 1], joint) for k in range(40)}
     )
     equations = assemble(chain)
-    assert Projection(equations).find_rank(mb.place(equations)) == 200
-    motion = simulate(equations, mb.place(equations), dt=1e-3, steps=3)
+    assert Projection(equations).find_rank(mb.consistent_state(equations)) == 200
+    motion = simulate(equations, mb.consistent_state(equations), dt=1e-3, steps=3)
     assert motion.violation.max() < 1e-12
 
 
 def test_a_motion_that_begins_at_a_singular_position_is_refused_once_it_leaves_it() -> None:
     equations = assemble(four_bar(0.2, 0.5, 0.2, 0.5))
-    flat = mb.place(equations, {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0})
+    flat = mb.consistent_state(equations, {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0})
     with pytest.raises(SingularConstraint, match="began at a singular configuration"):
         simulate(equations, flat, dt=1e-2, steps=200)
 

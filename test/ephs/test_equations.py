@@ -115,7 +115,7 @@ def test_the_joint_obeys_equation_31(rng: np.random.Generator) -> None:
     system = mb.mechanism({"b1": body, "b2": body}, {"j": mb.Between("b1", "b2", joint)})
     equations = assemble(system)
     q_r, u_r = rng.normal(size=2), rng.normal(size=2)
-    x = mb.place(
+    x = mb.consistent_state(
         equations,
         {"j": q_r},
         {"j": u_r},

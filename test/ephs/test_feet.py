@@ -64,7 +64,7 @@ def check_laws(motion: Trajectory, first_law: float) -> None:
 def test_a_block_on_four_feet_lands_at_once_and_slides_to_rest(scheme: str) -> None:
     equations = block((0.15, 0.1, 0.2), 0.5)
     v = np.array([0.15, 0.2])
-    start = mb.place(
+    start = mb.consistent_state(
         equations,
         poses={"block": raised(0.2 + 5e-4)},
         twists={"block": np.array([*v, 0.0, 0.0, 0.0, 0.0])},
@@ -88,7 +88,7 @@ def test_a_rocking_block_loses_at_its_edge_what_the_balance_of_momentum_says() -
     turn = np.array([[np.cos(tilt), 0, np.sin(tilt)], [0, 1, 0], [-np.sin(tilt), 0, np.cos(tilt)]])
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = turn, np.array([a, 0, 0]) + turn @ np.array([-a, 0, c])
-    motion = simulate(equations, mb.place(equations, poses={"block": pose}), 2e-3, 48)
+    motion = simulate(equations, mb.consistent_state(equations, poses={"block": pose}), 2e-3, 48)
     check_laws(motion, 1e-10)
     assert lowest(equations, motion) > -2e-9
     # Angular momentum about the new edge: the rate falls to 1 - 3/2 sin^2 of the block's angle.
@@ -101,7 +101,7 @@ def test_a_rocking_block_loses_at_its_edge_what_the_balance_of_momentum_says() -
 def test_a_block_that_turns_and_lands_foot_by_foot_keeps_both_laws() -> None:
     equations = block((0.15, 0.1, 0.2), 0.5)
     twist = np.array([0.6, 0.8, 0.0, 1.0, 2.0, 3.0])
-    start = mb.place(equations, poses={"block": raised(0.21)}, twists={"block": twist})
+    start = mb.consistent_state(equations, poses={"block": raised(0.21)}, twists={"block": twist})
     motion = simulate(equations, start, 2e-3, 40)
     check_laws(motion, 1e-9)
     assert heat(motion) > 0.1

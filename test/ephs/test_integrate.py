@@ -185,7 +185,9 @@ def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
     def inputs(t: float, x: np.ndarray) -> dict[str, Any]:
         return {"j": [np.sin(5 * t)], "b": [0.0, 0.0, 0.0, 0.0, 0.0, 0.4]}
 
-    run = integrate(equations, mb.place(equations), inputs, dt=1e-3, steps=500, scheme=scheme)
+    run = integrate(
+        equations, mb.consistent_state(equations), inputs, dt=1e-3, steps=500, scheme=scheme
+    )
     assert set(run.audit.supplied) == {"j", "b"}
     # Torques of the joint and of the body act about one axis and supply energy as two torques do.
     rate = np.array([equations.states.value(x, "b.p")[5] / 0.2 for x in run.states])
@@ -194,7 +196,7 @@ def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
     assert run.audit.supplied["b"].sum() == pytest.approx(0.4 * trapezoid(rate, run.t), abs=1e-6)
     assert np.abs(run.audit.residual).max() < 1e-12
     motion = simulate(
-        equations, mb.place(equations), dt=1e-3, steps=500, inputs=inputs, scheme=scheme
+        equations, mb.consistent_state(equations), dt=1e-3, steps=500, inputs=inputs, scheme=scheme
     )
     assert sum(w.sum() for w in run.audit.supplied.values()) == pytest.approx(motion.supplied[-1])
 
@@ -202,8 +204,8 @@ def test_work_from_outside_is_supplied_through_its_port(scheme: Any) -> None:
 def test_flows_may_be_held() -> None:
     equations = driven_body()
     held = {"j": [0.3]}
-    a = integrate(equations, mb.place(equations), held, dt=1e-3, steps=20)
-    b = integrate(equations, mb.place(equations), lambda t, x: held, dt=1e-3, steps=20)
+    a = integrate(equations, mb.consistent_state(equations), held, dt=1e-3, steps=20)
+    b = integrate(equations, mb.consistent_state(equations), lambda t, x: held, dt=1e-3, steps=20)
     np.testing.assert_array_equal(a.states, b.states)
     assert a.audit.supplied["j"].sum() > 0.0
 

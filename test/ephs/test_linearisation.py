@@ -54,7 +54,7 @@ def hanging() -> tuple[Equations, np.ndarray]:
         {"top": mb.Between("ground", "upper", top), "elbow": mb.Between("upper", "lower", hinge)},
     )
     equations = assemble(system)
-    return equations, mb.place(equations)
+    return equations, mb.consistent_state(equations)
 
 
 def test_a_hanging_double_pendulum_is_its_mass_stiffness_and_damping() -> None:

@@ -46,7 +46,7 @@ def motion_of(
         {"j": mb.Between("ground", "b", mb.joint(pair, o1, o2))},
     )
     equations = assemble(system)
-    x = mb.place(equations, velocities={"j": u})
+    x = mb.consistent_state(equations, velocities={"j": u})
     motion = simulate(equations, x, dt=1e-3, steps=round(1000 * t))
     assert motion.violation.max() < 1e-13
     assert np.abs(motion.first_law).max() < 1e-10
@@ -165,7 +165,7 @@ def test_a_pair_between_free_bodies_keeps_energy_and_the_momentum_of_both(
     joint = mb.joint(pair, random_pose(rng), random_pose(rng))
     system = mb.mechanism({"a": body, "b": body}, {"j": mb.Between("a", "b", joint)})
     equations = assemble(system)
-    x = mb.place(
+    x = mb.consistent_state(
         equations,
         {"j": pair.random(rng)},
         {"j": rng.uniform(-1, 1, pair.dimension)},
@@ -200,7 +200,7 @@ def test_a_joint_may_be_written_from_the_body_to_the_ground() -> None:
     ):
         joint = mb.joint(mb.Revolute(), *offsets, friction=0.1)
         equations = assemble(mb.mechanism({"b": body}, {"j": mb.Between(first, second, joint)}))
-        motion = simulate(equations, mb.place(equations, {"j": q}), dt=1e-3, steps=300)
+        motion = simulate(equations, mb.consistent_state(equations, {"j": q}), dt=1e-3, steps=300)
         ends.append((motion.value("b.q")[-1], motion.entropy[-1]))
     np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=0, atol=1e-12)
     assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-12)

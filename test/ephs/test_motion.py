@@ -153,7 +153,9 @@ def test_heat_flows_to_the_environment_until_temperatures_are_equal() -> None:
     )
     equations = assemble(system)
     start = mb.HeatCapacity(capacity, theta_0).entropy_at(hot)
-    motion = simulate(equations, mb.place(equations, others={"j.s": start}), dt=5e-3, steps=400)
+    motion = simulate(
+        equations, mb.consistent_state(equations, others={"j.s": start}), dt=5e-3, steps=400
+    )
     end = equations.storages.temperatures(motion.final)["j.th.s"]
     # Newton's law of cooling, exactly: the capacity and the conductance are constants.
     expected = theta_0 + (hot - theta_0) * np.exp(-conductance / capacity * 2.0)
@@ -171,7 +173,9 @@ def test_friction_may_depend_on_pose_speed_and_temperature() -> None:
         {"j": mb.Between("ground", "b", mb.joint(mb.Revolute(), friction=tensor, heat=heat))},
     )
     equations = assemble(system)
-    motion = simulate(equations, mb.place(equations, {"j": 0.3}, {"j": 2.0}), dt=1e-3, steps=1000)
+    motion = simulate(
+        equations, mb.consistent_state(equations, {"j": 0.3}, {"j": 2.0}), dt=1e-3, steps=1000
+    )
 
     # One freedom written by hand: I qdd = -mu(q, qd, theta) qd, c thetad = mu qd^2.
     def rate(y: np.ndarray) -> np.ndarray:
@@ -199,7 +203,7 @@ def test_work_from_outside_becomes_stored_energy_and_heat() -> None:
     equations = assemble(system)
     motion = simulate(
         equations,
-        mb.place(equations),
+        mb.consistent_state(equations),
         dt=1e-3,
         steps=500,
         inputs=lambda t, x: {"j": [np.sin(5 * t)], "b": [0.0, 0.0, 0.0, 0.0, 0.0, 0.4]},

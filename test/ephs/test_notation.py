@@ -109,7 +109,7 @@ def test_a_robot_that_was_written_and_read_has_the_same_rates(rng: np.random.Gen
     )
     pair = [assemble(s, check=False) for s in (system, build(describe(system)))]
     joints = {name: rng.normal() for name in system.interface}
-    x = mb.place(pair[0], joints, joints)
+    x = mb.consistent_state(pair[0], joints, joints)
     np.testing.assert_array_equal(*(equations.rates(x).tangent for equations in pair))
 
 

@@ -163,7 +163,7 @@ def test_springs_of_an_mjcf_become_springs_of_joints(tmp_path: Path) -> None:
       <joint name="swing" axis="0 1 0" stiffness="3" springref="30" armature="0.1"/>
       <geom type="sphere" size="0.1" pos="0 0 -1" mass="2"/></body></worldbody></mujoco>""")
     equations = assemble(mb.from_urdf(read_urdf(file, {})), check=False)
-    x = mb.place(equations, {"swing": 0.2})
+    x = mb.consistent_state(equations, {"swing": 0.2})
     storages = equations.storages
     energy = storages.energies(x)["swing.pe"]
     assert energy == pytest.approx(1.5 * (0.2 - np.pi / 6.0) ** 2, rel=1e-12)

@@ -52,7 +52,7 @@ def test_a_rotor_that_turns_with_a_closed_loop_is_placed_by_its_bodies() -> None
     free, rotor = mb.joint(mb.Revolute(), armature=0.7), mb.joint(mb.Revolute(), armature=0.2)
     joints = {"a": mb.Between("ground", "b", free), "c": mb.Between("ground", "b", rotor)}
     equations = assemble(mb.mechanism({"b": body}, joints))
-    x = mb.place(equations, velocities={"a": 2.0})
+    x = mb.consistent_state(equations, velocities={"a": 2.0})
     assert equations.storages.energy(x) == pytest.approx(0.5 * (0.3 + 0.7 + 0.2) * 4.0)
     motion = simulate(equations, x, steps=50)
     assert mb.joint_velocities(equations, motion.final)["c"][0] == pytest.approx(2.0, rel=1e-12)

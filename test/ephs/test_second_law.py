@@ -88,7 +88,7 @@ def test_a_friction_tensor_that_is_negative_somewhere_stops_the_motion() -> None
     )
     equations = assemble(mb.mechanism({"b": body}, {"j": mb.Between("ground", "b", joint)}))
     with pytest.raises(LawError, match=r"second law fails in box 'j.mf': at the velocity \[4\."):
-        simulate(equations, mb.place(equations, velocities={"j": 6.0}), 0.01, 500)
+        simulate(equations, mb.consistent_state(equations, velocities={"j": 6.0}), 0.01, 500)
 
 
 @settings(max_examples=50, deadline=None)

@@ -36,7 +36,7 @@ def test_files_and_symbols_know_it() -> None:
     same = assemble(build(describe(system)))
     equations = assemble(system)
     warm = 2.0 * np.log(345.0 / 300.0)
-    x = mb.place(equations, {"j": 0.2}, {"j": 1.0}, others={"j.s": warm})
+    x = mb.consistent_state(equations, {"j": 0.2}, {"j": 1.0}, others={"j.s": warm})
     rate = equations.rates(x).tangent
     assert same.rates(x).tangent == pytest.approx(rate, abs=1e-14)
     at = equations.layout.states["j.s"].tangent

@@ -79,7 +79,7 @@ INERTIA = 1e-5 + 1e-3 * 0.01**2
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_loaded_joint_creeps_at_the_speed_at_which_friction_bears_the_load(scheme: str) -> None:
     equations = hinge(mb.coulomb(0.0, 0.1), 0.05)
-    motion = simulate(equations, mb.place(equations), 1e-3, 50, scheme=scheme)
+    motion = simulate(equations, mb.consistent_state(equations), 1e-3, 50, scheme=scheme)
     creep = -0.01 * np.arctanh(0.5)
     found = mb.joint_velocities(equations, motion.final)["j"][0]
     assert found == pytest.approx(creep, rel=1e-3)
@@ -91,7 +91,7 @@ def test_a_loaded_joint_creeps_at_the_speed_at_which_friction_bears_the_load(sch
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_all_kinetic_energy_warms_a_joint_that_friction_stops(scheme: str) -> None:
     equations = hinge(0.5, 0.0, mb.Heat(capacity=0.01, theta=310.0))
-    start = mb.place(equations, velocities={"j": 30.0})
+    start = mb.consistent_state(equations, velocities={"j": 30.0})
     motion = simulate(equations, start, 1e-3, 5, scheme=scheme)
     heated = equations.storages.temperatures(motion.final)["j.th.s"] - 310.0
     assert heated == pytest.approx(0.5 * INERTIA * 30.0**2 / 0.01, rel=1e-6)
@@ -101,7 +101,7 @@ def test_all_kinetic_energy_warms_a_joint_that_friction_stops(scheme: str) -> No
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_joint_that_a_motor_reverses_against_friction_produces_entropy(scheme: str) -> None:
     equations = hinge(mb.coulomb(1e-3, 0.02), 0.0)
-    start = mb.place(equations, velocities={"j": 5.0})
+    start = mb.consistent_state(equations, velocities={"j": 5.0})
     torque = -0.03
     run = integrate(equations, start, {"j": [torque]}, dt=1e-3, steps=30, scheme=scheme)
     assert not run.failures
@@ -122,7 +122,7 @@ def test_a_joint_that_a_motor_reverses_against_friction_produces_entropy(scheme:
 
 def test_friction_that_is_slower_than_the_step_is_left_to_the_scheme() -> None:
     equations = hinge(1e-3, 0.0)
-    x = mb.place(equations, velocities={"j": 1.0})
+    x = mb.consistent_state(equations, velocities={"j": 1.0})
     # Its time constant is a hundredth of a second.
     assert StiffFriction(equations, 1.0).find(x, 5e-3) is None
     found = StiffFriction(equations, 1.0).find(x, 5e-2)
@@ -134,7 +134,7 @@ def test_a_step_in_which_held_friction_would_supply_power_is_halved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     equations = hinge(mb.coulomb(0.0, 0.1), 0.05)
-    x = mb.place(equations, velocities={"j": 2.0})
+    x = mb.consistent_state(equations, velocities={"j": 2.0})
     friction = StiffFriction(equations, 1.0)
     stiff, supply = friction.find(x, 1e-3), Supply(equations)
     assert stiff is not None

@@ -125,7 +125,7 @@ def test_the_equations_of_the_damped_pendulum_are_those_of_the_source_term_by_te
 
 def test_the_equation_of_motion_of_the_pendulum_is_that_of_a_textbook() -> None:
     equations = pendulum()
-    x = mb.place(equations, {"j": 0.6}, {"j": 1.5})
+    x = mb.consistent_state(equations, {"j": 0.6}, {"j": 1.5})
     rates = symbolic(equations).function()(x)
     momentum_rate = rates[equations.layout.find("b.p").tangent]
     # (I + m l^2) a = -m g l sin(angle) - mu w, with g along -y and the rod along -y at zero.

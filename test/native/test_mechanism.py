@@ -81,7 +81,7 @@ def tree_of_all_pairs() -> tuple[System, Start]:
     system = mb.mechanism(bodies, joints, open_bodies=["b4"])
     moved = {"j0": 0.4, "j1": 0.2, "j2": -0.3, "j3": [0.1, 0.5]}
     rates = {"j0": 0.5, "j1": -0.4, "j2": 1.0, "j4": [0.2, 0.1, 0.4], "j5": [0.3, -0.5, 0.7]}
-    return system, lambda equations: mb.place(equations, moved, rates)
+    return system, lambda equations: mb.consistent_state(equations, moved, rates)
 
 
 SYSTEMS: dict[str, Callable[[], tuple[System, Start]]] = {
@@ -146,12 +146,12 @@ def test_singular_loops_are_named_along_the_tree_too() -> None:
     # A parallelogram folds flat when its crank points along the base: there it may go two ways.
     equations = assemble(four_bar(0.2, 0.5, 0.2), check=False, native=True)
     near = {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}
-    x = closed(equations, mb.place(equations, near, {"a": -8.0}))
+    x = closed(equations, mb.consistent_state(equations, near, {"a": -8.0}))
     with pytest.raises(SingularConstraint, match=r"constraint of '[abcd]' is singular") as caught:
         simulate(equations, x, dt=1e-3, steps=1000, every=1000)
     angle = float(equations.states.value(np.asarray(caught.value.state), "a.q_r")[0])
     assert abs(angle) < 0.05
-    flat = mb.place(equations, dict.fromkeys("abcd", 0.0))
+    flat = mb.consistent_state(equations, dict.fromkeys("abcd", 0.0))
     with pytest.raises(SingularConstraint, match="began at a singular configuration"):
         simulate(equations, flat, dt=1e-2, steps=200, every=200)
 
@@ -173,7 +173,7 @@ def test_the_cost_is_in_proportion_to_the_number_of_bodies() -> None:
     costs = {}
     for links in (5, 40):
         equations = assemble(chain(links), check=False, native=True)
-        x = mb.place(equations, {f"j{k}": 0.1 for k in range(links)})
+        x = mb.consistent_state(equations, {f"j{k}": 0.1 for k in range(links)})
         costs[links] = min(timeit.repeat(lambda: equations.core.run(x, 1e-3, 3), number=1))  # noqa: B023
     # Eight times the bodies; dense constraints would cost 512 times as much.
     assert costs[40] < 16.0 * costs[5]

@@ -86,7 +86,7 @@ def test_the_simulator_publishes_its_actuators_and_where_their_energy_goes() -> 
         (taken,) = simulator.set_parameters([Parameter("failed_actuators", value="rotor_2?")])
         assert taken.successful
         simulator._advance(200)
-        held = simulator.simulation.actuation.held
+        held = simulator.simulation.actuation.step_efforts
         assert held.commands[2] > 1.0
         assert held.inputs[2] < 0.01
 

@@ -18,7 +18,7 @@ _SPREAD, _ROUNDS = 1e-6, 3
 
 
 @dataclass(frozen=True, slots=True)
-class HeldEfforts:
+class StepEfforts:
     """What the actuators do over a step; nothing of it is in force before it is committed.
 
     Attributes:
@@ -106,35 +106,35 @@ class ActuatorDynamics:
             name: np.zeros(m) for name in ("fluid", "friction", "winding")
         }
         b = 6 if a.base == "floating" else 3
-        self.held = self.hold(np.zeros(b), np.zeros(b))
+        self.step_efforts = self.hold(np.zeros(b), np.zeros(b))
 
-    def settle(self, wanted: Array) -> None:
+    def settle(self, wrench: Array) -> None:
         """Let rotors and thrusters turn as they do when a wrench (b,) has long been commanded."""
-        a, b = self.actuators, len(wanted)
-        held = self.hold(wanted, np.zeros(b))
+        a, b = self.actuators, len(wrench)
+        efforts = self.hold(wrench, np.zeros(b))
         r = a.rotors
-        sent = np.where(np.abs(held.commands) < a.dead_zone, 0.0, held.commands)[r]
+        sent = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[r]
         sent[self._failed[r]] = 0.0
         k = a.thrust_constant[r]
         turning = np.sign(sent) * np.sqrt(np.abs(sent) / np.where(k > 0.0, k, 1.0))
         self.rates, self.thrusts = self.rates.copy(), self.thrusts.copy()
         self.rates[r] = np.where(k > 0.0, turning, 0.0)
         self.thrusts[r] = sent
-        self.hold(wanted, np.zeros(b))
+        self.hold(wrench, np.zeros(b))
 
-    def fail(self, name: str, known: bool = True) -> None:
+    def fail(self, name: str, reported: bool = True) -> None:
         """Let an actuator fail: its motor gives no torque any more.
 
         Args:
             name: of the actuator.
-            known: whether the allocation knows, and does without it.
+            reported: whether the allocation knows, and does without it.
 
         Raises:
             ModelError: there is none of that name.
         """
         mine = self.actuators.owners == self.actuators.index(name)
         self._failed |= mine
-        if not known:
+        if not reported:
             self._hidden |= mine
 
     def repair(self) -> None:
@@ -163,11 +163,11 @@ class ActuatorDynamics:
         a = self.actuators
         return np.asarray(a.spins(self.tilts) @ (a.inertia * self.rates))
 
-    def hold(self, wanted: Array, v_base: Array) -> HeldEfforts:
+    def hold(self, wrench: Array, v_base: Array) -> StepEfforts:
         """Allocate a wrench for the next step, and return what then acts; see :meth:`commit`.
 
         Args:
-            wanted: (b,) wrench on the base.
+            wrench: (b,) wrench on the base.
             v_base: (b,) twist of the base.
         """
         a, dt = self.actuators, self._dt
@@ -176,11 +176,11 @@ class ActuatorDynamics:
         lower, upper = self._limits(relative)
         tilts: Array = self.tilts
         if a.tilting.size:
-            commands, missing, tilts = self._tilted_commands(wanted, lower, upper)
+            commands, missing, tilts = self._tilted_commands(wrench, lower, upper)
             matrix = a.matrix(0.5 * (self.tilts + tilts), self.angles)
         else:
-            found = nearest_inputs(matrix, wanted, lower, upper, a.weights)
-            commands, missing = found.inputs, found.missing
+            allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
+            commands, missing = allocated.inputs, allocated.missing
         sent = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
         sent[self._failed] = 0.0
         inputs, rates = self._lagged(sent)
@@ -191,15 +191,15 @@ class ActuatorDynamics:
         change = (after - before) / dt
         acting = inputs + friction
         acting[a.reaction] = 0.0  # their reaction is the change of their momentum
-        wrench = matrix @ acting
-        if len(wrench) == 6:
-            wrench[3:] -= change
+        applied = matrix @ acting
+        if len(applied) == 6:
+            applied[3:] -= change
         else:
-            wrench[2] -= change[2]
-        self.held = HeldEfforts(
-            commands, inputs, friction, rates, tilts, matrix, wrench, before, change, missing
+            applied[2] -= change[2]
+        self.step_efforts = StepEfforts(
+            commands, inputs, friction, rates, tilts, matrix, applied, before, change, missing
         )
-        return self.held
+        return self.step_efforts
 
     def commit(self, work: float, v_start: Array, v_end: Array) -> None:
         """Advance by the step that was held, and enter its energy.
@@ -209,48 +209,48 @@ class ActuatorDynamics:
             v_start: (b,) twist of the base at the start.
             v_end: at the end.
         """
-        a, dt, held = self.actuators, self._dt, self.held
+        a, dt, efforts = self.actuators, self._dt, self.step_efforts
         mean = 0.5 * (v_start + v_end)
-        before, spun = self.stored, 0.5 * (self.rates + held.rates)
-        shaft = self.shaft_torques(held, spun, mean)
-        relative = self._mean_relative(held, spun, mean)
+        before, spun = self.stored, 0.5 * (self.rates + efforts.rates)
+        shaft = self.shaft_torques(efforts, spun, mean)
+        relative = self._mean_relative(efforts, spun, mean)
         lost = {
             "fluid": dt * a.loss_ratio * a.thrust_constant * np.abs(spun) ** 3,
-            "friction": -dt * held.friction * relative,
+            "friction": -dt * efforts.friction * relative,
             "winding": dt * self.winding_losses(shaft),
         }
         for name, energy in lost.items():
             self.lost[name] += energy
-        self.rates, self.tilts = held.rates, held.tilts
-        self.thrusts = held.inputs
+        self.rates, self.tilts = efforts.rates, efforts.tilts
+        self.thrusts = efforts.inputs
         if a.steered.size:
             self.angles = self.angles.copy()
-            self.angles[a.steered] += dt * (held.matrix.T @ mean)[a.steered + 1]
+            self.angles[a.steered] += dt * (efforts.matrix.T @ mean)[a.steered + 1]
         self.electric += work + self.stored - before + sum(float(e.sum()) for e in lost.values())
 
     def shaft_rates(self, v_base: Array) -> Array:
         """Return the rates of shafts (m,), rad/s, those of wheels at a twist (b,) of the base."""
-        found, w = self.rates.copy(), self.actuators.wheels
-        found[w] = (self.held.matrix.T @ v_base)[w]
-        return found
+        rates, w = self.rates.copy(), self.actuators.wheels
+        rates[w] = (self.step_efforts.matrix.T @ v_base)[w]
+        return rates
 
-    def shaft_torques(self, held: HeldEfforts, spun: Array, v_base: Array) -> Array:
+    def shaft_torques(self, efforts: StepEfforts, spun: Array, v_base: Array) -> Array:
         """Return the torques of all motors, (m,), N m.
 
         Args:
-            held: what acts.
+            efforts: those of the step.
             spun: (m,) rates of shafts, rad/s.
             v_base: (b,) twist of the base.
         """
         a = self.actuators
-        torque: Array = held.inputs.copy()
-        known = a.rotors[a.thrust_constant[a.rotors] > 0.0]
+        torque: Array = efforts.inputs.copy()
+        rotors = a.rotors[a.thrust_constant[a.rotors] > 0.0]
         torque[a.rotors] = 0.0
-        speed = np.abs(spun[known])
-        drag = a.loss_ratio[known] * speed * spun[known]
-        climb = speed * (held.matrix.T @ v_base)[known]
-        spin_up = a.inertia[known] * (held.rates - self.rates)[known] / self._dt
-        torque[known] = a.thrust_constant[known] * (drag + climb) + spin_up
+        speed = np.abs(spun[rotors])
+        drag = a.loss_ratio[rotors] * speed * spun[rotors]
+        climb = speed * (efforts.matrix.T @ v_base)[rotors]
+        spin_up = a.inertia[rotors] * (efforts.rates - self.rates)[rotors] / self._dt
+        torque[rotors] = a.thrust_constant[rotors] * (drag + climb) + spin_up
         return torque
 
     def winding_losses(self, torque: Array) -> Array:
@@ -263,23 +263,23 @@ class ActuatorDynamics:
 
     def losses(self) -> Mapping[str, float]:
         """Return the energy lost since the last reset by ``"actuator/how"``, J."""
-        found: dict[str, float] = {}
-        for how, values in self.lost.items():
+        energies: dict[str, float] = {}
+        for cause, values in self.lost.items():
             for name, value in zip(self.actuators.names, values, strict=True):
                 if value:
-                    found[f"{name}/{how}"] = float(value)
-        return found
+                    energies[f"{name}/{cause}"] = float(value)
+        return energies
 
     def _relative_rates(self, matrix: Array, v_base: Array) -> Array:
         """Return the rates of wheels and of reaction wheels relative to the base, (m,)."""
-        a, found = self.actuators, matrix.T @ v_base
-        found[a.reaction] += self.rates[a.reaction]
-        return np.asarray(found)
+        a, rates = self.actuators, matrix.T @ v_base
+        rates[a.reaction] += self.rates[a.reaction]
+        return np.asarray(rates)
 
-    def _mean_relative(self, held: HeldEfforts, spun: Array, mean: Array) -> Array:
-        found = held.matrix.T @ mean
-        found[self.actuators.reaction] += spun[self.actuators.reaction]
-        return np.asarray(found)
+    def _mean_relative(self, efforts: StepEfforts, spun: Array, mean: Array) -> Array:
+        rates = efforts.matrix.T @ mean
+        rates[self.actuators.reaction] += spun[self.actuators.reaction]
+        return np.asarray(rates)
 
     def _limits(self, relative: Array) -> tuple[Array, Array]:
         """Return the bounds of the inputs now, (m,) each."""
@@ -295,8 +295,8 @@ class ActuatorDynamics:
         upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + drag)
         lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + drag)
         upper[r], lower[r] = np.maximum(upper[r], a.lower[r]), np.minimum(lower[r], a.upper[r])
-        known = self._failed & ~self._hidden
-        lower[known] = upper[known] = 0.0
+        reported = self._failed & ~self._hidden
+        lower[reported] = upper[reported] = 0.0
         return lower, upper
 
     def _lagged(self, sent: Array) -> tuple[Array, Array]:
@@ -304,19 +304,19 @@ class ActuatorDynamics:
         a, inputs, rates = self.actuators, sent.copy(), self.rates.copy()
         r = a.rotors
         k = a.thrust_constant[r]
-        known = k > 0.0
-        k = np.where(known, k, 1.0)
+        modelled = k > 0.0
+        k = np.where(modelled, k, 1.0)
         left = self._left[r]
-        wanted = np.sign(sent[r]) * np.sqrt(np.abs(sent[r]) / k)
-        end = np.where(known, wanted + left * (rates[r] - wanted), 0.0)
+        target = np.sign(sent[r]) * np.sqrt(np.abs(sent[r]) / k)
+        end = np.where(modelled, target + left * (rates[r] - target), 0.0)
         mean = 0.5 * (rates[r] + end)
         static = sent[r] + left * (self.thrusts[r] - sent[r])
-        inputs[r] = np.where(known, k * mean * np.abs(mean), static)
+        inputs[r] = np.where(modelled, k * mean * np.abs(mean), static)
         rates[r] = end
         return inputs, rates
 
     def _tilted_commands(
-        self, wanted: Array, lower: Array, upper: Array
+        self, wrench: Array, lower: Array, upper: Array
     ) -> tuple[Array, Array, Array]:
         """Return commands (m,), what they miss (b,) and tilts (m,) at the end of the step.
 
@@ -331,19 +331,19 @@ class ActuatorDynamics:
         parts = np.hstack([a.matrix(middle, self.angles), *ends])
         low, high = np.zeros(m + 2 * t.size), np.concatenate([upper, upper[t], upper[t]])
         low[:m] = lower
-        found = _smallest(a.weights[:, None] * parts, a.weights * wanted, low, high)
-        left, right = found[m : m + t.size], found[m + t.size :]
+        inputs = _smallest(a.weights[:, None] * parts, a.weights * wrench, low, high)
+        left, right = inputs[m : m + t.size], inputs[m + t.size :]
         half = 0.5 * (a.tilt_upper[t] - a.tilt_lower[t])
         across = (right - left) * np.sin(half)
-        ahead = found[t] + (left + right) * np.cos(half)
-        turned = middle[t] + np.arctan2(across, ahead)
-        turned = np.where(np.hypot(across, ahead) > 1e-9, turned, self.tilts[t])
-        turned = np.clip(turned, a.tilt_lower[t], a.tilt_upper[t])
+        forward = inputs[t] + (left + right) * np.cos(half)
+        angles = middle[t] + np.arctan2(across, forward)
+        angles = np.where(np.hypot(across, forward) > 1e-9, angles, self.tilts[t])
+        angles = np.clip(angles, a.tilt_lower[t], a.tilt_upper[t])
         reach = dt * a.tilt_rate[t]
         tilts = self.tilts.copy()
-        tilts[t] = np.clip(turned, self.tilts[t] - reach, self.tilts[t] + reach)
+        tilts[t] = np.clip(angles, self.tilts[t] - reach, self.tilts[t] + reach)
         now = a.matrix(0.5 * (self.tilts + tilts), self.angles)
-        again = nearest_inputs(now, wanted, lower, upper, a.weights)
+        again = nearest_inputs(now, wrench, lower, upper, a.weights)
         return again.inputs, again.missing, tilts
 
 

@@ -203,33 +203,33 @@ class TurningColumns:
         self, columns: "Sequence[Column]", rows: "NDArray[np.integer]", by: "Sequence[int]"
     ) -> None:
         def stacked(parts: "list[Array | None]") -> Array:
-            whole = [np.zeros(6) if part is None else part for part in parts]
-            return frozen(np.stack(whole, axis=1)[rows])
+            columns = [np.zeros(6) if part is None else part for part in parts]
+            return frozen(np.stack(columns, axis=1)[rows])
 
         self.by = frozen(np.array(by, np.intp))
-        self.fixed = stacked([each.fixed for each in columns])
-        self.cosine = stacked([each.cosine for each in columns])
-        self.sine = stacked([each.sine for each in columns])
+        self.fixed = stacked([column.fixed for column in columns])
+        self.cosine = stacked([column.cosine for column in columns])
+        self.sine = stacked([column.sine for column in columns])
         self._turn = bool((self.by >= 0).any())
 
     def matrix(self, angles: Array) -> Array:
         """Return all columns, (b,m), at the angles (m,) of inputs, rad."""
         if not self._turn:
             return self.fixed
-        turned = np.where(self.by >= 0, angles[self.by], 0.0)
-        return self.fixed + np.cos(turned) * self.cosine + np.sin(turned) * self.sine
+        steering = np.where(self.by >= 0, angles[self.by], 0.0)
+        return self.fixed + np.cos(steering) * self.cosine + np.sin(steering) * self.sine
 
 
-def unit_axis(value: Array, what: str) -> Array:
+def unit_axis(value: Array, label: str) -> Array:
     """Return an axis of length one, (3,).
 
     Raises:
         ModelError: it has a wrong shape, an entry that is not finite, or length zero.
     """
-    axis = checked(value, 3, f"axis of {what}")
+    axis = checked(value, 3, f"axis of {label}")
     length = float(np.linalg.norm(axis))
     if length == 0.0:
-        raise ModelError(f"the axis of {what} has length zero")
+        raise ModelError(f"the axis of {label} has length zero")
     return axis / length
 
 
@@ -262,8 +262,8 @@ def wheel_column(wheel: Wheel) -> Array:
     """
     angle = wheel.heading + wheel.roller_angle
     roller = np.array([np.cos(angle), np.sin(angle), 0.0])
-    place = np.array([wheel.position[0], wheel.position[1], 0.0])
-    return along(place, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
+    position = np.array([wheel.position[0], wheel.position[1], 0.0])
+    return along(position, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
 
 
 def tilting_column(rotor: Rotor, i: int) -> Column:
@@ -293,8 +293,8 @@ def caster_columns(caster: Caster) -> tuple[Column, Column]:
     Without slip the rate of the wheel is ``d . v / r`` for the direction of travel d, and that of
     the steering ``n . v / trail - w_z`` for n to the left of d, with v that of the steering axis.
     """
-    place = np.array([caster.position[0], caster.position[1], 0.0])
-    x, y = along(place, np.eye(3)[0], 0.0), along(place, np.eye(3)[1], 0.0)
+    position = np.array([caster.position[0], caster.position[1], 0.0])
+    x, y = along(position, np.eye(3)[0], 0.0), along(position, np.eye(3)[1], 0.0)
     wheel = Column(np.zeros(6), x / caster.radius, y / caster.radius)
     steering = Column(
         np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0]), y / caster.trail, -x / caster.trail
@@ -307,13 +307,13 @@ def reaction_column(wheel: ReactionWheel, i: int) -> Array:
     return np.concatenate([np.zeros(3), -unit_axis(wheel.axis, f"reaction wheel {i}")])
 
 
-def checked(value: Array, size: int, what: str) -> Array:
+def checked(value: Array, size: int, label: str) -> Array:
     """Return a vector of a size.
 
     Raises:
         ModelError: it has a wrong shape or an entry that is not finite.
     """
     try:
-        return vector(value, size, what)
+        return vector(value, size, label)
     except StateError as error:
         raise ModelError(str(error)) from None

@@ -229,23 +229,23 @@ class Allocation:
         Raises:
             StateError: the argument has the wrong shape or is not finite.
         """
-        wanted = vector(wrench, len(self.matrix), "wrench_base")
+        target = vector(wrench, len(self.matrix), "wrench_base")
         w = default_weights(self.matrix) if weights is None else weights
-        return nearest_inputs(self.matrix, wanted, self.lower, self.upper, w)
+        return nearest_inputs(self.matrix, target, self.lower, self.upper, w)
 
 
 def nearest_inputs(
-    matrix: Array, wanted: Array, lower: Array, upper: Array, weights: Array
+    matrix: Array, wrench: Array, lower: Array, upper: Array, weights: Array
 ) -> Allocated:
     """Return the inputs within bounds whose wrench is nearest; see :meth:`Allocation.within`."""
     weighted = weights[:, None] * matrix
     free = lower < upper
     inputs: Array = np.where(free, 0.0, lower)
-    rest = weights * (wanted - matrix @ inputs)
+    rest = weights * (wrench - matrix @ inputs)
     inputs[free] = np.linalg.pinv(weighted[:, free]) @ rest
     if not ((inputs >= lower) & (inputs <= upper)).all():
-        inputs = bounded_least_squares(weighted, weights * wanted, lower, upper)
-    missing: Array = wanted - matrix @ inputs
+        inputs = bounded_least_squares(weighted, weights * wrench, lower, upper)
+    missing: Array = wrench - matrix @ inputs
     return Allocated(inputs, missing)
 
 
@@ -308,28 +308,28 @@ class Actuators:
         by: list[int] = []
         columns: list[Column] = []
         counts: dict[str, int] = {}
-        for i, each in enumerate(self.kinds):
-            check(each, i)
-            word = _word(each)
+        for i, kind in enumerate(self.kinds):
+            check(kind, i)
+            word = _word(kind)
             name = f"{word}_{counts.get(word, 0)}"
             counts[word] = counts.get(word, 0) + 1
             parts: tuple[Column, ...]
             inputs, k = [name], len(names)
-            turned = [-1]
-            if isinstance(each, Rotor):
-                parts = (tilting_column(each, i),)
-                turned = [-1 if each.tilt is None else k]
-            elif isinstance(each, Wheel):
-                parts = (Column(wheel_column(each)),)
-            elif isinstance(each, Caster):
-                parts = caster_columns(each)
-                inputs, turned = [f"{name}/wheel", f"{name}/steering"], [k + 1, k + 1]
+            steered_by = [-1]
+            if isinstance(kind, Rotor):
+                parts = (tilting_column(kind, i),)
+                steered_by = [-1 if kind.tilt is None else k]
+            elif isinstance(kind, Wheel):
+                parts = (Column(wheel_column(kind)),)
+            elif isinstance(kind, Caster):
+                parts = caster_columns(kind)
+                inputs, steered_by = [f"{name}/wheel", f"{name}/steering"], [k + 1, k + 1]
             else:
-                parts = (Column(reaction_column(each, i)),)
+                parts = (Column(reaction_column(kind, i)),)
             columns += parts
             names += inputs
             owners += [i] * len(inputs)
-            by += turned
+            by += steered_by
         self.names, self.owners = tuple(names), frozen(np.array(owners))
         self.columns = TurningColumns(columns, self._rows, by)
         self._collect()
@@ -343,10 +343,10 @@ class Actuators:
             tilts: (m,) angles of tilting rotors, rad; others are ignored.
             angles: (m,) steering angles at the inputs of casters' wheels, rad.
         """
-        turned = np.zeros(len(self.names))
-        turned[self.tilting] = tilts[self.tilting]
-        turned[self.steered + 1] = angles[self.steered]
-        return self.columns.matrix(turned)
+        angles_of_inputs = np.zeros(len(self.names))
+        angles_of_inputs[self.tilting] = tilts[self.tilting]
+        angles_of_inputs[self.steered + 1] = angles[self.steered]
+        return self.columns.matrix(angles_of_inputs)
 
     def spins(self, tilts: Array) -> Array:
         """Return the axes of the momenta of what spins, (3,m), at tilts (m,), rad."""
@@ -389,10 +389,10 @@ class Actuators:
         raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
 
     def _weights(self, weights: Array) -> Array:
-        found = checked(weights, len(self._rows), "weights")
-        if (found <= 0.0).any():
-            raise ModelError(f"weights must be above zero; given: {found.tolist()}")
-        return frozen(found.copy())
+        row_weights = checked(weights, len(self._rows), "weights")
+        if (row_weights <= 0.0).any():
+            raise ModelError(f"weights must be above zero; given: {row_weights.tolist()}")
+        return frozen(row_weights.copy())
 
     def _collect(self) -> None:
         """Collect what the inputs have, in arrays (m,)."""
@@ -411,43 +411,43 @@ class Actuators:
         self.tilt_lower, self.tilt_upper, self.tilt_rate = zeros(), zeros(), zeros()
         rotors, wheels, reaction, steered, tilting = [], [], [], [], []
         for k, i in enumerate(self.owners):
-            each, steering = self.kinds[i], self.names[k].endswith("/steering")
-            motor: Motor = each.motor
+            kind, steering = self.kinds[i], self.names[k].endswith("/steering")
+            motor: Motor = kind.motor
             self.torque_constant[k], self.resistance[k] = motor.torque_constant, motor.resistance
-            if isinstance(each, Rotor):
+            if isinstance(kind, Rotor):
                 rotors.append(k)
-                self.lower[k], self.upper[k] = each.lower, each.upper
-                self.thrust_constant[k] = each.thrust_constant
-                ratio = each.drag_ratio if each.loss_ratio is None else each.loss_ratio
+                self.lower[k], self.upper[k] = kind.lower, kind.upper
+                self.thrust_constant[k] = kind.thrust_constant
+                ratio = kind.drag_ratio if kind.loss_ratio is None else kind.loss_ratio
                 self.loss_ratio[k] = abs(ratio)
-                self.time_constant[k], self.dead_zone[k] = each.time_constant, each.dead_zone
-                self.inertia[k] = each.inertia
-                if each.thrust_constant:  # it idles at its least thrust
-                    idle = max(each.lower, 0.0)
-                    self.start_rates[k] = np.sqrt(idle / each.thrust_constant)
-                sense = -np.sign(each.drag_ratio)
-                self.spin_axes[:, k] = sense * unit_axis(each.axis, "a rotor")
-                self.spin_quarters[:, k] = sense * quarter_turn(each)
-                if each.tilt is not None:
+                self.time_constant[k], self.dead_zone[k] = kind.time_constant, kind.dead_zone
+                self.inertia[k] = kind.inertia
+                if kind.thrust_constant:  # it idles at its least thrust
+                    idle = max(kind.lower, 0.0)
+                    self.start_rates[k] = np.sqrt(idle / kind.thrust_constant)
+                sense = -np.sign(kind.drag_ratio)
+                self.spin_axes[:, k] = sense * unit_axis(kind.axis, "a rotor")
+                self.spin_quarters[:, k] = sense * quarter_turn(kind)
+                if kind.tilt is not None:
                     tilting.append(k)
-                    self.tilt_lower[k], self.tilt_upper[k] = each.tilt.lower, each.tilt.upper
-                    self.tilt_rate[k] = each.tilt.rate
+                    self.tilt_lower[k], self.tilt_upper[k] = kind.tilt.lower, kind.tilt.upper
+                    self.tilt_rate[k] = kind.tilt.rate
                 continue
-            torque = each.largest_steering_torque if steering else each.largest_torque
+            torque = kind.largest_steering_torque if steering else kind.largest_torque
             self.lower[k], self.upper[k] = -torque, torque
-            self.friction[k] = 0.0 if steering else each.friction
-            if isinstance(each, ReactionWheel):
+            self.friction[k] = 0.0 if steering else kind.friction
+            if isinstance(kind, ReactionWheel):
                 reaction.append(k)
-                self.inertia[k], self.start_rates[k] = each.inertia, each.rate
-                self.largest_rate[k] = each.largest_rate
-                self.spin_axes[:, k] = unit_axis(each.axis, "a reaction wheel")
+                self.inertia[k], self.start_rates[k] = kind.inertia, kind.rate
+                self.largest_rate[k] = kind.largest_rate
+                self.spin_axes[:, k] = unit_axis(kind.axis, "a reaction wheel")
                 continue
             wheels.append(k)
-            if isinstance(each, Wheel):
-                self.largest_rate[k] = each.largest_rate
+            if isinstance(kind, Wheel):
+                self.largest_rate[k] = kind.largest_rate
             elif not steering:
                 steered.append(k)
-                self.start_angles[k] = each.angle
+                self.start_angles[k] = kind.angle
         self.rotors, self.wheels = np.array(rotors, np.intp), np.array(wheels, np.intp)
         self.reaction, self.steered = np.array(reaction, np.intp), np.array(steered, np.intp)
         self.tilting = np.array(tilting, np.intp)
@@ -469,7 +469,7 @@ def check(actuator: Actuator, i: int) -> None:
     Raises:
         ModelError: one is not accepted; the message names it and states what is.
     """
-    what = f"{_word(actuator).replace('_', ' ')} {i}"
+    label = f"{_word(actuator).replace('_', ' ')} {i}"
     positive = {
         Rotor: (),
         Wheel: ("radius", "largest_torque", "largest_rate"),
@@ -479,49 +479,49 @@ def check(actuator: Actuator, i: int) -> None:
     for name in positive:
         if not getattr(actuator, name) > 0.0:
             raise ModelError(
-                f"{name} of {what} must be above zero; given: {getattr(actuator, name)}"
+                f"{name} of {label} must be above zero; given: {getattr(actuator, name)}"
             )
     least = ("thrust_constant", "time_constant", "dead_zone", "inertia", "friction")
     for name in least:
         value = getattr(actuator, name, 0.0)
         if not (np.isfinite(value) and value >= 0.0):
-            raise ModelError(f"{name} of {what} must be finite and at least zero; given: {value}")
+            raise ModelError(f"{name} of {label} must be finite and at least zero; given: {value}")
     motor = actuator.motor
     if not (motor.torque_constant >= 0.0 and motor.resistance >= 0.0):
-        raise ModelError(f"the motor of {what} has a negative torque constant or resistance")
+        raise ModelError(f"the motor of {label} has a negative torque constant or resistance")
     if isinstance(actuator, Rotor):
-        _check_rotor(actuator, what)
+        _check_rotor(actuator, label)
     elif isinstance(actuator, Wheel | Caster):
-        checked(actuator.position, 2, f"position of {what}")
+        checked(actuator.position, 2, f"position of {label}")
     if isinstance(actuator, Wheel) and abs(cos(actuator.roller_angle)) < 1e-3:
-        raise ModelError(f"the rollers of {what} must not roll along its direction of travel")
+        raise ModelError(f"the rollers of {label} must not roll along its direction of travel")
     if isinstance(actuator, ReactionWheel) and abs(actuator.rate) > actuator.largest_rate:
-        raise ModelError(f"the rate of {what} is beyond its largest rate; given: {actuator.rate}")
+        raise ModelError(f"the rate of {label} is beyond its largest rate; given: {actuator.rate}")
 
 
-def _check_rotor(rotor: Rotor, what: str) -> None:
+def _check_rotor(rotor: Rotor, label: str) -> None:
     if rotor.inertia and not (rotor.drag_ratio and rotor.thrust_constant):
         raise ModelError(
-            f"the inertia of {what} needs a thrust_constant, for its rate, and a drag_ratio, whose "
-            "sign is that of its spin"
+            f"the inertia of {label} needs a thrust_constant, for its rate, and a drag_ratio, "
+            "whose sign is that of its spin"
         )
     if rotor.motor.torque_constant and not rotor.thrust_constant:
         raise ModelError(
-            f"the motor of {what} needs a thrust_constant, from which its rate follows"
+            f"the motor of {label} needs a thrust_constant, from which its rate follows"
         )
     if rotor.tilt is None:
         return
     tilt = rotor.tilt
-    axis, turn = unit_axis(rotor.axis, what), unit_axis(tilt.axis, f"the tilt of {what}")
+    axis, turn = unit_axis(rotor.axis, label), unit_axis(tilt.axis, f"the tilt of {label}")
     if abs(float(axis @ turn)) > 1e-6:
-        raise ModelError(f"the axis of the tilt of {what} must be perpendicular to its thrust")
+        raise ModelError(f"the axis of the tilt of {label} must be perpendicular to its thrust")
     if not (tilt.lower <= 0.0 <= tilt.upper and tilt.upper - tilt.lower <= pi and tilt.rate > 0.0):
         raise ModelError(
-            f"the tilt of {what} needs limits around zero at most pi apart and a rate above zero; "
+            f"the tilt of {label} needs limits around zero at most pi apart and a rate above zero; "
             f"given: {tilt.lower}, {tilt.upper}, {tilt.rate}"
         )
     if rotor.lower < 0.0:
-        raise ModelError(f"the thrust of {what}, which tilts, must not be negative")
+        raise ModelError(f"the thrust of {label}, which tilts, must not be negative")
 
 
 _WORDS: dict[type, str] = {

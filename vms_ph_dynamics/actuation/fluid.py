@@ -63,8 +63,8 @@ class ImmersedBody:
     def __post_init__(self) -> None:
         """Check that the coefficients are physically possible."""
         for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
-            what = f"the {name.replace('_', ' ')} of '{self.link}'"
-            object.__setattr__(self, name, _checked(getattr(self, name), size, what))
+            label = f"the {name.replace('_', ' ')} of '{self.link}'"
+            object.__setattr__(self, name, _checked(getattr(self, name), size, label))
         object.__setattr__(self, "added_mass", self._checked_mass())
         if not (np.isfinite(self.volume) and self.volume >= 0):
             raise ModelError(
@@ -78,21 +78,21 @@ class ImmersedBody:
                 )
 
     def _checked_mass(self) -> Array:
-        what = f"the added mass of '{self.link}'"
+        label = f"the added mass of '{self.link}'"
         mass = np.array(self.added_mass, dtype=np.float64)
         if mass.shape != (6, 6):
-            raise ModelError(f"{what} must have shape (6, 6); given: shape {mass.shape}")
-        _checked(mass.ravel(), 36, what)
+            raise ModelError(f"{label} must have shape (6, 6); given: shape {mass.shape}")
+        _checked(mass.ravel(), 36, label)
         if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
             raise ModelError(
-                f"{what} must be symmetric; it differs from its transpose by "
+                f"{label} must be symmetric; it differs from its transpose by "
                 f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
             )
         smallest = np.linalg.eigvalsh(mass)[0]
         # Published coefficients are rounded, so that the eigenvalue may be below zero by this much.
         if smallest < -1e-9 * np.abs(mass).max():
             raise ModelError(
-                f"{what} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
+                f"{label} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
             )
         return frozen((mass + mass.T) / 2)
 
@@ -107,9 +107,9 @@ def check_density(density: float) -> None:
         raise ModelError(f"the density of a fluid must be positive; given: {density} kg/m^3")
 
 
-def _checked(value: Array, size: int, what: str) -> Array:
+def _checked(value: Array, size: int, label: str) -> Array:
     try:
-        return frozen(vector(value, size, what).copy())
+        return frozen(vector(value, size, label).copy())
     except StateError as error:
         raise ModelError(str(error)) from None
 
@@ -180,11 +180,11 @@ class Fluid:
         total, base = np.zeros(6), d.tree.base_displacement(d.q)
         for body in self.bodies:
             pose = d.placement(body.link)
-            place = pose[:3, 3] - base
-            own = body.added_mass @ (d.jacobian(body.link) @ d.v)
-            linear = pose[:3, :3] @ own[:3]
+            lever = pose[:3, 3] - base
+            body_momentum = body.added_mass @ (d.jacobian(body.link) @ d.v)
+            linear = pose[:3, :3] @ body_momentum[:3]
             total[:3] += linear
-            total[3:] += pose[:3, :3] @ own[3:] + np.cross(place - centre, linear)
+            total[3:] += pose[:3, :3] @ body_momentum[3:] + np.cross(lever - centre, linear)
         return total
 
     def buoyancy(self, d: Kinematics) -> Array:

@@ -45,7 +45,7 @@ class BodyCoriolis:
     body twists ``J_j v``.
 
     Attributes:
-        plain: ``sum J^T (Lambda Jdot - a^T Lambda J)``, (nv,nv): not passive.
+        newton_euler: ``sum J^T (Lambda Jdot - a^T Lambda J)``, (nv,nv): not passive.
         passivity: ``sum J^T Lambda a J``, (nv,nv): its product with the velocity is zero, since
             ``a_j nu_j = 0``.
     """
@@ -62,7 +62,7 @@ class BodyCoriolis:
         check_moving_rigid(d)
         m, data, p = d.tree.pinocchio, d.tree.data(), d.tree.projection
         pin.computeJointJacobiansTimeVariation(m, data, d.q_origin, d.v_full)
-        self.plain, self.passivity = np.zeros((2, d.model.nv, d.model.nv))
+        self.newton_euler, self.passivity = np.zeros((2, d.model.nv, d.model.nv))
         for j in range(1, m.njoints):
             jacobian = pin.getJointJacobian(m, data, j, pin.LOCAL)
             rate = pin.getJointJacobianTimeVariation(m, data, j, pin.LOCAL)
@@ -71,9 +71,9 @@ class BodyCoriolis:
             inertia = m.inertias[j].matrix()
             ad = _SE3.ad(jacobian @ d.v)
             weighted = inertia @ jacobian
-            self.plain += weighted.T @ rate - (ad @ jacobian).T @ weighted
+            self.newton_euler += weighted.T @ rate - (ad @ jacobian).T @ weighted
             self.passivity += weighted.T @ (ad @ jacobian)
-        frozen(self.plain)
+        frozen(self.newton_euler)
         frozen(self.passivity)
 
     @property
@@ -82,7 +82,7 @@ class BodyCoriolis:
 
         The first lines of (3.83c, d) add vectors to matrices.
         """
-        return self.plain + self.passivity
+        return self.newton_euler + self.passivity
 
 
 def passive_coriolis(d: Evaluation) -> Array:

@@ -19,7 +19,7 @@ _LEAST = 1e-3  # of the gross energy
 
 
 @dataclass(frozen=True)
-class Appearance:
+class UnaccountedInterval:
     """Energy that appeared (positive) or disappeared over some time, unaccounted for.
 
     Attributes:
@@ -35,7 +35,7 @@ class Appearance:
 
 
 @dataclass(frozen=True)
-class Supply:
+class PortSupply:
     """What a port, or what is unexplained at a joint, supplied at most.
 
     A passive neighbour can never have supplied more than it took before: ``net`` is a violation of
@@ -58,9 +58,9 @@ class Supply:
     violates: bool
 
 
-def appearances(ledger: Ledger, most: int = 20) -> list[Appearance]:
+def appearances(ledger: Ledger, most: int = 20) -> list[UnaccountedInterval]:
     """Return when and where energy appeared or disappeared, the largest first."""
-    time, whole = ledger.time, ledger.series["unaccounted"]
+    time, unaccounted = ledger.time, ledger.series["unaccounted"]
     duration = float(time[-1] - time[0])
     if len(time) < 4 or duration <= 0.0:
         return []
@@ -68,7 +68,7 @@ def appearances(ledger: Ledger, most: int = 20) -> list[Appearance]:
     edges = np.arange(0.0, duration + step, step) + time[0]
     edges[-1] = time[-1]
     edges = np.unique(np.clip(edges, time[0], time[-1]))
-    energy = np.diff(np.interp(edges, time, whole))
+    energy = np.diff(np.interp(edges, time, unaccounted))
     rate = energy / np.diff(edges)
     usual = float(np.median(rate))
     spread = _MEDIAN * float(np.median(np.abs(rate - usual)))
@@ -78,7 +78,7 @@ def appearances(ledger: Ledger, most: int = 20) -> list[Appearance]:
         [np.interp(edges, time, column) for column in ledger.series["residual_by_joint"].T]
     )
     band = np.interp(edges, time, ledger.band)
-    found = []
+    intervals = []
     for first, behind in _runs(sign):
         total = float(energy[first:behind].sum())
         noise = float(band[behind] - band[first])
@@ -87,29 +87,31 @@ def appearances(ledger: Ledger, most: int = 20) -> list[Appearance]:
         parts = at_joints[:, behind] - at_joints[:, first]
         order = np.argsort(-np.abs(parts))
         shares = {ledger.balanced[k]: float(parts[k]) for k in order[:3]}
-        found.append(Appearance(float(edges[first]), float(edges[behind]), total, shares))
-    return sorted(found, key=lambda a: -abs(a.energy))[:most]
+        intervals.append(
+            UnaccountedInterval(float(edges[first]), float(edges[behind]), total, shares)
+        )
+    return sorted(intervals, key=lambda a: -abs(a.energy))[:most]
 
 
-def supplies(ledger: Ledger) -> list[Supply]:
+def supplies(ledger: Ledger) -> list[PortSupply]:
     """Return what each wrench port, and what is unexplained at each joint, supplied at most."""
     noise = float(ledger.band[-1])
     least = max(noise, _LEAST * ledger.gross)
-    found = []
+    ports = []
     for names, key in ((ledger.ports, "supplied_by_port"), (ledger.balanced, "residual_by_joint")):
         for name, energy in zip(names, ledger.series[key].T, strict=True):
-            found.append(_supply(name, ledger.time, energy, least))
-    return found
+            ports.append(_supply(name, ledger.time, energy, least))
+    return ports
 
 
-def _supply(name: str, time: Array, energy: Array, least: float) -> Supply:
+def _supply(name: str, time: Array, energy: Array, least: float) -> PortSupply:
     top = int(np.argmax(energy))
     lowest = np.minimum.accumulate(energy)
     end = int(np.argmax(energy - lowest))
     begin = int(np.argmin(energy[: end + 1]))
     net = max(float(energy[top]), 0.0)
     rise = float(energy[end] - energy[begin])
-    return Supply(
+    return PortSupply(
         name, net, float(time[top]), rise, float(time[begin]), float(time[end]), net > least
     )
 

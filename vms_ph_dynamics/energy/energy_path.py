@@ -179,8 +179,8 @@ class EnergyPath:
         tree = self._tree
         if tree.projection is None:
             return np.ascontiguousarray(q), np.ascontiguousarray(v)
-        whole = np.array([tree.full_configuration(row) for row in q])
-        return whole.reshape(len(q), self._pin.nq), v @ tree.projection.T
+        full = np.array([tree.full_configuration(row) for row in q])
+        return full.reshape(len(q), self._pin.nq), v @ tree.projection.T
 
     def _body_names(self) -> tuple[str, ...]:
         """Return the name of the first link at each joint."""

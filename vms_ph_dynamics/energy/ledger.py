@@ -42,7 +42,7 @@ class RecordedEnergies:
     stored: float = 0.0
     _start: tuple[float, dict[str, float], float] | None = None  # energy, ports, resets
     _before: tuple[float, dict[str, float]] = (0.0, {})
-    _shown: float = 0.0
+    _residual: float = 0.0
 
     @property
     def is_empty(self) -> bool:
@@ -59,13 +59,13 @@ class RecordedEnergies:
         """
         names = [name for name in recorded if name != RESETS]
         rows = np.isfinite(np.array([recorded[name] for name in names])).all(0)
-        shown = np.empty(len(total))
+        residuals = np.empty(len(total))
         for k in range(len(total)):
             if rows[k]:
                 now = {name: float(recorded[name][k]) for name in names}
-                self._shown = self._next(now, float(recorded[RESETS][k]), float(total[k]))
-            shown[k] = self._shown
-        return shown
+                self._residual = self._next(now, float(recorded[RESETS][k]), float(total[k]))
+            residuals[k] = self._residual
+        return residuals
 
     def _next(self, now: dict[str, float], resets: float, total: float) -> float:
         if self._start is None or self._start[2] != resets:
@@ -101,14 +101,14 @@ class ResidualWindows:
         elapsed = self._time + np.cumsum(dt)
         number = np.floor(np.concatenate([[self._time], elapsed]) / WINDOW + 1e-6)
         ends = np.flatnonzero(np.diff(number))
-        whole = np.cumsum(impulses, axis=0)
-        before, taken, since = self._impulse, np.zeros_like(self._impulse), self._since
+        total = np.cumsum(impulses, axis=0)
+        before, counted, since = self._impulse, np.zeros_like(self._impulse), self._since
         for k in ends:
-            mean = (before + whole[k] - taken) / (elapsed[k] - since)
+            mean = (before + total[k] - counted) / (elapsed[k] - since)
             self._squares = self._squares + mean**2
             self._windows += 1
-            before, taken, since = np.zeros_like(before), whole[k], float(elapsed[k])
-        self._impulse = before + whole[-1] - taken
+            before, counted, since = np.zeros_like(before), total[k], float(elapsed[k])
+        self._impulse = before + total[-1] - counted
         self._time, self._since = float(elapsed[-1]), since
 
     @property
@@ -227,7 +227,7 @@ class LedgerWriter:
     noise: SampleNoise | None = None
     stride: int = 1
     _sums: dict[str, Array] = field(default_factory=dict)
-    _kept: list[dict[str, Array]] = field(default_factory=list)
+    _series: list[dict[str, Array]] = field(default_factory=list)
     _count: int = 0
     _gaps: int = 0
     _duration: float = 0.0
@@ -240,11 +240,11 @@ class LedgerWriter:
     def __post_init__(self) -> None:
         self._path = EnergyPath(self.model)
         self._windows = ResidualWindows(self.model.nv)
-        self.kept_of_last_block = np.empty(0, dtype=int)
+        self.rows_in_series = np.empty(0, dtype=int)
         """Places of the samples of the last block whose instants are kept in the series."""
-        known = self.model.tree
+        tree = self.model.tree
         for name in self.ports:
-            if name != BASE and not known.has_frame(name):
+            if name != BASE and not tree.has_frame(name):
                 raise StateError(f"'{name}' is not a frame of '{self.model.name}'")
 
     def add(
@@ -277,7 +277,7 @@ class LedgerWriter:
         efforts[:, b:] += friction
         impulse = _trapezoid(momenta.drift + efforts, dt)
         impulse[:, b:] += (
-            samples.torque[:-1] * dt if samples.held else _trapezoid(samples.torque, dt)
+            samples.torque[:-1] * dt if samples.zero_order_hold else _trapezoid(samples.torque, dt)
         )
         residual = np.diff(momenta.momentum, axis=0) - impulse
         mean = 0.5 * (samples.v[1:] + samples.v[:-1])
@@ -286,13 +286,15 @@ class LedgerWriter:
             by_balance = np.hstack([by_balance[:, :b].sum(1, keepdims=True), by_balance[:, b:]])
         net = work.sum(1) + at_ports.sum(1) - lost.sum(1) - drag.sum(1)
         whole_power = port_power.sum(1) - lost_power.sum(1) - drag_power
-        if not samples.held:
+        if not samples.zero_order_hold:
             whole_power = whole_power + power.sum(1)
         steps = {
             "supplied_by_joint": work,
-            "gross_by_joint": np.abs(work) if samples.held else _trapezoid(np.abs(power), dt),
+            "gross_by_joint": np.abs(work)
+            if samples.zero_order_hold
+            else _trapezoid(np.abs(power), dt),
             "returned_by_joint": np.minimum(work, 0.0)
-            if samples.held
+            if samples.zero_order_hold
             else _trapezoid(np.minimum(power, 0.0), dt),
             "dissipated_by_joint": lost,
             "supplied_by_port": at_ports,
@@ -304,20 +306,29 @@ class LedgerWriter:
         self._begin(float(total[0]), float(t[0]), continues, steps)
         start = self._last
         assert start is not None
-        whole = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
+        totals = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
                  for name, step in steps.items()}  # fmt: skip
         flow = np.concatenate([[0.0], np.cumsum(net)])
-        plain = start[2] + (total - start[1]) - flow
-        shown = plain if exact is None else self._recorded.unaccounted(exact, total)
-        place = int(np.argmax(np.abs(shown)))
-        if abs(shown[place]) > self._largest[0]:
-            self._largest = (float(abs(shown[place])), float(t[place]))
+        from_samples = start[2] + (total - start[1]) - flow
+        unaccounted = from_samples if exact is None else self._recorded.unaccounted(exact, total)
+        largest = int(np.argmax(np.abs(unaccounted)))
+        if abs(unaccounted[largest]) > self._largest[0]:
+            self._largest = (float(abs(unaccounted[largest])), float(t[largest]))
         variance = self._state_variance(momenta)
         if not self._count:
             self._first_variance = float(variance[0])
-        self._keep(t, stored.kinetic, stored.potential, whole, shown, plain, variance, continues)
-        self._sums = {name: rows[-1:] for name, rows in whole.items()}
-        self._last = (float(t[-1]), float(total[-1]), float(plain[-1]))
+        self._keep(
+            t,
+            stored.kinetic,
+            stored.potential,
+            totals,
+            unaccounted,
+            from_samples,
+            variance,
+            continues,
+        )
+        self._sums = {name: rows[-1:] for name, rows in totals.items()}
+        self._last = (float(t[-1]), float(total[-1]), float(from_samples[-1]))
         self._duration += float(t[-1] - t[0])
         self._count += len(t) - (1 if continues else 0)
         self._windows.add(residual, dt[:, 0])
@@ -328,10 +339,10 @@ class LedgerWriter:
         Raises:
             StateError: no block was added.
         """
-        if not self._kept or self._last is None:
+        if not self._series or self._last is None:
             raise StateError("the recording contains no sample of the robot's motion")
-        series = {name: np.concatenate([part[name] for part in self._kept])
-                  for name in self._kept[0]}  # fmt: skip
+        series = {name: np.concatenate([part[name] for part in self._series])
+                  for name in self._series[0]}  # fmt: skip
         time = series.pop("time")
         variance, sampling = series.pop("variance")[:, 0], series.pop("sampling")
         at_state = series.pop("state_variance")
@@ -385,16 +396,16 @@ class LedgerWriter:
 
     def _work(self, samples: MotionSamples, rates: Array, dt: Array) -> Array:
         """Return the work of the joint efforts in each interval, (N-1, n)."""
-        if not samples.held:
+        if not samples.zero_order_hold:
             return _trapezoid(samples.torque * rates, dt)
         model = self.model
         if model.nq - model.nq_base == model.n:
-            moved = np.diff(samples.q[:, model.nq_base :], axis=0)
+            displacement = np.diff(samples.q[:, model.nq_base :], axis=0)
         else:
-            moved = np.array(
+            displacement = np.array(
                 [model.difference(a, c)[model.b :] for a, c in pairwise(samples.q)]
             ).reshape(-1, model.n)
-        return np.asarray(samples.torque[:-1] * moved)
+        return np.asarray(samples.torque[:-1] * displacement)
 
     def _at_ports(self, samples: MotionSamples) -> tuple[Array, Array]:
         """Return powers at the wrench ports (N, ports), and their generalised forces (N, nv)."""
@@ -404,9 +415,9 @@ class LedgerWriter:
         for k, name in enumerate(self.ports):
             wrench = samples.wrenches[name]
             if name == BASE:
-                own = wrench[:, [0, 1, 5]] if self.model.base == "planar" else wrench[:, :b]
-                force[:, :b] += own
-                power[:, k] = (own * samples.v[:, :b]).sum(1)
+                base_wrench = wrench[:, [0, 1, 5]] if self.model.base == "planar" else wrench[:, :b]
+                force[:, :b] += base_wrench
+                power[:, k] = (base_wrench * samples.v[:, :b]).sum(1)
             elif wrench.any():
                 frame = self.model.frame_id(name)
                 at_frame = self._path.generalised(samples.q, wrench, frame)
@@ -445,9 +456,9 @@ class LedgerWriter:
         t: Array,
         kinetic: Array,
         potential: Array,
-        whole: dict[str, Array],
-        shown: Array,
-        plain: Array,
+        totals: dict[str, Array],
+        unaccounted: Array,
+        from_samples: Array,
         variance: Array,
         continues: bool,
     ) -> None:
@@ -456,11 +467,11 @@ class LedgerWriter:
         chosen = chosen[chosen >= (1 if continues else 0)]
         if len(t) - 1 not in chosen:
             chosen = np.append(chosen, len(t) - 1)
-        self.kept_of_last_block = chosen
-        rows = {name: values[chosen] for name, values in whole.items()}
+        self.rows_in_series = chosen
+        rows = {name: values[chosen] for name, values in totals.items()}
         rows |= {"time": t[chosen], "kinetic": kinetic[chosen], "potential": potential[chosen]}
-        rows |= {"unaccounted": shown[chosen], "from_samples": plain[chosen]}
-        self._kept.append(rows | {"state_variance": variance[chosen]})
+        rows |= {"unaccounted": unaccounted[chosen], "from_samples": from_samples[chosen]}
+        self._series.append(rows | {"state_variance": variance[chosen]})
 
 
 def _with_square(x: Array) -> Array:

@@ -55,6 +55,6 @@ class PortCertificate:
             ("certificate", self.VERDICTS[self.verdict]),
             ("ports", ", ".join(self.ports)),
             *self.rows(),
-            *(("not seen", each) for each in self.not_seen),
+            *(("not seen", limitation) for limitation in self.not_seen),
         ]
         return [f"{name:<13}{text}" for name, text in rows]

@@ -56,7 +56,7 @@ class EnergyRegressor:
         at = self.model.tree.pinocchio.frames[self.model.frame_id(frame)]
         if at.parentJoint == 0:
             raise ModelError(f"the frame '{frame}' does not move, so no energy tells its load")
-        columns = [_moved(at.placement, unit) for unit in np.eye(10)]
+        columns = [_inertia_in_parent(at.placement, unit) for unit in np.eye(10)]
         return at.parentJoint - 1, np.stack(columns, axis=1)
 
 
@@ -79,7 +79,7 @@ def _parts(p: Array) -> tuple[float, Array, Array]:
     return float(p[0]), np.asarray(p[1:4]), inertia
 
 
-def _moved(placement: Any, parameters: Array) -> Array:
+def _inertia_in_parent(placement: Any, parameters: Array) -> Array:
     """Return ten parameters of a frame at the origin and in the axes of its parent.
 
     Pinocchio's class of inertias cannot do this: it divides by the mass, which is zero for most of
@@ -88,6 +88,13 @@ def _moved(placement: Any, parameters: Array) -> Array:
     m, h, inertia = _parts(parameters)
     rotation, p = placement.rotation, pin.skew(placement.translation)
     h = rotation @ h
-    moved = rotation @ inertia @ rotation.T - m * p @ p - p @ pin.skew(h) - pin.skew(h) @ p
-    entries = [moved[0, 0], moved[0, 1], moved[1, 1], moved[0, 2], moved[1, 2], moved[2, 2]]
+    rotational = rotation @ inertia @ rotation.T - m * p @ p - p @ pin.skew(h) - pin.skew(h) @ p
+    entries = [
+        rotational[0, 0],
+        rotational[0, 1],
+        rotational[1, 1],
+        rotational[0, 2],
+        rotational[1, 2],
+        rotational[2, 2],
+    ]
     return np.array([m, *(h + m * placement.translation), *entries])

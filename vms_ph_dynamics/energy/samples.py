@@ -26,8 +26,8 @@ class MotionSamples:
             in their order.
         wrenches: external wrenches by port, each (N, 6), linear first, in the frame of the port:
             ``base`` in the base frame, a tool frame in its own.
-        held: whether an effort and a wrench are held from their sample to the next (commands), or
-            are samples of a continuous signal (measurements).
+        zero_order_hold: whether an effort and a wrench are constant from their sample to the next
+            (commands), or are samples of a continuous signal (measurements).
 
     Raises:
         StateError: the arrays do not have one row for each time, or the times do not increase.
@@ -38,7 +38,7 @@ class MotionSamples:
     v: Array
     torque: Array
     wrenches: Mapping[str, Array] = field(default_factory=dict)
-    held: bool = False
+    zero_order_hold: bool = False
 
     def __post_init__(self) -> None:
         rows = {"q": self.q, "v": self.v, "torque": self.torque, **self.wrenches}
@@ -94,13 +94,13 @@ def quantum(x: Array) -> Array:
     steps = np.zeros(x.shape[1])
     for j in range(x.shape[1]):
         change = np.abs(np.diff(x[:, j]))
-        moved = change[change > 0.0]
-        if moved.size < 20 or moved.size == change.size:
+        changes = change[change > 0.0]
+        if changes.size < 20 or changes.size == change.size:
             continue
-        least = float(moved.min())
-        if least < 1e-12 * float(moved.max()):
+        least = float(changes.min())
+        if least < 1e-12 * float(changes.max()):
             continue
-        multiple = moved / least
+        multiple = changes / least
         if np.mean(np.abs(multiple - np.round(multiple)) < 0.05) > 0.95:
             steps[j] = least
     return steps
@@ -233,19 +233,22 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
         steps: (N-1,k) displacements between samples, as of :func:`.steps`.
         v: (N,k) recorded velocities.
     """
-    mean, given = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
+    mean, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
     speed = np.sqrt((mean**2).sum(axis=1))
     moving = speed > _MOVING * speed.max(initial=0.0)
     still = ~np.any(steps != 0.0, axis=1)
-    candidates = {"stamps": given, "uniform": np.full(given.size, float(np.mean(given)))}
+    candidates = {
+        "stamps": intervals,
+        "uniform": np.full(intervals.size, float(np.mean(intervals))),
+    }
     period = 0.0
     if np.count_nonzero(moving) > 20:
         advance = (steps * mean).sum(axis=1) / np.where(moving, speed**2, 1.0)
         period = _period(advance[moving])
     if period > 0.0:
         # Where the robot hardly moves only the stamps tell how many periods have passed.
-        whole = np.rint(np.where(moving, advance, given) / period)
-        candidates["motion"] = np.maximum(np.where(still & moving, 0.0, whole), 0.0) * period
+        periods = np.rint(np.where(moving, advance, intervals) / period)
+        candidates["motion"] = np.maximum(np.where(still & moving, 0.0, periods), 0.0) * period
     mismatch = {
         name: float(np.sqrt(np.mean(((steps - mean * dt[:, None]) ** 2)[moving])))
         if moving.any()
@@ -259,7 +262,7 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
     deviation = stamps - t
     deviation = deviation - np.median(deviation)
-    used = {"stamps": 0.0, "uniform": float(np.mean(given)), "motion": period}[source]
+    used = {"stamps": 0.0, "uniform": float(np.mean(intervals)), "motion": period}[source]
     repeated = int(np.count_nonzero(still & moving))
     # What was sampled evenly was stamped with the deviations from even times.
     return Clock(
@@ -313,10 +316,10 @@ def _period(advance: Array) -> float:
     if period <= 0.0:
         return 0.0
     for _ in range(5):
-        whole = np.rint(advance / period)
-        near = (whole >= 1) & (whole <= 5) & (np.abs(advance / period - whole) < 0.2)
+        multiples = np.rint(advance / period)
+        near = (multiples >= 1) & (multiples <= 5) & (np.abs(advance / period - multiples) < 0.2)
         if not near.any():
             return 0.0
-        period = float(np.median(advance[near] / whole[near]))
+        period = float(np.median(advance[near] / multiples[near]))
     off = np.abs(advance / period - np.rint(advance / period))
     return period if np.mean(off < 0.1) > 0.9 else 0.0

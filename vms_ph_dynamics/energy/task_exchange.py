@@ -41,11 +41,11 @@ class Exchange:
     """Power from null-space energy to task energy, W; NaN if the robot has no null space.
 
     Attributes:
-        whole: power by inertia alone.
+        total: power by inertia alone.
         through_g12: the part through the block G_12 of the structure matrix.
     """
 
-    whole: float = nan
+    total: float = nan
     through_g12: float = nan
 
 

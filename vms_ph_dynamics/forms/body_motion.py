@@ -18,13 +18,13 @@ from ..robot.kinematic_tree import KinematicTree
 
 def adjoints(twists: Array) -> Array:
     """Return ``ad`` of twists (k,6), as (k,6,6)."""
-    found = np.zeros((len(twists), 6, 6))
+    matrices = np.zeros((len(twists), 6, 6))
     for (i, j), k in _SKEW.items():
         sign = 1.0 if k > 0 else -1.0
         entry = abs(k) - 1
-        found[:, i, j] = found[:, i + 3, j + 3] = sign * twists[:, 3 + entry]
-        found[:, i, j + 3] = sign * twists[:, entry]
-    return found
+        matrices[:, i, j] = matrices[:, i + 3, j + 3] = sign * twists[:, 3 + entry]
+        matrices[:, i, j + 3] = sign * twists[:, entry]
+    return matrices
 
 
 # The entries of a skew matrix: the index of the component, from one, with its sign.
@@ -54,7 +54,7 @@ class BodyTree:
         self.ad = adjoints(self.screws)
         self.placements = [data.oMi[i].copy() for i in bodies]
         self.inertias = np.stack([data.oMi[i].act(model.inertias[i]).matrix() for i in bodies])
-        self.into_bodies = np.stack([place.actionInverse for place in self.placements])
+        self.into_bodies = np.stack([placement.actionInverse for placement in self.placements])
         # The body of each velocity, and the one that carries it; -1 for the world.
         self.body = np.concatenate([[i - 1] * model.joints[i].nv for i in bodies]).astype(int)
         self.carrier = np.array([model.parents[int(i) + 1] - 1 for i in self.body])
@@ -145,17 +145,17 @@ class BodyMotion:
         """Derivatives of ``C^T v`` by v, (nv,nv)."""
         b = self.bodies
         # Column j: of the twists that j moves, and of the momenta above and below it.
-        turned = np.einsum("jab,kb,ka->kj", b.ad, b.screws, self.momenta)
+        transported = np.einsum("jab,kb,ka->kj", b.ad, b.screws, self.momenta)
         inner = np.einsum("ka,kab,jb->kj", self.screw_rates, b.composite, b.screws)
         outer = np.einsum("ka,jab,jb->kj", self.screw_rates, b.composite, b.screws)
-        return np.where(b.above.T, turned + inner, np.where(b.below.T, outer, 0.0))
+        return np.where(b.above.T, transported + inner, np.where(b.below.T, outer, 0.0))
 
     @cached_property
     def carried_change(self) -> Array:
         """The change of the momentum that j carries as j moves, (nv,6)."""
         b = self.bodies
-        turned = np.einsum("jba,jb->ja", b.ad, self.momenta)
-        return -turned - np.einsum("jab,jb->ja", b.composite, self.gamma)
+        transported = np.einsum("jba,jb->ja", b.ad, self.momenta)
+        return -transported - np.einsum("jab,jb->ja", b.composite, self.gamma)
 
 
 def momentum_rate_by_q(motion: BodyMotion, other: BodyMotion) -> Array:
@@ -208,20 +208,20 @@ def momentum_regressor(bodies: BodyTree, twists: Array) -> Array:
         twists: (N,6) of the bodies; a constant acceleration gives its inertial wrench.
     """
     local = np.einsum("iab,ib->ia", bodies.into_bodies, twists)
-    own = np.zeros((len(local), 6, PARAMETERS))
+    body_regressors = np.zeros((len(local), 6, PARAMETERS))
     cross = adjoints(local)
     # f = m v + w x h and n = I w - v x h, with h = m c.
-    own[:, :3, 0] = local[:, :3]
-    own[:, :3, 1:4], own[:, 3:, 1:4] = cross[:, :3, :3], -cross[:, :3, 3:]
+    body_regressors[:, :3, 0] = local[:, :3]
+    body_regressors[:, :3, 1:4], body_regressors[:, 3:, 1:4] = cross[:, :3, :3], -cross[:, :3, 3:]
     for row, column, entry in _INERTIA:
-        own[:, 3 + row, 4 + column] = local[:, 3 + entry]
-    return np.einsum("iba,ibp->iap", bodies.into_bodies, own)
+        body_regressors[:, 3 + row, 4 + column] = local[:, 3 + entry]
+    return np.einsum("iba,ibp->iap", bodies.into_bodies, body_regressors)
 
 
 def by_parameters(left: Array, bodies: BodyTree, regressor: Array) -> Array:
     """Return ``left_k^T sum(momenta that k moves)`` by all parameters, (nv,10 N)."""
-    each = np.einsum("ka,iap->kip", left, regressor) * bodies.moves[:, :, None]
-    return each.reshape(len(left), -1)
+    products = np.einsum("ka,iap->kip", left, regressor) * bodies.moves[:, :, None]
+    return products.reshape(len(left), -1)
 
 
 def momentum_rate_by_parameters(motion: BodyMotion, other: BodyMotion) -> Array:
@@ -234,8 +234,8 @@ def momentum_rate_by_parameters(motion: BodyMotion, other: BodyMotion) -> Array:
     b = motion.bodies
     momenta = momentum_regressor(b, other.twists)
     ads = motion.body_ad
-    turned = np.einsum("iab,ib->ia", ads, other.twists)
-    rates = momentum_regressor(b, other.twist_rates(motion) - turned)
+    transported = np.einsum("iab,ib->ia", ads, other.twists)
+    rates = momentum_regressor(b, other.twist_rates(motion) - transported)
     rates -= np.einsum("iba,ibp->iap", ads, momenta)
     return by_parameters(motion.screw_rates, b, momenta) + by_parameters(b.screws, b, rates)
 

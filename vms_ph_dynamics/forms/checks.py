@@ -52,7 +52,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
     flow = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
     smallest = float(np.linalg.eigvalsh(d.M)[0])
     energy = decoupled.hamiltonian(x_hat)
-    found = [
+    checks = [
         ("the mass matrix has an eigenvalue below zero", max(-smallest, 0.0), 0.0),
         ("the mass matrix is not symmetric", _relative(d.M - d.M.T, d.M), _ROUNDING),
         (
@@ -79,14 +79,14 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         ),
     ]
     if model.is_plain:
-        found.append(
+        checks.append(
             (
                 "the momentum rates are not those of Pinocchio's articulated bodies",
                 _against_aba(d, ports, rates[0].zdot),
                 _ROUNDING,
             )
         )
-    return [StructureCheck(*item) for item in found]
+    return [StructureCheck(*item) for item in checks]
 
 
 def _against_aba(d: Evaluation, ports: Ports, zdot: Array) -> float:
@@ -100,14 +100,14 @@ def _against_aba(d: Evaluation, ports: Ports, zdot: Array) -> float:
 
 def _mass_rate(d: Evaluation) -> Array:
     h = 1e-6
-    ahead, behind = (Evaluation(d.model, d.model.integrate(d.q, s * h * d.v), d.v) for s in (1, -1))
-    return (ahead.M - behind.M) / (2 * h)
+    after, before = (Evaluation(d.model, d.model.integrate(d.q, s * h * d.v), d.v) for s in (1, -1))
+    return (after.M - before.M) / (2 * h)
 
 
 def _skewness(matrix: Array) -> float:
     return _relative(matrix + matrix.T, matrix)
 
 
-def _relative(difference: Array, whole: Array) -> float:
-    size = max(float(np.abs(whole).max(initial=0.0)), 1.0)
+def _relative(difference: Array, reference: Array) -> float:
+    size = max(float(np.abs(reference).max(initial=0.0)), 1.0)
     return float(np.abs(difference).max(initial=0.0)) / size

@@ -66,9 +66,9 @@ class DecoupledForm(Form):
 
     def velocity_arrays(self, q: Array, z: Array) -> Array:
         """Return the velocity, (nv,)."""
-        found = native_velocity(self.model, self._decoupled, q, z)
-        if found is not None:
-            return found
+        velocity = native_velocity(self.model, self._decoupled, q, z)
+        if velocity is not None:
+            return velocity
         return velocity_of_momentum(self.model, q, self._conjugate(q, z))
 
     def hamiltonian(self, x: PHState) -> BaseShapeEnergy:
@@ -79,9 +79,9 @@ class DecoupledForm(Form):
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(v_hat, N_b^T p + N_hat_m^T pi_hat, qdot)``, (b+2n,) [A (61)-(63)]."""
-        found = native_gradient(self.model, self._decoupled, x)
-        if found is not None:
-            return found
+        compiled = native_gradient(self.model, self._decoupled, x)
+        if compiled is not None:
+            return compiled
         t = self.terms(x)
         by_q = t.N_b.T @ t.d.p + t.N_hat_m.T @ t.d.pi_hat
         return np.concatenate([t.d.v_hat, by_q, t.d.v[self.model.b :]])
@@ -113,9 +113,9 @@ class DecoupledForm(Form):
         ``pdot = ad_v^T p + w``,
         ``pi_hat_dot = dT/dq + tau - Mdot_bm^T v_hat + M_bm^T M_b^-1 (Mdot_b v_hat - pdot)``.
         """
-        found = native_rate(self.model, self._decoupled, q, z, ports)
-        if found is not None:
-            return found
+        compiled = native_rate(self.model, self._decoupled, q, z, ports)
+        if compiled is not None:
+            return compiled
         model, b = self.model, self.model.b
         if not model.is_plain:
             return self._rate_by_terms(q, z, ports)

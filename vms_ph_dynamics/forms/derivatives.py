@@ -127,7 +127,7 @@ class _Sensitivity:
     def energy(self) -> EnergyDerivatives:
         nv, v = self.model.nv, self.d.v
         # K = c^T M^-1 c / 2 of the conjugate momentum c.
-        slope = v @ self.conjugate - 0.5 * (v @ self.moved(self.motion))
+        slope = v @ self.conjugate - 0.5 * (v @ self.carried(self.motion))
         if self.ports.gravity:
             slope[:nv] += self.d.g
             displacement = self.model.tree.base_displacement(self.d.q)
@@ -145,7 +145,7 @@ class _Sensitivity:
         every = (*velocity, *zdot[:2], by_force, zdot[2])
         return RateDerivatives(*(frozen(x.copy()) for x in every))
 
-    def moved(self, motion: BodyMotion) -> Array:
+    def carried(self, motion: BodyMotion) -> Array:
         """The derivatives of ``M w`` of a motion with a fixed velocity w, (nv,columns)."""
         tree, nv, result = self.model.tree, self.model.nv, self.none()
         result[:, :nv] = tree.projected(motion.momentum_by_q)
@@ -173,7 +173,7 @@ class _Sensitivity:
 
     @cached_property
     def moved_locked(self) -> Array:
-        return self.moved(self.locked)
+        return self.carried(self.locked)
 
     @cached_property
     def locked_velocity(self) -> Array:
@@ -186,7 +186,7 @@ class _Sensitivity:
     @cached_property
     def velocity(self) -> Array:
         """The derivatives of the velocity."""
-        return self.inverse @ (self.conjugate - self.moved(self.motion))
+        return self.inverse @ (self.conjugate - self.carried(self.motion))
 
     @property
     def momentum_rate(self) -> Array:
@@ -220,9 +220,11 @@ class _Sensitivity:
                 continue
             frame = pinocchio.frames[tree.frame_id(name)]
             body = frame.parentJoint - 1
-            whole = (bodies.placements[body] * frame.placement).dualAction @ wrench
-            turned = np.einsum("jba,b->ja", bodies.ad, whole) * bodies.moves[:, body, None]
-            total -= np.where(bodies.below.T, bodies.screws @ turned.T, 0.0)
+            base_wrench = (bodies.placements[body] * frame.placement).dualAction @ wrench
+            transported = (
+                np.einsum("jba,b->ja", bodies.ad, base_wrench) * bodies.moves[:, body, None]
+            )
+            total -= np.where(bodies.below.T, bodies.screws @ transported.T, 0.0)
         return total
 
     def decoupled_rate(self, rate: Array) -> Array:
@@ -238,9 +240,9 @@ class _Sensitivity:
         drift[:, :nv] += tree.projected(momentum_rate_by_q(self.motion, self.locked))
         drift[:, 2 * nv :] += self.restricted(momentum_rate_by_parameters(self.motion, self.locked))
         here = mass_rate[:b, :b] @ d.v_hat - (d.C.T @ d.v + self.ports.force(d))[:b]
-        turned = self.moved(self.of_base(d.M_b_inverse @ here))
-        change = d.M_b_inverse @ (drift[:b] - rate[:b] - turned[:b])
-        shape = rate[b:] - drift[b:] + turned[b:] + d.M_bm.T @ change
+        transported = self.carried(self.of_base(d.M_b_inverse @ here))
+        change = d.M_b_inverse @ (drift[:b] - rate[:b] - transported[:b])
+        shape = rate[b:] - drift[b:] + transported[b:] + d.M_bm.T @ change
         return np.concatenate([rate[:b], shape])
 
     def of_base(self, twist: Array) -> BodyMotion:
@@ -268,8 +270,8 @@ def numerical_energy_derivatives(form: Form, x: PHState, gravity: bool = True) -
     """
 
     def energy(form: Form, x: PHState) -> Array:
-        found = form.hamiltonian(x)
-        return np.array([found.total if gravity else found.kinetic])
+        energies = form.hamiltonian(x)
+        return np.array([energies.total if gravity else energies.kinetic])
 
     # The energy is quadratic in the momenta: there any step is exact, and a large one best.
     by_q, by_z, by_parameters = _differences(form, x, energy, 1.0 / STEP)
@@ -343,7 +345,10 @@ def _with_parameters(model: VMSModel, phi: Array) -> VMSModel:
     """Return the robot with other inertial parameters, which need not be those of rigid bodies."""
     other = copy(model)
     other.tree = model.tree.with_inertias(
-        [pin.Inertia.FromDynamicParameters(own) for own in phi.reshape(-1, 10)]
+        [
+            pin.Inertia.FromDynamicParameters(body_parameters)
+            for body_parameters in phi.reshape(-1, 10)
+        ]
     )
     other.total_mass = other.tree.total_mass
     return other

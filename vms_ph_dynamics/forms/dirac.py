@@ -121,9 +121,11 @@ class DiracStructure:
 
     def contains(self, flows: Array, efforts: Array, tolerance: float = 1e-9) -> bool:
         """Return whether flows (N,) and efforts (N,) belong to the structure."""
-        basis, given = np.vstack([self.flows, self.efforts]), np.concatenate([flows, efforts])
-        weights = np.linalg.lstsq(basis, given, rcond=None)[0]
-        return bool(np.abs(basis @ weights - given).max() <= tolerance * (1 + np.abs(given).max()))
+        basis, vector = np.vstack([self.flows, self.efforts]), np.concatenate([flows, efforts])
+        weights = np.linalg.lstsq(basis, vector, rcond=None)[0]
+        return bool(
+            np.abs(basis @ weights - vector).max() <= tolerance * (1 + np.abs(vector).max())
+        )
 
     def reordered(self, names: Sequence[str]) -> "DiracStructure":
         """Return the same structure with its ports in another order.
@@ -210,15 +212,17 @@ def compose(a: DiracStructure, b: DiracStructure, connections: Mapping[str, str]
             raise ModelError(
                 f"port '{one}' has size {a.ports[one]}, port '{other}' {b.ports[other]}"
             )
-    here, there = both._rows(ours), both._rows(theirs)
+    rows_of_a, rows_of_b = both._rows(ours), both._rows(theirs)
     left = [name for name in both.ports if name not in {*ours, *theirs}]
     rows = both._rows(left)
     ports = {name: both.ports[name] for name in left}
     # In balanced units no direction is lost beside one that is larger by many orders.
-    scaled = _balanced(both.flows, both.efforts, (here, there))
+    scaled = _balanced(both.flows, both.efforts, (rows_of_a, rows_of_b))
     stacked, _ = np.linalg.qr(np.vstack([scaled.flows, scaled.efforts]))
     flows, efforts = stacked[: len(scaled.flows)], stacked[len(scaled.flows) :]
-    allowed = _kernel(np.vstack([efforts[here] - efforts[there], flows[here] + flows[there]]))
+    allowed = _kernel(
+        np.vstack([efforts[rows_of_a] - efforts[rows_of_b], flows[rows_of_a] + flows[rows_of_b]])
+    )
     image = _image(np.vstack([flows[rows], efforts[rows]]) @ allowed)
     image[np.abs(image) < _NOISE] = 0.0
     units = scaled.units[rows][:, None]

@@ -121,9 +121,9 @@ class Form(ABC):
             StateError: a state or effort has the wrong shape or is not finite.
         """
         if self._decoupled is not None:
-            found = native_rate(self.model, self._decoupled, x.q, x.z, ports)
-            if found is not None:  # the core has checked the arguments
-                return found
+            compiled = native_rate(self.model, self._decoupled, x.q, x.z, ports)
+            if compiled is not None:  # the core has checked the arguments
+                return compiled
         x = self.checked_state(x)
         return self.rate_arrays(x.q, x.z, Ports.checked(self.model, ports))
 
@@ -200,9 +200,9 @@ class Form(ABC):
 
 def velocity_of_momentum(model: VMSModel, q: Array, momentum: Array) -> Array:
     """Return ``M(q)^-1`` times a generalised momentum (nv,)."""
-    found = native_velocity(model, False, q, momentum)
-    if found is not None:
-        return found
+    velocity = native_velocity(model, False, q, momentum)
+    if velocity is not None:
+        return velocity
     if model.is_plain:
         tree = model.tree
         data = tree.data()

@@ -125,9 +125,9 @@ class LinearPortHamiltonian:
     def A(self) -> Array:
         """The whole matrix of ``xi_dot = A xi + G du``, (2nv,2nv)."""
         nv = len(self.circulatory)
-        whole = (self.J - self.R) @ self.Q
-        whole[nv:, :nv] -= self.circulatory
-        return whole
+        matrix = (self.J - self.R) @ self.Q
+        matrix[nv:, :nv] -= self.circulatory
+        return matrix
 
 
 def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortHamiltonian:

@@ -200,10 +200,10 @@ class RegularJacobian:
     @cached_property
     def _difference_quotient(self) -> Array:
         s, lifted = self.values, self._lifted
-        apart = s[:, None] - s[None, :]
+        differences = s[:, None] - s[None, :]
         slope = np.where(s >= self._threshold, 1.0, s / self._threshold)
-        near = np.abs(apart) < 1e-9 * (1.0 + s[0])
-        quotient = (lifted[:, None] - lifted[None, :]) / np.where(near, 1.0, apart)
+        near = np.abs(differences) < 1e-9 * (1.0 + s[0])
+        quotient = (lifted[:, None] - lifted[None, :]) / np.where(near, 1.0, differences)
         return np.where(near, (slope[:, None] + slope[None, :]) / 2, quotient)
 
     @cached_property

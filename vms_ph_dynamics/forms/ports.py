@@ -67,8 +67,8 @@ class Ports:
             for name, value in (ports.wrench_tools or {}).items()
         }
         if unknown := [name for name in tools if name not in model.tools]:
-            known = ", ".join(model.tools) or "none; give their names to the model"
-            raise StateError(f"'{unknown[0]}' is no tool of '{model.name}'; its tools: {known}")
+            accepted = ", ".join(model.tools) or "none; give their names to the model"
+            raise StateError(f"'{unknown[0]}' is no tool of '{model.name}'; its tools: {accepted}")
         return replace(
             ports,
             wrench_tools=tools or None,

@@ -33,7 +33,7 @@ def native_rate(
     if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
         return None
     try:
-        found = core.dynamics.rate(
+        compiled = core.dynamics.rate(
             decoupled,
             q,
             z,
@@ -45,7 +45,7 @@ def native_rate(
         )
     except TypeError:  # an argument is no array of numbers
         return None
-    return None if found is None else PHRate(*found)
+    return None if compiled is None else PHRate(*compiled)
 
 
 def wrenches_at(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
@@ -120,7 +120,7 @@ def rate_batch(
     acting = _checked(model, Ports() if ports is None else ports, len(q))
     core = model.tree.in_cpp if model.is_plain and decoupled is not None else None
     if core is not None:
-        found = core.batch(threads).rates(
+        compiled = core.batch(threads).rates(
             decoupled,
             q,
             z,
@@ -130,7 +130,7 @@ def rate_batch(
             *friction_at(acting),
             acting.gravity,
         )
-        return PHRates(*found)
+        return PHRates(*compiled)
     rates = [rate_arrays(q[i], z[i], ports_of_state(acting, i)) for i in range(len(q))]
     shape = len(q), model.nv
     return PHRates(

@@ -17,7 +17,7 @@ from ..robot_model import RobotModel
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .rates import native_gradient, native_rate
-from .state import PHRate, PHState, WholeEnergy
+from .state import PHRate, PHState, StandardEnergy
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiStandardForm
@@ -42,19 +42,19 @@ class StandardForm(Form):
         """Return ``M(q)^-1 z``, (nv,)."""
         return velocity_of_momentum(self.model, q, z)
 
-    def hamiltonian(self, x: PHState) -> WholeEnergy:
+    def hamiltonian(self, x: PHState) -> StandardEnergy:
         """Return ``1/2 z^T M(q)^-1 z + V(q)`` [A (49)]."""
         d = self.evaluation(x)
-        return WholeEnergy(d.kinetic_energy, d.potential_energy)
+        return StandardEnergy(d.kinetic_energy, d.potential_energy)
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(dH/dp, dH/dq at fixed z, dH/dpi)``, (b+2n,) [A (47)].
 
         They are the base twist, ``-C^T v`` in its joint rows, and the joint rates [A (26), (27)].
         """
-        found = native_gradient(self.model, self._decoupled, x)
-        if found is not None:
-            return found
+        compiled = native_gradient(self.model, self._decoupled, x)
+        if compiled is not None:
+            return compiled
         d, b = self.evaluation(x), self.model.b
         return np.concatenate([d.v[:b], -(d.C.T @ d.v)[b:], d.v[b:]])
 
@@ -95,9 +95,9 @@ class StandardForm(Form):
         The base rows of ``C^T v`` are ``ad_v^T p``, the joint rows the gradient of the kinetic
         energy at fixed velocity: (47) without its derivative tensor.
         """
-        found = native_rate(self.model, self._decoupled, q, z, ports)
-        if found is not None:
-            return found
+        compiled = native_rate(self.model, self._decoupled, q, z, ports)
+        if compiled is not None:
+            return compiled
         v = self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
         return PHRate(v, v.dot(d.C) + ports.force(d))

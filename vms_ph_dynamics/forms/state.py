@@ -52,21 +52,21 @@ class Energy(ABC):
 
 
 @dataclass(frozen=True)
-class WholeEnergy(Energy):
+class StandardEnergy(Energy):
     """Energy whose kinetic part is not split, J.
 
     Attributes:
-        whole: the kinetic energy, J.
+        kinetic_total: the kinetic energy, J.
         potential: of gravity and buoyancy, J.
     """
 
-    whole: float
+    kinetic_total: float
     potential: float
 
     @property
     def kinetic(self) -> float:
         """Kinetic energy of the whole motion, J."""
-        return self.whole
+        return self.kinetic_total
 
 
 @dataclass(frozen=True)

@@ -185,9 +185,9 @@ class TaskCoupling:
         # u^T (dM/dq_k) n for all joints k: with T_k(x) = (C(x)^T x)_k the slope of the kinetic
         # energy of a velocity x, it is (T_k(u + n) - T_k(u - n)) / 2.
         d, b = self._t.d, self._t.d.model.b
-        apart = u - n
-        other = Evaluation(d.model, d.q, apart).C
-        return ((d.C.T @ d.v)[b:] - (other.T @ apart)[b:]) / 2
+        difference = u - n
+        other = Evaluation(d.model, d.q, difference).C
+        return ((d.C.T @ d.v)[b:] - (other.T @ difference)[b:]) / 2
 
 
 def _mass_rate(d: Evaluation, velocity: Array) -> Array:

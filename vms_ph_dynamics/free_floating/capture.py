@@ -134,15 +134,15 @@ def capture(
         ModelError: as :func:`carrying`.
         StateError: an argument has the wrong shape or is not finite.
     """
-    given = np.asarray(twist, float)
-    if given.shape != (6,) or not np.isfinite(given).all():
+    body_twist = np.asarray(twist, float)
+    if body_twist.shape != (6,) or not np.isfinite(body_twist).all():
         raise StateError(f"twist must be 6 finite numbers; given: {twist!r}")
     d = model.evaluate(q, v)
     loaded, inertia = carrying(model, body, frame), body.spatial()
     jacobian = d.frame_jacobian(model.frame_id(model.end_effector if frame is None else frame))
     mass = Evaluation(loaded, d.q, d.v).M
-    after = np.linalg.solve(mass, d.M @ d.v + jacobian.T @ (inertia @ given))
-    change = jacobian @ after - given
-    before = d.kinetic_energy + 0.5 * float(given @ inertia @ given)
+    after = np.linalg.solve(mass, d.M @ d.v + jacobian.T @ (inertia @ body_twist))
+    change = jacobian @ after - body_twist
+    before = d.kinetic_energy + 0.5 * float(body_twist @ inertia @ body_twist)
     lost = before - 0.5 * float(after @ mass @ after)
     return Capture(loaded, d.q, frozen(after), frozen(inertia @ change), lost)

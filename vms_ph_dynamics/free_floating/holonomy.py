@@ -186,8 +186,8 @@ def _integrated(model: VMSModel, q: Array, offsets: Array, rates: Array, h: floa
     start = model.checked_configuration(q)
     check_moving_rigid(Evaluation(model, start, np.zeros(model.nv)))
     configurations = _displaced(model, start, offsets)
-    resting = np.zeros((len(offsets), model.nv))
-    connections = model.evaluate_batch(configurations, resting, terms=("A",)).A
+    zero_velocities = np.zeros((len(offsets), model.nv))
+    connections = model.evaluate_batch(configurations, zero_velocities, terms=("A",)).A
     twists = -np.einsum("kbi,ki->kb", connections, rates)
     return _composed(base_group(model.base), twists[0::2], twists[1::2], h)
 
@@ -195,9 +195,9 @@ def _integrated(model: VMSModel, q: Array, offsets: Array, rates: Array, h: floa
 def _displaced(model: VMSModel, q: Array, offsets: Array) -> Array:
     if model.nq - model.nq_base != model.n:  # endless joints, as (cos, sin)
         return np.array([displaced(model, q, offset) for offset in offsets])
-    moved = np.tile(q, (len(offsets), 1))
-    moved[:, model.nq_base :] += offsets
-    return moved
+    configurations = np.tile(q, (len(offsets), 1))
+    configurations[:, model.nq_base :] += offsets
+    return configurations
 
 
 def _composed(group: Group, early: Array, late: Array, h: float) -> Array:

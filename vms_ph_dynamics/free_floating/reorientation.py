@@ -89,20 +89,20 @@ def plan_reorientation(
         raise ModelError(f"reorientation is for a floating base; given: a {model.base} base")
     if not (amplitude > 0.0 and rate > 0.0):
         raise ModelError(f"amplitude and rate must be positive; given: {amplitude} and {rate}")
-    start, wanted = model.checked_configuration(q), _rotation_vector(rotation)
-    if not wanted.any():
+    start, target = model.checked_configuration(q), _rotation_vector(rotation)
+    if not target.any():
         raise StateError("the rotation is the identity: the base need not turn")
-    unit = _least_ellipse(model, start, wanted)
+    unit = _least_ellipse(model, start, target)
     loops = max(1, int(np.ceil((np.max(_excursion(*unit)) / amplitude) ** 2)))
     reached = "no loop was tried"
     while loops <= _MOST_LOOPS:
         half = np.concatenate(unit) / np.sqrt(loops)
-        found = _corrected(model, start, half, wanted / loops)
+        half_axes = _corrected(model, start, half, target / loops)
         more = 1.1
-        if found is None:
+        if half_axes is None:
             reached = "Newton's method did not converge"
         else:
-            path = _timed(found, loops, rate)
+            path = _timed(half_axes, loops, rate)
             reached = _obstacle(model, start, path, amplitude)
             if not reached:
                 return _described(model, start, path)
@@ -125,18 +125,22 @@ def turn_by_curvature(model: VMSModel, q: Array, loop: EllipticLoop) -> Array:
         ModelError: the base is not floating, or the robot is in a fluid.
     """
     offset = -loop.cosine
-    turned = _curvature_at(model, displaced(model, q, offset))
-    at_centre = np.pi * np.einsum("i,ijk,j->k", loop.cosine, turned, loop.sine)
+    curvature_there = _curvature_at(model, displaced(model, q, offset))
+    at_centre = np.pi * np.einsum("i,ijk,j->k", loop.cosine, curvature_there, loop.sine)
     to_centre = base_motion(model, q, StraightPath(offset), _WAY_STEPS)[-1]
     return frozen(to_centre[:3, :3] @ at_centre)
 
 
 def _rotation_vector(rotation: npt.ArrayLike) -> Array:
-    given = np.asarray(rotation, float)
-    proper = given.shape == (3, 3) and np.isfinite(given).all()
-    if not proper or np.abs(given.T @ given - np.eye(3)).max() > 1e-6 or np.linalg.det(given) < 0:
+    matrix = np.asarray(rotation, float)
+    proper = matrix.shape == (3, 3) and np.isfinite(matrix).all()
+    if (
+        not proper
+        or np.abs(matrix.T @ matrix - np.eye(3)).max() > 1e-6
+        or np.linalg.det(matrix) < 0
+    ):
         raise StateError(f"rotation must be a rotation matrix (3,3); given: {rotation!r}")
-    return _SO3.log(given)
+    return _SO3.log(matrix)
 
 
 def _curvature_at(model: VMSModel, q: Array) -> Array:
@@ -144,24 +148,24 @@ def _curvature_at(model: VMSModel, q: Array) -> Array:
     return curvature(model.evaluate(q, np.zeros(model.nv))).angular
 
 
-def _least_ellipse(model: VMSModel, q: Array, wanted: Array) -> tuple[Array, Array]:
+def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Array]:
     """Return the half diameters of the least ellipse for one loop, by the curvature alone."""
     bilinear = np.pi * np.moveaxis(_curvature_at(model, q), 2, 0)
-    along = np.einsum("kij,k->ij", bilinear, wanted / np.linalg.norm(wanted))
+    along = np.einsum("kij,k->ij", bilinear, target / np.linalg.norm(target))
     left, values, right = np.linalg.svd(along)
     if values[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
-    size = np.sqrt(np.linalg.norm(wanted) / values[0])
+    size = np.sqrt(np.linalg.norm(target) / values[0])
     x = size * np.concatenate([left[:, 0], right[0]])
     n = model.n
     for _ in range(_ROUNDS):
         a, b = x[:n], x[n:]
         slope = np.concatenate([bilinear @ b, np.einsum("i,kij->kj", a, bilinear)], axis=1)
         inverse = np.linalg.pinv(slope)
-        missing = wanted - np.einsum("i,kij,j->k", a, bilinear, b)
+        missing = target - np.einsum("i,kij,j->k", a, bilinear, b)
         x = x + inverse @ missing - _SHORTEN * (x - inverse @ (slope @ x))
-    left_over = np.linalg.norm(wanted - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
-    if left_over > 1e-6 * np.linalg.norm(wanted):
+    left_over = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
+    if left_over > 1e-6 * np.linalg.norm(target):
         raise StateError(
             "the joints turn the base about other axes only: the curvature has no rank"
         )
@@ -181,20 +185,20 @@ def _slope(model: VMSModel, q: Array, x: Array) -> Array:
     """Return the derivatives of the turn by the half diameters, (3,2n), with few steps a loop."""
     turns = []
     for k in range(len(x)):
-        ahead, behind = x.copy(), x.copy()
-        ahead[k] += _DIFFERENCE
-        behind[k] -= _DIFFERENCE
+        above, below = x.copy(), x.copy()
+        above[k] += _DIFFERENCE
+        below[k] -= _DIFFERENCE
         turns.append(
-            [_SO3.log(once(model, q, _loop(y), _SLOPE_STEPS)[:3, :3]) for y in (ahead, behind)]
+            [_SO3.log(once(model, q, _loop(y), _SLOPE_STEPS)[:3, :3]) for y in (above, below)]
         )
     return np.array([(a - b) / (2.0 * _DIFFERENCE) for a, b in turns]).T
 
 
-def _corrected(model: VMSModel, q: Array, x: Array, wanted: Array) -> Array | None:
+def _corrected(model: VMSModel, q: Array, x: Array, target: Array) -> Array | None:
     """Return half diameters whose loop turns the base by a rotation vector, or None."""
     inverse, before = None, np.inf
     for _ in range(_CORRECTIONS):
-        missing = wanted - _turn(model, q, x)
+        missing = target - _turn(model, q, x)
         error = float(np.linalg.norm(missing))
         if error < _ACCURACY:
             return x

@@ -13,6 +13,6 @@ from .references import predicted as predicted
 from .references import reference_loads as reference_loads
 from .references import scatter as scatter
 from .result import Belief as Belief
-from .result import FoundLoad as FoundLoad
 from .result import Identification as Identification
+from .result import LoadEstimate as LoadEstimate
 from .result import Parameter as Parameter

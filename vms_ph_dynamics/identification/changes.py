@@ -29,16 +29,20 @@ class Change:
     Attributes:
         names: of the groups that may have changed, the likeliest first.
         first: index of the first window after it.
-        told: whether there are enough windows after it to tell what changed.
+        significant: whether there are enough windows after it to tell what changed.
     """
 
     names: tuple[str, ...]
     first: int
-    told: bool
+    significant: bool
 
 
 def change_of(
-    windows: Windows, found: Estimate, size: int, groups: Mapping[str, Sequence[int]], usual: float
+    windows: Windows,
+    previous: Estimate,
+    size: int,
+    groups: Mapping[str, Sequence[int]],
+    usual: float,
 ) -> tuple[Change | None, float]:
     """Return what changed, and the misfit.
 
@@ -48,7 +52,7 @@ def change_of(
 
     Args:
         windows: those since the estimate.
-        found: an estimate from earlier windows.
+        previous: an estimate from earlier windows.
         size: number of its unknowns that are those of the windows, the first ones.
         groups: places of the unknowns that change together, by name.
         usual: what the misfit usually is.
@@ -57,13 +61,13 @@ def change_of(
         The change or None, and the misfit: the mean square of the errors of prediction, relative to
         their variance.
     """
-    error = windows.known - windows.columns @ found.mean[:size]
+    error = windows.target - windows.columns @ previous.mean[:size]
     # A blow is not a change: evidence must not hang on a few windows.
     calm = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
     before, windows, error = windows, windows.chosen(calm), error[calm]
     columns = windows.columns
-    spread = columns @ found.factor[:, :size].T
-    ratio = float(np.median(found.scale)), float(np.median(windows.path))
+    spread = columns @ previous.factor[:, :size].T
+    ratio = float(np.median(previous.scale)), float(np.median(windows.path))
     noise = np.full(len(windows), ratio[0] ** 2) * np.maximum(
         1.0, (windows.path / max(ratio[1], 1e-300)) ** 2
     )
@@ -73,12 +77,12 @@ def change_of(
         return None, misfit
     evidence: dict[str, tuple[float, int]] = {}
     for name, places in groups.items():
-        own = columns[:, places] * found.deviation[list(places)]
+        weighted = columns[:, places] * previous.deviation[list(places)]
         tried = []
         for first in range(0, len(windows) - 4, _EVERY):  # at least five windows after it
-            moved = own.copy()
-            moved[:first] = 0.0
-            tried.append((_likelihood(error, same + moved @ moved.T)[0] - base, first))
+            shifted = weighted.copy()
+            shifted[:first] = 0.0
+            tried.append((_likelihood(error, same + shifted @ shifted.T)[0] - base, first))
         if tried:
             evidence[name] = max(tried)
     order = sorted(evidence, key=lambda name: -evidence[name][0])

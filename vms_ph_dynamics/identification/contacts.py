@@ -66,7 +66,7 @@ def contacts(
         identification.unknowns,
         **options,  # type: ignore[arg-type]
     )
-    unaccounted = windows.known - windows.columns @ identification.consistent
+    unaccounted = windows.target - windows.columns @ identification.consistent
     every = max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t)))))
     rows = torque_windows(
         model,
@@ -77,21 +77,21 @@ def contacts(
     )
     n = model.n
     t = rows.begin[::n]
-    error = ((rows.known - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
+    error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
     excess = error - np.median(error, axis=0)
     # Of a joint at rest the noise alone would be too small.
     size = rows.gross[:n]
     scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * size + 0.003 * size.max()
     ratio = np.abs(excess) / scale
     largest = ratio.max(axis=1)
-    found = []
+    intervals = []
     for first, last in _intervals(t, largest > _THRESHOLD):
         joint = int(np.argmax(ratio[first:last].max(axis=0)))
         at = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
         during = (windows.end > t[first]) & (windows.begin < t[last - 1])
         energy = -float(np.sum(unaccounted[during]))
-        found.append(
+        intervals.append(
             Contact(
                 float(t[first]),
                 float(t[last - 1]),
@@ -101,10 +101,10 @@ def contacts(
                 float(ratio[at, joint]),
             )
         )
-    lasting = sum(contact.end - contact.begin for contact in found)
+    lasting = sum(contact.end - contact.begin for contact in intervals)
     if len(t) and lasting > _LARGEST_SHARE * (t[-1] - t[0]):
         return ()
-    return tuple(found)
+    return tuple(intervals)
 
 
 def _intervals(t: Array, over: Array) -> list[tuple[int, int]]:

@@ -43,7 +43,7 @@ def base_parameters(regressor: EnergyRegressor, states: int = 0) -> BaseParamete
     # Moments before masses, from the base outwards: what is regrouped goes to the body before it.
     inside = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
     order = [10 * b + k for b in range(len(regressor.bodies)) for k in inside]
-    kept: list[int] = []
+    independent: list[int] = []
     directions = np.empty((count, 0))
     largest = max(float(size.max()), 1e-300)
     for column in order:
@@ -54,12 +54,12 @@ def base_parameters(regressor: EnergyRegressor, states: int = 0) -> BaseParamete
             unit = unit - directions @ (directions.T @ unit)
         length = np.linalg.norm(unit)
         if length > _TOLERANCE:
-            kept.append(column)
+            independent.append(column)
             directions = np.column_stack([directions, unit / length])
-    coefficients = np.linalg.lstsq(rows[:, kept], rows, rcond=1e-12)[0]
+    coefficients = np.linalg.lstsq(rows[:, independent], rows, rcond=1e-12)[0]
     coefficients[np.abs(coefficients) < 1e-7] = 0.0
     labels = [f"{name} of {body}" for body in regressor.bodies for name in PARAMETERS]
-    names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETERS[c % 10]}" for c in kept]
+    names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETERS[c % 10]}" for c in independent]
     meanings = [_words(row, labels) for row in coefficients]
     return BaseParameters(tuple(names), tuple(meanings), coefficients)
 
@@ -120,13 +120,13 @@ def nearest(
             curvature[bounded, bounded] += barrier / gap**2
             for body in bodies:
                 inverse = np.linalg.inv(_matrix(body, x))
-                moved = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
-                slopes = (body.matrix[:, moved] * unit[moved]).T @ _UNITS
+                touched = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
+                slopes = (body.matrix[:, touched] * unit[touched]).T @ _UNITS
                 weighted = inverse @ slopes.reshape(-1, 4, 4)
-                gradient[moved] -= barrier * np.trace(weighted, axis1=1, axis2=2)
+                gradient[touched] -= barrier * np.trace(weighted, axis1=1, axis2=2)
                 flat = weighted.reshape(-1, 16)
                 other = weighted.transpose(0, 2, 1).reshape(-1, 16)
-                curvature[np.ix_(moved, moved)] += barrier * flat @ other.T
+                curvature[np.ix_(touched, touched)] += barrier * flat @ other.T
             move = -np.linalg.solve(curvature, gradient)
             size = 1.0
             while size > 1e-8 and not _inside(x + size / 0.9 * move * unit, floor, bodies):
@@ -213,7 +213,7 @@ def student(freedom: int) -> float:
 
 def estimate(
     columns: Array,
-    known: Array,
+    target: Array,
     prior_mean: Array,
     prior_covariance: Array,
     path: Array,
@@ -231,7 +231,7 @@ def estimate(
 
     Args:
         columns: (W,p).
-        known: (W,).
+        target: (W,).
         prior_mean: (p,).
         prior_covariance: (p,p), positive definite.
         path: (W,) see :class:`.Windows`.
@@ -248,7 +248,7 @@ def estimate(
     unit = np.sqrt(np.diag(prior_covariance))
     scaled = columns * unit
     precision = np.linalg.inv(prior_covariance / np.outer(unit, unit))
-    offset = known - columns @ prior_mean
+    offset = target - columns @ prior_mean
     block = _blocks(groups)
     if joined is None:
         joined = np.concatenate([groups[1:] == groups[:-1], [False]])
@@ -282,10 +282,10 @@ def estimate(
         enlarged = axes @ ((axes.T @ error[block == number]) / rest)
         factor.append(inverse @ (part.T @ enlarged))
     # The errors of the blocks, and those of what was believed beforehand.
-    whole = np.vstack([*factor, (belief @ inverse) @ inverse.T]) * unit
+    information = np.vstack([*factor, (belief @ inverse) @ inverse.T]) * unit
     return Estimate(
         prior_mean + unit * x,
-        whole,
+        information,
         (root.T @ root) / np.outer(unit, unit),
         unit,
         residual,
@@ -315,9 +315,9 @@ def _blocks(groups: Array) -> Array:
     length = max(2, int(np.ceil(groups.size / _BLOCKS)))
     block, first = np.empty(groups.size, dtype=int), 0
     for number in np.unique(groups):
-        own = np.flatnonzero(groups == number)
-        parts = max(1, round(own.size / length))
-        block[own] = first + np.arange(own.size) * parts // own.size
+        rows = np.flatnonzero(groups == number)
+        parts = max(1, round(rows.size / length))
+        block[rows] = first + np.arange(rows.size) * parts // rows.size
         first += parts
     return block
 

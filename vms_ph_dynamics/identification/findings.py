@@ -20,7 +20,7 @@ from .result import Identification, Unknown
 from .windows import FrictionLaw, Motion, balance, motion_of
 
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.
-_TURNED = 0.15
+_GRAVITY_TURN = 0.15
 # The sign of an effort is opposite if it is correlated like this with that of the model.
 _OPPOSITE = -0.5
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
@@ -51,8 +51,8 @@ class Finding:
     def as_dictionary(self) -> dict[str, object]:
         """Return the finding ready for JSON."""
         times = {"begin": self.begin, "end": self.end, "energy": self.energy}
-        given = {name: value for name, value in times.items() if value is not None}
-        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **given}
+        interval = {name: value for name, value in times.items() if value is not None}
+        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **interval}
 
 
 def findings(
@@ -74,7 +74,7 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if wrong:
         return wrong
-    found = list(_payload(model, identification))
+    sentences = list(_payload(model, identification))
     for contact in contacts(model, motion, identification, friction):
         did = "brought" if contact.energy >= 0.0 else "took"
         text = (
@@ -82,8 +82,10 @@ def findings(
             f"{abs(contact.energy):.2g} J; {contact.joint} felt it most"
         )
         evidence = {"largest_effort": contact.effort, "standard_deviations": contact.ratio}
-        found.append(Finding("contact", text, evidence, contact.begin, contact.end, contact.energy))
-    return tuple(found)
+        sentences.append(
+            Finding("contact", text, evidence, contact.begin, contact.end, contact.energy)
+        )
+    return tuple(sentences)
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:
@@ -159,36 +161,36 @@ def _wrong_model(
 
     def residual(motion: Motion, extra: Array | None = None) -> tuple[float, Array]:
         windows = balance(model, regressor, motion, every, **options)  # type: ignore[arg-type]
-        known = windows.known - windows.columns[:, fixed] @ identification.consistent[fixed]
+        target = windows.target - windows.columns[:, fixed] @ identification.consistent[fixed]
         columns, more = windows.columns[:, free], []
         if extra is not None:
             columns = np.column_stack([columns, np.diff(extra[windows.edges], axis=0)])
             more = [Unknown(f"gravity.{a}", "gravity", "m/s^2", 0.0, 10.0) for a in "xyz"]
         unknowns = [*(every[k] for k in free), *more]
-        found = estimate(
+        solution = estimate(
             columns,
-            known,
+            target,
             np.array([u.mean for u in unknowns]),
             np.diag([u.deviation**2 for u in unknowns]),
             windows.path,
             windows.recording,
         )
-        return float(np.median(np.abs(found.residual))), found.mean[-3:]
+        return float(np.median(np.abs(solution.residual))), solution.mean[-3:]
 
     before, _ = residual(motion)
     best, wrong = before, ""
     for j, joint in enumerate(model.joint_names):
-        for what, flipped in _flips(model, motion, j).items():
+        for reversal, flipped in _flips(model, motion, j).items():
             after = residual(flipped)[0]
             if after < best:
                 best = after
-                wrong = f"{joint}: the sign of its {what} is opposite to that of the model"
+                wrong = f"{joint}: the sign of its {reversal} is opposite to that of the model"
     # In a fluid buoyancy would turn with gravity.
     immersed = model.fluid is not None
     potential = None if immersed else _potential_of_gravity(model, motion)
     after, change = (best, np.zeros(3)) if immersed else residual(motion, potential)
     gravity = model.gravity + change
-    if not immersed and after < _BETTER * best and _angle(model.gravity, gravity) > _TURNED:
+    if not immersed and after < _BETTER * best and _angle(model.gravity, gravity) > _GRAVITY_TURN:
         words = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
         evidence = {"residual_before": before, "residual": after}
@@ -210,7 +212,7 @@ def _opposite_efforts(model: VMSModel, motion: Motion) -> tuple[Finding, ...]:
     acceleration = smoothed(samples.t, motion.v, 10)[1]
     tree, data = model.tree, model.tree.pinocchio.createData()
     chosen = np.arange(10, len(samples) - 10, max(1, len(samples) // 1000))
-    own = np.empty((chosen.size, model.n))
+    model_torque = np.empty((chosen.size, model.n))
     for row, k in enumerate(chosen):
         full = (
             tree.full_configuration(samples.q[k]),
@@ -218,10 +220,12 @@ def _opposite_efforts(model: VMSModel, motion: Motion) -> tuple[Finding, ...]:
             tree.full_velocity(acceleration[k]),
         )
         efforts = pin.rnea(tree.pinocchio, data, *full)
-        own[row] = (efforts if tree.projection is None else tree.projection.T @ efforts)[model.b :]
-    given = samples.torque[chosen]
-    power = np.sqrt(np.sum(own**2, axis=0) * np.sum(given**2, axis=0))
-    correlation = np.sum(own * given, axis=0) / np.maximum(power, 1e-12)
+        model_torque[row] = (efforts if tree.projection is None else tree.projection.T @ efforts)[
+            model.b :
+        ]
+    measured = samples.torque[chosen]
+    power = np.sqrt(np.sum(model_torque**2, axis=0) * np.sum(measured**2, axis=0))
+    correlation = np.sum(model_torque * measured, axis=0) / np.maximum(power, 1e-12)
     return tuple(
         Finding(
             "sign",

@@ -67,7 +67,7 @@ class Settings:
 def identify(
     model: VMSModel,
     samples: MotionSamples | Sequence[MotionSamples],
-    what: Collection[str] = ("payload", "friction"),
+    kinds: Collection[str] = ("payload", "friction"),
     *,
     frame: str | None = None,
     friction: FrictionLaw | None = None,
@@ -83,7 +83,7 @@ def identify(
     Args:
         model: the robot as it is described.
         samples: one recording or several.
-        what: of payload, friction, gains, armature, inertia, and in a fluid drag. Friction is
+        kinds: of payload, friction, gains, armature, inertia, and in a fluid drag. Friction is
             always estimated unless it is given; it is reported if it is asked for.
         frame: at which a payload is fixed; the end effector when None.
         friction: a law of friction that is known: torque against the motion at joint rates.
@@ -96,7 +96,7 @@ def identify(
         ModelError: the frame is unknown or does not move.
         StateError: the samples are not those of the model, or too few.
     """
-    kinds, settings = checked_kinds(what), settings or Settings()
+    kinds, settings = checked_kinds(kinds), settings or Settings()
     if friction is not None and "friction" in kinds:
         raise OptionError("friction is given, so it cannot be identified; leave one of them out")
     recordings = [samples] if isinstance(samples, MotionSamples) else list(samples)
@@ -112,23 +112,23 @@ def identify(
     windows = stacked(
         [balance(model, regressor, m, unknowns, **options) for m in motions]  # type: ignore[arg-type]
     )
-    found = estimate(
-        windows.columns, windows.known, mean, covariance, windows.path, windows.recording
+    solution = estimate(
+        windows.columns, windows.target, mean, covariance, windows.path, windows.recording
     )
-    consistent = consistent_estimate(regressor, frame, unknowns, found)
-    moved = any(m.moves for m in motions)
-    parameters = parameters_of(model, regressor, unknowns, kinds, found, consistent)
-    if not moved:
+    consistent = consistent_estimate(regressor, frame, unknowns, solution)
+    moves = any(m.moves for m in motions)
+    parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
+    if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(
             replace(p, value=None, low=None, high=None, reason=reason) for p in parameters
         )
     torque: dict[str, Parameter] = {}
-    if settings.torque and moved:
+    if settings.torque and moves:
         other = stacked([torque_windows(model, m, unknowns, **options) for m in motions])  # type: ignore[arg-type]
         rival = estimate(
             other.columns,
-            other.known,
+            other.target,
             mean,
             covariance,
             other.path,
@@ -140,19 +140,19 @@ def identify(
         }
     return Identification(
         parameters=parameters,
-        belief=Belief(tuple(u.name for u in unknowns), found.mean, found.covariance),
+        belief=Belief(tuple(u.name for u in unknowns), solution.mean, solution.covariance),
         gross=float(windows.gross.sum()),
         unaccounted_before=_largest(windows, np.array([u.mean for u in unknowns])),
         unaccounted=_largest(windows, consistent),
-        residual=float(np.sqrt(np.mean(found.residual**2))),
+        residual=float(np.sqrt(np.mean(solution.residual**2))),
         windows=len(windows),
         length=float(np.median(windows.end - windows.begin)),
-        outliers=float(np.mean(found.weight == 0.0)),
+        outliers=float(np.mean(solution.weight == 0.0)),
         frame=frame,
         unknowns=tuple(unknowns),
         consistent=consistent,
         torque=torque,
-        quantile=found.quantile,
+        quantile=solution.quantile,
     )
 
 
@@ -166,12 +166,12 @@ def _unknowns(
     settings: Settings,
 ) -> list[Unknown]:
     joints = model.joint_names
-    known = set(prior.names) if prior is not None else set()
+    prior_names = set(prior.names) if prior is not None else set()
     effort = np.concatenate([m.effort for m in motions])
     rate = np.concatenate([m.rate for m in motions])
-    gains = "gains" in kinds or any(name.startswith("gain.") for name in known)
+    gains = "gains" in kinds or any(name.startswith("gain.") for name in prior_names)
     unknowns: list[Unknown] = []
-    if "payload" in kinds or any(name.startswith("payload.") for name in known):
+    if "payload" in kinds or any(name.startswith("payload.") for name in prior_names):
         unknowns += payload_unknowns(arm_mass(model))
     if friction is None:
         load = gains if settings.load_friction is None else settings.load_friction
@@ -179,16 +179,16 @@ def _unknowns(
         unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
     if gains:
         unknowns += gain_unknowns(joints, settings.gain_deviation)
-    if "armature" in kinds or any(name.startswith("armature.") for name in known):
+    if "armature" in kinds or any(name.startswith("armature.") for name in prior_names):
         unknowns += armature_unknowns(joints, model.tree.pinocchio.armature[-model.n :])
-    if "inertia" in kinds or any(name.startswith("inertia.") for name in known):
+    if "inertia" in kinds or any(name.startswith("inertia.") for name in prior_names):
         unknowns += inertia_unknowns(regressor)
-    if "drag" in kinds or any(name.startswith("drag.") for name in known):
+    if "drag" in kinds or any(name.startswith("drag.") for name in prior_names):
         drag = drag_unknowns(model)
         if not drag:
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
         unknowns += drag
-    if not all(m.samples.held for m in motions):
+    if not all(m.samples.zero_order_hold for m in motions):
         unknowns.append(timing_unknown())
     return unknowns
 
@@ -219,14 +219,14 @@ def _prior(
 
 
 def consistent_estimate(
-    regressor: EnergyRegressor, frame: str, unknowns: Sequence[Unknown], found: Estimate
+    regressor: EnergyRegressor, frame: str, unknowns: Sequence[Unknown], solution: Estimate
 ) -> Array:
     """Return the physically consistent estimate that is nearest to the best one."""
     size = len(unknowns)
     floor = np.array([u.floor for u in unknowns])
     start = np.array([u.mean for u in unknowns])
     bounded = np.isfinite(floor)
-    start[bounded] = np.maximum(start, floor + 1e-3 * found.deviation)[bounded]
+    start[bounded] = np.maximum(start, floor + 1e-3 * solution.deviation)[bounded]
     body, transform = regressor.of_frame(frame)
     payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     inertia = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
@@ -238,20 +238,22 @@ def consistent_estimate(
         if payload and b == body:
             matrix[:, payload] = transform
         if matrix.any():
-            own = regressor.parameters[10 * b : 10 * b + 10]
+            body_parameters = regressor.parameters[10 * b : 10 * b + 10]
             # A body on the bound, such as a point mass, may keep what it is.
-            slight = 1e-6 * max(own[0], 1e-3) * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
-            constraints.append(Body(own + slight, matrix))
+            slight = (
+                1e-6 * max(body_parameters[0], 1e-3) * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
+            )
+            constraints.append(Body(body_parameters + slight, matrix))
     if payload:
-        deviation = np.linalg.norm(found.factor[:, payload[0]])
-        if found.mean[payload[0]] > 2.0 * deviation:
+        deviation = np.linalg.norm(solution.factor[:, payload[0]])
+        if solution.mean[payload[0]] > 2.0 * deviation:
             # Something is carried, and it is a body of its own.
-            alone = np.zeros((10, size))
-            alone[:, payload] = np.eye(10)
-            constraints.append(Body(np.zeros(10), alone))
-            mass = 1e-3 * float(found.mean[payload[0]])
+            selection = np.zeros((10, size))
+            selection[:, payload] = np.eye(10)
+            constraints.append(Body(np.zeros(10), selection))
+            mass = 1e-3 * float(solution.mean[payload[0]])
             start[payload] = mass * np.array([1, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01])
-    return nearest(found.mean, found.information, start, floor, constraints)
+    return nearest(solution.mean, solution.information, start, floor, constraints)
 
 
 def parameters_of(
@@ -259,23 +261,23 @@ def parameters_of(
     regressor: EnergyRegressor,
     unknowns: Sequence[Unknown],
     kinds: Collection[str],
-    found: Estimate,
+    solution: Estimate,
     consistent: Array,
 ) -> tuple[Parameter, ...]:
     """Return the parameters of some kinds, with their intervals, claimed or not."""
-    deviation, result = np.linalg.norm(found.factor, axis=0), []
+    deviation, result = np.linalg.norm(solution.factor, axis=0), []
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
             continue
         result.append(
-            _parameter(unknown, found.mean[k], deviation[k], consistent[k], found.quantile)
+            _parameter(unknown, solution.mean[k], deviation[k], consistent[k], solution.quantile)
         )
     payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     if "payload" in kinds:
-        result = _payload([unknowns[k] for k in payload], payload, found, consistent) + result
+        result = _payload([unknowns[k] for k in payload], payload, solution, consistent) + result
     if "inertia" in kinds:
         inertia = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
-        result += _inertia(regressor, unknowns, inertia, found, consistent)
+        result += _inertia(regressor, unknowns, inertia, solution, consistent)
     return tuple(result)
 
 
@@ -311,10 +313,10 @@ def _parameter(
 
 
 def _payload(
-    unknowns: Sequence[Unknown], places: Sequence[int], found: Estimate, consistent: Array
+    unknowns: Sequence[Unknown], places: Sequence[int], solution: Estimate, consistent: Array
 ) -> list[Parameter]:
-    mean, covariance = found.mean[places], found.covariance[np.ix_(places, places)]
-    deviation, quantile = np.sqrt(np.diag(covariance)), found.quantile
+    mean, covariance = solution.mean[places], solution.covariance[np.ix_(places, places)]
+    deviation, quantile = np.sqrt(np.diag(covariance)), solution.quantile
     mass = _parameter(
         replace(unknowns[0], name="payload_mass"),
         mean[0],
@@ -323,10 +325,10 @@ def _payload(
         quantile,
     )
     result, sure = [mass], mass.low is not None and mass.high is not None
-    apart = sure and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
+    significant = sure and (mass.low > 0.0 or mass.high < 0.0)  # type: ignore[operator]
     for k, axis in enumerate("xyz", start=1):
         name, reason = f"payload_centre_{axis}", ""
-        if not apart:
+        if not significant:
             reason = "not excited: the mass may be zero, and nothing has no centre"
             result.append(Parameter(name, "payload", "m", None, None, None, reason=reason))
             continue
@@ -341,7 +343,7 @@ def _payload(
         unknown = replace(
             unknowns[k],
             name=f"payload_inertia_{axes}",
-            deviation=unknowns[k].deviation if apart else 1e-300,
+            deviation=unknowns[k].deviation if significant else 1e-300,
         )
         one = _parameter(unknown, mean[k], deviation[k], float(consistent[places[k]]), quantile)
         result.append(replace(one, meaning="about the origin of the frame" if one.value else ""))
@@ -352,28 +354,28 @@ def _inertia(
     regressor: EnergyRegressor,
     unknowns: Sequence[Unknown],
     places: Sequence[int],
-    found: Estimate,
+    solution: Estimate,
     consistent: Array,
 ) -> list[Parameter]:
     base = base_parameters(regressor)
     before = np.array([unknowns[k].deviation for k in places])
     # From the factor: the covariance has lost what the data excite behind what they do not.
-    spread = np.linalg.norm(found.factor[:, places] @ base.matrix.T, axis=0)
-    value = base.matrix @ (regressor.parameters + found.mean[places])
+    spread = np.linalg.norm(solution.factor[:, places] @ base.matrix.T, axis=0)
+    value = base.matrix @ (regressor.parameters + solution.mean[places])
     best = base.matrix @ (regressor.parameters + consistent[places])
     units = {name: unknowns[k].unit for k in places for name in [unknowns[k].name]}
     result = []
     for k, name in enumerate(base.names):
         prior = float(np.linalg.norm(base.matrix[k] * before))
         unknown = Unknown(name, "inertia", units[name], 0.0, prior)
-        one = _parameter(unknown, float(value[k]), spread[k], float(best[k]), found.quantile)
+        one = _parameter(unknown, float(value[k]), spread[k], float(best[k]), solution.quantile)
         result.append(replace(one, meaning=base.meanings[k]))
     return result
 
 
 def _largest(windows: Windows, x: Array) -> float:
     """Return the largest sum of the residuals since the beginning of a recording, J."""
-    residual = windows.known - windows.columns @ x
+    residual = windows.target - windows.columns @ x
     return max(
         float(np.abs(np.cumsum(residual[windows.recording == number])).max())
         for number in np.unique(windows.recording)

@@ -101,7 +101,7 @@ class LiveIdentification:
         self._earlier: list[tuple[float, Estimate, int]] = []
         self._changed: tuple[float, str] | None = None
         self._usual = 1.0
-        self._doubt = False
+        self._suspects_change = False
 
     def add(self, sample: Sample) -> None:
         """Keep a sample; its quantities are those of the model, efforts as they were measured."""
@@ -138,10 +138,10 @@ class LiveIdentification:
         """Drop windows beyond the memory, and those from before the change before the last."""
         windows = self._remembered()
         after = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
-        kept = after <= self.settings.memory
+        recent = after <= self.settings.memory
         if len(self._epochs):
-            kept &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
-        self._choose(kept)
+            recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
+        self._choose(recent)
 
     def _remembered(self) -> Windows:
         assert self._windows is not None
@@ -151,20 +151,20 @@ class LiveIdentification:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
         if len(self._earlier) < 2:
             return
-        since, found, size = self._earlier[0]
+        since, earlier, size = self._earlier[0]
         new = np.flatnonzero(windows.begin >= since)
         if new.size < 10:
             return
         friction = [k for name, at in self._groups.items() if name != PAYLOAD for k in at]
         change, misfit = change_of(
-            windows.chosen(new), found, size, {**self._groups, FRICTION: friction}, self._usual
+            windows.chosen(new), earlier, size, {**self._groups, FRICTION: friction}, self._usual
         )
-        self._doubt = change is not None and not change.told
+        self._suspects_change = change is not None and not change.significant
         if change is None:
             # One that nothing explains is no reason to expect more of the kind.
             self._usual += 0.3 * (min(misfit, 2.0 * self._usual) - self._usual)
             return
-        if not change.told:
+        if not change.significant:
             return
         begin = int(new[0]) + change.first
         for group, one in enumerate(self._groups):
@@ -173,15 +173,15 @@ class LiveIdentification:
         self._changed = (float(windows.begin[begin]), change.names[0])
         self._earlier.clear()
         # When exactly it was is not known: the windows about it belong to neither side.
-        kept = np.abs(np.arange(len(windows)) - begin + 0.5) > _ABOUT
-        self._choose(kept)
+        unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _ABOUT
+        self._choose(unaffected)
 
-    def _choose(self, kept: npt.NDArray[np.bool_]) -> None:
+    def _choose(self, selection: npt.NDArray[np.bool_]) -> None:
         """Keep some of the windows."""
         joined = self._joined.copy()
-        joined[:-1] &= kept[1:]
-        self._windows = self._remembered().chosen(kept)
-        self._epochs, self._joined = self._epochs[kept], joined[kept]
+        joined[:-1] &= selection[1:]
+        self._windows = self._remembered().chosen(selection)
+        self._epochs, self._joined = self._epochs[selection], joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:
         effort, rate = (np.sqrt(square) for square in self._squares)
@@ -197,30 +197,32 @@ class LiveIdentification:
                 unknowns += [_before(unknowns[k]) for k in places]
         mean = np.array([u.mean for u in unknowns])
         covariance = np.diag([u.deviation**2 for u in unknowns])
-        found = estimate(
+        solution = estimate(
             columns,
-            windows.known,
+            windows.target,
             mean,
             covariance,
             windows.path,
             np.zeros(len(windows)),
             joined=self._joined,
         )
-        consistent = consistent_estimate(self._regressor, self.frame, unknowns, found)
-        parameters = parameters_of(self.model, self._regressor, unknowns, _KINDS, found, consistent)
-        if self._doubt:
+        consistent = consistent_estimate(self._regressor, self.frame, unknowns, solution)
+        parameters = parameters_of(
+            self.model, self._regressor, unknowns, _KINDS, solution, consistent
+        )
+        if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
             parameters = tuple(
                 replace(p, value=None, low=None, high=None, at_bound=False, reason=reason)
                 for p in parameters
             )
         now = float(windows.end[-1])
-        self._earlier = [*self._earlier[-1:], (now, found, main)]
+        self._earlier = [*self._earlier[-1:], (now, solution, main)]
         return LiveResult(
             now,
             parameters,
             float((windows.end - windows.begin).sum()),
-            float(np.sqrt(np.mean(found.residual**2))),
+            float(np.sqrt(np.mean(solution.residual**2))),
             self._changed,
         )
 

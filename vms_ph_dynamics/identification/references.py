@@ -17,7 +17,7 @@ from ..errors import OptionError
 from ..model import VMSModel
 from .estimate import student
 from .identify import Settings, identify
-from .result import Belief, FoundLoad, Identification, Parameter
+from .result import Belief, Identification, LoadEstimate, Parameter
 from .windows import FrictionLaw
 
 LEAST_SESSIONS = 2
@@ -55,31 +55,31 @@ def reference_loads(
     friction: FrictionLaw | None = None,
     prior: Belief | None = None,
     settings: Settings | None = None,
-    what: Collection[str] = ("payload",),
-) -> tuple[FoundLoad, ...]:
+    kinds: Collection[str] = ("payload",),
+) -> tuple[LoadEstimate, ...]:
     """Return the errors of the loads that are found in recordings with known loads.
 
     The prior must not have been made from these recordings: see :func:`left_out_loads`. References
     that do not excite the mass of a load are left out. The arguments are those of
     :func:`.identify`.
     """
-    plain = replace(settings or Settings(), torque=False)
+    energy_settings = replace(settings or Settings(), torque=False)
     errors = []
     for one in references:
-        found = identify(
+        identified = identify(
             model,
             list(one.samples),
-            what,
+            kinds,
             frame=frame,
             friction=friction,
             prior=prior,
-            settings=plain,
+            settings=energy_settings,
         )
-        mass = found["payload_mass"]
+        mass = identified["payload_mass"]
         if mass.low is not None and mass.high is not None:
             middle, half = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)
-            deviation = half / found.quantile
-            errors.append(FoundLoad(one.name, one.group, one.load, middle, deviation))
+            deviation = half / identified.quantile
+            errors.append(LoadEstimate(one.name, one.group, one.load, middle, deviation))
     return tuple(errors)
 
 
@@ -87,35 +87,39 @@ def left_out_loads(
     model: VMSModel,
     samples: Sequence[MotionSamples],
     references: Sequence[Reference],
-    what: Collection[str],
+    kinds: Collection[str],
     *,
     frame: str | None = None,
     prior: Belief | None = None,
     settings: Settings | None = None,
-) -> tuple[FoundLoad, ...]:
+) -> tuple[LoadEstimate, ...]:
     """Return the errors of references of which each session is left out of the calibration in turn.
 
     Args:
         model: the robot.
         samples: further recordings without a load, which are never left out.
         references: recordings with known loads; those without a load calibrate too.
-        what: what is calibrated, such as friction and gains.
+        kinds: what is calibrated, such as friction and gains.
         frame: see :func:`.identify`, as for the others.
         prior: what is believed before the calibration.
         settings: see :class:`.Settings`.
     """
-    plain = replace(settings or Settings(), torque=False)
-    errors: list[FoundLoad] = []
+    energy_settings = replace(settings or Settings(), torque=False)
+    errors: list[LoadEstimate] = []
     for session in dict.fromkeys(one.group for one in references):
         rest = [*samples, *unloaded(one for one in references if one.group != session)]
         if not rest:
             raise OptionError(
                 f"without the session '{session}' no recording without a load is left to identify "
-                f"{' and '.join(what)} from; give one more, as FILE=0"
+                f"{' and '.join(kinds)} from; give one more, as FILE=0"
             )
-        found = identify(model, rest, what, frame=frame, prior=prior, settings=plain)
-        own = [one for one in references if one.group == session]
-        errors += reference_loads(model, own, frame=frame, prior=found.belief, settings=settings)
+        identified = identify(
+            model, rest, kinds, frame=frame, prior=prior, settings=energy_settings
+        )
+        of_session = [one for one in references if one.group == session]
+        errors += reference_loads(
+            model, of_session, frame=frame, prior=identified.belief, settings=settings
+        )
     return tuple(errors)
 
 
@@ -124,7 +128,7 @@ def unloaded(references: Iterable[Reference]) -> list[MotionSamples]:
     return [s for one in references if one.load == 0.0 for s in one.samples]
 
 
-def scatter(errors: Sequence[FoundLoad]) -> tuple[float, int]:
+def scatter(errors: Sequence[LoadEstimate]) -> tuple[float, int]:
     """Return the standard deviation between recordings beyond their own noise, and the sessions.
 
     It is the one with which the squares of the errors are what they should be, on average over the
@@ -157,7 +161,7 @@ def scatter(errors: Sequence[FoundLoad]) -> tuple[float, int]:
     return float(np.sqrt(high)), len(sessions)
 
 
-def predicted(found: Identification, errors: Sequence[FoundLoad]) -> Identification:
+def predicted(identified: Identification, errors: Sequence[LoadEstimate]) -> Identification:
     """Return an identification whose interval of the load's mass covers what references show.
 
     The interval is a prediction for one further recording: the variance is that of the recording's
@@ -173,8 +177,8 @@ def predicted(found: Identification, errors: Sequence[FoundLoad]) -> Identificat
         if p.name != "payload_mass" or p.low is None or p.high is None:
             return p
         middle, half = 0.5 * (p.low + p.high), 0.5 * (p.high - p.low)
-        quantile = max(student(sessions), found.quantile)
-        half = quantile * float(np.hypot(half / found.quantile, between))
+        quantile = max(student(sessions), identified.quantile)
+        half = quantile * float(np.hypot(half / identified.quantile, between))
         meaning = (
             f"{p.low:.4g} to {p.high:.4g} by the noise of this recording alone; {len(errors)} "
             f"references in {sessions} sessions scatter by {between:.2g} kg beyond theirs"
@@ -182,7 +186,7 @@ def predicted(found: Identification, errors: Sequence[FoundLoad]) -> Identificat
         return replace(p, low=middle - half, high=middle + half, meaning=meaning)
 
     return replace(
-        found,
-        parameters=tuple(wider(p) for p in found.parameters),
-        belief=replace(found.belief, references=tuple(errors)),
+        identified,
+        parameters=tuple(wider(p) for p in identified.parameters),
+        belief=replace(identified.belief, references=tuple(errors)),
     )

@@ -50,24 +50,24 @@ class Unknown:
     floor: float = -np.inf
 
 
-def checked_kinds(what: Collection[str]) -> tuple[str, ...]:
+def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     """Return the kinds in the order of :data:`KINDS`.
 
     Raises:
         OptionError: a kind is unknown, none is given, or two of them only fix each other's scale.
     """
-    unknown = [kind for kind in what if kind not in KINDS]
-    if unknown or not what:
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds:
         raise OptionError(
             f"{', '.join(unknown) or 'nothing'} cannot be identified; choose from "
             f"{', '.join(KINDS)}"
         )
-    if "gains" in what and "inertia" in what:
+    if "gains" in kinds and "inertia" in kinds:
         raise OptionError(
             "gains and inertia fix each other's scale only; identify the inertia from torques, or "
             "the gains with the inertia of the description"
         )
-    return tuple(kind for kind in KINDS if kind in what)
+    return tuple(kind for kind in KINDS if kind in kinds)
 
 
 def payload_unknowns(total_mass: float) -> list[Unknown]:
@@ -119,11 +119,11 @@ def drag_unknowns(model: VMSModel) -> list[Unknown]:
     return [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drag_names(model)]
 
 
-def armature_unknowns(joints: Sequence[str], known: Array) -> list[Unknown]:
+def armature_unknowns(joints: Sequence[str], armatures: Array) -> list[Unknown]:
     """Return what rotors add to the armature of the description."""
     return [
-        Unknown(f"armature.{name}", "armature", "kg m^2", 0.0, 1.0, -float(own))
-        for name, own in zip(joints, known, strict=True)
+        Unknown(f"armature.{name}", "armature", "kg m^2", 0.0, 1.0, -float(armature))
+        for name, armature in zip(joints, armatures, strict=True)
     ]
 
 
@@ -136,12 +136,12 @@ def inertia_unknowns(regressor: EnergyRegressor) -> list[Unknown]:
     """Return the deviations of the ten parameters of every body from the description."""
     unknowns = []
     for k, body in enumerate(regressor.bodies):
-        own = regressor.parameters[10 * k : 10 * k + 10]
-        mass = _MASS * own[0] + 0.05
-        first = np.hypot(_CENTRE * own[0], 0.02 * mass) + mass * np.abs(own[1:4]) / max(
-            own[0], 1e-3
-        )
-        second = (own[0] + mass) * _SIZE**2 + 0.3 * np.abs(own[4:]).max()
+        body_parameters = regressor.parameters[10 * k : 10 * k + 10]
+        mass = _MASS * body_parameters[0] + 0.05
+        first = np.hypot(_CENTRE * body_parameters[0], 0.02 * mass) + mass * np.abs(
+            body_parameters[1:4]
+        ) / max(body_parameters[0], 1e-3)
+        second = (body_parameters[0] + mass) * _SIZE**2 + 0.3 * np.abs(body_parameters[4:]).max()
         spread = [mass, *first, *6 * [second]]
         units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
         unknowns += [
@@ -188,7 +188,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class FoundLoad:
+class LoadEstimate:
     """What was found in a recording whose load is known.
 
     Attributes:
@@ -225,7 +225,7 @@ class Belief:
     names: tuple[str, ...]
     mean: Array
     covariance: Array
-    references: tuple[FoundLoad, ...] = ()
+    references: tuple[LoadEstimate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class Identification:
 
     def as_dictionary(self) -> dict[str, object]:
         """Return the claimed parameters by name and what is not excited, ready for JSON."""
-        found: dict[str, object] = {}
+        entries: dict[str, object] = {}
         for p in self.parameters:
             if p.value is None:
                 continue
@@ -302,9 +302,9 @@ class Identification:
                     "high": other.high,
                     "agrees": p.overlaps(other),
                 }
-            found[p.name] = entry
-        found["not_excited"] = {p.name: p.reason for p in self.not_excited}
-        return found
+            entries[p.name] = entry
+        entries["not_excited"] = {p.name: p.reason for p in self.not_excited}
+        return entries
 
     def friction(self, joints: tuple[str, ...]) -> Friction:
         """Return the identified friction as the simulator takes it; zero where not excited."""

@@ -61,7 +61,7 @@ def torque_windows(
     changing = smoothed(samples.t, samples.torque, width)[1]
     index = {u.name: k for k, u in enumerate(unknowns)}
     columns = np.zeros((len(chosen), n, len(unknowns)))
-    known = np.empty((len(chosen), n))
+    target = np.empty((len(chosen), n))
     for row, k in enumerate(chosen):
         v, a = motion.v[k], acceleration[k]
         full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
@@ -101,14 +101,14 @@ def torque_windows(
                     columns[row, j, index[key]] = value
             if f"gain.{name}" in index:
                 torque[j] -= efforts[k, j]
-        known[row] = torque
+        target[row] = torque
     size = np.sqrt(np.mean(efforts**2, axis=0)) + 1e-9
     flat = (columns / size[:, None]).reshape(-1, len(unknowns))
     t = np.repeat(samples.t[chosen], n)
     ones = np.ones(t.size)
     # The place of the sizes of the joints is that of the gross work of windows.
     return Windows(
-        t, t, (known / size).reshape(-1), flat, np.tile(size, len(chosen)), ones, 0.0 * ones
+        t, t, (target / size).reshape(-1), flat, np.tile(size, len(chosen)), ones, 0.0 * ones
     )
 
 
@@ -142,12 +142,12 @@ def _drag_columns(
     names = [u.name for u in unknowns if u.kind == "drag"]
     if model.fluid is None or not names:
         return {}
-    d, found = model.evaluate(q, v), {}
+    d, columns = model.evaluate(q, v), {}
     for body in model.fluid.bodies:
         jacobian = d.jacobian(body.link)
         twist = jacobian @ v
         linear = jacobian.T @ (body.linear_drag * twist)
         quadratic = jacobian.T @ (body.quadratic_drag * np.abs(twist) * twist)
-        found[f"drag.{body.link}.linear"] = linear[model.b :]
-        found[f"drag.{body.link}.quadratic"] = quadratic[model.b :]
-    return {name: found[name] for name in names}
+        columns[f"drag.{body.link}.linear"] = linear[model.b :]
+        columns[f"drag.{body.link}.quadratic"] = quadratic[model.b :]
+    return {name: columns[name] for name in names}

@@ -41,7 +41,7 @@ class Windows:
 
     Attributes:
         begin, end: times of the windows, (W,), s.
-        known: (W,) work minus change of the known energy minus known dissipation, J.
+        target: (W,) work minus change of the known energy minus known dissipation, J.
         columns: (W,p) per unit of each unknown.
         gross: (W,) sum over the joints of the work without regard to sign, J.
         path: (W,) root of the sum over its steps of ``(rms effort * step)^2``, J: how the noise of
@@ -52,7 +52,7 @@ class Windows:
 
     begin: Array
     end: Array
-    known: Array
+    target: Array
     columns: Array
     gross: Array
     path: Array
@@ -60,7 +60,7 @@ class Windows:
     edges: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     def __len__(self) -> int:
-        return int(self.known.size)
+        return int(self.target.size)
 
     def chosen(self, which: Any) -> "Windows":
         """Return some of the windows, by a mask (W,) or by their indices."""
@@ -117,10 +117,11 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     """
     sizes = {"q": model.nq, "v": model.nv, "torque": model.n}
     for name, size in sizes.items():
-        given = getattr(samples, name).shape[1]
-        if given != size:
+        columns = getattr(samples, name).shape[1]
+        if columns != size:
             raise StateError(
-                f"{name} of the samples must have {size} columns for '{model.name}'; given: {given}"
+                f"{name} of the samples must have {size} columns for '{model.name}'; "
+                f"given: {columns}"
             )
     if len(samples) < 20:
         raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
@@ -128,28 +129,30 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     clock = clock_of(samples.t, step, samples.v)
     if clock.source != "stamps":
         samples, step = _on_clock(samples, step, clock.t)
-    place = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
-    v = smoothed_velocity(samples.t, place)[0]
+    displacement = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
+    v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
-    effort = torque[:-1] if samples.held else 0.5 * (torque[1:] + torque[:-1])
+    effort = torque[:-1] if samples.zero_order_hold else 0.5 * (torque[1:] + torque[:-1])
     return Motion(samples, step, v, effort, 0.5 * (v[1:] + v[:-1])[:, model.b :])
 
 
 def _on_clock(samples: MotionSamples, step: Array, t: Array) -> tuple[MotionSamples, Array]:
     """Return samples at other times, without those that repeat the one before."""
-    kept = np.concatenate([[True], np.diff(t) > 0.0])
+    increasing = np.concatenate([[True], np.diff(t) > 0.0])
     # A sample that is left out did not move: the step to the next is that from the one before.
-    moved = np.concatenate([np.zeros((1, step.shape[1])), np.cumsum(step, axis=0)])[kept]
-    wrenches = {port: wrench[kept] for port, wrench in samples.wrenches.items()}
+    displacement = np.concatenate([np.zeros((1, step.shape[1])), np.cumsum(step, axis=0)])[
+        increasing
+    ]
+    wrenches = {port: wrench[increasing] for port, wrench in samples.wrenches.items()}
     clean = replace(
         samples,
-        t=t[kept],
-        q=samples.q[kept],
-        v=samples.v[kept],
-        torque=samples.torque[kept],
+        t=t[increasing],
+        q=samples.q[increasing],
+        v=samples.v[increasing],
+        torque=samples.torque[increasing],
         wrenches=wrenches,
     )
-    return clean, np.diff(moved, axis=0)
+    return clean, np.diff(displacement, axis=0)
 
 
 def balance(
@@ -199,7 +202,7 @@ def balance(
         return np.diff(total[edges], axis=0)
 
     slip = np.tanh(motion.rate / SLIP) * step
-    whole: dict[str, Array] = {}
+    work_by_name: dict[str, Array] = {}
     terms = {
         "viscous": motion.rate * step,
         "coulomb": slip,
@@ -208,34 +211,34 @@ def balance(
     }
     for j, joint in enumerate(model.joint_names):
         for term, values in terms.items():
-            whole[f"friction.{joint}.{term}"] = summed(values[:, j])
+            work_by_name[f"friction.{joint}.{term}"] = summed(values[:, j])
         # The known part has the efforts as they are; the unknown is the factor on them.
-        whole[f"gain.{joint}"] = -summed(work[:, j])
-        whole[f"armature.{joint}"] = np.diff(armature[:, j])
-    whole |= {name: summed(work) for name, work in drag.items()}
+        work_by_name[f"gain.{joint}"] = -summed(work[:, j])
+        work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
+    work_by_name |= {name: summed(work) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
     later = np.diff(samples.torque, axis=0) * motion.rate
-    whole[EFFORT_LAG] = -summed(later.sum(axis=1))
+    work_by_name[EFFORT_LAG] = -summed(later.sum(axis=1))
     body, transform = regressor.of_frame(payload_frame)
     changes = np.diff(rows, axis=0)
     carried = changes[:, 10 * body : 10 * body + 10] @ transform
     columns = np.empty((len(edges) - 1, len(unknowns)))
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for k, unknown in enumerate(unknowns):
         if unknown.kind in ("payload", "inertia"):
-            at = seen[unknown.kind] = seen.get(unknown.kind, -1) + 1
+            at = counts[unknown.kind] = counts.get(unknown.kind, -1) + 1
             columns[:, k] = carried[:, at] if unknown.kind == "payload" else changes[:, at]
         else:
-            columns[:, k] = whole[unknown.name]
-    known = summed(supplied) - np.diff(energy)
+            columns[:, k] = work_by_name[unknown.name]
+    target = summed(supplied) - np.diff(energy)
     gains = [k for k, unknown in enumerate(unknowns) if unknown.kind == "gains"]
     # known = columns (x - mean) for the gains: the efforts count once already.
-    known = known + columns[:, gains].sum(axis=1)
+    target = target + columns[:, gains].sum(axis=1)
     effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0)) + 1e-12
     return Windows(
         samples.t[edges[:-1]],
         samples.t[edges[1:]],
-        known,
+        target,
         columns,
         summed(np.abs(work).sum(axis=1)),
         np.sqrt(summed(((effort_rms * step) ** 2).sum(axis=1))),
@@ -268,7 +271,7 @@ def _port_work(model: VMSModel, motion: Motion) -> Array:
     samples = motion.samples
     total = np.zeros(len(samples) - 1)
     for port, wrench in samples.wrenches.items():
-        mean = wrench[:-1] if samples.held else 0.5 * (wrench[1:] + wrench[:-1])
+        mean = wrench[:-1] if samples.zero_order_hold else 0.5 * (wrench[1:] + wrench[:-1])
         if port == "base":
             if model.base == "floating":
                 total += (mean * motion.step[:, :6]).sum(axis=1)
@@ -335,7 +338,7 @@ class WindowStream:
         self._model, self._regressor, self._unknowns = model, regressor, unknowns
         self._frame, self._length = frame, length
         self._waiting: deque[Sample] = deque(maxlen=capacity)
-        self._kept: list[Sample] = []
+        self._samples: list[Sample] = []
         self._first = 0  # index in kept of the sample at which the next window begins
         self.effort = np.zeros(model.n)
         self.rate = np.zeros(model.n)
@@ -349,22 +352,22 @@ class WindowStream:
 
         Windows in which nothing moves are left out.
         """
-        found = []
+        windows = []
         for _ in range(len(self._waiting)):
             sample = self._waiting.popleft()
-            if self._kept and not 0.0 < sample.t - self._kept[-1].t < _GAP:
-                found += self._windows()
-                self._kept, self._first = [], 0
-            same = not self._kept or self._kept[-1].wrenches.keys() == sample.wrenches.keys()
+            if self._samples and not 0.0 < sample.t - self._samples[-1].t < _GAP:
+                windows += self._windows()
+                self._samples, self._first = [], 0
+            same = not self._samples or self._samples[-1].wrenches.keys() == sample.wrenches.keys()
             if not same:  # a port began or ceased to be measured
-                found += self._windows()
-                self._kept, self._first = [], 0
-            self._kept.append(sample)
-        return found + self._windows()
+                windows += self._windows()
+                self._samples, self._first = [], 0
+            self._samples.append(sample)
+        return windows + self._windows()
 
     def _windows(self) -> list[Windows]:
-        kept, first = self._kept, self._first
-        last = len(kept) - _MARGIN
+        samples, first = self._samples, self._first
+        last = len(samples) - _MARGIN
         if first == 0:
             first = _MARGIN
         if last - first < 20:
@@ -388,13 +391,13 @@ class WindowStream:
         self.rate = np.sqrt(np.mean(motion.rate**2, axis=0))
         ends = places[edges]
         start = max(int(ends[-1]) - _MARGIN, 0)
-        self._kept, self._first = kept[start:], int(ends[-1]) - start
+        self._samples, self._first = samples[start:], int(ends[-1]) - start
         # The stamps, by which windows with an end in common know each other.
-        stamps = np.array([kept[k].t for k in ends])
+        stamps = np.array([samples[k].t for k in ends])
         windows = replace(windows, begin=stamps[:-1], end=stamps[1:])
         begins = edges[:-1].astype(np.intp)
-        moved = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)
-        moves = moved > _SLOWEST * (windows.end - windows.begin)
+        excursion = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)
+        moves = excursion > _SLOWEST * (windows.end - windows.begin)
         return [windows.chosen(moves)] if moves.any() else []
 
     def _motion(self) -> tuple[Motion, npt.NDArray[np.intp]]:
@@ -402,17 +405,17 @@ class WindowStream:
 
         Samples that repeat the one before are left out.
         """
-        kept, model = self._kept, self._model
+        waiting, model = self._samples, self._model
         samples = MotionSamples(
-            np.array([s.t for s in kept]),
-            np.array([s.q for s in kept]),
-            np.array([s.v for s in kept]),
-            np.array([s.torque for s in kept]),
-            {port: np.array([s.wrenches[port] for s in kept]) for port in kept[0].wrenches},
+            np.array([s.t for s in waiting]),
+            np.array([s.q for s in waiting]),
+            np.array([s.v for s in waiting]),
+            np.array([s.torque for s in waiting]),
+            {port: np.array([s.wrenches[port] for s in waiting]) for port in waiting[0].wrenches},
         )
         motion = motion_of(model, samples)
-        if len(motion.samples) == len(samples):
-            return motion, np.arange(len(samples))
+        if len(motion.samples) == len(waiting):
+            return motion, np.arange(len(waiting))
         step = steps(model, samples.q)
         clock = clock_of(samples.t, step, samples.v)
         return motion, np.flatnonzero(np.concatenate([[True], np.diff(clock.t) > 0.0]))

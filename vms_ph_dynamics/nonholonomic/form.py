@@ -12,7 +12,7 @@ from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..forms import PHRate, PHState, Ports, PowerBalance
-from ..forms.state import WholeEnergy
+from ..forms.state import StandardEnergy
 from ..groups import SE2
 from ..model import VMSModel
 from ..tasks import Task
@@ -70,19 +70,20 @@ class NonholonomicForm:
     def _partition(self) -> tuple[Array, Array, Array]:
         """Return the independent rows of the constraints, and dependent and independent entries."""
         model, rng = self.model, np.random.default_rng(0)
-        seen = [
+        columns_of_parts = [
             self._all_rows(Evaluation(model, q, np.zeros(model.nv)))
             for q in [model.neutral_configuration()]
             + [model.random_configuration(rng) for _ in range(4)]
         ]
-        rank = max(int(np.linalg.matrix_rank(rows, _RANK)) for rows in seen)
+        rank = max(int(np.linalg.matrix_rank(rows, _RANK)) for rows in columns_of_parts)
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; take away those too many")
         # The Gram matrix over several configurations orders rows and columns by what they add.
         rows = _pivots(
-            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in seen], axis=1), rank
+            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in columns_of_parts], axis=1),
+            rank,
         )
-        columns = _pivots(np.concatenate([r[rows] for r in seen]).T, rank)
+        columns = _pivots(np.concatenate([r[rows] for r in columns_of_parts]).T, rank)
         others = np.setdiff1d(np.arange(model.nv), columns)
         return np.sort(rows), np.sort(columns), others
 
@@ -165,10 +166,10 @@ class NonholonomicForm:
     def _at(self, x: PHState) -> "NonholonomicTerms":
         return self.terms(x.q, self.velocity(x)[self.independent])
 
-    def hamiltonian(self, x: PHState) -> WholeEnergy:
+    def hamiltonian(self, x: PHState) -> StandardEnergy:
         """Return ``1/2 z^T M_nu^-1 z + V(q)``."""
         d = self._at(x).d
-        return WholeEnergy(d.kinetic_energy, d.potential_energy)
+        return StandardEnergy(d.kinetic_energy, d.potential_energy)
 
     def rate(self, x: PHState, ports: Ports) -> PHRate:
         """Return ``(v, zdot)`` under the efforts at the ports.

@@ -29,16 +29,16 @@ GRAVITY = (0.0, 0.0, -9.81)
 """Gravity where nothing else is given, m/s^2."""
 
 
-def given_base(description: ET.Element) -> str:
+def base_of_description(description: ET.Element) -> str:
     """Return the base that a description gives: ``floating`` for an MJCF with a free joint."""
-    given = description.find("mjcf")
-    return "floating" if given is not None and given.get("base") == "floating" else "auto"
+    mjcf = description.find("mjcf")
+    return "floating" if mjcf is not None and mjcf.get("base") == "floating" else "auto"
 
 
 def gravity_of(description: ET.Element) -> Sequence[float]:
     """Return the gravity that a description gives, whose numbers were checked, or the default."""
-    given = description.find("mjcf")
-    text = None if given is None else given.get("gravity")
+    mjcf = description.find("mjcf")
+    text = None if mjcf is None else mjcf.get("gravity")
     return GRAVITY if text is None else [float(word) for word in text.split()]
 
 
@@ -46,8 +46,8 @@ def end_effector_of(xml: str) -> str | None:
     """Return the end effector that a description gives, or None."""
     if "<mjcf" not in xml:
         return None
-    given = parse_description(xml).find("mjcf")
-    return None if given is None else given.get("end_effector")
+    mjcf = parse_description(xml).find("mjcf")
+    return None if mjcf is None else mjcf.get("end_effector")
 
 
 def add_armature(model: Any, description: ET.Element) -> None:
@@ -99,7 +99,7 @@ def build(
         )
         if wrong:
             raise ModelError("; ".join(wrong))
-        base = given_base(description) if base == "auto" else base
+        base = base_of_description(description) if base == "auto" else base
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
     except (ValueError, RuntimeError) as error:
@@ -107,11 +107,11 @@ def build(
             "" if "<" in xml else "; from_urdf takes the text itself, load_urdf the path of a file"
         )
         raise ModelError(f"the text is not a URDF that can be built: {error}{hint}") from None
-    found = base_of(model)
-    if base == "fixed" and found != "fixed":
+    base_kind = base_of(model)
+    if base == "fixed" and base_kind != "fixed":
         raise ModelError(
             f"base='fixed' was requested, but the first joint '{model.names[1]}' of "
-            f"'{model.name}' is {found}; use base='auto', or make that joint fixed"
+            f"'{model.name}' is {base_kind}; use base='auto', or make that joint fixed"
         )
     gravity = gravity_of(description) if gravity is None else gravity
     model.gravity.linear = vector(gravity, 3, "gravity")
@@ -190,10 +190,10 @@ def _restore_parents(reduced: Any, model: Any) -> None:
         if i and frame.parentFrame == i:
             was = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
             parent = model.frames[was.parentFrame]
-            found = (
+            candidates = (
                 k
                 for k, other in enumerate(reduced.frames)
                 if other.name == parent.name
                 and (other.type == parent.type or {other.type, parent.type} <= set(kinds))
             )
-            frame.parentFrame = next(found)
+            frame.parentFrame = next(candidates)

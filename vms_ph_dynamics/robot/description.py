@@ -37,8 +37,11 @@ def tree_errors(root: ET.Element) -> Iterator[str]:
     for joint in joints:
         yield from _joint_errors(joint, joints)
     names = [str(link.get("name")) for link in links]
-    for kind, given in (("link", names), ("joint", [str(joint.get("name")) for joint in joints])):
-        for name in sorted(n for n, count in Counter(given).items() if count > 1):
+    for kind, names_of_kind in (
+        ("link", names),
+        ("joint", [str(joint.get("name")) for joint in joints]),
+    ):
+        for name in sorted(n for n, count in Counter(names_of_kind).items() if count > 1):
             yield f"two {kind}s are named '{name}'"
     yield from _connection_errors(joints, names)
 
@@ -55,8 +58,10 @@ def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
         yield f"joint '{name}' has the unknown type {kind!r}; known are {', '.join(JOINT_TYPES)}"
     for axis in joint.findall("axis"):
         if kind in _HAVE_AXES and axis.get("xyz") is None:
-            given = ", ".join(axis.keys()) or "nothing"
-            yield f"the <axis> of joint '{name}' must give xyz, three numbers; it gives {given}"
+            attributes = ", ".join(axis.keys()) or "nothing"
+            yield (
+                f"the <axis> of joint '{name}' must give xyz, three numbers; it gives {attributes}"
+            )
     for mimic in joint.findall("mimic"):
         leader = mimic.get("joint")
         if kind != "fixed" and leader is None:
@@ -68,13 +73,13 @@ def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
 def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[str]:
     parent_of: dict[str, str] = {}
     mounts = missing_mounts(joints, links)
-    whole = True
+    complete = True
     for joint in joints:
         ends = {}
         for role in ("parent", "child"):
             ends[role] = link = _end(joint, role)
             if link not in links and not (role == "parent" and link in mounts):
-                whole = False
+                complete = False
                 yield (
                     f"joint '{joint.get('name')}' has no <{role}> with a link"
                     if link is None
@@ -94,7 +99,7 @@ def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[s
     if loop:
         yield f"the joints form a loop through {', '.join(map(repr, loop))}; a URDF is a tree"
     roots = [link for link in (*mounts, *links) if link not in parent_of]
-    if len(roots) > 1 and whole:
+    if len(roots) > 1 and complete:
         yield (
             f"the tree is disconnected: {', '.join(repr(r) for r in roots)} have no parent; "
             "connect them by joints so that one root is left"
@@ -260,7 +265,7 @@ def dynamics_text(root: ET.Element) -> str:
         copy.set("name", NAMELESS)
     for link in copy.findall("link"):
         for inertial in link.findall("inertial"):
-            if not is_given(inertial):
+            if not has_content(inertial):
                 link.remove(inertial)
     for mount in _mounts(copy):
         ET.SubElement(copy, "link", {"name": mount})
@@ -289,22 +294,22 @@ def completions(root: ET.Element) -> Iterator[str]:
         yield f"the link '{mount}', to which the robot is fixed, is missing; it becomes the root"
     for link in root.findall("link"):
         for inertial in link.findall("inertial"):
-            if not is_given(inertial):
+            if not has_content(inertial):
                 yield f"the <inertial> of link '{link.get('name')}' gives neither mass nor inertia"
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed":
             continue
         for limit in joint.findall("limit"):
             for key in _missing_limits(limit):
-                given = limit.get(key)
-                what = "gives no" if given is None else f"gives {given} as the"
+                text = limit.get(key)
+                phrase = "gives no" if text is None else f"gives {text} as the"
                 yield (
-                    f"the <limit> of joint '{joint.get('name')}' {what} {key}, which is taken for "
-                    "no limit"
+                    f"the <limit> of joint '{joint.get('name')}' {phrase} {key}, which is taken "
+                    "for no limit"
                 )
 
 
-def is_given(inertial: ET.Element) -> bool:
+def has_content(inertial: ET.Element) -> bool:
     """Return whether an ``<inertial>`` gives anything but a frame or a density."""
     return any(part.keys() for tag in ("mass", "inertia") for part in inertial.findall(tag))
 
@@ -316,8 +321,8 @@ def _mounts(root: ET.Element) -> list[str]:
 
 def _missing_limits(limit: ET.Element) -> Iterator[str]:
     for key in ("effort", "velocity"):
-        given = limit.get(key)
-        if given is None or (_is_numbers(given, 1, math.inf) and float(given) < 0.0):
+        text = limit.get(key)
+        if text is None or (_is_numbers(text, 1, math.inf) and float(text) < 0.0):
             yield key
 
 
@@ -330,7 +335,7 @@ def number_errors(root: ET.Element) -> Iterator[str]:
                 f"gravity of <mjcf> must be 3 finite numbers of at most {LARGEST_NUMBER:g}; "
                 f"given: {gravity[:80]!r}"
             )
-        what = f"{part.tag} '{part.get('name')}'"
+        label = f"{part.tag} '{part.get('name')}'"
         if part.tag == "joint":
             # Of a fixed joint nothing else has a meaning.
             elements = part.findall("origin") if part.get("type") == "fixed" else list(part)
@@ -338,17 +343,17 @@ def number_errors(root: ET.Element) -> Iterator[str]:
             elements = part.findall("inertial/*")
         for element in elements:
             for key, count in _NUMBERS.get(str(element.tag), {}).items():
-                given = element.get(key)
-                if given is None:
+                text = element.get(key)
+                if text is None:
                     continue
                 # A limit may be as large as it likes.
                 largest = LARGEST_NUMBER if element.tag in _FACTORS else math.inf
-                if not _is_numbers(given, count, largest):
+                if not _is_numbers(text, count, largest):
                     accepted = "a finite number" if count == 1 else f"{count} finite numbers"
                     size = f" of at most {largest:g}" if math.isfinite(largest) else ""
                     yield (
-                        f"{key} of <{element.tag}> of {what} must be {accepted}{size}; "
-                        f"given: {given[:80]!r}"
+                        f"{key} of <{element.tag}> of {label} must be {accepted}{size}; "
+                        f"given: {text[:80]!r}"
                     )
 
 

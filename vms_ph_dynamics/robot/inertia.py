@@ -53,7 +53,7 @@ class InertiaDefect:
             direction of motion at any of the configurations tried: the largest modulus of the
             eigenvalues of ``M^-1 dM``, with the mass matrix M after all repairs. For a joint
             without inertia it is that of the other joints.
-        given: mass, kg, and principal moments, kg m^2, as given.
+        original: mass, kg, and principal moments, kg m^2, as given.
         repaired: the same of the nearest physical inertia.
         remedy: a sentence that says what the repair changes.
     """
@@ -64,22 +64,22 @@ class InertiaDefect:
     grade: Grade
     excess: float
     change: float
-    given: tuple[float, float, float, float]
+    original: tuple[float, float, float, float]
     repaired: tuple[float, float, float, float]
     remedy: str
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.remedy}"
+        return f"{self.description}; {self.remedy}"
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """What is wrong, in words."""
         if self.kind == "no inertia":
             return (
                 f"the motion of joint '{self.joint}' moves no inertia: give '{self.link}' and what "
                 "is fixed to it a mass and an inertia, or make the joint fixed"
             )
-        return problem(self.kind, self.link, self.given[0], self.given[1:])
+        return problem(self.kind, self.link, self.original[0], self.original[1:])
 
 
 def problem(kind: Kind, link: str, mass: float, moments: Sequence[float]) -> str:
@@ -100,7 +100,7 @@ def problem(kind: Kind, link: str, mass: float, moments: Sequence[float]) -> str
     )
 
 
-class Found(NamedTuple):
+class BodyDefect(NamedTuple):
     """The kind of a defect and its excess, see :class:`InertiaDefect`."""
 
     kind: Kind
@@ -114,7 +114,7 @@ class PhysicalInertia(NamedTuple):
     rotational: Array
 
 
-def defect_of(mass: float, rotational: Array) -> Found | None:
+def defect_of(mass: float, rotational: Array) -> BodyDefect | None:
     """Return the defect of an inertia, or None if a body can have it.
 
     A massless frame (mass and inertia zero) and a point mass (inertia zero) have no defect.
@@ -124,29 +124,29 @@ def defect_of(mass: float, rotational: Array) -> Found | None:
         rotational: (3,3) rotational inertia about the centre of mass, kg m^2.
     """
     if mass < 0.0:
-        return Found("negative mass", -mass)
+        return BodyDefect("negative mass", -mass)
     moments = np.linalg.eigvalsh(rotational)
     largest = float(np.abs(moments).max())
     if mass == 0.0 and largest > 0.0:
-        return Found("massless inertia", largest)
+        return BodyDefect("massless inertia", largest)
     excess = float(moments[2] - moments[0] - moments[1])
     if excess <= _ARITHMETIC * largest:
         return None
     # A moment that is negative by arithmetic alone is a zero.
     negative = moments[0] < -_ARITHMETIC * largest
-    return Found("negative moment" if negative else "triangle", excess)
+    return BodyDefect("negative moment" if negative else "triangle", excess)
 
 
-def is_rounding(found: Found, mass: float, rotational: Array) -> bool:
+def is_rounding(defect: BodyDefect, mass: float, rotational: Array) -> bool:
     """Return whether a defect may be due to the few digits of published moments.
 
     Moments as small as those of a body of a micrometre are zeros that were computed.
     """
-    if found.kind not in ("triangle", "negative moment"):
+    if defect.kind not in ("triangle", "negative moment"):
         return False
     largest = float(np.abs(np.linalg.eigvalsh(rotational)).max())
-    digits = TRIANGLE_TOLERANCE * largest if found.kind == "triangle" else 0.0
-    return found.excess <= max(digits, _ZERO_LENGTH**2 * mass)
+    digits = TRIANGLE_TOLERANCE * largest if defect.kind == "triangle" else 0.0
+    return defect.excess <= max(digits, _ZERO_LENGTH**2 * mass)
 
 
 def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:
@@ -224,10 +224,10 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
     """
     if not (np.isfinite(mass) and np.isfinite(rotational).all()):
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
-    found = defect_of(mass, rotational)
-    if found is not None and not is_rounding(found, mass, rotational):
+    defect = defect_of(mass, rotational)
+    if defect is not None and not is_rounding(defect, mass, rotational):
         moments = np.linalg.eigvalsh(rotational).tolist()
-        raise ModelError(problem(found.kind, name, mass, moments))
+        raise ModelError(problem(defect.kind, name, mass, moments))
 
 
 def check_rotors(model: Any) -> None:
@@ -246,24 +246,24 @@ def check_rotors(model: Any) -> None:
     reflected = np.asarray(model.rotorInertia) * np.asarray(model.rotorGearRatio) ** 2
     for i in range(1, model.njoints):
         rows = slice(model.idx_vs[i], model.idx_vs[i] + model.nvs[i])
-        own, rotor, name = armature[rows], reflected[rows], model.names[i]
-        if not (np.isfinite(own).all() and (own >= 0.0).all()):
+        inertias, rotor, name = armature[rows], reflected[rows], model.names[i]
+        if not (np.isfinite(inertias).all() and (inertias >= 0.0).all()):
             raise ModelError(
                 f"the armature of joint '{name}' must be finite and not negative; given: "
-                f"{own.tolist()} kg m^2"
+                f"{inertias.tolist()} kg m^2"
             )
-        if model.nvs[i] > 1 and own.any():
+        if model.nvs[i] > 1 and inertias.any():
             raise ModelError(
-                f"the base '{name}' has the armature {own.tolist()}; it is accepted on joints "
+                f"the base '{name}' has the armature {inertias.tolist()}; it is accepted on joints "
                 "only: set these entries to zero and give the base link the inertia itself"
             )
         # Pinocchio's own sum of the two may differ by rounding.
-        if not (rotor <= own * (1.0 + 1e-9)).all() or (model.rotorInertia[rows] < 0.0).any():
+        if not (rotor <= inertias * (1.0 + 1e-9)).all() or (model.rotorInertia[rows] < 0.0).any():
             raise ModelError(
                 f"joint '{name}' has the rotorInertia {model.rotorInertia[rows].tolist()} and the "
                 f"rotorGearRatio {model.rotorGearRatio[rows].tolist()}, but the armature "
-                f"{own.tolist()} kg m^2, from which alone the equations of motion take rotors; set "
-                "armature to rotorInertia * rotorGearRatio**2, or rotorInertia to zero"
+                f"{inertias.tolist()} kg m^2, from which alone the equations of motion take "
+                "rotors; set armature to rotorInertia * rotorGearRatio**2, or rotorInertia to zero"
             )
 
 

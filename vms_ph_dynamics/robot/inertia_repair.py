@@ -17,7 +17,7 @@ import pinocchio as pin
 from ..arrays import Array
 from ..errors import ModelError
 from .inertia import (
-    Found,
+    BodyDefect,
     Grade,
     InertiaDefect,
     LinkInertia,
@@ -51,10 +51,10 @@ class RepairGrading:
         self._samples: list[tuple[Array, Array]] = []  # q and the Cholesky factor of M
         self._projection = projection
         # The motions of joints that had no inertia count for none but themselves.
-        own = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
-        rows = np.array([joint in added for joint in own])
-        moved = rows if projection is None else np.abs(projection[rows]).sum(axis=0) > 0.0
-        self._others = ~moved
+        joint_of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
+        rows = np.array([joint in added for joint in joint_of_row])
+        columns = rows if projection is None else np.abs(projection[rows]).sum(axis=0) > 0.0
+        self._others = ~columns
         data = model.createData()
         for q in sampled_configurations(model):
             mass = mass_matrix(model, data, q, projection)
@@ -83,48 +83,48 @@ class RepairGrading:
                     continue
                 factor = np.linalg.cholesky(mass)
             half = np.linalg.solve(factor, change)
-            whole = np.linalg.solve(factor, half.T)
-            largest = max(largest, float(np.abs(np.linalg.eigvalsh(whole)).max()))
+            relative = np.linalg.solve(factor, half.T)
+            largest = max(largest, float(np.abs(np.linalg.eigvalsh(relative)).max()))
         return largest if self._samples else np.inf
 
     def of_link(
-        self, link: LinkInertia, defect: Found, nearest: PhysicalInertia | None
+        self, link: LinkInertia, defect: BodyDefect, nearest: PhysicalInertia | None
     ) -> InertiaDefect:
         """Return the record of a defect of a link; None for an inertia that is left."""
-        given = _numbers(link.mass, link.rotational)
+        original = _numbers(link.mass, link.rotational)
         grade: Grade = "harmless"
         if nearest is None:
             why = "its digits are rounded" if link.joint else "the link does not move"
-            change, taken, remedy = 0.0, given, f"taken as it is, since {why}"
+            change, repaired, remedy = 0.0, original, f"taken as it is, since {why}"
         else:
             difference = link.in_joint(*nearest).matrix()
             difference -= link.in_joint(link.mass, link.rotational).matrix()
-            change, taken = self.change(link.joint, difference), _numbers(*nearest)
+            change, repaired = self.change(link.joint, difference), _numbers(*nearest)
             grade = "negligible" if change <= NEGLIGIBLE else "grave"
-            moments = ", ".join(f"{m:.6g}" for m in taken[1:])
+            moments = ", ".join(f"{m:.6g}" for m in repaired[1:])
             remedy = (
-                f"the nearest physical inertia has {taken[0]:g} kg and {moments} kg m^2 and "
+                f"the nearest physical inertia has {repaired[0]:g} kg and {moments} kg m^2 and "
                 f"changes the mass matrix by {_percent(change)}"
             )
         joint = self._model.names[link.joint]
         return InertiaDefect(
-            defect.kind, link.link, joint, grade, defect.excess, change, given, taken, remedy
+            defect.kind, link.link, joint, grade, defect.excess, change, original, repaired, remedy
         )
 
     def of_joint(self, links: Sequence[LinkInertia], joint: int, small: Any) -> InertiaDefect:
         """Return the record of a joint that moves no inertia."""
         model = self._model
         change = self.change(joint, small.matrix(), others=True)
-        alone = not any(
+        immovable = not any(
             self._is_above(joint, other) or self._is_above(other, joint)
             for other in self._added - {joint}
         )
         others = any(
             model.inertias[i].mass > 0.0 for i in range(1, model.njoints) if i not in self._added
         )
-        negligible = alone and others and change <= NEGLIGIBLE
-        own = [link for link in links if link.joint == joint]
-        given = (sum(link.mass for link in own), 0.0, 0.0, 0.0)
+        negligible = immovable and others and change <= NEGLIGIBLE
+        links_of_joint = [link for link in links if link.joint == joint]
+        original = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
         mass, moment = small.mass, small.inertia[0, 0]
         remedy = (
             f"a thousandth of the inertia of the body that carries it, {mass:.3g} kg and "
@@ -138,7 +138,7 @@ class RepairGrading:
             "negligible" if negligible else "grave",
             0.0,
             change,
-            given,
+            original,
             (mass, moment, moment, moment),
             remedy,
         )
@@ -207,27 +207,27 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     Raises:
         ModelError: no link has a mass, or an inertia is not finite.
     """
-    found: list[tuple[LinkInertia, Found]] = []
+    defective: list[tuple[LinkInertia, BodyDefect]] = []
     for link in links:
         _check_finite(link)
         defect = defect_of(link.mass, link.rotational)
         if defect is not None:
-            found.append((link, defect))
+            defective.append((link, defect))
     nearest = {
         id(link): nearest_inertia(link.mass, link.rotational)
-        for link, defect in found
+        for link, defect in defective
         if not _is_harmless(link, defect)
     }
     repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
     if joints_without_inertia(repaired, projection):
         for link, defect, smaller in _outsized(model, links, nearest):
             nearest[id(link)] = smaller
-            found = [*((at, was) for at, was in found if at is not link), (link, defect)]
+            defective = [*((at, was) for at, was in defective if at is not link), (link, defect)]
         repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
-    if not found and not added:
+    if not defective and not added:
         return Repaired(model, ())
     grading = RepairGrading(repaired, projection, set(added))
-    defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in found]
+    defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in defective]
     defects += [grading.of_joint(links, joint, small) for joint, small in added.items()]
     return Repaired(repaired, tuple(defects))
 
@@ -237,7 +237,7 @@ def _check_finite(link: LinkInertia) -> None:
         raise ModelError(f"the inertia of '{link.link}' must be finite; given: mass {link.mass}")
 
 
-def _is_harmless(link: LinkInertia, defect: Found) -> bool:
+def _is_harmless(link: LinkInertia, defect: BodyDefect) -> bool:
     """Return whether a defect is left: due to rounding, or of a link that does not move."""
     return link.joint == 0 or is_rounding(defect, link.mass, link.rotational)
 
@@ -249,17 +249,17 @@ def _with_nearest(
         return model
     repaired = model.copy()
     for joint in {link.joint for link in links if id(link) in nearest}:
-        whole = pin.Inertia.Zero()
+        inertia = pin.Inertia.Zero()
         for link in links:
             if link.joint == joint:
-                whole += link.in_joint(*nearest.get(id(link), (link.mass, link.rotational)))
-        repaired.inertias[joint] = whole
+                inertia += link.in_joint(*nearest.get(id(link), (link.mass, link.rotational)))
+        repaired.inertias[joint] = inertia
     return repaired
 
 
 def _outsized(
     model: Any, links: Sequence[LinkInertia], nearest: Mapping[int, PhysicalInertia]
-) -> Iterator[tuple[LinkInertia, Found, PhysicalInertia]]:
+) -> Iterator[tuple[LinkInertia, BodyDefect, PhysicalInertia]]:
     """Yield moments that a body of this mass has only if it is far larger than the robot.
 
     They are no defect unless a mass matrix cannot be inverted for them: beside 1e12 kg m^2, those
@@ -271,7 +271,7 @@ def _outsized(
         largest = float(np.linalg.eigvalsh(rotational)[-1])
         if link.joint > 0 and largest > mass * (_OUTSIZED * reach) ** 2:
             smaller = rotational * (mass * reach**2 / largest)
-            yield link, Found("outsized", largest), PhysicalInertia(mass, smaller)
+            yield link, BodyDefect("outsized", largest), PhysicalInertia(mass, smaller)
 
 
 def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
@@ -347,8 +347,8 @@ def accept(
         check_mass_matrix(model, projection, everywhere=True)
         return Repaired(model, ())
     repaired, defects = repair(model, links, projection)
-    if refused := refused_defects(defects, mode):
-        listed = "; ".join(str(defect) for defect in refused)
+    if unacceptable := refused_defects(defects, mode):
+        listed = "; ".join(str(defect) for defect in unacceptable)
         raise ModelError(f"{listed}; {_HINTS[mode]}")
     check_mass_matrix(repaired, projection)
     return Repaired(repaired, repaired_defects(defects, mode))

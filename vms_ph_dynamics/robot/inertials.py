@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from .description import LARGEST_NUMBER, is_given
+from .description import LARGEST_NUMBER, has_content
 from .inertia import LinkInertia
 
 _NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
@@ -35,7 +35,7 @@ def inertial_errors(description: ET.Element) -> Iterator[str]:
     """Yield an error for every number that an inertial lacks; the URDF parser drops such ones."""
     for link in description.findall("link"):
         inertial, name = link.find("inertial"), link.get("name")
-        if inertial is None or not is_given(inertial):
+        if inertial is None or not has_content(inertial):
             continue
         for tag, keys in _NUMBERS.items():
             element = inertial.find(tag)
@@ -48,13 +48,13 @@ def inertial_errors(description: ET.Element) -> Iterator[str]:
 
 def read_inertials(description: ET.Element) -> dict[str, Inertial]:
     """Return the inertias of the links that have one, by name, without those in error."""
-    found = {}
+    inertials = {}
     for link in description.findall("link"):
         element = link.find("inertial")
         inertial = None if element is None else _read(element)
         if inertial is not None:
-            found[str(link.get("name"))] = inertial
-    return found
+            inertials[str(link.get("name"))] = inertial
+    return inertials
 
 
 def _read(element: ET.Element) -> Inertial | None:
@@ -66,9 +66,9 @@ def _read(element: ET.Element) -> Inertial | None:
             for key in keys
         }
         origin = element.find("origin")
-        given = {} if origin is None else origin.attrib
+        attributes = {} if origin is None else origin.attrib
         centre, angles = (
-            np.array([float(word) for word in given.get(key, "0 0 0").split()])
+            np.array([float(word) for word in attributes.get(key, "0 0 0").split()])
             for key in ("xyz", "rpy")
         )
         tensor = np.array([[of[f"i{min(a, b)}{max(a, b)}"] for a in "xyz"] for b in "xyz"])

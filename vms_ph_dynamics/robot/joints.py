@@ -57,7 +57,7 @@ def rotations_of(model: Any, left_out: Container[str] = ()) -> tuple[Rotation, .
         model: a ``pinocchio.Model``.
         left_out: names of joints without entries of their own.
     """
-    found, end = [], 0
+    rotations, end = [], 0
     for i in range(1, model.njoints):
         if model.names[i] in left_out:
             continue
@@ -66,8 +66,8 @@ def rotations_of(model: Any, left_out: Container[str] = ()) -> tuple[Rotation, .
         if joint.nq > joint.nv:
             # Positions come first, the rotation last.
             size = 4 if joint.nv == 6 else 2
-            found.append(Rotation(model.names[i], slice(end - size, end)))
-    return tuple(found)
+            rotations.append(Rotation(model.names[i], slice(end - size, end)))
+    return tuple(rotations)
 
 
 def base_of(model: Any) -> Base:
@@ -217,7 +217,7 @@ PORTS = ("torque", "wrench_base", "wrench_end_effector")
 """The names of the power ports of every robot, in the order that is used throughout."""
 
 # What stands beside the ports in energy balances.
-_TAKEN = (*PORTS, "dissipated", "unaccounted", "stored")
+_RESERVED = (*PORTS, "dissipated", "unaccounted", "stored")
 
 
 def checked_tools(tools: Iterable[str], end_effector: str) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ def checked_tools(tools: Iterable[str], end_effector: str) -> tuple[str, ...]:
                 f"'{name}' is the end effector, whose port is wrench_end_effector; tools are "
                 "further frames"
             )
-        if name in _TAKEN:
+        if name in _RESERVED:
             raise ModelError(f"a tool cannot be called '{name}', the name of another port")
         if names.count(name) > 1:
             raise ModelError(f"the tool '{name}' is given twice")

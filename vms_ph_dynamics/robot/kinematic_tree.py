@@ -140,8 +140,8 @@ class KinematicTree:
     @property
     def in_cpp(self) -> NativeAlgorithms | None:
         """The recursions in C++, or None where the terms are computed in Python."""
-        found = self.algorithms
-        return found if isinstance(found, NativeAlgorithms) else None
+        algorithms = self.algorithms
+        return algorithms if isinstance(algorithms, NativeAlgorithms) else None
 
     def _chosen(self) -> TreeAlgorithms:
         in_cpp = chosen(
@@ -205,9 +205,9 @@ class KinematicTree:
         size = self._position_size
         if size == 0:
             return q
-        moved = q.copy()
-        moved[:size] = 0.0
-        return moved
+        at_zero = q.copy()
+        at_zero[:size] = 0.0
+        return at_zero
 
     def base_displacement(self, q: Array) -> Array:
         """Return the position of the base from its mount, in inertial axes, (3,)."""
@@ -228,8 +228,8 @@ class KinematicTree:
         """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
         p = self.projection
         # Of a robot with one joint Pinocchio returns a Jacobian as a vector.
-        whole = jacobian.reshape(len(jacobian), self.pinocchio.nv)
-        return whole.copy() if p is None else whole @ p
+        full = jacobian.reshape(len(jacobian), self.pinocchio.nv)
+        return full.copy() if p is None else full @ p
 
     def locked_inverse(self, data: Any) -> Array | None:
         """Return ``M_b^-1`` (b,b) in closed form from results of crba; None if singular."""
@@ -272,11 +272,11 @@ class KinematicTree:
         if self.base == "fixed":
             return np.eye(4)
         if self.base == "floating":
-            moved = pin.XYZQUATToSE3(q[:7]).homogeneous
+            displacement = pin.XYZQUATToSE3(q[:7]).homogeneous
         else:
-            moved, (x, y, c, s) = np.eye(4), q[:4]
-            moved[:2, :2], moved[:2, 3] = [[c, -s], [s, c]], (x, y)
-        return self.mount @ moved
+            displacement, (x, y, c, s) = np.eye(4), q[:4]
+            displacement[:2, :2], displacement[:2, 3] = [[c, -s], [s, c]], (x, y)
+        return self.mount @ displacement
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -304,8 +304,8 @@ class KinematicTree:
     def _joint_table(self) -> JointTable:
         model = self.pinocchio
         first = 1 if self.base == "fixed" else 2
-        own = [i for i in range(first, model.njoints) if model.names[i] not in self.mimics]
-        table = joint_table(model, own, self.projection)
+        independent = [i for i in range(first, model.njoints) if model.names[i] not in self.mimics]
+        table = joint_table(model, independent, self.projection)
         return table if self._map is None else self._map.within_followers(model, table)
 
 

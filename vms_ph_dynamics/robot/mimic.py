@@ -50,16 +50,16 @@ class ResolvedMimics(NamedTuple):
 
 def read_mimics(description: ET.Element) -> dict[str, Mimic]:
     """Return the mimic tags of a URDF by the name of the joint that follows."""
-    found = {}
+    mimics = {}
     for joint in description.findall("joint"):
         tag = joint.find("mimic")
         if tag is not None and joint.get("type") != "fixed":
-            found[str(joint.get("name"))] = Mimic(
+            mimics[str(joint.get("name"))] = Mimic(
                 str(tag.get("joint")),
                 float(tag.get("multiplier", 1.0)),
                 float(tag.get("offset", 0.0)),
             )
-    return found
+    return mimics
 
 
 def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> ResolvedMimics:
@@ -68,24 +68,24 @@ def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> 
     Raises:
         ModelError: joints mimic each other in a circle.
     """
-    left, held = {}, dict(locked)
+    left, positions = {}, dict(locked)
     for name in mimics:
         if name in locked:
             continue
-        multiplier, offset, at, seen = 1.0, 0.0, name, [name]
+        multiplier, offset, at, visited = 1.0, 0.0, name, [name]
         while at in mimics and at not in locked:
             step = mimics[at]
             offset += multiplier * step.offset
             multiplier *= step.multiplier
             at = step.of
-            if at in seen:
-                raise ModelError(f"the joints {', '.join(seen)} mimic each other in a circle")
-            seen.append(at)
+            if at in visited:
+                raise ModelError(f"the joints {', '.join(visited)} mimic each other in a circle")
+            visited.append(at)
         if at in locked:
-            held[name] = multiplier * locked[at] + offset
+            positions[name] = multiplier * locked[at] + offset
         else:
             left[name] = Mimic(at, multiplier, offset)
-    return ResolvedMimics(left, held)
+    return ResolvedMimics(left, positions)
 
 
 class Projection:

@@ -168,23 +168,23 @@ class DistanceTask(Task):
 
     def value(self, d: Evaluation) -> float:
         """Return the distance, m."""
-        return float(np.linalg.norm(self._apart(d)))
+        return float(np.linalg.norm(self._separation(d)))
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (1,nv)."""
-        apart = self._apart(d)
-        distance = float(np.linalg.norm(apart))
+        separation = self._separation(d)
+        distance = float(np.linalg.norm(separation))
         if distance < _COINCIDENT:
             return np.zeros((1, self.model.nv))
-        return (apart / distance @ self._relative(d))[None, :]
+        return (separation / distance @ self._relative(d))[None, :]
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (1,nv)."""
-        apart = self._apart(d)
-        distance = float(np.linalg.norm(apart))
+        separation = self._separation(d)
+        distance = float(np.linalg.norm(separation))
         if distance < _COINCIDENT:
             return np.zeros((1, self.model.nv))
-        u, relative = apart / distance, self._relative(d)
+        u, relative = separation / distance, self._relative(d)
         speed = relative @ d.v
         turning = (speed - u * (u @ speed)) / distance
         rate = self._first.jacobian_rate(d)
@@ -192,7 +192,7 @@ class DistanceTask(Task):
             rate = rate - self._second.jacobian_rate(d)
         return (turning @ relative + u @ rate)[None, :]
 
-    def _apart(self, d: Evaluation) -> Array:
+    def _separation(self, d: Evaluation) -> Array:
         second = self._point if self._second is None else self._second.value(d)
         return self._first.value(d) - second
 

@@ -42,26 +42,26 @@ class FreeFloatingTask(Task):
         self,
         model: VMSModel,
         frame: str | None = None,
-        what: Literal["position", "orientation", "pose"] = "pose",
+        part: Literal["position", "orientation", "pose"] = "pose",
     ) -> None:
         """Create the task of ``frame``, the model's end effector when None.
 
         Args:
             model: the robot.
             frame: name of a frame.
-            what: which rows of its twist.
+            part: which rows of its twist.
 
         Raises:
             ModelError: the base is fixed, the robot is in a fluid, or there is no such frame.
-            OptionError: ``what`` is none of those named.
+            OptionError: ``part`` is none of those named.
         """
         super().__init__(model)
         check_moving_rigid(Evaluation(model, model.neutral_configuration(), np.zeros(model.nv)))
-        if (model.base, what) not in _ROWS:
-            raise OptionError(f"what must be position, orientation or pose; given: {what!r}")
+        if (model.base, part) not in _ROWS:
+            raise OptionError(f"what must be position, orientation or pose; given: {part!r}")
         self.frame = model.end_effector if frame is None else frame
         self.frame_id = model.frame_id(self.frame)
-        self._rows = _ROWS[model.base, what]
+        self._rows = _ROWS[model.base, part]
         self.dimension = len(self._rows)
 
     def jacobian(self, d: Evaluation) -> Array:

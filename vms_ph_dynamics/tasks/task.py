@@ -174,10 +174,10 @@ class _Projector:
 
     def __init__(self, d: Evaluation, jacobian: Array) -> None:
         left, values, right = np.linalg.svd(jacobian, full_matrices=False)
-        kept = values > _RANK * values[0]
+        regular = values > _RANK * values[0]
         # P depends on the row space only; orthonormal rows keep it exact near singularities.
-        self._rows = right[kept]
-        self._to_rows = (left[:, kept] / values[kept]).T
+        self._rows = right[regular]
+        self._to_rows = (left[:, regular] / values[regular]).T
         self._m = d.M
         lifted = np.linalg.solve(d.M, self._rows.T)
         self._inertia = np.linalg.inv(self._rows @ lifted)

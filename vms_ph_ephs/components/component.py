@@ -106,7 +106,7 @@ def description_of(component: Component) -> Mapping[str, Any] | None:
     return component.described() if "described" in vars(type(component)) else None
 
 
-def matrix_of(value: Any, shape: tuple[int, int], what: str) -> Array:
+def matrix_of(value: Any, shape: tuple[int, int], label: str) -> Array:
     """Return a value as a matrix of finite numbers.
 
     Raises:
@@ -114,7 +114,7 @@ def matrix_of(value: Any, shape: tuple[int, int], what: str) -> Array:
     """
     matrix = np.asarray(value, dtype=np.float64)
     if matrix.shape != shape:
-        raise StructureError(f"{what} must have shape {shape}; given: shape {matrix.shape}")
+        raise StructureError(f"{label} must have shape {shape}; given: shape {matrix.shape}")
     if not np.isfinite(matrix).all():
-        raise StructureError(f"{what} must be finite; given: {matrix.tolist()}")
+        raise StructureError(f"{label} must be finite; given: {matrix.tolist()}")
     return matrix

@@ -59,8 +59,8 @@ class Irreversible(Component):
         rows: Onsager | None = None,
     ) -> None:
         super().__init__(interface, reads)
-        given = sum(each is not None for each in (matrix, factor, rows))
-        if given != 1 or (matrix is None) != (conductance is not None):
+        count = sum(argument is not None for argument in (matrix, factor, rows))
+        if count != 1 or (matrix is None) != (conductance is not None):
             raise StructureError(
                 "an irreversible component takes either its matrix M, or a factor N or rows R with "
                 "the conductance K of M = N^T K N"
@@ -201,23 +201,23 @@ class Irreversible(Component):
             raise StructureError(f"box '{name}': its flows are not its matrix M times e / theta_0")
 
 
-def semidefinite(value: Any, what: str) -> Array:
+def semidefinite(value: Any, label: str) -> Array:
     """Return a number, or a symmetric positive semidefinite matrix, as a read-only array.
 
     Raises:
         StructureError: it is not finite, not symmetric or has a negative eigenvalue.
     """
-    given: Array = np.array(value, dtype=np.float64)
-    matrix: Array = given.reshape(1, 1) if given.ndim == 0 else given
-    matrix = matrix_of(matrix, (matrix.shape[0], matrix.shape[0]), what)
+    array: Array = np.array(value, dtype=np.float64)
+    matrix: Array = array.reshape(1, 1) if array.ndim == 0 else array
+    matrix = matrix_of(matrix, (matrix.shape[0], matrix.shape[0]), label)
     scale = float(np.abs(matrix).max(initial=0.0))
     least = float(np.linalg.eigvalsh(matrix).min(initial=0.0))
     if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-12 * scale or least < -1e-12 * scale:
         raise StructureError(
-            f"{what} must be symmetric and positive semidefinite; given: {given.tolist()}, with "
+            f"{label} must be symmetric and positive semidefinite; given: {array.tolist()}, with "
             f"the least eigenvalue {least:.6g}"
         )
-    return frozen(given)
+    return frozen(array)
 
 
 def _numbers(e: Array) -> list[float]:

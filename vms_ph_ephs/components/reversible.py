@@ -92,11 +92,11 @@ class Reversible(Component):
         Raises:
             LawError: it does; the message names the box.
         """
-        made = -float(e @ flow)
-        if abs(made) > ROUNDING * float(np.abs(e) @ np.abs(flow)) + 1e-300:
+        generated = -float(e @ flow)
+        if abs(generated) > ROUNDING * float(np.abs(e) @ np.abs(flow)) + 1e-300:
             raise LawError(
                 f"the first law fails in box '{name}': at the efforts {e.tolist()} its Dirac "
-                f"structure makes {made:.6g} W; its J must be skew at every state"
+                f"structure makes {generated:.6g} W; its J must be skew at every state"
             )
 
     def described(self) -> Mapping[str, Any] | None:
@@ -143,10 +143,10 @@ class Reversible(Component):
 
     def _check_entropy(self, name: str, states: list[Array]) -> None:
         """Check that the exchange of entropy is balanced: none is produced or destroyed."""
-        made = np.concatenate(
+        generated = np.concatenate(
             [self.is_entropy @ self.skew(*states), self.constraint(*states) @ self.is_entropy]
         )
-        if np.abs(made).max(initial=0.0) > ROUNDING:
+        if np.abs(generated).max(initial=0.0) > ROUNDING:
             port = next(p for p, at in self.slices.items() if self.is_entropy[at].any())
             raise StructureError(
                 f"box '{name}', port '{port}': a reversible component must pass on as much entropy "
@@ -179,9 +179,9 @@ class Reversible(Component):
             for sign in (1.0, -1.0)
         ]
         slope = (sides[0] - sides[1]) / (2.0 * _STEP)
-        given = self.constraint_rate(tuple(states), np.concatenate(rates), e)
-        if not np.abs(slope - given).max() <= _DIFFERENCE_ERROR * (1.0 + np.abs(given).max()):
+        analytic = self.constraint_rate(tuple(states), np.concatenate(rates), e)
+        if not np.abs(slope - analytic).max() <= _DIFFERENCE_ERROR * (1.0 + np.abs(analytic).max()):
             raise StructureError(
                 f"box '{name}': the rate of its constraint is not the derivative of the "
-                f"constraint (off by {np.abs(slope - given).max():.3g})"
+                f"constraint (off by {np.abs(slope - analytic).max():.3g})"
             )

@@ -77,13 +77,13 @@ class SetValued(Irreversible):
 
     def sliding(self, states: tuple[Array, ...], u: Array) -> Array:
         """Return the force at velocities other than zero, (d,); zero along others."""
-        found = self.bounds(states)
-        if found is None:
+        bounds = self.bounds(states)
+        if bounds is None:
             return np.zeros(u.size)
-        along = found.rows @ u
-        force = np.where(along > 0.0, found.upper, np.where(along < 0.0, found.lower, 0.0))
+        along = bounds.rows @ u
+        force = np.where(along > 0.0, bounds.upper, np.where(along < 0.0, bounds.lower, 0.0))
         force = np.where(np.isfinite(force), force, 0.0)  # a stop acts by impulses
-        return np.asarray(found.rows.T @ force)
+        return np.asarray(bounds.rows.T @ force)
 
     def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         """Return the force of sliding and its heat."""
@@ -103,7 +103,7 @@ class SetValued(Irreversible):
 
 
 @dataclass(frozen=True)
-class HeldForce:
+class ConstantForce:
     """Forces of a process that are held along its rows, which may turn during a step.
 
     Attributes:
@@ -212,13 +212,13 @@ class Contact(SetValued):
         for _ in range(SAMPLES):
             x = space.random(rng)
             u = rng.uniform(-1.0, 1.0, space.dimension)
-            ahead, behind = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))
-            rate = float(np.reshape(ahead - behind, ())) / (2.0 * _STEP)
-            given = float(self.closed((x,)).rows[0] @ u)
-            if not abs(rate - given) <= _DIFFERENCE_ERROR * (1.0 + abs(rate)):
+            after, before = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))
+            rate = float(np.reshape(after - before, ())) / (2.0 * _STEP)
+            analytic = float(self.closed((x,)).rows[0] @ u)
+            if not abs(rate - analytic) <= _DIFFERENCE_ERROR * (1.0 + abs(rate)):
                 raise StructureError(
-                    f"box '{name}': the first row of the contact gives the rate {given:.6g} m/s, "
-                    f"but its gap changes at {rate:.6g} m/s"
+                    f"box '{name}': the first row of the contact gives the rate "
+                    f"{analytic:.6g} m/s, but its gap changes at {rate:.6g} m/s"
                 )
 
     def gap(self, states: tuple[Array, ...]) -> float:

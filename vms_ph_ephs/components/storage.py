@@ -138,16 +138,19 @@ class Storage(Component):
                 for i in range(space.dimension):
                     step = np.zeros(space.dimension)
                     step[i] = _STEP
-                    there, back = list(states), list(states)
-                    there[k], back[k] = space.step(states[k], step), space.step(states[k], -step)
-                    slope = (self.energy(*there) - self.energy(*back)) / (2.0 * _STEP)
+                    forward, backward = list(states), list(states)
+                    forward[k], backward[k] = (
+                        space.step(states[k], step),
+                        space.step(states[k], -step),
+                    )
+                    slope = (self.energy(*forward) - self.energy(*backward)) / (2.0 * _STEP)
                     port = list(self.interface)[k]
-                    given = float(d[self.slices[port]][i])
+                    analytic = float(d[self.slices[port]][i])
                     scale = 1.0 + abs(self.energy(*states)) + float(np.abs(d).max())
-                    if not abs(slope - given) <= _DIFFERENCE_ERROR * scale:
+                    if not abs(slope - analytic) <= _DIFFERENCE_ERROR * scale:
                         raise StructureError(
                             f"box '{name}', port '{port}': entry {i} of the differential is "
-                            f"{given:.6g}, but the energy changes at {slope:.6g} along it; give "
+                            f"{analytic:.6g}, but the energy changes at {slope:.6g} along it; give "
                             "the left-trivialised differential of the energy"
                         )
 

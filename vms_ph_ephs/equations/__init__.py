@@ -5,9 +5,15 @@
 
 from .assembly import assemble
 from .equations import Equations, Rates
-from .layout import Held, Layout
+from .layout import Layout, StateEntry
 from .linearisation import Linearisation, linearise
 
 __all__ = [
-    "Equations", "Held", "Layout", "Linearisation", "Rates", "assemble", "linearise",
+    "Equations",
+    "Layout",
+    "Linearisation",
+    "Rates",
+    "StateEntry",
+    "assemble",
+    "linearise",
 ]  # fmt: skip

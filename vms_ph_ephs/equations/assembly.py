@@ -44,11 +44,11 @@ def check_laws(equations: Equations) -> None:
             raise StructureError(str(error)) from None
         except SimulationError:
             continue  # a sample outside the domain of the model is no evidence about its laws
-        given = equations.flow_of(flow)
-        supplied = 0.0 if given is None else equations.supplied_power(rates.efforts, given)
+        supply = equations.flow_of(flow)
+        supplied = 0.0 if supply is None else equations.supplied_power(rates.efforts, supply)
         warm = np.zeros(equations.layout.stored)
-        for held in equations.storages.entropies:
-            warm[held.tangent] = 1.0
+        for entry in equations.storages.entropies:
+            warm[entry.tangent] = 1.0
         e = rates.efforts[: equations.layout.stored]
         energy = float((e + equations.theta_0 * warm) @ rates.tangent)
         scale = 1.0 + float(np.abs(e * rates.tangent).sum()) + abs(supplied)
@@ -68,8 +68,8 @@ def check_laws(equations: Equations) -> None:
 def consistent_sample(equations: Equations, rng: np.random.Generator) -> Array:
     """Return a random state whose velocities satisfy the constraints; its poses need not."""
     x = equations.states.vector()
-    for held in equations.layout.states.values():
-        x[held.at] = held.space.random(rng).ravel()
+    for entry in equations.layout.states.values():
+        x[entry.at] = entry.space.random(rng).ravel()
     return with_consistent_velocities(equations, _tempered(equations, x))
 
 
@@ -82,18 +82,18 @@ def _tempered(equations: Equations, x: Array) -> Array:
     for _ in range(_HALVINGS):
         try:
             with np.errstate(over="ignore"):
-                found = equations.storages.temperatures(x)
+                temperatures = equations.storages.temperatures(x)
         except SimulationError:  # below zero, or not finite
-            found = {}
+            temperatures = {}
         extreme = [
-            held
-            for held in equations.storages.entropies
-            if not _COLDEST < found.get(held.end, 0.0) / equations.theta_0 < 1.0 / _COLDEST
+            entry
+            for entry in equations.storages.entropies
+            if not _COLDEST < temperatures.get(entry.end, 0.0) / equations.theta_0 < 1.0 / _COLDEST
         ]
         if not extreme:
             break
-        for held in extreme:
-            x[held.at] *= 0.5
+        for entry in extreme:
+            x[entry.at] *= 0.5
     return x
 
 
@@ -157,17 +157,23 @@ def assemble(
     return equations
 
 
-def _temperature(flat: System, given: float | None) -> float:
-    found: dict[str, float] = {}
+def _temperature(flat: System, theta_0_argument: float | None) -> float:
+    environments: dict[str, float] = {}
     for box, component in flat.fillings.items():
         if isinstance(component, Environment):
-            found[box] = component.theta_0
-    if given is not None and not given > 0.0:
-        raise StructureError(f"theta_0 must be above 0 K; given: {given}")
-    reference = given if given is not None else next(iter(found.values()), _THETA_0)
-    for box, theta_0 in found.items():
+            environments[box] = component.theta_0
+    if theta_0_argument is not None and not theta_0_argument > 0.0:
+        raise StructureError(f"theta_0 must be above 0 K; given: {theta_0_argument}")
+    reference = (
+        theta_0_argument
+        if theta_0_argument is not None
+        else next(iter(environments.values()), _THETA_0)
+    )
+    for box, theta_0 in environments.items():
         if theta_0 != reference:
-            other = next((b for b, t in found.items() if t == reference), "the argument theta_0")
+            other = next(
+                (b for b, t in environments.items() if t == reference), "the argument theta_0"
+            )
             raise StructureError(
                 f"the environment '{box}' has {theta_0} K, but '{other}' has {reference} K; "
                 "exergy is relative to one environment, so a system has one temperature for all"

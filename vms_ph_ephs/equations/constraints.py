@@ -173,19 +173,19 @@ class Constraints:
         kappa = kappa[: kappa.size - self.multiplying.shape[1]]
         m = self.left_rows.shape[0]
         lam = self._second.transform.T @ np.concatenate([-self.to_free.T @ free, kappa[:m]])
-        found = {}
+        forces = {}
         for block in self.blocks:
-            found[block.box] = lam[block.rows]
+            forces[block.box] = lam[block.rows]
             self._push(block.box, block.component, states[block.box], lam[block.rows], free)
         n = len(self._first.pivots)
         mu = np.zeros(self._first.transform.shape[0])
         mu[:n] = -free[self._first.pivots]
-        mu[n + self._kept] = kappa[m:]
+        mu[n + self._nonzero] = kappa[m:]
         lam, first = self._first.transform.T @ mu, 0
         for box, c in self._constant:
-            found[box] = lam[first : first + c.rows]
+            forces[box] = lam[first : first + c.rows]
             first += c.rows
-        return found
+        return forces
 
     def _push(
         self, box: str, c: Reversible, states: tuple[Array, ...], lam: Array, free: Array
@@ -212,12 +212,12 @@ class Constraints:
         """Return how much of every box's constraint is in a combination of rows of G."""
         n = self.left_rows.shape[0]
         share = np.abs(self.left_rows.T @ weights[:n])
-        found: dict[str, float] = {}
+        shares: dict[str, float] = {}
         for block in self.blocks:
-            found[block.box] = float(share[block.rows].max(initial=0.0))
+            shares[block.box] = float(share[block.rows].max(initial=0.0))
         for box, weight in zip(self._fixed_names, np.abs(weights[n:]).tolist(), strict=True):
-            found[box] = max(found.get(box, 0.0), weight)
-        return found
+            shares[box] = max(shares.get(box, 0.0), weight)
+        return shares
 
     def _open(self, z: Array, skew: Array, touched: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""
@@ -257,11 +257,11 @@ class Constraints:
         self._z[reduction.rest] = np.eye(len(reduction.rest))
         self._z[reduction.pivots] = -reduction.reduced[:n, reduction.rest]
         left = s[n:]
-        kept = np.abs(left).max(axis=1, initial=0.0) > 1e-11
-        self._fixed_rows = left[kept]
-        self._kept = np.flatnonzero(kept)
+        nonzero = np.abs(left).max(axis=1, initial=0.0) > 1e-11
+        self._fixed_rows = left[nonzero]
+        self._nonzero = np.flatnonzero(nonzero)
         self._fixed_names = [
-            names[int(np.abs(row).argmax())] for row in reduction.transform[n:][kept]
+            names[int(np.abs(row).argmax())] for row in reduction.transform[n:][nonzero]
         ]
 
     def _variable_next(self) -> None:

@@ -112,9 +112,9 @@ class UndeterminedEfforts:
         for i in range(self.count):
             step = np.zeros(self.count)
             step[i] = _STEP * (1.0 + abs(w[i]))
-            ahead = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
-            behind = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
-            slope[:, i] = (ahead - behind) / (2.0 * step[i])
+            after = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
+            before = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
+            slope[:, i] = (after - before) / (2.0 * step[i])
         return slope
 
 
@@ -187,7 +187,7 @@ class Equations:
         flows into components are held.
         """
         core = self._core
-        if core is None or self.processes.held or (core.loop_rows and self._rank is None):
+        if core is None or self.processes.imposed or (core.loop_rows and self._rank is None):
             return None
         return core
 
@@ -238,9 +238,9 @@ class Equations:
             flow: (total,) inputs as returned by :meth:`flow_of`, or None.
         """
         core = self.core
-        found = None if core is None else core.rates(x, flow)
-        if found is not None:  # otherwise numpy finds the same error, and says where
-            return cast(tuple[Array, Array], found)
+        compiled = None if core is None else core.rates(x, flow)
+        if compiled is not None:  # otherwise numpy finds the same error, and says where
+            return cast(tuple[Array, Array], compiled)
         e = self.storages.efforts(x)
         a = self.constraints.at(self.states.reads)
         efforts, _, rate = self._free_motion(e, a, flow)
@@ -333,8 +333,8 @@ class Equations:
         """Return the error for constraints that have lost rank, naming the joint."""
         scale = np.sqrt(np.maximum(np.diagonal(s), 1e-300))
         _, vectors = np.linalg.eigh(s / np.outer(scale, scale))
-        place = s.shape[0] - (self.rank or s.shape[0])
-        owner = parent_of(self.constraints.owner(vectors[:, place] / scale))
+        column = s.shape[0] - (self.rank or s.shape[0])
+        owner = parent_of(self.constraints.owner(vectors[:, column] / scale))
         return SingularConstraint(
             f"the constraint of '{owner}' is singular here: its forces are not determined (an "
             "outstretched closed chain, or a joint that repeats another)"
@@ -374,9 +374,9 @@ class Equations:
         return rate - kappa @ g, kappa
 
     def _check_turning(self) -> None:
-        held = set(self.constraints.columns.tolist())
+        constrained = set(self.constraints.columns.tolist())
         for block, states, _ in self._turning:
-            if held & set(states.tolist()):
+            if constrained & set(states.tolist()):
                 raise PatternError(
                     f"the constraint of '{block.box}' depends on a state whose effort is itself "
                     "constrained; only states that no constraint acts on may change a constraint"

@@ -29,7 +29,7 @@ from ..systems import System
 
 
 @dataclass(frozen=True)
-class Held:
+class StateEntry:
     """A state: its place in the vectors, and the storage that holds it.
 
     Attributes:
@@ -65,7 +65,7 @@ class Layout:
     """
 
     components: dict[str, Component]
-    states: dict[str, Held]
+    states: dict[str, StateEntry]
     efforts: dict[str, slice]
     size: int
     stored: int
@@ -75,7 +75,7 @@ class Layout:
     outer: dict[str, str]
     junctions: dict[str, str]
 
-    def find(self, name: str) -> Held:
+    def find(self, name: str) -> StateEntry:
         """Return the state of a junction, or of a storage given as ``"box.port"``.
 
         Raises:
@@ -83,9 +83,9 @@ class Layout:
         """
         if name in self.states:
             return self.states[name]
-        for held in self.states.values():
-            if held.end == name:
-                return held
+        for entry in self.states.values():
+            if entry.end == name:
+                return entry
         raise PatternError(f"there is no state '{name}'; the states are {', '.join(self.states)}")
 
 
@@ -122,18 +122,18 @@ def lay_out(flat: System) -> Layout:
         entries = 1
         for n in space.shape:
             entries *= n
-        held = Held(
+        entry = StateEntry(
             junction,
             holders[junction],
             space,
             slice(size, size + entries),
             slice(stored, stored + space.dimension),
         )
-        states[junction], efforts[junction] = held, held.tangent
+        states[junction], efforts[junction] = entry, entry.tangent
         size, stored = size + entries, stored + space.dimension
-        if isinstance(components[split(held.end)[0]], Quadratic):
+        if isinstance(components[split(entry.end)[0]], Quadratic):
             linear = stored
-        if _rank(components[split(held.end)[0]]) < 2:
+        if _rank(components[split(entry.end)[0]]) < 2:
             vector = stored
     total = stored
     for junction in passing:
@@ -160,14 +160,14 @@ def _ports_together(
 ) -> list[str]:
     """Order the ports of one storage contiguously, as in its interface."""
     at = {end: junction for junction, end in holders.items()}
-    found: list[str] = []
+    ordered: list[str] = []
     for junction in order:
         box = split(holders[junction])[0]
         for port in components[box].interface:
             mine = at[f"{box}.{port}"]
-            if mine not in found:
-                found.append(mine)
-    return found
+            if mine not in ordered:
+                ordered.append(mine)
+    return ordered
 
 
 def _check_reads(
@@ -225,10 +225,10 @@ class Closing(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
+class AttachedFrame:
     """A pose: a constant, or a state times a constant."""
 
-    state: Held | None
+    state: StateEntry | None
     then: Array
 
     def value(self, x: Array) -> Array:
@@ -244,9 +244,9 @@ class Closure:
 
     box: str
     component: Closing
-    q_r: Held
-    first: Place
-    second: Place
+    q_r: StateEntry
+    first: AttachedFrame
+    second: AttachedFrame
 
     def residual(self, x: Array) -> Array:
         """Return the violation of the relation at a state vector."""
@@ -254,30 +254,30 @@ class Closure:
         return self.component.residual(q_r, self.first.value(x), self.second.value(x))
 
 
-def couplings(layout: Layout) -> list[tuple[Held, slice]]:
+def couplings(layout: Layout) -> list[tuple[StateEntry, slice]]:
     """Return the states that are integrals of efforts, with the entries of those efforts."""
-    found = []
+    pairs = []
     for box, component in layout.components.items():
         if isinstance(component, Integrating):
             state, velocity = component.integrates
-            held = layout.states.get(layout.junctions[f"{box}.{state}"])
-            if held is not None:
-                found.append((held, layout.efforts[layout.junctions[f"{box}.{velocity}"]]))
-    return found
+            entry = layout.states.get(layout.junctions[f"{box}.{state}"])
+            if entry is not None:
+                pairs.append((entry, layout.efforts[layout.junctions[f"{box}.{velocity}"]]))
+    return pairs
 
 
 def closures(flat: System, layout: Layout) -> dict[str, Closure]:
     """Return the relation of every joint whose two poses are known functions of the state."""
-    places: dict[str, Place] = {}
+    places: dict[str, AttachedFrame] = {}
     for box, component in layout.components.items():
         if isinstance(component, Integrating):
             state, velocity = component.integrates
-            held = layout.states.get(layout.junctions[f"{box}.{state}"])
-            if held is not None and held.space.shape == (4, 4):
-                places[layout.junctions[f"{box}.{velocity}"]] = Place(held, np.eye(4))
+            entry = layout.states.get(layout.junctions[f"{box}.{state}"])
+            if entry is not None and entry.space.shape == (4, 4):
+                places[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))
         elif isinstance(component, Fixing):
             port, pose = component.fixes
-            places[layout.junctions[f"{box}.{port}"]] = Place(None, pose)
+            places[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
     waiting = [
         (layout.junctions[f"{box}.{c.moves[0]}"], layout.junctions[f"{box}.{c.moves[1]}"], c)
         for box, c in layout.components.items()
@@ -287,22 +287,22 @@ def closures(flat: System, layout: Layout) -> dict[str, Closure]:
         left = []
         for start, end, component in waiting:
             if start in places:
-                known = places[start]
-                places[end] = Place(known.state, known.then @ component.moves[2])
+                frame = places[start]
+                places[end] = AttachedFrame(frame.state, frame.then @ component.moves[2])
             else:
                 left.append((start, end, component))
         if len(left) == len(waiting):
             break
         waiting = left
-    found = {}
+    loops = {}
     for box, component in layout.components.items():
         if isinstance(component, Closing):
             state, first, second = (layout.junctions[f"{box}.{p}"] for p in component.closes)
             if state in layout.states and first in places and second in places:
-                found[box] = Closure(
+                loops[box] = Closure(
                     box, component, layout.states[state], places[first], places[second]
                 )
-    return found
+    return loops
 
 
 def parent_of(box: str) -> str:

@@ -123,10 +123,10 @@ def _split(a: Array, q: Array) -> tuple[Array, Array]:
     values, vectors = np.linalg.eigh(q)
     large = np.abs(values) > _ROUNDING * float(np.abs(values).max(initial=0.0))
     inverse = (vectors[:, large] / values[large]) @ vectors[:, large].T
-    whole = a @ inverse
+    product = a @ inverse
     range_of = vectors[:, large] @ vectors[:, large].T
-    corner = whole - range_of @ whole
-    structure = whole - corner.T
+    corner = product - range_of @ product
+    structure = product - corner.T
     return 0.5 * (structure - structure.T), -0.5 * (structure + structure.T)
 
 
@@ -140,10 +140,10 @@ def _input_columns(
     for name, port in equations.system.pattern.outer.items():
         if port.kind != "power":
             continue
-        held = np.asarray((inputs or {}).get(name, 0.0), dtype=np.float64)
+        constant = np.asarray((inputs or {}).get(name, 0.0), dtype=np.float64)
         for unit in np.eye(port.quantity.space.dimension):
-            found = equations.rates(x, {**(inputs or {}), name: held + unit}).tangent
-            columns.append((back @ (found - base))[:, None])
+            tangent = equations.rates(x, {**(inputs or {}), name: constant + unit}).tangent
+            columns.append((back @ (tangent - base))[:, None])
             names.append(name)
     return tuple(names), np.hstack(columns)
 
@@ -167,11 +167,11 @@ def _directions(equations: Equations, x: Array, count: int | None = None) -> Arr
     a = c.at(equations.states.reads)
     free = c.T - c.to_free @ (c.solve_rows @ a)
     every = np.vstack([np.eye(n), free])
-    moved = np.zeros((n, n))
-    for held, velocity in equations.couplings:
-        moved[held.tangent] = every[velocity]
-    poses = np.flatnonzero(np.abs(moved).sum(axis=1) > 0.0)
-    reached = moved[poses] @ null_space(g)
+    pose_rates = np.zeros((n, n))
+    for entry, velocity in equations.couplings:
+        pose_rates[entry.tangent] = every[velocity]
+    poses = np.flatnonzero(np.abs(pose_rates).sum(axis=1) > 0.0)
+    reached = pose_rates[poses] @ null_space(g)
     u, values, _ = np.linalg.svd(reached)
     rank = int((values > 1e-9 * float(values.max(initial=0.0))).sum())
     outside = np.zeros((poses.size - rank, n))

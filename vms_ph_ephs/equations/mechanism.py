@@ -64,16 +64,16 @@ class _Recognition:
 
     def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
         self._system, self._layout, self._theta_0 = system, layout, theta_0
-        self._known: dict[str, Mapping[str, Any]] = {}
+        self._descriptions: dict[str, Mapping[str, Any]] = {}
         self._at: dict[str, list[str]] = {}
         for box, component in self._layout.components.items():
-            found = description_of(component)
-            if found is None or found["kind"] not in _KINDS:
+            description = description_of(component)
+            if description is None or description["kind"] not in _KINDS:
                 raise NotCovered(f"box '{box}' is not one of the bodies, joints and heat it knows")
-            self._known[box] = found
+            self._descriptions[box] = description
             for port in component.interface:
                 self._at.setdefault(self._layout.junctions[f"{box}.{port}"], []).append(box)
-        self._left = set(self._known)
+        self._left = set(self._descriptions)
 
     def parts(self) -> dict[str, Any]:
         """Return the arguments of ``vms_ph_native.Mechanism``."""
@@ -84,21 +84,21 @@ class _Recognition:
         if not bodies:
             raise NotCovered("the system has no bodies")
         for box in self._kind("ground"):
-            places[self._junction(box, "p")] = (_GROUND, self._known[box]["pose"])
+            places[self._junction(box, "p")] = (_GROUND, self._descriptions[box]["pose"])
             self._left.discard(box)
         heats: list[tuple[int, float, float]] = []
         index: dict[str, int] = {}
         for box in self._kind("heat"):
-            held = layout.states[self._junction(box, next(iter(layout.components[box].interface)))]
-            index[held.junction] = len(heats)
-            heat = self._known[box]
-            heats.append((held.tangent.start, heat["capacity"], heat["theta"]))
+            entry = layout.states[self._junction(box, next(iter(layout.components[box].interface)))]
+            index[entry.junction] = len(heats)
+            heat = self._descriptions[box]
+            heats.append((entry.tangent.start, heat["capacity"], heat["theta"]))
             self._left.discard(box)
         joints = [self._joint(box, places, index) for box in self._kind("joint")]
         conductions = []
         for box in self._kind("conduction"):
             ends = (index.get(self._junction(box, port)) for port in ("a", "b"))
-            conductions.append((*ends, self._known[box]["conductance"]))
+            conductions.append((*ends, self._descriptions[box]["conductance"]))
             self._left.discard(box)
         if self._left or any(end is None for row in conductions for end in row):
             raise NotCovered(
@@ -116,7 +116,9 @@ class _Recognition:
         }
 
     def _kind(self, kind: str) -> list[str]:
-        return [box for box, known in self._known.items() if known["kind"] == kind]
+        return [
+            box for box, description in self._descriptions.items() if description["kind"] == kind
+        ]
 
     def _junction(self, box: str, port: str) -> str:
         return self._layout.junctions[f"{box}.{port}"]
@@ -130,25 +132,27 @@ class _Recognition:
 
     def _one(self, junction: str, kind: str, box: str) -> str:
         """Return the box of a kind at a junction, which must be there once."""
-        found = [other for other in self._at[junction] if self._known[other]["kind"] == kind]
-        if len(found) != 1:
-            raise NotCovered(f"box '{box}' is connected with {len(found)} boxes of kind {kind}")
-        self._left.discard(found[0])
-        return found[0]
+        matches = [
+            other for other in self._at[junction] if self._descriptions[other]["kind"] == kind
+        ]
+        if len(matches) != 1:
+            raise NotCovered(f"box '{box}' is connected with {len(matches)} boxes of kind {kind}")
+        self._left.discard(matches[0])
+        return matches[0]
 
     def _body(self, box: str, number: int, places: dict[str, tuple[int, Any]]) -> dict[str, Any]:
         momentum = self._junction(box, "p")
         self._left.discard(box)
-        kinetic = self._known[self._one(momentum, "quadratic", box)]["matrix"]
+        kinetic = self._descriptions[self._one(momentum, "quadratic", box)]["matrix"]
         coupling = self._one(momentum, "coupling", box)
-        pose = self._junction(coupling, self._known[coupling]["pose"])
-        gravity = self._known[self._one(pose, "gravity", box)]
+        pose = self._junction(coupling, self._descriptions[coupling]["pose"])
+        gravity = self._descriptions[self._one(pose, "gravity", box)]
         if kinetic.shape != (6, 6) or len(self._at[pose]) != 2:
             raise NotCovered(f"box '{box}' is not part of a plain rigid body")
         mass = 1.0 / kinetic[0, 0]
-        plain = np.zeros((6, 6))
-        plain[:3, :3], plain[3:, 3:] = np.eye(3) / mass, kinetic[3:, 3:]
-        if not np.allclose(kinetic, plain, rtol=0.0, atol=1e-15 * np.abs(kinetic).max()):
+        diagonal = np.zeros((6, 6))
+        diagonal[:3, :3], diagonal[3:, 3:] = np.eye(3) / mass, kinetic[3:, 3:]
+        if not np.allclose(kinetic, diagonal, rtol=0.0, atol=1e-15 * np.abs(kinetic).max()):
             raise NotCovered(f"box '{box}' is a body whose frame is not at its centre of mass")
         states = self._layout.states
         places[momentum] = (number, None)
@@ -165,24 +169,24 @@ class _Recognition:
     def _joint(
         self, box: str, places: Mapping[str, tuple[int, Any]], heats: Mapping[str, int]
     ) -> dict[str, Any]:
-        layout, known = self._layout, self._known[box]
+        layout, description = self._layout, self._descriptions[box]
         self._left.discard(box)
         sides = []
         for port in ("p_j1", "p_j2"):
             junction = self._junction(box, port)
             offset = self._one(junction, "offset", box)
-            body = self._junction(offset, self._known[offset]["body"])
+            body = self._junction(offset, self._descriptions[offset]["body"])
             if body not in places or len(self._at[junction]) != 2:
                 raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
             number, pose = places[body]
-            along = self._known[offset]["pose"]
+            along = self._descriptions[offset]["pose"]
             sides.append((number, along if pose is None else pose @ along, junction))
-        own, rates = self._junction(box, "q_r"), self._junction(box, "p_r")
+        position, rates = self._junction(box, "q_r"), self._junction(box, "p_r")
         coupling = self._one(rates, "coupling", box)
-        if self._junction(coupling, self._known[coupling]["pose"]) != own:
+        if self._junction(coupling, self._descriptions[coupling]["pose"]) != position:
             raise NotCovered(f"box '{box}' does not hold the position of its joint")
-        held, effort = layout.states[own], layout.efforts[rates]
-        subspace = np.asarray(known["subspace"])
+        entry, effort = layout.states[position], layout.efforts[rates]
+        subspace = np.asarray(description["subspace"])
         d = subspace.shape[1]
         reduction = reduce_rows(subspace)
         joint = {
@@ -190,44 +194,44 @@ class _Recognition:
             "second": sides[1][0],
             "offset_1": sides[0][1],
             "offset_2": sides[1][1],
-            "kind": _PAIRS.index(known["pair"]),
-            "turn": known["turn"],
-            "advance": known["advance"],
+            "kind": _PAIRS.index(description["pair"]),
+            "turn": description["turn"],
+            "advance": description["advance"],
             "subspace": subspace,
             "rates": reduction.transform[:d],
             "closed": reduction.transform[d:],
-            "position": held.at.start,
-            "position_rate": held.tangent.start,
+            "position": entry.at.start,
+            "position_rate": entry.tangent.start,
             "effort": effort.start,
             "effort_1": layout.efforts[sides[0][2]].start,
             "effort_2": layout.efforts[sides[1][2]].start,
             "rotor": -1,
             "armature": 0.0,
         }
-        joint |= self._potential(held.end.rpartition(".")[0], box)
+        joint |= self._potential(entry.end.rpartition(".")[0], box)
         joint |= self._friction(box, rates, heats, d)
         if rates in layout.states:
             rotor = self._one(rates, "quadratic", box)
             joint |= {
                 "rotor": layout.states[rates].tangent.start,
-                "armature": 1.0 / float(self._known[rotor]["matrix"][0, 0]),
+                "armature": 1.0 / float(self._descriptions[rotor]["matrix"][0, 0]),
             }
         return joint
 
     def _potential(self, box: str, joint: str) -> dict[str, Any]:
-        known = self._known[box]
+        description = self._descriptions[box]
         self._left.discard(box)
         stiffness, rest = np.zeros(3), np.zeros(3)
-        if known["kind"] == "spring":
-            d = known["stiffness"].size
-            stiffness[:d], rest[:d] = known["stiffness"], known["rest"]
-        elif known["kind"] != "no_potential":
-            raise NotCovered(f"the potential of box '{joint}' is one of kind {known['kind']}")
+        if description["kind"] == "spring":
+            d = description["stiffness"].size
+            stiffness[:d], rest[:d] = description["stiffness"], description["rest"]
+        elif description["kind"] != "no_potential":
+            raise NotCovered(f"the potential of box '{joint}' is one of kind {description['kind']}")
         return {"spring": bool(stiffness.any()), "stiffness": stiffness, "rest": rest}
 
     def _friction(self, box: str, rates: str, heats: Mapping[str, int], d: int) -> dict[str, Any]:
         tensor = np.zeros((3, 3))
-        found: dict[str, Any] = {
+        coefficients: dict[str, Any] = {
             "friction": _NO_FRICTION,
             "tensor": tensor,
             "viscous": 0.0,
@@ -237,17 +241,19 @@ class _Recognition:
             "reference": self._theta_0,
             "heat": -1,
         }
-        boxes = [other for other in self._at[rates] if self._known[other]["kind"] == "friction"]
+        boxes = [
+            other for other in self._at[rates] if self._descriptions[other]["kind"] == "friction"
+        ]
         if len(boxes) > 1:
             raise NotCovered(f"box '{box}' has several frictions")
         for friction in boxes:
-            known = self._known[friction]
+            description = self._descriptions[friction]
             self._left.discard(friction)
-            if "tensor" in known:
-                found["friction"], tensor[:d, :d] = _CONSTANT, known["tensor"]
+            if "tensor" in description:
+                coefficients["friction"], tensor[:d, :d] = _CONSTANT, description["tensor"]
             else:
-                found |= {"friction": _COULOMB, **{k: known[k] for k in _COEFFICIENTS}}
-            found["heat"] = heats.get(self._junction(friction, "s"), -1)
-            if found["heat"] < 0:
+                coefficients |= {"friction": _COULOMB, **{k: description[k] for k in _COEFFICIENTS}}
+            coefficients["heat"] = heats.get(self._junction(friction, "s"), -1)
+            if coefficients["heat"] < 0:
                 raise NotCovered(f"the heat of box '{friction}' goes to a storage it does not know")
-        return found
+        return coefficients

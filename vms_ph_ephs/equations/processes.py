@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 
 from ..components import Component, Irreversible, Reversible
-from ..components.set_valued import HeldForce
+from ..components.set_valued import ConstantForce
 from .states import Index, States
 
 
@@ -33,7 +33,7 @@ class Processes:
     def __init__(self, states: States, theta_0: float) -> None:
         layout = states.layout
         self._states, self._theta_0, self._total = states, theta_0, layout.total
-        self.held: Mapping[str, Array | HeldForce] = {}
+        self.imposed: Mapping[str, Array | ConstantForce] = {}
         constant = np.zeros((layout.total, layout.total))
         self._brackets: list[tuple[str, Reversible, Index, bool]] = []
         self._dissipating: list[tuple[str, Irreversible, Index, bool]] = []
@@ -74,10 +74,12 @@ class Processes:
                 reversible.check_bracket(box, e[index], flow)
             _add(phi, index, flow, twice)
         for box, process, index, twice in self._dissipating:
-            if box in self.held:
-                held = self.held[box]
-                given = held.flows(reads[box]) if isinstance(held, HeldForce) else held
-                _add(phi, index, given, twice)
+            if box in self.imposed:
+                imposed = self.imposed[box]
+                flow_of_box = (
+                    imposed.flows(reads[box]) if isinstance(imposed, ConstantForce) else imposed
+                )
+                _add(phi, index, flow_of_box, twice)
                 continue
             effort = e[index]
             flow = process.flows(reads[box], effort, self._theta_0)
@@ -89,9 +91,9 @@ class Processes:
     def along(self, efforts: Array) -> dict[str, Array]:
         """Return the velocities along the rows of the forces that are held, by box."""
         return {
-            box: held.velocities(self._states.reads[box], efforts[self.indices[box][:-1]])
-            for box, held in self.held.items()
-            if isinstance(held, HeldForce)
+            box: imposed.velocities(self._states.reads[box], efforts[self.indices[box][:-1]])
+            for box, imposed in self.imposed.items()
+            if isinstance(imposed, ConstantForce)
         }
 
     def _index(self, box: str, component: Component) -> Index:

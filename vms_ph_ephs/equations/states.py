@@ -13,7 +13,7 @@ from vms_ph_dynamics.arrays import Array
 from ..components import Environment, Storage
 from ..components.component import description_of
 from ..errors import PatternError, SimulationError, TemperatureError
-from .layout import Held, Layout
+from .layout import Layout, StateEntry
 
 # Poses given as text are orthonormal to 1e-8, those in single precision to 1e-7.
 Index = npt.NDArray[np.intp]
@@ -37,7 +37,8 @@ class States:
         self.curved = [h for h in layout.states.values() if h.tangent.start >= layout.vector]
         self._x = np.zeros(layout.size)
         views = {
-            name: self._x[held.at].reshape(held.space.shape) for name, held in layout.states.items()
+            name: self._x[entry.at].reshape(entry.space.shape)
+            for name, entry in layout.states.items()
         }
         self.reads: dict[str, tuple[Array, ...]] = {
             box: tuple(views[layout.junctions[f"{box}.{port}"]] for port in component.reads)
@@ -59,26 +60,26 @@ class States:
             SimulationError: a value is not in its space.
         """
         x = np.zeros(self.layout.size)
-        for held in self.layout.states.values():
-            x[held.at] = held.space.origin().ravel()
+        for entry in self.layout.states.values():
+            x[entry.at] = entry.space.origin().ravel()
         for name, value in (values or {}).items():
-            held = self.layout.find(name)
-            x[held.at] = held.space.repaired(_element(name, value, held)).ravel()
+            entry = self.layout.find(name)
+            x[entry.at] = entry.space.repaired(_element(name, value, entry)).ravel()
         return x
 
     def value(self, x: Array, name: str) -> Array:
         """Return one state out of a state vector, by junction or ``"box.port"``."""
-        held = self.layout.find(name)
-        return x[held.at].reshape(held.space.shape)
+        entry = self.layout.find(name)
+        return x[entry.at].reshape(entry.space.shape)
 
     def step(self, x: Array, u: Array) -> Array:
         """Return the state vector reached by the step u, (stored,)."""
         n = self.layout.vector
         y = x.copy()
         y[:n] += u[:n]
-        for held in self.curved:
-            here = x[held.at].reshape(held.space.shape)
-            y[held.at] = held.space.step(here, u[held.tangent]).ravel()
+        for entry in self.curved:
+            here = x[entry.at].reshape(entry.space.shape)
+            y[entry.at] = entry.space.step(here, u[entry.tangent]).ravel()
         return y
 
     def difference(self, x: Array, y: Array) -> Array:
@@ -86,40 +87,40 @@ class States:
         n = self.layout.vector
         u = np.empty(self.layout.stored)
         u[:n] = y[:n] - x[:n]
-        for held in self.curved:
-            here, there = (z[held.at].reshape(held.space.shape) for z in (x, y))
-            u[held.tangent] = held.space.difference(here, there)
+        for entry in self.curved:
+            first, second = (z[entry.at].reshape(entry.space.shape) for z in (x, y))
+            u[entry.tangent] = entry.space.difference(first, second)
         return u
 
     def step_rate(self, theta: Array, rate: Array) -> Array:
         """Return the rate of a step theta at whose end the states have the given rates."""
-        turned = rate.copy()
-        for held in self.curved:
-            at = held.tangent
-            turned[at] = held.space.step_rate(theta[at], rate[at])
-        return turned
+        rates = rate.copy()
+        for entry in self.curved:
+            at = entry.tangent
+            rates[at] = entry.space.step_rate(theta[at], rate[at])
+        return rates
 
     def repair(self, x: Array) -> None:
         """Remove rounding errors from the elements of groups, in place."""
-        for held in self.curved:
-            x[held.at] = held.space.repaired(x[held.at].reshape(held.space.shape)).ravel()
+        for entry in self.curved:
+            x[entry.at] = entry.space.repaired(x[entry.at].reshape(entry.space.shape)).ravel()
 
 
-def _element(name: str, value: object, held: Held) -> Array:
+def _element(name: str, value: object, entry: StateEntry) -> Array:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise SimulationError(f"state '{name}' must be numbers; given: {value!r}") from None
-    if array.shape == () and held.space.shape == (1,):
+    if array.shape == () and entry.space.shape == (1,):
         array = array.reshape(1)
-    if array.shape != held.space.shape or not np.isfinite(array).all():
+    if array.shape != entry.space.shape or not np.isfinite(array).all():
         raise SimulationError(
-            f"state '{name}' must be finite numbers of shape {held.space.shape}, an element of "
-            f"{held.space}; given: shape {array.shape}"
+            f"state '{name}' must be finite numbers of shape {entry.space.shape}, an element of "
+            f"{entry.space}; given: shape {array.shape}"
         )
-    if held.space.defect(array) > _SPACE_TOLERANCE:
+    if entry.space.defect(array) > _SPACE_TOLERANCE:
         raise SimulationError(
-            f"state '{name}' must be an element of {held.space}; given: {array.tolist()}"
+            f"state '{name}' must be an element of {entry.space}; given: {array.tolist()}"
         )
     return array
 
@@ -176,10 +177,10 @@ class Storages:
             (box, s) for box, s, _ in self.others if s.lower_bound is not None and _may_fall(s)
         ]
         self.entropies = [
-            held
-            for held in layout.states.values()
-            if layout.components[held.end.rpartition(".")[0]]
-            .interface[held.end.rpartition(".")[2]]
+            entry
+            for entry in layout.states.values()
+            if layout.components[entry.end.rpartition(".")[0]]
+            .interface[entry.end.rpartition(".")[2]]
             .quantity.name
             == "entropy"
         ]
@@ -276,7 +277,7 @@ class Storages:
 
     def entropy(self, x: Array) -> float:
         """Return the total entropy, J/K."""
-        return float(sum(x[held.at].sum() for held in self.entropies))
+        return float(sum(x[entry.at].sum() for entry in self.entropies))
 
     def exergy(self, x: Array) -> float:
         """Return the total exergy ``E - theta_0 s``, J: the energy available as work."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..robot.drives import Drives
 
 _ZERO_CELSIUS, _HOUR = 273.15, 3600.0
-_PLAIN = ("ambient_temperature", "softening", "idle")
+_SCALARS = ("ambient_temperature", "softening", "idle")
 _BATTERY = ("full", "empty", "capacity", "level", "resistance", "heat_capacity", "conductance")
 _RULE = (
     "largest_rate",
@@ -79,8 +79,8 @@ def load(
         _keys(content, "the file", ("defaults", "robots"))
         robots = content.get("robots") or {}
         _keys(robots, "robots", tuple(robots) if isinstance(robots, Mapping) else ())
-        own = robots.get(robot) or {}
-        settings = _merged(content.get("defaults") or {}, own, f"robots: {robot}")
+        settings_of_robot = robots.get(robot) or {}
+        settings = _merged(content.get("defaults") or {}, settings_of_robot, f"robots: {robot}")
         return _drives(model, settings, allocation)
     except (ModelError, YamlError) as error:
         raise ModelError(
@@ -88,16 +88,16 @@ def load(
         ) from None
 
 
-def _merged(defaults: Any, own: Any, what: str) -> dict[str, Any]:
-    for each, where in ((defaults, "defaults"), (own, what)):
-        _keys(each, where, (*_PLAIN, *_SECTIONS))
-    found = {**defaults, **{name: own[name] for name in _PLAIN if name in own}}
+def _merged(defaults: Any, specific: Any, label: str) -> dict[str, Any]:
+    for section_settings, where in ((defaults, "defaults"), (specific, label)):
+        _keys(section_settings, where, (*_SCALARS, *_SECTIONS))
+    merged = {**defaults, **{name: specific[name] for name in _SCALARS if name in specific}}
     for section in _SECTIONS:
-        parts = [each.get(section) or {} for each in (defaults, own)]
+        parts = [section_settings.get(section) or {} for section_settings in (defaults, specific)]
         for part in parts:
             _keys(part, section, _accepted(section, part))
-        found[section] = {**parts[0], **parts[1]}
-    return found
+        merged[section] = {**parts[0], **parts[1]}
+    return merged
 
 
 def _accepted(section: str, part: Any) -> tuple[str, ...]:
@@ -112,15 +112,15 @@ def _drives(
     # Imported here: only the engine ephs needs the language of systems.
     from ..robot.drives import Battery, Drives
 
-    given = {name: _number(settings[name], name) for name in _PLAIN if name in settings}
-    theta_0 = _ZERO_CELSIUS + given.pop("ambient_temperature", 25.0)
+    scalars = {name: _number(settings[name], name) for name in _SCALARS if name in settings}
+    theta_0 = _ZERO_CELSIUS + scalars.pop("ambient_temperature", 25.0)
     numbers = _numbers(settings["battery"], "battery")
     if "capacity" in numbers:
         numbers["charge"] = _HOUR * numbers.pop("capacity")
     battery = Battery(**numbers)
     rotors = _rotors(settings["rotors"], allocation)
     motors = _motors(model, settings, battery.empty)
-    return Drives(motors, battery, rotors, theta_0=theta_0, **given)
+    return Drives(motors, battery, rotors, theta_0=theta_0, **scalars)
 
 
 def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> Any:
@@ -132,16 +132,16 @@ def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> A
     columns: dict[str, list[float]] = {name: [] for name in _JOINT}
     table = model.joints
     for k, joint in enumerate(model.joint_names):
-        own = joints.get(joint) or {}
-        _keys(own, f"joint '{joint}'", _JOINT)
-        own = _numbers(own, f"joint '{joint}'")
-        if any(name not in own for name in _JOINT):
-            own = (
+        joint_settings = joints.get(joint) or {}
+        _keys(joint_settings, f"joint '{joint}'", _JOINT)
+        joint_settings = _numbers(joint_settings, f"joint '{joint}'")
+        if any(name not in joint_settings for name in _JOINT):
+            joint_settings = (
                 _by_rule(rule, float(table.effort[k]), float(table.velocity[k]), joint, voltage)
-                | own
+                | joint_settings
             )
         for name in _JOINT:
-            columns[name].append(own[name])
+            columns[name].append(joint_settings[name])
     return Motors(
         **{_renamed(name): np.array(values, dtype=np.float64) for name, values in columns.items()}
     )
@@ -199,21 +199,21 @@ def _renamed(name: str) -> str:
     return name.replace("_heat_capacity", "_capacity")
 
 
-def _keys(item: Any, what: str, accepted: tuple[str, ...]) -> None:
+def _keys(item: Any, label: str, accepted: tuple[str, ...]) -> None:
     if not isinstance(item, Mapping):
-        raise ModelError(f"{what} must be a mapping; given: {item!r}")
+        raise ModelError(f"{label} must be a mapping; given: {item!r}")
     unknown = [str(key) for key in item if key not in accepted]
     if unknown:
         raise ModelError(
-            f"{what} has no entry '{unknown[0]}'; accepted are {', '.join(accepted) or 'none'}"
+            f"{label} has no entry '{unknown[0]}'; accepted are {', '.join(accepted) or 'none'}"
         )
 
 
-def _numbers(section: Mapping[str, Any], what: str) -> dict[str, float]:
-    return {str(name): _number(value, f"{name} of {what}") for name, value in section.items()}
+def _numbers(section: Mapping[str, Any], label: str) -> dict[str, float]:
+    return {str(name): _number(value, f"{name} of {label}") for name, value in section.items()}
 
 
-def _number(value: Any, what: str) -> float:
+def _number(value: Any, label: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise ModelError(f"{what} must be a finite number; given: {value!r}")
+        raise ModelError(f"{label} must be a finite number; given: {value!r}")
     return float(value)

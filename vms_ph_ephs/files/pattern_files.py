@@ -67,7 +67,7 @@ def load_system(path: str | Path) -> "System":
 def pattern_text(data: Any) -> str:
     """Return the text of a pattern file, from which :func:`parse_pattern` gives the same data."""
     return yaml.dump(
-        _plain(data), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100,
+        _without_arrays(data), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100,
         allow_unicode=True,
     )  # fmt: skip
 
@@ -107,11 +107,11 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _plain(data: Any) -> Any:
+def _without_arrays(data: Any) -> Any:
     if isinstance(data, Mapping):
-        return {key: _plain(value) for key, value in data.items()}
+        return {key: _without_arrays(value) for key, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [_plain(value) for value in data]
+        return [_without_arrays(value) for value in data]
     return data
 
 

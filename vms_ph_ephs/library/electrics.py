@@ -219,9 +219,9 @@ class Battery(Storage):
     """
 
     def __init__(self, full: float, voltage: Sequence[float]) -> None:
-        given = np.asarray(voltage, dtype=object).ravel()
+        coefficients = np.asarray(voltage, dtype=object).ravel()
         try:
-            v = np.array([float(x) for x in given])
+            v = np.array([float(x) for x in coefficients])
         except (TypeError, ValueError):
             v = np.zeros(0)
         if v.size < 2 or not np.isfinite(v).all() or not (np.diff(v) > 0.0).all() or v[0] <= 0.0:

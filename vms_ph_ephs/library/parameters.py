@@ -59,9 +59,9 @@ class Parameter:
         """
         if not self.number or (value is None and not self.required):
             return
-        plain = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         if (
-            not plain
+            not numeric
             or not np.isfinite(value)
             or (self.least is not None and value < self.least)
             or (self.above is not None and value <= self.above)
@@ -95,14 +95,14 @@ class Part:
         Raises:
             StructureError: a parameter is unknown, missing or not accepted.
         """
-        known = {p.name: p for p in self.parameters}
+        by_name = {p.name: p for p in self.parameters}
         for name in values:
-            if name not in known:
+            if name not in by_name:
                 raise StructureError(
                     f"a {self.kind} has no parameter {name!r}; its parameters are "
-                    f"{', '.join(known)}"
+                    f"{', '.join(by_name)}"
                 )
-        for name, parameter in known.items():
+        for name, parameter in by_name.items():
             if parameter.required and name not in values:
                 raise StructureError(
                     f"a {self.kind} needs {name}, {parameter.meaning}"

@@ -45,7 +45,7 @@ _ALL = (
     Part("radiator", "convection and radiation; ports a, b", radiator, RADIATOR),
 )
 
-PARTS: Mapping[str, Part] = MappingProxyType({each.kind: each for each in _ALL})
+PARTS: Mapping[str, Part] = MappingProxyType({entry.kind: entry for entry in _ALL})
 """Every part by its kind."""
 
 

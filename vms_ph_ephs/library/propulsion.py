@@ -269,14 +269,14 @@ def propeller(
         StructureError: a parameter is not accepted.
     """
     check_all("propeller", PROPELLER, locals())
-    place = np.eye(4) if pose is None else np.asarray(pose, dtype=np.float64)
-    if place.shape != (4, 4) or SE3_SPACE.defect(place) > 1e-6:
+    placement = np.eye(4) if pose is None else np.asarray(pose, dtype=np.float64)
+    if placement.shape != (4, 4) or SE3_SPACE.defect(placement) > 1e-6:
         raise StructureError(f"the pose of a propeller must be a (4,4) pose; given: {pose!r}")
     turning = np.zeros((1, 8))
     turning[0, [0, 1, 7]] = 1.0, -1.0, 1.0  # 0 = u_shaft - w + omega_z
     boxes: dict[str, System | Component] = {
         "ke": Quadratic({"p": power(momentum)}, 1.0 / inertia),
-        "hub": Offset(place, "b", "h"),
+        "hub": Offset(placement, "b", "h"),
         "mount": Reversible(
             {"shaft": power(momentum), "p": power(momentum), "b": power(_BODY)}, constraint=turning
         ),

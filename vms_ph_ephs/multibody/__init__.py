@@ -12,19 +12,54 @@ from .immersion import FluidDrag, Weights, immersed_body
 from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
 from .mechanism import GROUND, Between, Drive, Gear, Tool, left_out, mechanism
 from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical
-from .placement import joint_positions, joint_velocities, place
+from .placement import consistent_state, joint_positions, joint_velocities
 
 if TYPE_CHECKING:
     from .bridge import configuration_of, state_of
     from .urdf import from_urdf
 
 __all__ = [
-    "GROUND", "Between", "Conduction", "Coupling", "Cylindrical", "Drive", "FluidDrag", "Foot",
-    "FootContact", "Friction", "Gear", "Gravity", "Ground", "Heat", "HeatCapacity",
-    "HolonomicConstraint", "LiePoisson", "LowerPair", "Offset", "Planar", "Prismatic", "Revolute",
-    "Screw", "Spherical", "Spring", "Tool", "Weights", "configuration_of", "coulomb", "from_urdf",
-    "immersed_body", "joint", "joint_positions", "joint_velocities", "left_out", "mechanism",
-    "place", "potential", "rigid_body", "state_of", "with_feet",
+    "GROUND",
+    "Between",
+    "Conduction",
+    "Coupling",
+    "Cylindrical",
+    "Drive",
+    "FluidDrag",
+    "Foot",
+    "FootContact",
+    "Friction",
+    "Gear",
+    "Gravity",
+    "Ground",
+    "Heat",
+    "HeatCapacity",
+    "HolonomicConstraint",
+    "LiePoisson",
+    "LowerPair",
+    "Offset",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "Spherical",
+    "Spring",
+    "Tool",
+    "Weights",
+    "configuration_of",
+    "consistent_state",
+    "coulomb",
+    "from_urdf",
+    "immersed_body",
+    "joint",
+    "joint_positions",
+    "joint_velocities",
+    "left_out",
+    "mechanism",
+    "potential",
+    "rigid_body",
+    "state_of",
+    "with_feet",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from vms_ph_dynamics.groups import pose as pose_of
 from ..equations import Equations
 from ..patterns import split
 from .immersion import Weights
-from .placement import joint_positions, joint_velocities, place
+from .placement import consistent_state, joint_positions, joint_velocities
 from .urdf import body_names, joint_name
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def state_of(
             continue
         name = prefix + joint_name(full.names[i])
         velocities[name], positions[name] = rate, _element(mine, joint.nv)
-    return place(equations, positions, velocities, poses=poses, twists=twists, others=others)
+    return consistent_state(
+        equations, positions, velocities, poses=poses, twists=twists, others=others
+    )
 
 
 def configuration_of(
@@ -103,7 +105,7 @@ def configuration_of(
             body = prefix + body_names(full)[i]
             lever = full.inertias[i].lever
             pose = equations.states.value(x, f"{body}.q") @ pose_of(np.eye(3), -lever)
-            moving = {held.junction: effort for held, effort in equations.couplings}
+            moving = {entry.junction: effort for entry, effort in equations.couplings}
             twist = equations.storages.efforts(x)[moving[f"{body}.q"]]
             q[at] = pin.SE3ToXYZQUAT(pin.SE3(pose))
             v[rate] = np.concatenate([twist[:3] - np.cross(twist[3:], lever), twist[3:]])
@@ -129,24 +131,24 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
     ]
     if not names:
         return ""
-    there = {*equations.layout.states, *(split(name)[0] for name in equations.closures)}
+    names_of_states = {*equations.layout.states, *(split(name)[0] for name in equations.closures)}
     if box is None:
-        ends = (name.removesuffix(names[0]) for name in there if name.endswith(names[0]))
-        found = [p for p in ends if p == "" or p.endswith(".")]
+        ends = (name.removesuffix(names[0]) for name in names_of_states if name.endswith(names[0]))
+        prefixes = [p for p in ends if p == "" or p.endswith(".")]
     else:
-        found = [f"{box}." if box else ""]
-    found = sorted(p for p in found if {p + name for name in names} <= there)
-    if len(found) != 1:
-        boxes = ", ".join(repr(p[:-1]) for p in found)
+        prefixes = [f"{box}." if box else ""]
+    prefixes = sorted(p for p in prefixes if {p + name for name in names} <= names_of_states)
+    if len(prefixes) != 1:
+        boxes = ", ".join(repr(p[:-1]) for p in prefixes)
         raise ModelError(
             f"the system holds '{model.name}' in the boxes {boxes}; name one with box="
-            if found
+            if prefixes
             else f"the system does not hold the joints {', '.join(names)} of '{model.name}'"
             + (f" in the box '{box}'" if box else "")
             + "; assemble it from the URDF of the model"
         )
     wet = any(
-        isinstance(component, Weights) and name.startswith(found[0])
+        isinstance(component, Weights) and name.startswith(prefixes[0])
         for name, component in equations.layout.components.items()
     )
     if wet != (model.fluid is not None):
@@ -157,7 +159,7 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
             else f"the system has '{model.name}' in a fluid, but its model is without; give "
             "model.in_fluid(...)"
         )
-    return found[0]
+    return prefixes[0]
 
 
 def _element(q: Array, freedoms: int) -> Array:

@@ -49,8 +49,8 @@ class Weights(Storage):
         return -float((self._forces * places).sum())
 
     def _slope(self, q: Array) -> Array:
-        turned = self._forces @ q[:3, :3]
-        return -np.concatenate([turned.sum(axis=0), np.cross(self._points, turned).sum(axis=0)])
+        forces = self._forces @ q[:3, :3]
+        return -np.concatenate([forces.sum(axis=0), np.cross(self._points, forces).sum(axis=0)])
 
 
 class FluidDrag(Irreversible):
@@ -65,13 +65,13 @@ class FluidDrag(Irreversible):
     """
 
     def __init__(self, linear: Any, quadratic: Any) -> None:
-        d = [np.array(each, dtype=np.float64) for each in (linear, quadratic)]
-        if any(each.shape != (6,) or not (each >= 0.0).all() for each in d):
+        d = [np.array(coefficients, dtype=np.float64) for coefficients in (linear, quadratic)]
+        if any(coefficients.shape != (6,) or not (coefficients >= 0.0).all() for coefficients in d):
             raise StructureError(
                 "the drag of a body must be two lists of six numbers that are not negative; "
                 f"given: {linear}, {quadratic}"
             )
-        self._linear, self._quadratic = (frozen(each) for each in d)
+        self._linear, self._quadratic = (frozen(coefficients) for coefficients in d)
         ports = {"p": power(_P), "s": power(entropy)}
         super().__init__(ports, rows=self._root, conductance=1.0)
 

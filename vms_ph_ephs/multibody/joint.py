@@ -90,8 +90,8 @@ class HolonomicConstraint(Reversible):
         """Return ``-ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
         d = self.pair.dimension
         x, y, z, a, b, c = (self.pair.subspace @ u_r).tolist()
-        moved = self.pair.adjoint_of_inverse(states[0]) @ e[d : d + 6]
-        p, q, r, s, t, u = moved.tolist()
+        transported = self.pair.adjoint_of_inverse(states[0]) @ e[d : d + 6]
+        p, q, r, s, t, u = transported.tolist()
         return np.array(
             [
                 c * q - b * r - y * u + z * t,

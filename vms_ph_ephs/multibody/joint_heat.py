@@ -79,15 +79,15 @@ class JointHeat:
 
     def temperatures(self) -> Mapping[str, float]:
         """Return the temperatures by joint, K."""
-        found = self.equations.storages.temperatures(self._state)
+        by_end = self.equations.storages.temperatures(self._state)
         return {
-            name: found[f"{port}.s"] for name, port in zip(self.names, self._ports, strict=True)
+            name: by_end[f"{port}.s"] for name, port in zip(self.names, self._ports, strict=True)
         }
 
     def _entropies(self, t: float, x: Array) -> Mapping[str, Array]:
-        found = self.equations.storages.temperatures(x)
+        by_end = self.equations.storages.temperatures(x)
         return {
-            port: np.array([power / found[f"{port}.s"]])
+            port: np.array([power / by_end[f"{port}.s"]])
             for port, power in zip(self._ports, self._power, strict=True)
         }
 

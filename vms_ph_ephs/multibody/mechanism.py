@@ -244,7 +244,7 @@ def springs_of(root: ET.Element) -> dict[str, tuple[float, float]]:
     Raises:
         ModelError: a number is not one, or a stiffness is negative.
     """
-    found: dict[str, tuple[float, float]] = {}
+    springs: dict[str, tuple[float, float]] = {}
     for joint in root.findall("joint"):
         tag = joint.find("dynamics")
         if tag is None or tag.get("stiffness") is None:
@@ -257,8 +257,8 @@ def springs_of(root: ET.Element) -> dict[str, tuple[float, float]]:
                 f"the stiffness of joint '{name}' must not be negative; given: {stiffness:g}"
             )
         if stiffness:
-            found[name] = (stiffness, rest)
-    return found
+            springs[name] = (stiffness, rest)
+    return springs
 
 
 def reductions_of(xml: str) -> dict[str, float]:
@@ -270,18 +270,18 @@ def reductions_of(xml: str) -> dict[str, float]:
     Raises:
         ModelError: the text is not a URDF, or a reduction is no number or zero.
     """
-    found: dict[str, float] = {}
+    reductions: dict[str, float] = {}
     for transmission in parse_description(xml).iter("transmission"):
         tags = [*transmission.findall("actuator"), *transmission.findall("joint")]
         texts: list[Any] = [tag.findtext("mechanicalReduction") for tag in tags]
         texts += [tag.findtext("mechanical_reduction") for tag in tags]
-        text = next((each for each in texts if each is not None), "1")
+        text = next((candidate for candidate in texts if candidate is not None), "1")
         for joint in transmission.findall("joint"):
             name = str(joint.get("name"))
-            found[name] = _number(text, f"the reduction of joint '{name}'")
-            if not found[name]:
+            reductions[name] = _number(text, f"the reduction of joint '{name}'")
+            if not reductions[name]:
                 raise ModelError(f"the reduction of joint '{name}' must not be zero")
-    return found
+    return reductions
 
 
 def left_out(xml: str) -> tuple[str, ...]:
@@ -300,28 +300,28 @@ def left_out(xml: str) -> tuple[str, ...]:
             stops.append(str(joint.get("name")))
         if limit.get("effort") is not None or limit.get("velocity") is not None:
             efforts.append(str(joint.get("name")))
-    found = []
+    omissions = []
     if stops:
-        found.append(f"stops at the position limits of {', '.join(stops)}")
+        omissions.append(f"stops at the position limits of {', '.join(stops)}")
     if efforts:
-        found.append(f"largest efforts and rates of {', '.join(efforts)}")
+        omissions.append(f"largest efforts and rates of {', '.join(efforts)}")
     if reductions := reductions_of(xml):
-        found.append(f"transmissions of {', '.join(reductions)} (drives= has motors for them)")
+        omissions.append(f"transmissions of {', '.join(reductions)} (drives= has motors for them)")
     colliding = [
         str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None
     ]
     if colliding:
-        found.append(f"contacts of {', '.join(colliding)}")
+        omissions.append(f"contacts of {', '.join(colliding)}")
     notes = root.find("mjcf")
     texts = [] if notes is None else [(e.text or "").strip() for e in notes.findall("left_out")]
-    return (*found, *(t for t in texts if t and not t.startswith("springs of joints")))
+    return (*omissions, *(t for t in texts if t and not t.startswith("springs of joints")))
 
 
-def _number(text: Any, what: str) -> float:
+def _number(text: Any, label: str) -> float:
     try:
         value = float(str(text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ModelError(f"{what} must be a finite number; given: {text!r}")
+        raise ModelError(f"{label} must be a finite number; given: {text!r}")
     return value

@@ -34,17 +34,17 @@ class LowerPair(Space):
         subspace: i, constant.
     """
 
-    def __init__(self, name: str, own: Space, subspace: Array) -> None:
+    def __init__(self, name: str, coordinates: Space, subspace: Array) -> None:
         self.name = name
-        self.own = own
-        self.dimension, self.shape = own.dimension, own.shape
+        self.coordinates = coordinates
+        self.dimension, self.shape = coordinates.dimension, coordinates.shape
         self.subspace = frozen(np.array(subspace, dtype=np.float64))
         self._solve = frozen(np.linalg.pinv(self.subspace))
 
     @property
     def is_vector_space(self) -> bool:
         """Whether its coordinates form a vector space."""
-        return self.own.is_vector_space
+        return self.coordinates.is_vector_space
 
     def described(self) -> Mapping[str, Any] | None:
         """Return the kind of pair, its turn and its advance per coordinate; None for others."""
@@ -80,27 +80,27 @@ class LowerPair(Space):
 
     def origin(self) -> Array:
         """Return the element at which C1 and C2 coincide."""
-        return self.own.origin()
+        return self.coordinates.origin()
 
     def step(self, x: Array, u: Array) -> Array:
         """Return ``x cay(u)``, or the sum if coordinates form a vector space."""
-        return self.own.step(x, u)
+        return self.coordinates.step(x, u)
 
     def difference(self, x: Array, y: Array) -> Array:
         """Return the step from x to y."""
-        return self.own.difference(x, y)
+        return self.coordinates.difference(x, y)
 
     def step_rate(self, theta: Array, u: Array) -> Array:
         """Return the rate of a step."""
-        return self.own.step_rate(theta, u)
+        return self.coordinates.step_rate(theta, u)
 
     def repaired(self, x: Array) -> Array:
         """Return x projected on the space."""
-        return self.own.repaired(x)
+        return self.coordinates.repaired(x)
 
     def defect(self, x: Array) -> float:
         """Return the distance of x from the space."""
-        return self.own.defect(x)
+        return self.coordinates.defect(x)
 
 
 class Screw(LowerPair):

@@ -12,7 +12,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.groups import SE3
 
 from ..equations import Equations
-from ..equations.layout import Closure, Place
+from ..equations.layout import AttachedFrame, Closure
 from ..errors import SimulationError
 from ..patterns import split
 from .joint import HolonomicConstraint
@@ -21,7 +21,7 @@ from .pairs import LowerPair, adjoint_of_inverse
 _SE3 = SE3()
 
 
-def place(
+def consistent_state(
     equations: Equations,
     joints: Mapping[str, Any] | None = None,
     velocities: Mapping[str, Any] | None = None,
@@ -53,10 +53,10 @@ def place(
         SimulationError: the pose of a body is not determined, or a value has the wrong shape.
     """
     q, u = dict(joints or {}), dict(velocities or {})
-    known: dict[str, tuple[Array, Array]] = {}
+    motions: dict[str, tuple[Array, Array]] = {}
     for name, pose in (poses or {}).items():
         twist: Array = np.asarray((twists or {}).get(name, np.zeros(6)), dtype=np.float64)
-        known[f"{name}.q"] = (np.asarray(pose, dtype=np.float64), twist)
+        motions[f"{name}.q"] = (np.asarray(pose, dtype=np.float64), twist)
     closures = {split(box)[0]: (box, c) for box, c in equations.closures.items()}
     for name in [*q, *u]:
         if name not in closures:
@@ -65,25 +65,27 @@ def place(
     waiting = {name: closure for name, (_, closure) in closures.items()}
     while waiting:
         placed = [
-            n for n, c in waiting.items() if _known(c.first, known) or _known(c.second, known)
+            n
+            for n, c in waiting.items()
+            if _motion_of(c.first, motions) or _motion_of(c.second, motions)
         ]
         if not placed:
             first = next(iter(waiting.values())).first.state
             assert first is not None  # the ground is always known
-            known[first.junction] = (np.eye(4), np.zeros(6))
+            motions[first.junction] = (np.eye(4), np.zeros(6))
             continue
         for name in placed:
-            _follow(equations, name, waiting.pop(name), q, u, known, values)
+            _follow(equations, name, waiting.pop(name), q, u, motions, values)
     # A junction that is also an outer port has the name of that port, so momenta are found by the
     # efforts that their poses integrate.
-    moving = {held.junction: effort for held, effort in equations.couplings}
-    for junction, (pose, twist) in known.items():
+    moving = {entry.junction: effort for entry, effort in equations.couplings}
+    for junction, (pose, twist) in motions.items():
         values[junction] = pose
         _set_momentum(equations, moving[junction], twist, values)
     for box, closure in closures.values():
         rotor = equations.layout.junctions[f"{box}.p_r"]
         if rotor in equations.layout.states:
-            start, end = _known(closure.first, known), _known(closure.second, known)
+            start, end = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
             assert start is not None  # every joint has been placed
             assert end is not None
             pair = _pair(closure)
@@ -100,24 +102,24 @@ def with_followers(equations: Equations, values: Mapping[str, Any]) -> Array:
         values: by junction or ``"box.port"``.
     """
     x = equations.states.vector(values)
-    given = {equations.layout.find(name).junction for name in values}
+    prescribed = {equations.layout.find(name).junction for name in values}
     n = equations.layout.linear
     open_ = np.zeros(n, dtype=bool)
-    for held in equations.layout.states.values():
-        if held.tangent.stop <= n and held.junction not in given:
-            open_[held.tangent] = True
+    for entry in equations.layout.states.values():
+        if entry.tangent.stop <= n and entry.junction not in prescribed:
+            open_[entry.tangent] = True
     if not (open_.any() and equations.constraints.count):
         return x
     residual = equations.velocity_residual(x)
-    turned = equations.constraint_matrix(x)[:, :n] @ equations.storages.Q[:, open_]
-    x[:n][open_] -= np.linalg.lstsq(turned, residual, rcond=1e-12)[0]
+    coupling = equations.constraint_matrix(x)[:, :n] @ equations.storages.Q[:, open_]
+    x[:n][open_] -= np.linalg.lstsq(coupling, residual, rcond=1e-12)[0]
     return x
 
 
 def _set_momentum(equations: Equations, at: slice, velocity: Array, values: dict[str, Any]) -> None:
     """Set the momentum whose effort is at a place among the efforts from its velocity."""
-    held = next(held for held in equations.layout.states.values() if held.tangent == at)
-    values[held.junction] = np.linalg.solve(equations.storages.Q[at, at], velocity)
+    entry = next(entry for entry in equations.layout.states.values() if entry.tangent == at)
+    values[entry.junction] = np.linalg.solve(equations.storages.Q[at, at], velocity)
 
 
 def _pair(closure: Closure) -> LowerPair:
@@ -125,13 +127,15 @@ def _pair(closure: Closure) -> LowerPair:
     return closure.component.pair
 
 
-def _known(where: Place, known: Mapping[str, tuple[Array, Array]]) -> tuple[Array, Array] | None:
+def _motion_of(
+    where: AttachedFrame, motions: Mapping[str, tuple[Array, Array]]
+) -> tuple[Array, Array] | None:
     """Return pose and twist of a joint frame, or None."""
     if where.state is None:
         return where.then, np.zeros(6)
-    if where.state.junction not in known:
+    if where.state.junction not in motions:
         return None
-    pose, twist = known[where.state.junction]
+    pose, twist = motions[where.state.junction]
     return pose @ where.then, adjoint_of_inverse(where.then) @ twist
 
 
@@ -141,31 +145,33 @@ def _follow(
     closure: Closure,
     q: Mapping[str, Any],
     u: Mapping[str, Any],
-    known: dict[str, tuple[Array, Array]],
+    motions: dict[str, tuple[Array, Array]],
     values: dict[str, Any],
 ) -> None:
     pair = _pair(closure)
-    start, end = _known(closure.first, known), _known(closure.second, known)
+    start, end = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
     q_r = _element(name, pair, q.get(name))
     u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))
     if end is None:
         assert start is not None  # one of the two is known
         twist = pair.adjoint_of_inverse(q_r) @ start[1] + pair.subspace @ u_r
-        _settle(closure.second, start[0] @ pair.inclusion(q_r), twist, known)
+        _settle(closure.second, start[0] @ pair.inclusion(q_r), twist, motions)
     elif start is None:
         back = _SE3.inverse(pair.inclusion(q_r))
         twist = adjoint_of_inverse(back) @ (end[1] - pair.subspace @ u_r)
-        _settle(closure.first, end[0] @ back, twist, known)
+        _settle(closure.first, end[0] @ back, twist, motions)
     elif name not in q:
         q_r = pair.nearest(_SE3.inverse(start[0]) @ end[0], q_r)
     values[closure.q_r.junction] = q_r
 
 
-def _settle(where: Place, pose: Array, twist: Array, known: dict[str, tuple[Array, Array]]) -> None:
+def _settle(
+    where: AttachedFrame, pose: Array, twist: Array, motions: dict[str, tuple[Array, Array]]
+) -> None:
     """Set pose and twist of a body from those of its joint frame."""
     assert where.state is not None  # the ground is known
     back = _SE3.inverse(where.then)
-    known[where.state.junction] = (pose @ back, adjoint_of_inverse(back) @ twist)
+    motions[where.state.junction] = (pose @ back, adjoint_of_inverse(back) @ twist)
 
 
 def _element(name: str, pair: LowerPair, value: Any) -> Array:

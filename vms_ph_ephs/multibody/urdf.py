@@ -34,15 +34,15 @@ _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 def body_names(model: Any) -> dict[int, str]:
     """Return the name of the body that every joint of a Pinocchio model moves: that of its link."""
-    found: dict[int, str] = {0: GROUND}
+    names: dict[int, str] = {0: GROUND}
     joints = {joint_name(name) for name in model.names}
     for frame in model.frames:
-        if frame.type == pin.FrameType.BODY and frame.parentJoint not in found:
+        if frame.type == pin.FrameType.BODY and frame.parentJoint not in names:
             name = joint_name(frame.name)
-            found[frame.parentJoint] = f"{name}_body" if name in joints | {GROUND} else name
+            names[frame.parentJoint] = f"{name}_body" if name in joints | {GROUND} else name
     for i in range(1, model.njoints):
-        found.setdefault(i, f"{joint_name(model.names[i])}_body")
-    return found
+        names.setdefault(i, f"{joint_name(model.names[i])}_body")
+    return names
 
 
 def joint_name(name: str) -> str:
@@ -133,8 +133,10 @@ def from_urdf(
     projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
     model = accept(built.pinocchio, built.links, inertia, projection).model
     names = {joint_name(name) for name in model.names}
-    own = springs_of(parse_description(xml))
-    found = {name: own[name] for name in own if joint_name(name) in names}
+    springs_of_joints = springs_of(parse_description(xml))
+    springs_used = {
+        name: springs_of_joints[name] for name in springs_of_joints if joint_name(name) in names
+    }
     reductions = reductions_of(xml) if drives else {}
     return from_pinocchio(
         model,
@@ -142,7 +144,7 @@ def from_urdf(
         heat=heat,
         tools=tools,
         open_bodies=open_bodies,
-        springs={**found, **(springs or {})},
+        springs={**springs_used, **(springs or {})},
         drives={
             name: d if isinstance(d, Drive) else Drive(d, reductions.get(name, 1.0))
             for name, d in (drives or {}).items()
@@ -263,26 +265,29 @@ def from_pinocchio(
 
 
 def _check_names(
-    what: str, given: Iterable[str], known: Sequence[str], kind: str = "joints"
+    label: str, requested: Iterable[str], accepted: Sequence[str], kind: str = "joints"
 ) -> None:
-    for name in given:
-        if name not in known:
+    for name in requested:
+        if name not in accepted:
             raise ModelError(
-                f"{what} is given for '{name}', which the robot does not have; its {kind} are "
-                f"{', '.join(known)}"
+                f"{label} is given for '{name}', which the robot does not have; its {kind} are "
+                f"{', '.join(accepted)}"
             )
 
 
-def _frame_in_body(model: Any, name: str, what: str) -> tuple[int, Array]:
+def _frame_in_body(model: Any, name: str, label: str) -> tuple[int, Array]:
     """Return the moving joint of a frame, and its pose in the body there, (4,4)."""
-    known = [f.name for f in model.frames if f.parentJoint]
+    accepted = [f.name for f in model.frames if f.parentJoint]
     if not model.existFrame(name):
         raise ModelError(
-            f"{what} '{name}' is no frame of '{model.name}'; those that move are {', '.join(known)}"
+            f"{label} '{name}' is no frame of '{model.name}'; "
+            f"those that move are {', '.join(accepted)}"
         )
     frame = model.frames[model.getFrameId(name)]
     if not frame.parentJoint:
-        raise ModelError(f"{what} '{name}' does not move; frames that do are {', '.join(known)}")
+        raise ModelError(
+            f"{label} '{name}' does not move; frames that do are {', '.join(accepted)}"
+        )
     lever = model.inertias[frame.parentJoint].lever
     return frame.parentJoint, pose_of(np.eye(3), -lever) @ _pose(frame.placement)
 
@@ -294,28 +299,28 @@ def _tool(model: Any, name: str, links: Mapping[int, str]) -> Tool:
 
 def _immersions(model: Any, fluid: Fluid | None) -> dict[int, list[tuple[Array, Any]]]:
     """Return the immersed links of every moving body."""
-    found: dict[int, list[tuple[Array, Any]]] = {}
+    immersions: dict[int, list[tuple[Array, Any]]] = {}
     for link in () if fluid is None else fluid.bodies:
         joint, pose = _frame_in_body(model, link.link, "the immersed link")
-        found.setdefault(joint, []).append((pose, link))
-    return found
+        immersions.setdefault(joint, []).append((pose, link))
+    return immersions
 
 
 def _environment(heat: Heat | Mapping[str, Heat] | None) -> float:
     """Return the temperature of the environment, which all heat has in common."""
     if isinstance(heat, Mapping):
-        return next((each.theta_0 for each in heat.values()), Heat().theta_0)
+        return next((settings.theta_0 for settings in heat.values()), Heat().theta_0)
     return (heat or Heat()).theta_0
 
 
-def _spring(name: str, pair: LowerPair, given: Any) -> Spring | None:
-    if given is None:
+def _spring(name: str, pair: LowerPair, stiffness: Any) -> Spring | None:
+    if stiffness is None:
         return None
-    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    values = np.atleast_1d(np.asarray(stiffness, dtype=np.float64))
     if values.size > 2 or not np.isfinite(values).all():
         raise ModelError(
             f"the spring of '{name}' must be a stiffness, or a stiffness and a position at rest; "
-            f"given: {given!r}"
+            f"given: {stiffness!r}"
         )
     return Spring(pair, float(values[0]), float(values[1]) if values.size > 1 else 0.0)
 

@@ -56,17 +56,17 @@ def _kind(
     name: str, meaning: str, make: Callable[..., System | Component], *parameters: str
 ) -> Kind:
     """Return a kind; a parameter is ``name! unit`` if required, or ``name:form``."""
-    found, forms = [], {}
+    lines, forms = [], {}
     for text in parameters:
         word, _, unit = text.partition(" ")
         required = word.endswith("!")
         word, _, form = word.removesuffix("!").partition(":")
         if form:
             forms[word] = form
-        found.append(
+        lines.append(
             Parameter(word, unit, word.replace("_", " "), required=required, number=not form)
         )
-    return Kind(name, meaning, make, tuple(found), MappingProxyType(forms))
+    return Kind(name, meaning, make, tuple(lines), MappingProxyType(forms))
 
 
 def _quadratic(ports: Any, matrix: Any) -> Quadratic:

@@ -43,26 +43,26 @@ _FACTORS: Mapping[str, Mapping[str, float]] = {
 }
 
 
-def number(value: Any, unit: str, what: str) -> float:
+def number(value: Any, unit: str, label: str) -> float:
     """Return a number in SI: of a number, or of a text with a unit.
 
     Args:
         value: as a file gives it.
         unit: SI unit of the parameter; several are separated by ``or``; empty for none.
-        what: for the error.
+        label: for the error.
 
     Raises:
         PatternError: it is no finite number, or has a unit that is not accepted.
     """
-    found = _converted(value, unit)
-    if found is None or not isfinite(found):
+    converted = _converted(value, unit)
+    if converted is None or not isfinite(converted):
         units = unit.split(" or ") if unit else []
-        units += [each for own in list(units) for each in _FACTORS.get(own, {})]
+        units += [multiple for base_unit in list(units) for multiple in _FACTORS.get(base_unit, {})]
         units += ["degC"] if unit == "K" else []
         units += ["rpm/V"] if unit == "N m/A" else []
         accepted = f", perhaps with one of the units {', '.join(units)}" if units else ""
-        raise PatternError(f"{what} must be a finite number{accepted}; given: {value!r}")
-    return found
+        raise PatternError(f"{label} must be a finite number{accepted}; given: {value!r}")
+    return converted
 
 
 def _converted(value: Any, unit: str) -> float | None:
@@ -77,11 +77,11 @@ def _converted(value: Any, unit: str) -> float | None:
         return None
     if len(words) == 1:
         return size
-    for own in unit.split(" or "):
-        if words[1] == own:
+    for alternative in unit.split(" or "):
+        if words[1] == alternative:
             return size
-        if words[1] in _FACTORS.get(own, {}):
-            return size * _FACTORS[own][words[1]]
+        if words[1] in _FACTORS.get(alternative, {}):
+            return size * _FACTORS[alternative][words[1]]
     if unit == "K" and words[1] == "degC":
         return size + 273.15
     if unit == "N m/A" and words[1] == "rpm/V" and size > 0.0:
@@ -163,8 +163,8 @@ def quantity_name(quantity: Quantity) -> str:
     Raises:
         PatternError: it has none.
     """
-    for name, known in _SCALAR.items():
-        if quantity == known:
+    for name, quantity_of_name in _SCALAR.items():
+        if quantity == quantity_of_name:
             return name
     space = quantity.space
     of = getattr(space, "of", None)

@@ -14,7 +14,7 @@ from vms_ph_dynamics.errors import ModelError
 from ..components import Component
 from ..equations import Equations
 from ..errors import PatternError
-from ..multibody.placement import place, with_followers
+from ..multibody.placement import consistent_state, with_followers
 from ..patterns import Port, split
 from ..systems import System, compose
 from .kinds import KINDS, Kind
@@ -56,15 +56,15 @@ def start(data: Any, equations: Equations) -> Array:
         PatternError: there is no such state.
         SimulationError: a value is not in its space.
     """
-    given = data.get("start", {}) if isinstance(data, Mapping) else {}
+    start_states = data.get("start", {}) if isinstance(data, Mapping) else {}
     values = {
         str(key): _array(value, f"the value of '{key}' in the entry 'start'")
-        for key, value in _mapping(given, "the entry 'start'", "names with values").items()
+        for key, value in _mapping(start_states, "the entry 'start'", "names with values").items()
     }
     joints = {split(box)[0] for box in equations.closures}
     if not joints:
         return with_followers(equations, values)
-    return place(
+    return consistent_state(
         equations,
         {name: value for name, value in values.items() if name in joints},
         others={name: value for name, value in values.items() if name not in joints},
@@ -75,11 +75,11 @@ class _System:
     def __init__(self, makers: Mapping[str, Maker]) -> None:
         self._makers = makers
 
-    def of(self, data: Any, place: str) -> System:
-        where = f"system '{place}'" if place else "the system"
+    def of(self, data: Any, path: str) -> System:
+        where = f"system '{path}'" if path else "the system"
         data = _mapping(data, where, "the entries boxes, junctions and outer")
         for key in data:
-            accepted = _OF_SYSTEMS if place else (*_OF_SYSTEMS, *_OF_THE_WHOLE)
+            accepted = _OF_SYSTEMS if path else (*_OF_SYSTEMS, *_OF_THE_WHOLE)
             if key not in accepted:
                 raise PatternError(
                     f"{where} has the entry {key!r}; accepted are {', '.join(accepted)}"
@@ -89,7 +89,7 @@ class _System:
                 raise PatternError(f"{where} lacks the entry '{key}'; add it")
         boxes = _mapping(data["boxes"], f"the boxes of {where}", "names with kinds")
         fillings = {
-            _name(name, where): self._box(box, f"{place}.{name}" if place else str(name))
+            _name(name, where): self._box(box, f"{path}.{name}" if path else str(name))
             for name, box in boxes.items()
         }
         junctions = _mapping(data["junctions"], f"the junctions of {where}", "names with ports")
@@ -102,10 +102,10 @@ class _System:
         except PatternError as error:
             raise PatternError(f"in {where}: {error}") from None
 
-    def _box(self, data: Any, place: str) -> System | Component:
-        data = _mapping(data, f"box '{place}'", "a kind and its parameters, or a system")
+    def _box(self, data: Any, path: str) -> System | Component:
+        data = _mapping(data, f"box '{path}'", "a kind and its parameters, or a system")
         if "kind" not in data:
-            return self.of(data, place)
+            return self.of(data, path)
         name = data["kind"]
         values = {str(key): value for key, value in data.items() if key != "kind"}
         try:
@@ -118,34 +118,36 @@ class _System:
             return _component(KINDS[name], values)
         except (ModelError, ValueError) as error:
             # Numpy raises a ValueError for ragged lists.
-            raise PatternError(f"in box '{place}': {error}") from None
+            raise PatternError(f"in box '{path}': {error}") from None
 
 
 def _component(kind: Kind, values: Mapping[str, Any]) -> System | Component:
-    known = {p.name: p for p in kind.parameters}
+    by_name = {p.name: p for p in kind.parameters}
     for name in values:
-        if name not in known:
+        if name not in by_name:
             raise PatternError(
                 f"a {kind.name} has no parameter {name!r}; its parameters are "
-                f"{', '.join(known) or 'none'}"
+                f"{', '.join(by_name) or 'none'}"
             )
-    for name, parameter in known.items():
+    for name, parameter in by_name.items():
         if parameter.required and name not in values:
             unit = f" in {parameter.unit}" if parameter.unit else ""
             raise PatternError(f"a {kind.name} needs the parameter '{name}'{unit}; give it")
-    found = {}
+    arguments = {}
     for name, value in values.items():
-        what = f"the {name} of a {kind.name}"
-        if value is None and not known[name].required:
+        label = f"the {name} of a {kind.name}"
+        if value is None and not by_name[name].required:
             continue
         form = kind.forms.get(name, "")
-        found[name] = _FORMS[form](value, what) if form else number(value, known[name].unit, what)
-    return kind.make(**found)
+        arguments[name] = (
+            _FORMS[form](value, label) if form else number(value, by_name[name].unit, label)
+        )
+    return kind.make(**arguments)
 
 
-def _mapping(data: Any, what: str, content: str) -> Mapping[Any, Any]:
+def _mapping(data: Any, label: str, content: str) -> Mapping[Any, Any]:
     if not isinstance(data, Mapping):
-        raise PatternError(f"{what} must be a mapping with {content}; given: {_short(data)}")
+        raise PatternError(f"{label} must be a mapping with {content}; given: {_short(data)}")
     return data
 
 
@@ -156,12 +158,12 @@ def _name(name: Any, where: str) -> str:
     return text
 
 
-def _texts(data: Any, what: str) -> list[str]:
-    if not isinstance(data, list) or not all(isinstance(each, (str, int)) for each in data):
+def _texts(data: Any, label: str) -> list[str]:
+    if not isinstance(data, list) or not all(isinstance(entry, (str, int)) for entry in data):
         raise PatternError(
-            f"{what} must be a list of ports such as [a.p, b.p]; given: {_short(data)}"
+            f"{label} must be a list of ports such as [a.p, b.p]; given: {_short(data)}"
         )
-    return [str(each) for each in data]
+    return [str(entry) for entry in data]
 
 
 def _outer(data: Any, where: str) -> list[str] | dict[str, Port]:
@@ -170,42 +172,42 @@ def _outer(data: Any, where: str) -> list[str] | dict[str, Port]:
     return _texts(data, f"the entry 'outer' of {where}")
 
 
-def _array(value: Any, what: str) -> Array:
+def _array(value: Any, label: str) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise PatternError(
-            f"{what} must be numbers in a list or a list of lists; given: {_short(value)}"
+            f"{label} must be numbers in a list or a list of lists; given: {_short(value)}"
         ) from None
     if not np.isfinite(array).all():
-        raise PatternError(f"{what} must be finite numbers; given: {_short(value)}")
+        raise PatternError(f"{label} must be finite numbers; given: {_short(value)}")
     return array
 
 
-def _text(value: Any, what: str) -> str:
+def _text(value: Any, label: str) -> str:
     if not isinstance(value, str):
-        raise PatternError(f"{what} must be a text; given: {_short(value)}")
+        raise PatternError(f"{label} must be a text; given: {_short(value)}")
     return value
 
 
-def _flag(value: Any, what: str) -> bool:
+def _flag(value: Any, label: str) -> bool:
     if not isinstance(value, bool):
-        raise PatternError(f"{what} must be true or false; given: {_short(value)}")
+        raise PatternError(f"{label} must be true or false; given: {_short(value)}")
     return value
 
 
-def _integer(value: Any, what: str) -> int:
+def _integer(value: Any, label: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise PatternError(f"{what} must be an integer; given: {_short(value)}")
+        raise PatternError(f"{label} must be an integer; given: {_short(value)}")
     return value
 
 
-def _ports(value: Any, what: str) -> dict[str, Port]:
-    data = _mapping(value, what, "names with quantities, as {p: momentum}")
+def _ports(value: Any, label: str) -> dict[str, Port]:
+    data = _mapping(value, label, "names with quantities, as {p: momentum}")
     return {str(name): port_named(text) for name, text in data.items()}
 
 
-def _space(value: Any, what: str) -> Any:
+def _space(value: Any, label: str) -> Any:
     """Return a pair, or R^n."""
     text = str(value)
     if text == "R" or text.startswith("R^"):

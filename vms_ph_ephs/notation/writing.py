@@ -76,18 +76,21 @@ def component_data(box: str, component: Component) -> dict[str, Any]:
     Raises:
         StructureError: it is given by functions of the user.
     """
-    told = _TELL.get(type(component))
-    found = description_of(component)
-    if told is None or found is None:
+    entry = _WRITERS.get(type(component))
+    description = description_of(component)
+    if entry is None or description is None:
         raise StructureError(
             f"box '{box}' is given by functions, which a file cannot hold; use one of the kinds of "
             "`vms-ph ephs parts`"
         )
-    name, tell = told
-    return {"kind": name, **{key: _plain(value) for key, value in tell(component, found).items()}}
+    name, writer = entry
+    return {
+        "kind": name,
+        **{key: _without_arrays(value) for key, value in writer(component, description).items()},
+    }
 
 
-def _plain(value: Any) -> Any:
+def _without_arrays(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Quantity):
@@ -97,19 +100,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_Tell = Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]
+_Writer = Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]
 
 
 def _ports(component: Component) -> dict[str, str]:
     return {name: port_name(port) for name, port in component.interface.items()}
 
 
-def _plainly(component: Component, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_described(component: Component, description: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return all entries but the kind, for components that name them as their arguments."""
-    return {key: value for key, value in found.items() if key != "kind"}
+    return {key: value for key, value in description.items() if key != "kind"}
 
 
-def _reversible(c: Reversible, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _reversible(c: Reversible, description: Mapping[str, Any]) -> Mapping[str, Any]:
     rows = {} if c.constraint().size == 0 else {"constraint": c.constraint()}
     skew = {"skew": c.skew()} if c.skew().any() or not rows else {}
     return {"ports": _ports(c), **skew, **rows}
@@ -121,24 +124,24 @@ def _pair(c: Component) -> Space:
     return getattr(space, "of", space)
 
 
-def _friction(c: Friction, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"pair": _pair(c), **_plainly(c, found)}
+def _friction(c: Friction, description: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"pair": _pair(c), **_as_described(c, description)}
 
 
-_TELL: Mapping[type, tuple[str, _Tell]] = {
+_WRITERS: Mapping[type, tuple[str, _Writer]] = {
     Quadratic: ("quadratic", lambda c, f: {"ports": _ports(c), "matrix": c.matrix}),
     Reversible: ("reversible", _reversible),
     Environment: ("environment", lambda c, f: {"theta_0": c.theta_0, "port": next(iter(c.slices))}),
     HeatCapacity: ("heat_capacity", lambda c, f: {"capacity": c.capacity, "theta_1": c.theta_1}),
-    Conduction: ("conduction", _plainly),
-    Gravity: ("gravity", _plainly),
-    PointWeight: ("point_weight", _plainly),
-    Strut: ("strut", _plainly),
-    PlaneContact: ("plane_contact", _plainly),
-    FootContact: ("foot", _plainly),
-    Weights: ("weights", _plainly),
-    FluidDrag: ("fluid_drag", _plainly),
-    LiePoisson: ("lie_poisson", _plainly),
+    Conduction: ("conduction", _as_described),
+    Gravity: ("gravity", _as_described),
+    PointWeight: ("point_weight", _as_described),
+    Strut: ("strut", _as_described),
+    PlaneContact: ("plane_contact", _as_described),
+    FootContact: ("foot", _as_described),
+    Weights: ("weights", _as_described),
+    FluidDrag: ("fluid_drag", _as_described),
+    LiePoisson: ("lie_poisson", _as_described),
     Coupling: (
         "coupling",
         lambda c, f: {
@@ -147,25 +150,25 @@ _TELL: Mapping[type, tuple[str, _Tell]] = {
             "velocity": f["velocity"],
         },
     ),
-    Ground: ("ground", _plainly),
+    Ground: ("ground", _as_described),
     Offset: (
         "offset",
         lambda c, f: {"pose": f["pose"], "body_port": f["body"], "joint_port": f["joint"]},
     ),
     HolonomicConstraint: ("joint_constraint", lambda c, f: {"pair": c.pair}),
     NoPotential: ("no_potential", lambda c, f: {"pair": _pair(c)}),
-    Spring: ("joint_spring", lambda c, f: {"pair": _pair(c), **_plainly(c, f)}),
+    Spring: ("joint_spring", lambda c, f: {"pair": _pair(c), **_as_described(c, f)}),
     Friction: ("joint_friction", _friction),
-    DryFriction: ("dry_friction", _plainly),
-    LinearSpring: ("linear_spring", _plainly),
+    DryFriction: ("dry_friction", _as_described),
+    LinearSpring: ("linear_spring", _as_described),
     Battery: ("battery_cell", lambda c, f: {"full": c.full, "voltage": c.voltage}),
-    SeriesResistance: ("series_resistance", _plainly),
-    Resistance: ("resistance", _plainly),
-    MeshFriction: ("mesh_friction", _plainly),
-    Signal: ("signal", _plainly),
-    Inverter: ("inverter_bridge", _plainly),
-    Thrust: ("thrust", _plainly),
-    AirDrag: ("air_drag", _plainly),
-    Damper: ("damper", _plainly),
-    Radiator: ("radiator", _plainly),
+    SeriesResistance: ("series_resistance", _as_described),
+    Resistance: ("resistance", _as_described),
+    MeshFriction: ("mesh_friction", _as_described),
+    Signal: ("signal", _as_described),
+    Inverter: ("inverter_bridge", _as_described),
+    Thrust: ("thrust", _as_described),
+    AirDrag: ("air_drag", _as_described),
+    Damper: ("damper", _as_described),
+    Radiator: ("radiator", _as_described),
 }

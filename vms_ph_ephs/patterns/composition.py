@@ -12,26 +12,26 @@ from .pattern import Interface, Pattern, split
 Key = tuple[str, str]
 
 
-def same_interface(place: str, wanted: Interface, given: Interface) -> None:
+def same_interface(label: str, required: Interface, actual: Interface) -> None:
     """Raise an error if an interface differs from that of a box.
 
     Raises:
         PatternError: it does; the message names the first port that differs.
     """
-    for name, port in wanted.items():
-        if name not in given:
+    for name, port in required.items():
+        if name not in actual:
             raise PatternError(
-                f"box '{place}' has a port '{name}', a {port}, which its filling lacks; the "
-                f"filling has {', '.join(given) or 'no ports'}"
+                f"box '{label}' has a port '{name}', a {port}, which its filling lacks; the "
+                f"filling has {', '.join(actual) or 'no ports'}"
             )
-        if given[name] != port:
+        if actual[name] != port:
             raise PatternError(
-                f"port '{name}' of box '{place}' is a {port}, but its filling has a {given[name]}"
+                f"port '{name}' of box '{label}' is a {port}, but its filling has a {actual[name]}"
             )
-    for name, port in given.items():
-        if name not in wanted:
+    for name, port in actual.items():
+        if name not in required:
             raise PatternError(
-                f"the filling of box '{place}' has a port '{name}', a {port}, which the box lacks"
+                f"the filling of box '{label}' has a port '{name}', a {port}, which the box lacks"
             )
 
 
@@ -76,14 +76,14 @@ def substitute(pattern: Pattern, inner: Mapping[str, Pattern]) -> Pattern:
     return Pattern(boxes, _named(groups), pattern.outer)
 
 
-def _merge(groups: dict[Key, list[str]], owner: dict[str, Key], kept: Key, lost: Key) -> Key:
-    if kept == lost:
-        return kept
-    groups[kept] += groups.pop(lost)
+def _merge(groups: dict[Key, list[str]], owner: dict[str, Key], target: Key, merged: Key) -> Key:
+    if target == merged:
+        return target
+    groups[target] += groups.pop(merged)
     for end, key in owner.items():
-        if key == lost:
-            owner[end] = kept
-    return kept
+        if key == merged:
+            owner[end] = target
+    return target
 
 
 def _named(groups: dict[Key, list[str]]) -> dict[str, tuple[str, ...]]:

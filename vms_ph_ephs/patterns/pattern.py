@@ -85,8 +85,8 @@ class Pattern:
         object.__setattr__(self, "boxes", MappingProxyType(frozen_boxes))
         wires = {name: _ends(name, ends) for name, ends in junctions.items()}
         object.__setattr__(self, "junctions", MappingProxyType(wires))
-        given = dict(outer) if isinstance(outer, Mapping) else self._inferred(outer)
-        object.__setattr__(self, "outer", MappingProxyType(given))
+        ports = dict(outer) if isinstance(outer, Mapping) else self._inferred(outer)
+        object.__setattr__(self, "outer", MappingProxyType(ports))
         self._check()
 
     def port(self, end: str) -> Port:
@@ -136,19 +136,19 @@ class Pattern:
 
     def _inferred(self, names: Iterable[str]) -> dict[str, Port]:
         """Assign outer ports the quantity of their junction, as power ports if power can pass."""
-        found: dict[str, Port] = {}
+        inferred: dict[str, Port] = {}
         for name in names:
             for ends in self.junctions.values():
                 inner = [self.port(end) for end in ends if split(end)[0]]
                 if name in ends and inner:
                     passes = any(p.kind == "power" for p in inner)
-                    found[name] = Port(inner[0].quantity, "power" if passes else "state")
-            if name not in found:
+                    inferred[name] = Port(inner[0].quantity, "power" if passes else "state")
+            if name not in inferred:
                 raise PatternError(
                     f"outer port '{name}' is at no junction with an inner port; "
                     "add its name to a junction"
                 )
-        return found
+        return inferred
 
     def _check(self) -> None:
         at: dict[str, str] = {}
@@ -201,11 +201,11 @@ def _ends(junction: str, ends: Iterable[str]) -> tuple[str, ...]:
             f"junction '{junction}' must be a list of ports such as ('a.p', 'b.p'); "
             f"given: the text {ends!r}"
         )
-    found = tuple(ends)
-    if not found:
+    names = tuple(ends)
+    if not names:
         raise PatternError(f"junction '{junction}' has no ports")
-    return found
+    return names
 
 
-def _names(things: Iterable[str]) -> str:
-    return ", ".join(things) or "none"
+def _names(items: Iterable[str]) -> str:
+    return ", ".join(items) or "none"

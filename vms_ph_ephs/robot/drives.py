@@ -57,10 +57,10 @@ class ThermalNetwork:
         self._capacities, self._theta_0, self._dt = capacities, theta_0, dt
         # Rows give the difference of temperatures along each conductor, last column theta_0.
         self._along = np.zeros((k, m + 1))
-        for row, each in zip(self._along, conductors, strict=True):
-            row[each.first] = 1.0
-            row[m if each.second is None else each.second] -= 1.0
-        self._conductances = np.array([each.conductance for each in conductors])
+        for row, conductor in zip(self._along, conductors, strict=True):
+            row[conductor.first] = 1.0
+            row[m if conductor.second is None else conductor.second] -= 1.0
+        self._conductances = np.array([conductor.conductance for conductor in conductors])
         flow = dt * self._conductances[:, None] * self._along
         laplacian = self._along[:, :m].T @ flow
         left = np.diag(capacities) + 0.5 * laplacian[:, :m]
@@ -69,9 +69,10 @@ class ThermalNetwork:
             np.hstack([np.diag(capacities) - 0.5 * laplacian[:, :m], -laplacian[:, m:], np.eye(m)]),
         )
         self._flow, self._back = flow, np.ascontiguousarray(self._along[:, :m].T)
-        self._first = np.array([each.first for each in conductors], dtype=np.intp)
+        self._first = np.array([conductor.first for conductor in conductors], dtype=np.intp)
         self._second = np.array(
-            [m if each.second is None else each.second for each in conductors], dtype=np.intp
+            [m if conductor.second is None else conductor.second for conductor in conductors],
+            dtype=np.intp,
         )
 
     def step(self, theta: Array, heat: Array) -> HeatStep:
@@ -271,9 +272,9 @@ class Drives:
 
 def resistances(of: Motors | Rotors, theta: Array, theta_0: float) -> Array:
     """Return the resistances of windings at their temperatures, ohm."""
-    grown = 1.0 + of.temperature_coefficient * (theta - theta_0)
+    growth = 1.0 + of.temperature_coefficient * (theta - theta_0)
     # Far below the environment the linear law would end at zero.
-    return np.asarray(of.resistance * np.maximum(grown, 0.1))
+    return np.asarray(of.resistance * np.maximum(growth, 0.1))
 
 
 def _positive(owner: object, name: str, whose: str) -> Array:

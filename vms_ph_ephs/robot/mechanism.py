@@ -17,7 +17,7 @@ from vms_ph_dynamics.integrators.stepper import Interpolant, Stepper
 from vms_ph_dynamics.model import VMSModel
 
 from ..equations import assemble
-from ..equations.layout import Held
+from ..equations.layout import StateEntry
 from ..errors import SimulationError
 from ..multibody.bridge import state_of
 from ..multibody.friction import HeatCapacity
@@ -120,15 +120,15 @@ class Mechanism:
         efforts = self.equations.tangent(x, None)[1]
         q, v = self._neutral.copy(), efforts[self._rates]
         q[self._plain_q] = x[self._plain_x]
-        for at, held in self._turning:
-            angle = x[held.at][0]
+        for at, entry in self._turning:
+            angle = x[entry.at][0]
             q[at] = np.cos(angle), np.sin(angle)
-        for at, held in self._planar:
-            pose = x[held.at].reshape(3, 3)
+        for at, entry in self._planar:
+            pose = x[entry.at].reshape(3, 3)
             q[at] = pose[0, 2], pose[1, 2], pose[0, 0], pose[1, 0]
         if self._base is not None:
-            held, lever, at, rate = self._base
-            pose = x[held.at].reshape(4, 4)
+            entry, lever, at, rate = self._base
+            pose = x[entry.at].reshape(4, 4)
             rotation = pose[:3, :3]
             q[at] = pin.SE3ToXYZQUAT(pin.SE3(rotation, pose[:3, 3] - rotation @ lever))
             linear, angular = v[rate.start : rate.start + 3], v[rate.start + 3 : rate.stop]
@@ -139,22 +139,22 @@ class Mechanism:
 
     def flows(self, ports: Ports) -> dict[str, Array]:
         """Return the flows into the outer ports of the system, by name."""
-        found: dict[str, Array] = {}
+        flows: dict[str, Array] = {}
         if ports.torque is not None:
             for name, torque in zip(self._joints, ports.torque, strict=True):
-                found[name] = torque
+                flows[name] = torque
         if ports.wrench_base is not None and self._base is not None:
-            found[self._base_port] = _moved(ports.wrench_base, np.eye(3), -self._base[1])
+            flows[self._base_port] = _in_world(ports.wrench_base, np.eye(3), -self._base[1])
         elif ports.wrench_base is not None and self._planar:
-            found[self._base_port] = ports.wrench_base
+            flows[self._base_port] = ports.wrench_base
         wrenches: dict[str, Any] = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             wrenches[self._model.end_effector] = ports.wrench_end_effector
         for name, wrench in wrenches.items():
             body, rotation, arm = self._frames[name]
             if body is not None:
-                found[body] = found.get(body, 0.0) + _moved(wrench, rotation, arm)
-        return found
+                flows[body] = flows.get(body, 0.0) + _in_world(wrench, rotation, arm)
+        return flows
 
     def works(
         self, supplied: Mapping[str, float], ports: Ports, twists: Array
@@ -179,14 +179,14 @@ class Mechanism:
         wrenches = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             one = Ports(wrench_end_effector=ports.wrench_end_effector)
-            found = self.flows(one)
-            parts += [("wrench_end_effector", body, found) for body in found]
+            flows = self.flows(one)
+            parts += [("wrench_end_effector", body, flows) for body in flows]
         for name, wrench in wrenches.items():
-            found = self.flows(Ports(wrench_tools={name: wrench}))
-            parts += [(name, body, found) for body in found]
+            flows = self.flows(Ports(wrench_tools={name: wrench}))
+            parts += [(name, body, flows) for body in flows]
         works: dict[str, float] = {}
         for body in {body for _, body, _ in parts}:
-            mine = [(name, found[body]) for name, of, found in parts if of == body]
+            mine = [(name, flows[body]) for name, of, flows in parts if of == body]
             at = self.equations.layout.efforts[self.equations.layout.outer[body]]
             powers = np.array([float(twists[at] @ flow) for _, flow in mine])
             rest = (supplied[body] - powers.sum()) / len(mine)
@@ -201,8 +201,8 @@ class Mechanism:
         """Return the heat of friction between two state vectors, and the exergy destroyed, J."""
         entropy = after[self._heat_x] - before[self._heat_x]
         # Without differences of the energies, which are a billion times those of a step.
-        grown = np.expm1(entropy / self._capacities)
-        heat = self._capacities * self.temperatures(before) * grown
+        growth = np.expm1(entropy / self._capacities)
+        heat = self._capacities * self.temperatures(before) * growth
         return heat, self._theta_0 * entropy
 
     def drag(self, before: Array, after: Array) -> float:
@@ -220,11 +220,11 @@ class Mechanism:
         model, full, layout = self._model, self._full, self.equations.layout
         self._neutral = pin.neutral(full)
         self._rates = np.zeros(full.nv, dtype=np.intp)
-        self._turning: list[tuple[slice, Held]] = []
-        self._planar: list[tuple[slice, Held]] = []
-        self._base: tuple[Held, Array, slice, slice] | None = None
+        self._turning: list[tuple[slice, StateEntry]] = []
+        self._planar: list[tuple[slice, StateEntry]] = []
+        self._base: tuple[StateEntry, Array, slice, slice] | None = None
         self._base_port = ""
-        plain: list[tuple[int, int]] = []
+        scalar_joints: list[tuple[int, int]] = []
         every = np.arange(layout.total)
         for i in range(1, full.njoints):
             joint, name = full.joints[i], joint_name(full.names[i])
@@ -232,40 +232,40 @@ class Mechanism:
             rate = slice(joint.idx_v, joint.idx_v + joint.nv)
             if joint.nv == 6:
                 body = self._names[i]
-                held = layout.states[f"{body}.q"]
+                entry = layout.states[f"{body}.q"]
                 moving = {h.junction: effort for h, effort in self.equations.couplings}
-                self._rates[rate] = every[moving[held.junction]]
-                self._base = held, np.array(full.inertias[i].lever), at, rate
+                self._rates[rate] = every[moving[entry.junction]]
+                self._base = entry, np.array(full.inertias[i].lever), at, rate
                 self._base_port = body
                 continue
-            own = layout.junctions[f"{name}.hc.q_r"]
-            held = layout.states[own]
+            junction = layout.junctions[f"{name}.hc.q_r"]
+            entry = layout.states[junction]
             self._rates[rate] = every[layout.efforts[layout.junctions[f"{name}.hc.p_r"]]]
             if joint.nv == 3:
-                self._planar.append((at, held))
+                self._planar.append((at, entry))
                 self._base_port = name
             elif joint.nq == 2:
-                self._turning.append((at, held))
+                self._turning.append((at, entry))
             else:
-                plain.append((joint.idx_q, held.at.start))
-        self._plain_q = np.array([a for a, _ in plain], dtype=np.intp)
-        self._plain_x = np.array([b for _, b in plain], dtype=np.intp)
+                scalar_joints.append((joint.idx_q, entry.at.start))
+        self._plain_q = np.array([a for a, _ in scalar_joints], dtype=np.intp)
+        self._plain_x = np.array([b for _, b in scalar_joints], dtype=np.intp)
         projection = model.tree.projection
         self._reduced = None if projection is None else np.linalg.pinv(projection)
         self._joints = [joint_name(name) for name in model.joint_names]
 
     def _find_heats(self, names: list[str]) -> None:
         layout = self.equations.layout
-        held = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
-        self._heat_x = np.array([h.at.start for h in held], dtype=np.intp)
-        found = [layout.components[f"{name}.th"] for name in names]
-        self._capacities = np.array([c.capacity for c in found if isinstance(c, HeatCapacity)])
+        entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
+        self._heat_x = np.array([h.at.start for h in entries], dtype=np.intp)
+        components = [layout.components[f"{name}.th"] for name in names]
+        self._capacities = np.array([c.capacity for c in components if isinstance(c, HeatCapacity)])
 
     def _find_drags(self) -> None:
         layout = self.equations.layout
         drags = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
-        held = (layout.states[layout.junctions[f"{box}.s"]].at.start for box in drags)
-        self._drag_x = np.array(sorted(set(held)), dtype=np.intp)
+        starts = (layout.states[layout.junctions[f"{box}.s"]].at.start for box in drags)
+        self._drag_x = np.array(sorted(set(starts)), dtype=np.intp)
 
     def _find_frames(self) -> None:
         """Find the body of every frame with a wrench, its rotation, and its arm from the centre."""
@@ -279,7 +279,7 @@ class Mechanism:
             self._frames[name] = body, np.array(frame.placement.rotation), np.array(arm)
 
 
-def _moved(wrench: Array, rotation: Array, arm: Array) -> Array:
+def _in_world(wrench: Array, rotation: Array, arm: Array) -> Array:
     """Return a wrench, linear first, at the centre of mass of its body in body axes."""
     force = rotation @ wrench[:3]
     return np.concatenate([force, rotation @ wrench[3:] + np.cross(arm, force)])

@@ -61,8 +61,8 @@ class Powertrain:
         n, motors, battery, rotors = len(names), drives.motors, drives.battery, drives.rotors
         m = 0 if rotors is None else rotors.drag_ratio.size
         self._n, self._m = n, m
-        alone = np.array([battery.heat_capacity])
-        capacities = [motors.winding_capacity, motors.housing_capacity, alone]
+        battery_capacity = np.array([battery.heat_capacity])
+        capacities = [motors.winding_capacity, motors.housing_capacity, battery_capacity]
         paths = [
             *(Conductor(k, n + k, h) for k, h in enumerate(motors.winding_conductance)),
             *(Conductor(n + k, None, h) for k, h in enumerate(motors.housing_conductance)),
@@ -82,7 +82,7 @@ class Powertrain:
         """Return to the start: everything at theta_0, the battery at its level."""
         battery, n, m = self._drives.battery, self._n, self._m
         self.theta = np.full(self._capacities.size, self._drives.theta_0)
-        self._drawn, self._at_start = 0.0, battery.level * battery.charge
+        self._used_charge, self._at_start = 0.0, battery.level * battery.charge
         self.voltage, self.current, self.supplied = battery.voltage(self.charge), 0.0, 0.0
         self.destroyed: dict[str, Array] = {
             "winding": np.zeros(n),
@@ -113,7 +113,7 @@ class Powertrain:
     @property
     def charge(self) -> float:
         """Charge of the battery, C."""
-        return self._at_start - self._drawn
+        return self._at_start - self._used_charge
 
     @property
     def level(self) -> float:
@@ -123,11 +123,11 @@ class Powertrain:
     def temperatures(self) -> dict[str, float]:
         """Return all temperatures by name, K."""
         n = self._n
-        found = {f"{name}/winding": self.theta[k] for k, name in enumerate(self.names)}
-        found |= {f"{name}/housing": self.theta[n + k] for k, name in enumerate(self.names)}
-        found["battery"] = self.theta[2 * n]
-        found |= {f"rotor_{k}/winding": self.theta[2 * n + 1 + k] for k in range(self._m)}
-        return {name: float(theta) for name, theta in found.items()}
+        temperatures = {f"{name}/winding": self.theta[k] for k, name in enumerate(self.names)}
+        temperatures |= {f"{name}/housing": self.theta[n + k] for k, name in enumerate(self.names)}
+        temperatures["battery"] = self.theta[2 * n]
+        temperatures |= {f"rotor_{k}/winding": self.theta[2 * n + 1 + k] for k in range(self._m)}
+        return {name: float(theta) for name, theta in temperatures.items()}
 
     def stored(self) -> dict[str, float]:
         """Return the exergy stored as heat and in the battery, by name, J.
@@ -136,19 +136,19 @@ class Powertrain:
         rounding of megajoules would hide the balance.
         """
         theta_0, n, battery = self._drives.theta_0, self._n, self._drives.battery
-        grown = (self.theta - theta_0) / theta_0
-        exergy = self._capacities * theta_0 * (grown - np.log1p(grown))
+        growth = (self.theta - theta_0) / theta_0
+        exergy = self._capacities * theta_0 * (growth - np.log1p(growth))
         # The voltage falls linearly, so that its mean is the one at the middle.
-        mean = battery.voltage(self._at_start - 0.5 * self._drawn)
-        found = {
-            "battery": -mean * self._drawn,
+        mean = battery.voltage(self._at_start - 0.5 * self._used_charge)
+        energies = {
+            "battery": -mean * self._used_charge,
             "heat_windings": float(exergy[:n].sum()),
             "heat_housings": float(exergy[n : 2 * n].sum()),
             "heat_battery": float(exergy[2 * n]),
         }
         if self._m:
-            found["heat_rotors"] = float(exergy[2 * n + 1 :].sum())
-        return found
+            energies["heat_rotors"] = float(exergy[2 * n + 1 :].sum())
+        return energies
 
     def limits(self, rates: Array, wrench_base: Array) -> Limits:
         """Return the torques that voltage and drives allow at joint rates (n,).
@@ -198,19 +198,19 @@ class Powertrain:
         idle = dt * drives.idle if self.charge > 0.0 else 0.0
         energy = float(work.sum()) + base_work + float(heat.sum()) + wake + idle
         heat[2 * n] = self._discharge(energy)
-        found = self._network.step(self.theta, heat)
-        lost = theta_0 * heat / found.mean
+        exchanged = self._network.step(self.theta, heat)
+        lost = theta_0 * heat / exchanged.mean
         destroyed = self.destroyed
         destroyed["winding"] += lost[:n]
-        destroyed["winding_to_housing"] += found.destroyed[:n]
-        destroyed["housing_to_air"] += found.destroyed[n : 2 * n]
+        destroyed["winding_to_housing"] += exchanged.destroyed[:n]
+        destroyed["housing_to_air"] += exchanged.destroyed[n : 2 * n]
         destroyed["battery"] += lost[2 * n]
-        destroyed["battery_to_air"] += found.destroyed[2 * n]
+        destroyed["battery_to_air"] += exchanged.destroyed[2 * n]
         destroyed["electronics"] += idle
         if self._m:
             destroyed["rotor_winding"] += lost[2 * n + 1 :]
-            destroyed["rotor_to_air"] += found.destroyed[2 * n + 1 :]
-        self.theta = found.theta
+            destroyed["rotor_to_air"] += exchanged.destroyed[2 * n + 1 :]
+        self.theta = exchanged.theta
         return self.housings
 
     def _rotors(self, base: Array, heat: Array) -> float:
@@ -246,7 +246,7 @@ class Powertrain:
                 "less torque"
             )
         self.current = 2.0 * energy / dt / (v + sqrt(under))
-        self._drawn += self.current * dt
+        self._used_charge += self.current * dt
         self.voltage = battery.voltage(self.charge) - r * self.current
         self.supplied += energy
         return r * self.current * self.current * dt
@@ -270,16 +270,16 @@ class Powertrain:
 
 def named(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
     """Return exergy destroyed by ``"where/how"``, J, from arrays by joint or rotor."""
-    found: dict[str, float] = {}
-    for how, values in destroyed.items():
-        if how in _OF_JOINTS:
-            found |= {f"{name}/{how}": float(v) for name, v in zip(names, values, strict=True)}
-        elif how.startswith("rotor_"):
-            what = how.removeprefix("rotor_")
-            found |= {f"rotor_{k}/{what}": float(v) for k, v in enumerate(values)}
+    energies: dict[str, float] = {}
+    for cause, values in destroyed.items():
+        if cause in _OF_JOINTS:
+            energies |= {f"{name}/{cause}": float(v) for name, v in zip(names, values, strict=True)}
+        elif cause.startswith("rotor_"):
+            label = cause.removeprefix("rotor_")
+            energies |= {f"rotor_{k}/{label}": float(v) for k, v in enumerate(values)}
         else:
-            found[how] = float(values[0])
-    return found
+            energies[cause] = float(values[0])
+    return energies
 
 
 _OF_JOINTS = ("winding", "winding_to_housing", "housing_to_air", "friction", "joint_stops")

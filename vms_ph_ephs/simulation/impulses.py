@@ -10,7 +10,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 
 from ..components.set_valued import SetValued
-from ..equations.layout import Held
+from ..equations.layout import StateEntry
 from ..equations.states import Index
 
 _SWEEPS, _CONVERGED = 500, 1e-14
@@ -25,7 +25,7 @@ class Process(NamedTuple):
     box: str
     component: SetValued
     velocities: Index
-    heat: Held
+    heat: StateEntry
 
 
 class Acting(NamedTuple):
@@ -52,7 +52,7 @@ class Acting(NamedTuple):
     push: Array
 
 
-def impulses(here: Acting, velocity: Array, dt: float, given: Array, returned: Array) -> Array:
+def impulses(here: Acting, velocity: Array, dt: float, first: Array, returned: Array) -> Array:
     """Return the impulses within bounds that the velocities call for, (k,).
 
     The projected Gauss-Seidel method finds which contacts press, stick and slide; what presses and
@@ -64,11 +64,11 @@ def impulses(here: Acting, velocity: Array, dt: float, given: Array, returned: A
         here: the processes.
         velocity: (k,) with the impulses that are already given.
         dt: duration that multiplies the bounds of forces, s.
-        given: (k,) impulses.
+        first: (k,) impulses.
         returned: (k,) velocities at which contacts leave.
     """
-    problem = _Problem(here, velocity - returned + here.mobility @ given, dt)
-    total = given.copy()
+    problem = _Problem(here, velocity - returned + here.mobility @ first, dt)
+    total = first.copy()
     if not total.size:
         return total
     for sweep in range(_SWEEPS):
@@ -98,7 +98,7 @@ class _Problem:
             np.where(np.isinf(b), b, np.where(np.isinf(b), 0.0, b) * dt)
             for b in (here.lower, here.upper)
         )
-        self._alone = np.flatnonzero(here.normal < 0)
+        self._normals = np.flatnonzero(here.normal < 0)
         self._diagonal = np.maximum(np.diagonal(here.mobility), 1e-300)
         normals = np.unique(here.normal[here.normal >= 0])
         self._cones = [(int(n), np.flatnonzero(here.normal == n)) for n in normals]
@@ -110,20 +110,20 @@ class _Problem:
         """Improve the impulses, (k,), in place; return whether they have converged."""
         u = self._push - self._mobility @ total
         largest = 0.0
-        for k in self._alone:
-            wanted = total[k] + u[k] / self._diagonal[k]
-            change = min(max(wanted, self._lower[k]), self._upper[k]) - total[k]
+        for k in self._normals:
+            unbounded = total[k] + u[k] / self._diagonal[k]
+            change = min(max(unbounded, self._lower[k]), self._upper[k]) - total[k]
             if change:
                 u -= self._mobility[:, k] * change
                 total[k] += change
                 largest = max(largest, abs(change) * self._diagonal[k])
         for (n, at), mobility in zip(self._cones, self._eased, strict=True):
-            there = self._in_cone(total[at] + u[at] / mobility, self._limit(n, at, total))
-            moved = there - total[at]
-            if moved.any():
-                u -= self._mobility[:, at] @ moved
-                total[at] = there
-                largest = max(largest, float(np.abs(moved).max()) * mobility)
+            projected = self._in_cone(total[at] + u[at] / mobility, self._limit(n, at, total))
+            change = projected - total[at]
+            if change.any():
+                u -= self._mobility[:, at] @ change
+                total[at] = projected
+                largest = max(largest, float(np.abs(change).max()) * mobility)
         return largest <= _CONVERGED * (1.0 + float(np.abs(u).max()))
 
     def exact(self, total: Array) -> Array | None:
@@ -131,7 +131,9 @@ class _Problem:
         k = total.size
         # P = fixed + basis z, with u = 0 along the free rows.
         free = np.zeros(k, dtype=bool)
-        free[self._alone] = (total > self._lower)[self._alone] & (total < self._upper)[self._alone]
+        free[self._normals] = (total > self._lower)[self._normals] & (total < self._upper)[
+            self._normals
+        ]
         fixed = np.where(free, 0.0, total)
         basis = np.eye(k)
         for n, at in self._cones:
@@ -144,32 +146,32 @@ class _Problem:
                 basis[at, n] = -self._friction[at[0]] * total[at] / length
         basis = basis[:, free]
         weighted = self._mobility[free]
-        wanted = self._push[free] - weighted @ fixed
-        found = fixed + basis @ np.linalg.lstsq(weighted @ basis, wanted, rcond=1e-12)[0]
-        u = self._push - self._mobility @ found
+        right_side = self._push[free] - weighted @ fixed
+        solution = fixed + basis @ np.linalg.lstsq(weighted @ basis, right_side, rcond=1e-12)[0]
+        u = self._push - self._mobility @ solution
         scale = 1.0 + float(np.abs(u).max())
         if np.abs(u[free]).max(initial=0.0) > _EXACT * scale:
             return None
         slack = _EXACT * scale / self._diagonal
-        alone = self._alone
-        bounded = np.clip(found[alone], self._lower[alone], self._upper[alone])
-        pushing = found[alone] + u[alone] / self._diagonal[alone]
-        pushing = np.clip(pushing, self._lower[alone], self._upper[alone])
-        if (np.abs(pushing - bounded) > slack[alone]).any():
+        normals = self._normals
+        bounded = np.clip(solution[normals], self._lower[normals], self._upper[normals])
+        pushing = solution[normals] + u[normals] / self._diagonal[normals]
+        pushing = np.clip(pushing, self._lower[normals], self._upper[normals])
+        if (np.abs(pushing - bounded) > slack[normals]).any():
             return None
-        if (np.abs(found[alone] - bounded) > slack[alone]).any():
+        if (np.abs(solution[normals] - bounded) > slack[normals]).any():
             return None
         for (n, at), mobility in zip(self._cones, self._eased, strict=True):
-            there = self._in_cone(found[at] + u[at] / mobility, self._limit(n, at, found))
-            if np.abs(there - found[at]).max() > _EXACT * scale / mobility:
+            projected = self._in_cone(solution[at] + u[at] / mobility, self._limit(n, at, solution))
+            if np.abs(projected - solution[at]).max() > _EXACT * scale / mobility:
                 return None
-        found[alone] = bounded
-        return found
+        solution[normals] = bounded
+        return solution
 
     def _limit(self, n: int, at: Index, total: Array) -> float:
         return float(self._friction[at[0]]) * max(-float(total[n]), 0.0)
 
     @staticmethod
-    def _in_cone(there: Array, limit: float) -> Array:
-        length = float(np.sqrt(there @ there))
-        return there * (limit / length) if length > limit else there
+    def _in_cone(force: Array, limit: float) -> Array:
+        length = float(np.sqrt(force @ force))
+        return force * (limit / length) if length > limit else force

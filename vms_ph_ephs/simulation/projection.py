@@ -55,12 +55,12 @@ class Projection:
         ]
         joints = {closure.q_r.junction for _, closure in self._rows}
         self._moves = []
-        for held, effort in equations.couplings:
-            needed = held.junction in joints or any(
-                place.state is held for _, c in self._rows for place in (c.first, c.second)
+        for entry, effort in equations.couplings:
+            needed = entry.junction in joints or any(
+                frame.state is entry for _, c in self._rows for frame in (c.first, c.second)
             )
             if needed:
-                self._moves.append((held, effort))
+                self._moves.append((entry, effort))
 
     def residual(self, x: Array) -> Array:
         """Return the violation of all joint closures, one entry per row of A."""
@@ -94,7 +94,7 @@ class Projection:
             raise InconsistentState(
                 f"the bodies of joint '{self.worst(x)}' do not meet: their frames are "
                 f"{np.abs(r).max():.3g} (m or rad) apart where {tolerance:.1g} is accepted; place "
-                "them with multibody.place, or give poses that fit"
+                "them with multibody.consistent_state, or give poses that fit"
             )
         v = equations.velocity_residual(x)
         if not np.abs(v).max() <= tolerance:
@@ -220,9 +220,9 @@ class Projection:
         w = -(c.solve_rows @ (c.at(equations.states.reads) @ stored + r))
         efforts = np.concatenate([stored, c.T @ stored + c.to_free @ w])
         y = x.copy()
-        for held, effort in self._moves:
-            here = x[held.at].reshape(held.space.shape)
-            y[held.at] = held.space.step(here, efforts[effort]).ravel()
+        for entry, effort in self._moves:
+            here = x[entry.at].reshape(entry.space.shape)
+            y[entry.at] = entry.space.step(here, efforts[effort]).ravel()
         return y
 
 

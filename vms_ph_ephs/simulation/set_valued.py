@@ -17,7 +17,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from ..components.set_valued import Bounds, Contact, HeldForce, SetValued
+from ..components.set_valued import Bounds, ConstantForce, Contact, SetValued
 from ..equations import Equations
 from ..equations.states import Index
 from .impulses import Acting, Process, impulses
@@ -64,8 +64,8 @@ class BoundedForces:
         for box, component in layout.components.items():
             if isinstance(component, SetValued):
                 index = equations.processes.indices[box]
-                held = layout.states[layout.junctions[f"{box}.s"]]
-                self.processes.append(Process(box, component, index[:-1], held))
+                entry = layout.states[layout.junctions[f"{box}.s"]]
+                self.processes.append(Process(box, component, index[:-1], entry))
 
     def move(self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float) -> Move:
         """Return a step of ``dt`` s; ``smooth`` is that of all other forces."""
@@ -93,7 +93,7 @@ class BoundedForces:
         early, late = 0.0, 1.0
         for _ in range(_BISECTIONS):
             share = 0.5 * (early + late)
-            move = self._held(here, force, smooth, x, t, share * dt)
+            move = self._move_with_forces(here, force, smooth, x, t, share * dt)
             depth = self._deepest(open_, move.x)
             early, late = (early, share) if depth < -_CLOSED else (share, late)
             if abs(depth) <= _CLOSED:
@@ -109,90 +109,91 @@ class BoundedForces:
 
         Closed contacts do not open or close, and what rests does not slide, as far as bounds allow.
         """
-        resting = self._resting(here)
+        sticking = self._sticking(here)
         gaps = self._gaps(here, x)
         for _ in range(_CORRECTIONS if dt > _SHORT else 0):
-            move = self._held(here, force, smooth, x, t, dt)
-            ahead = np.where(resting, (2.0 / dt) * self._slid(here, move), 0.0)
-            if not resting.all():
-                sliding = np.where(resting, 0.0, self._velocity(here, move.x))
-                ahead = ahead + sliding
+            move = self._move_with_forces(here, force, smooth, x, t, dt)
+            predicted = np.where(sticking, (2.0 / dt) * self._slid(here, move), 0.0)
+            if not sticking.all():
+                sliding = np.where(sticking, 0.0, self._velocity(here, move.x))
+                predicted = predicted + sliding
             is_normal = np.isfinite(gaps)
-            ahead[is_normal] = (2.0 / dt) * (self._gaps(here, move.x) - gaps)[is_normal]
+            predicted[is_normal] = (2.0 / dt) * (self._gaps(here, move.x) - gaps)[is_normal]
             none = np.zeros(force.size)
-            better = impulses(here, ahead, dt, force * dt, none) / dt
+            better = impulses(here, predicted, dt, force * dt, none) / dt
             change = np.abs(better - force) * np.diagonal(here.mobility) * dt
-            if change.max(initial=0.0) <= _SOLVED * (1.0 + np.abs(ahead).max(initial=0.0)):
+            if change.max(initial=0.0) <= _SOLVED * (1.0 + np.abs(predicted).max(initial=0.0)):
                 break
             force = better
         else:
-            move = self._held(here, force, smooth, x, t, dt)
+            move = self._move_with_forces(here, force, smooth, x, t, dt)
         wrong = self._wrong(here, force, move)
         if wrong.any():
             # Friction that a motion turns back within a step would give energy.
             force = np.where(wrong, 0.0, force)
-            move = self._held(here, force, smooth, x, t, dt)
+            move = self._move_with_forces(here, force, smooth, x, t, dt)
         return force, move
 
-    def _held(
+    def _move_with_forces(
         self, here: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
     ) -> Move:
         """Return the smooth step with forces held."""
         processes = self._equations.processes
-        held: dict[str, Array | HeldForce] = {
+        imposed: dict[str, Array | ConstantForce] = {
             p.box: np.zeros(p.component.width) for p in self.processes
         }
         for box, (process, at) in self._by_box(here).items():
-            held[box] = HeldForce(process.component, force[at])
-        processes.held = held
+            imposed[box] = ConstantForce(process.component, force[at])
+        processes.imposed = imposed
         try:
             return smooth(x, t, dt)
         finally:
-            processes.held = {}
+            processes.imposed = {}
 
     @staticmethod
     def _by_box(here: Acting) -> dict[str, tuple[Process, Index]]:
         """Return every process with the places of its rows."""
-        found: dict[str, tuple[Process, Index]] = {}
+        processes_by_box: dict[str, tuple[Process, Index]] = {}
         for k, p in enumerate(here.processes):
-            before = found[p.box][1] if p.box in found else np.zeros(0, dtype=np.intp)
-            found[p.box] = (p, np.append(before, k))
-        return found
+            none = np.zeros(0, dtype=np.intp)
+            before = processes_by_box[p.box][1] if p.box in processes_by_box else none
+            processes_by_box[p.box] = (p, np.append(before, k))
+        return processes_by_box
 
     @staticmethod
-    def _resting(here: Acting) -> Any:
+    def _sticking(here: Acting) -> Any:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
-        resting = np.abs(here.velocity) <= _AT_REST
+        sticking = np.abs(here.velocity) <= _AT_REST
         for n in np.unique(here.normal[here.normal >= 0]):
             at = here.normal == n
-            resting[at] = resting[at].all()
-        return resting
+            sticking[at] = sticking[at].all()
+        return sticking
 
     def _gaps(self, here: Acting, x: Array) -> Array:
         """Return the gaps at the rows of contacts, m; not a number at other rows."""
-        found = np.full(len(here.processes), np.nan)
+        gaps = np.full(len(here.processes), np.nan)
         for process, at in self._by_box(here).values():
             if isinstance(process.component, Contact):
-                found[at[0]] = self._gap(process, x)
-        return found
+                gaps[at[0]] = self._gap(process, x)
+        return gaps
 
     def _slid(self, here: Acting, move: Move) -> Array:
         """Return the paths along the rows in a step, (k,)."""
-        found = np.zeros(len(here.processes))
+        distances = np.zeros(len(here.processes))
         for box, (_, at) in self._by_box(here).items():
-            found[at] = move.supply.slid[box]
-        return found
+            distances[at] = move.supply.slid[box]
+        return distances
 
     def _velocity(self, here: Acting, x: Array) -> Array:
         """Return the velocities along the rows at another state, (k,)."""
         equations = self._equations
         e = equations.storages.efforts(x)
         a = equations.constraints.at(equations.states.reads)
-        found = np.zeros(len(here.processes))
+        velocities = np.zeros(len(here.processes))
         for box, (process, at) in self._by_box(here).items():
             rows = process.component.directions(equations.states.reads[box])
-            found[at] = rows @ (self._columns(process, a) @ e)
-        return found
+            velocities[at] = rows @ (self._columns(process, a) @ e)
+        return velocities
 
     def _wrong(self, here: Acting, force: Array, move: Move) -> Any:
         """Return which rows have friction that gives energy in a step, (k,)."""
@@ -209,14 +210,14 @@ class BoundedForces:
             return np.zeros(0)
         equations, n = self._equations, self._equations.layout.linear
         flow = equations.flow_of(acting(inputs, t, x))
-        equations.processes.held = {p.box: np.zeros(p.component.width) for p in self.processes}
+        equations.processes.imposed = {p.box: np.zeros(p.component.width) for p in self.processes}
         try:
             rate = equations.tangent(x, flow)[0]
         finally:
-            equations.processes.held = {}
-        ahead = here.velocity + dt * (here.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
-        none = np.zeros(ahead.size)
-        return impulses(here, ahead, dt, none, none) / dt
+            equations.processes.imposed = {}
+        predicted = here.velocity + dt * (here.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
+        none = np.zeros(predicted.size)
+        return impulses(here, predicted, dt, none, none) / dt
 
     def _settled(self, before: Acting, force: Array, move: Move, dt: float, bounces: bool) -> Move:
         """Return a step with the impulses at its end, and the heat of all forces.
@@ -225,10 +226,10 @@ class BoundedForces:
         follows, whose impulses are its own.
         """
         heats = dict.fromkeys((p.box for p in self.processes), 0.0)
-        taken = force * self._slid(before, move)
-        for p, work in zip(before.processes, taken, strict=True):
+        dissipated = force * self._slid(before, move)
+        for p, work in zip(before.processes, dissipated, strict=True):
             heats[p.box] += max(float(work), 0.0)
-        lost = float(taken.sum())
+        lost = float(dissipated.sum())
         closed = {p.box for p in self.processes if self._gap(p, move.x) <= _CLOSED}
         acted = closed & {p.box for p in before.processes}
         x, along = move.x.copy(), move.along.copy()
@@ -237,13 +238,13 @@ class BoundedForces:
         for boxes, duration in stages:
             here = self._acting(x, boxes)
             if duration:
-                given, returned = _matched(before, force * dt, here), 0.0 * here.velocity
+                impulse, returned = _matched(before, force * dt, here), 0.0 * here.velocity
             else:
-                given = 0.0 * here.velocity
+                impulse = 0.0 * here.velocity
                 returned = here.restitution * np.maximum(-here.velocity, 0.0) * bounces
-            change, works = _struck(here, duration, given, returned)
+            change, works = _struck(here, duration, impulse, returned)
             if works.sum() < 0.0 and returned.any():
-                change, works = _struck(here, duration, given, 0.0 * returned)
+                change, works = _struck(here, duration, impulse, 0.0 * returned)
             n = self._equations.layout.linear
             pushed = -(here.push @ change)
             x[:n] += pushed
@@ -294,8 +295,8 @@ class BoundedForces:
                 continue
             states = equations.states.reads[p.box]
             component = p.component
-            found = component.closed(states) if isinstance(component, Contact) else None
-            bounds = component.bounds(states) if found is None else found
+            bounds = component.closed(states) if isinstance(component, Contact) else None
+            bounds = component.bounds(states) if bounds is None else bounds
             if bounds is None:
                 continue
             columns = self._columns(p, a)
@@ -314,8 +315,8 @@ class BoundedForces:
         push, velocity = stacked[:, :n].T, stacked @ e
         if equations.constraints.count:
             g = equations.constraints.acting(a)[:, :n]
-            s, turned = g @ equations.storages.Q @ g.T, g @ equations.storages.Q @ push
-            kappa = np.column_stack([equations.solve(s, column) for column in turned.T])
+            s, acceleration = g @ equations.storages.Q @ g.T, g @ equations.storages.Q @ push
+            kappa = np.column_stack([equations.solve(s, column) for column in acceleration.T])
             push = push - g.T @ kappa
             # Of the velocities that impulses act on, also where a scheme leaves the constraints.
             velocity = velocity - kappa.T @ (g @ e[:n])
@@ -333,20 +334,20 @@ class BoundedForces:
         )
 
 
-def _struck(here: Acting, dt: float, given: Array, returned: Array) -> tuple[Array, Array]:
+def _struck(here: Acting, dt: float, impulse: Array, returned: Array) -> tuple[Array, Array]:
     """Return the impulses beyond those given, and their works, J, (k,) each."""
-    change = impulses(here, here.velocity, dt, given, returned) - given
+    change = impulses(here, here.velocity, dt, impulse, returned) - impulse
     after = here.velocity - here.mobility @ change
     return change, 0.5 * change * (here.velocity + after)
 
 
 def _matched(before: Acting, impulses: Array, after: Acting) -> Array:
     """Return the impulses of the rows that act before a step, by the rows that act after it."""
-    known: dict[str, list[float]] = {}
+    by_box: dict[str, list[float]] = {}
     for p, impulse in zip(before.processes, impulses, strict=True):
-        known.setdefault(p.box, []).append(float(impulse))
-    found = [known[p.box].pop(0) if known.get(p.box) else 0.0 for p in after.processes]
-    return np.array(found)
+        by_box.setdefault(p.box, []).append(float(impulse))
+    matched = [by_box[p.box].pop(0) if by_box.get(p.box) else 0.0 for p in after.processes]
+    return np.array(matched)
 
 
 def _joined(first: Move, second: Move) -> Move:

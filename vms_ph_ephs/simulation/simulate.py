@@ -59,8 +59,8 @@ class Trajectory:
 
     def value(self, name: str) -> Array:
         """Return one state over time, (k, ...), by junction or ``"box.port"``."""
-        held = self.equations.layout.find(name)
-        return self.states[:, held.at].reshape(-1, *held.space.shape)
+        entry = self.equations.layout.find(name)
+        return self.states[:, entry.at].reshape(-1, *entry.space.shape)
 
 
 Scheme = Literal["projected_rk4", "rk4", "discrete_gradient"]

@@ -159,23 +159,23 @@ class EphsStepper(Stepper):
         """Return the same for all forces but those within bounds, which are held."""
         stiff = self._friction.find(solver_state.x, dt)
         if stiff is None:
-            return self._plain_move(solver_state, inputs, t, dt)
-        return self._held_move(stiff, solver_state, inputs, t, dt)
+            return self._regular_move(solver_state, inputs, t, dt)
+        return self._stiff_move(stiff, solver_state, inputs, t, dt)
 
-    def _held_move(
+    def _stiff_move(
         self, stiff: Stiff, before: SolverState, inputs: Inputs | None, t: float, dt: float
     ) -> tuple[SolverState, Move]:
         """Return a step in which friction that is too fast for it acts with its mean force."""
-        friction, held = self._friction, self.equations.processes
+        friction, processes = self._friction, self.equations.processes
         acceleration, arrival = stiff.acceleration, stiff.velocity
         for _ in range(_CORRECTIONS):
             force = friction.mean_force(stiff, before.x, dt, acceleration)
-            others = held.held
-            held.held = {**others, **friction.flows(stiff, force)}
+            others = processes.imposed
+            processes.imposed = {**others, **friction.flows(stiff, force)}
             try:
-                after, move = self._plain_move(before, inputs, t, dt)
+                after, move = self._regular_move(before, inputs, t, dt)
             finally:
-                held.held = others
+                processes.imposed = others
             # What the other forces were on average, by the velocities they led to.
             last, arrival = arrival, friction.velocity(stiff, after.x)
             acceleration = (arrival - stiff.velocity) / dt + stiff.mobility @ force
@@ -200,12 +200,12 @@ class EphsStepper(Stepper):
         along = first.along + second.along
         return after, Move(second.x, along, first.supply, iterations)
 
-    def _plain_move(
+    def _regular_move(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
     ) -> tuple[SolverState, Move]:
-        found = None if self._tree is None else self._tree.move(solver_state.x, inputs, t, dt)
-        if found is not None:
-            move, values = found
+        compiled = None if self._tree is None else self._tree.move(solver_state.x, inputs, t, dt)
+        if compiled is not None:
+            move, values = compiled
             least = self.projection.check_values(values, solver_state.least, move.x)
             supplied = solver_state.supplied + move.supply.energy
             return SolverState(move.x, move.along / dt, least, supplied), move

@@ -55,7 +55,7 @@ class Supply:
         """
         layout = self._equations.layout
         self.path += duration * efforts
-        if self._equations.processes.held:
+        if self._equations.processes.imposed:
             for box, velocity in self._equations.processes.along(efforts).items():
                 self.slid[box] = self.slid.get(box, 0.0) + duration * velocity
         for name, value in flows.items():
@@ -125,11 +125,11 @@ class MuntheKaas:
         states, supply = self._equations.states, Supply(self._equations)
         k1 = self._rate(t, x, inputs, supply, dt / 6.0)
         theta = (0.5 * dt) * k1
-        k2 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
+        k2 = self._stage_rate(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
         theta = (0.5 * dt) * k2
-        k3 = self._turned(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
+        k3 = self._stage_rate(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
         theta = dt * k3
-        k4 = self._turned(t + dt, x, theta, inputs, supply, dt / 6.0)
+        k4 = self._stage_rate(t + dt, x, theta, inputs, supply, dt / 6.0)
         along = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         y = states.step(x, along)
         states.repair(y)
@@ -143,7 +143,7 @@ class MuntheKaas:
         supply.add(flows, efforts, duration)
         return rate
 
-    def _turned(
+    def _stage_rate(
         self,
         t: float,
         x: Array,

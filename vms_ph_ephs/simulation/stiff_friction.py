@@ -20,7 +20,7 @@ from vms_ph_dynamics.arrays import Array
 
 from ..components import Irreversible, SetValued, Storage
 from ..equations import Equations
-from ..equations.layout import Held
+from ..equations.layout import StateEntry
 from ..equations.states import Index
 from ..errors import SimulationError
 from .steps import Supply
@@ -47,7 +47,7 @@ class Process(NamedTuple):
     ports: Index
     mechanical: Index
     hot: int
-    entropy: Held
+    entropy: StateEntry
 
 
 class Stiff(NamedTuple):
@@ -125,15 +125,15 @@ class StiffFriction:
             blocked = free - push.T @ forces
         # What is left has at most the limit, the sum of the ratios being that of the rates.
         share = self._limit / len(slices)
-        kept = [
+        stiff_processes = [
             k
             for k, (at, d) in enumerate(zip(slices, slopes, strict=True))
             if dt * _trace(blocked, [at], [d]) > share
         ]
-        if not kept:
+        if not stiff_processes:
             return None
-        rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in kept])
-        chosen = [self._processes[k] for k in kept]
+        rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in stiff_processes])
+        chosen = [self._processes[k] for k in stiff_processes]
         rate = self._rate_without(chosen, x)
         return Stiff(
             chosen,
@@ -163,10 +163,10 @@ class StiffFriction:
             parts = 2**halvings
             u, total = stiff.velocity, np.zeros(stiff.velocity.size)
             for _ in range(parts):
-                found = self._radau(stiff, warm, u, dt / parts, acceleration)
-                if found is None:
+                mean = self._radau(stiff, warm, u, dt / parts, acceleration)
+                if mean is None:
                     break
-                force, u = found
+                force, u = mean
                 total += force / parts
             else:
                 return total
@@ -177,13 +177,15 @@ class StiffFriction:
 
     def flows(self, stiff: Stiff, force: Array) -> dict[str, Array]:
         """Return the flows into the held components: their force, and no heat yet."""
-        held: dict[str, Array] = {}
+        flows_by_box: dict[str, Array] = {}
         for p, at in zip(stiff.processes, stiff.slices, strict=True):
-            held[p.box] = np.zeros(p.component.width)
-            held[p.box][p.mechanical] = force[at]
-        return held
+            flows_by_box[p.box] = np.zeros(p.component.width)
+            flows_by_box[p.box][p.mechanical] = force[at]
+        return flows_by_box
 
-    def heat(self, stiff: Stiff, force: Array, supply: Supply) -> list[tuple[Held, float]] | None:
+    def heat(
+        self, stiff: Stiff, force: Array, supply: Supply
+    ) -> list[tuple[StateEntry, float]] | None:
         """Return the work of the held forces by where its heat goes, J; None if it is negative.
 
         Where a joint reverses, its mean force and its path may differ in sign by little; that
@@ -203,10 +205,10 @@ class StiffFriction:
             heats *= total / positive
         return [(p.entropy, float(h)) for p, h in zip(stiff.processes, heats, strict=True)]
 
-    def warmed(self, x: Array, held: Held, heat: float) -> float:
+    def warmed(self, x: Array, entry: StateEntry, heat: float) -> float:
         """Return the entropy by which heat, J, raises a state of entropy in x, in place, J/K."""
         equations = self._equations
-        box, _, port = held.end.rpartition(".")
+        box, _, port = entry.end.rpartition(".")
         storage = equations.layout.components[box]
         assert isinstance(storage, Storage)  # states belong to storages
         at = storage.slices[port]
@@ -234,7 +236,7 @@ class StiffFriction:
                 if not low < change < high and last > 0.0:
                     change = 0.5 * (low + high)
             step[at] = change
-        x[held.at] += change
+        x[entry.at] += change
         return change
 
     def _columns(self, e: Array, a: Array) -> tuple[Array, Array]:
@@ -260,13 +262,13 @@ class StiffFriction:
 
     def _rate_without(self, processes: list[Process], x: Array) -> Array:
         equations = self._equations
-        before = equations.processes.held
+        before = equations.processes.imposed
         without = {p.box: np.zeros(p.component.width) for p in processes}
-        equations.processes.held = {**before, **without}
+        equations.processes.imposed = {**before, **without}
         try:
             return equations.tangent(x, None)[0]
         finally:
-            equations.processes.held = before
+            equations.processes.imposed = before
 
     def _radau(
         self, stiff: Stiff, warm: Array, u: Array, dt: float, acceleration: Array
@@ -287,9 +289,9 @@ class StiffFriction:
         for _ in range(_ITERATIONS):
             slope = np.eye(2 * k)
             for j in range(2):
-                turned = dt * stiff.mobility @ self._force_slope(stiff, warm, stages[j])
+                product = dt * stiff.mobility @ self._force_slope(stiff, warm, stages[j])
                 for i in range(2):
-                    slope[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * turned
+                    slope[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * product
             try:
                 change = np.linalg.solve(slope, r.ravel()).reshape(2, k)
             except np.linalg.LinAlgError:
@@ -318,8 +320,8 @@ class StiffFriction:
             for i in range(at.stop - at.start):
                 step = np.zeros(at.stop - at.start)
                 step[i] = 1e-7 * (1e-2 + abs(u[at.start + i]))
-                ahead, behind = (self._flow(p, warm, u[at] + s * step) for s in (1.0, -1.0))
-                d[at, at.start + i] = (ahead - behind) / (2.0 * step[i])
+                after, before = (self._flow(p, warm, u[at] + s * step) for s in (1.0, -1.0))
+                d[at, at.start + i] = (after - before) / (2.0 * step[i])
         return d
 
     def _flow(self, p: Process, warm: Array, u: Array) -> Array:

@@ -36,10 +36,10 @@ class TreeStep:
         core = equations.core
         if core is None:
             return None
-        found = core.step(t, x, dt, self._flows(inputs), self._tolerance)
-        if found is None:
+        step = core.step(t, x, dt, self._flows(inputs), self._tolerance)
+        if step is None:
             return None
-        after, along, flow, exergy, opening = found
+        after, along, flow, exergy, opening = step
         if not opening * opening <= self._tolerance:
             return None
         supply = Supply(equations)
@@ -58,7 +58,7 @@ class TreeStep:
         none = np.zeros(equations.layout.total)
 
         def flows(t: float, x: Array) -> Array:
-            found = equations.flow_of(acting(inputs, t, x))
-            return none if found is None else found
+            flow = equations.flow_of(acting(inputs, t, x))
+            return none if flow is None else flow
 
         return flows

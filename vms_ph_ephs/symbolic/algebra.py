@@ -88,9 +88,9 @@ class SympyAlgebra(Algebra):
 
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix whose entries are exact where they are integers."""
-        found = [[_exact(entry) for entry in row] for row in rows]
+        entries = [[_exact(entry) for entry in row] for row in rows]
         return self._s.Matrix(
-            len(found), len(found[0]) if found else width, lambda i, j: found[i][j]
+            len(entries), len(entries[0]) if entries else width, lambda i, j: entries[i][j]
         )
 
     def function(self, name: str, x: Any) -> Any:
@@ -124,7 +124,7 @@ class SympyAlgebra(Algebra):
 
     def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
         """Return a function of numpy."""
-        inner = self._s.lambdify([list(each) for each in inputs], output, "numpy", cse=True)
+        inner = self._s.lambdify([list(block) for block in inputs], output, "numpy", cse=True)
 
         def call(*values: Array) -> Array:
             return np.asarray(inner(*values), dtype=np.float64).reshape(output.shape)

@@ -45,8 +45,8 @@ def differential(a: Algebra, p: Values, states: list[Any]) -> Any | None:
     if kind == "linear_spring":
         return a.column([p["stiffness"] * (x[0, 0] - p["rest"])])
     if kind == "gravity":
-        turned = x[:3, :3].T @ p["weight"]
-        return a.column([*(turned[i, 0] for i in range(3)), 0, 0, 0])
+        weight = x[:3, :3].T @ p["weight"]
+        return a.column([*(weight[i, 0] for i in range(3)), 0, 0, 0])
     if kind == "weights":
         return _weights(a, p, x)
     if kind == "battery_cell":
@@ -88,11 +88,11 @@ def bracket(a: Algebra, p: Values, states: list[Any], e: Any) -> Any | None:
 def constraint(a: Algebra, p: Values, states: list[Any]) -> Any:
     """Return C of a joint, (6,width), from the matrix of its pair."""
     d = p["subspace"].shape[1]
-    moved = adjoint_of_inverse(a, inclusion(a, p, states[0]))
+    transported = adjoint_of_inverse(a, inclusion(a, p, states[0]))
     rows = []
     for i in range(6):
-        own = [p["subspace"][i, j] for j in range(d)]
-        rows.append([*own, *(moved[i, j] for j in range(6)), *(-_ADVANCE[i]).tolist()])
+        axes = [p["subspace"][i, j] for j in range(d)]
+        rows.append([*axes, *(transported[i, j] for j in range(6)), *(-_ADVANCE[i]).tolist()])
     return a.matrix(rows)
 
 
@@ -134,8 +134,8 @@ def adjoint_of_inverse(a: Algebra, pose: Any) -> Any:
     """Return ``Ad_{g^-1}``, (6,6)."""
     x, y, z = (pose[i, 3] for i in range(3))
     rt = pose[:3, :3].T
-    moved = rt @ a.matrix([[0, z, -y], [-z, 0, x], [y, -x, 0]])
-    rows = [[*(rt[i, j] for j in range(3)), *(moved[i, j] for j in range(3))] for i in range(3)]
+    corner = rt @ a.matrix([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+    rows = [[*(rt[i, j] for j in range(3)), *(corner[i, j] for j in range(3))] for i in range(3)]
     rows += [[0, 0, 0, *(rt[i, j] for j in range(3))] for i in range(3)]
     return a.matrix(rows)
 
@@ -225,8 +225,8 @@ def _with_heat(a: Algebra, force: list[Any], v: list[Any], theta: Any) -> Any:
 def _weights(a: Algebra, p: Values, q: Any) -> Any:
     total: list[Any] = [0] * 6
     for k in range(p["forces"].shape[0]):
-        turned = q[:3, :3].T @ p["forces"][k, :].T
-        f = [turned[i, 0] for i in range(3)]
+        forces = q[:3, :3].T @ p["forces"][k, :].T
+        f = [forces[i, 0] for i in range(3)]
         moment = _cross([p["points"][k, i] for i in range(3)], f)
         total = [t - x for t, x in zip(total, (*f, *moment), strict=True)]
     return a.column(total)

@@ -75,22 +75,22 @@ class SymbolicEquations:
         ModelError: there is no such parameter.
     """
 
-    def __init__(self, equations: Equations, algebra: Algebra, given: dict[str, Any]) -> None:
+    def __init__(self, equations: Equations, algebra: Algebra, symbols: dict[str, Any]) -> None:
         self.equations, self.algebra = equations, algebra
         layout, a = equations.layout, algebra
         self._parts = {
-            box: self._part(box, component, given) for box, component in layout.components.items()
+            box: self._part(box, component, symbols) for box, component in layout.components.items()
         }
-        if given:
+        if symbols:
             raise ModelError(
-                f"there is no parameter '{next(iter(given))}' of a declared part; for the box "
+                f"there is no parameter '{next(iter(symbols))}' of a declared part; for the box "
                 f"{next(iter(layout.components))} there are "
                 f"{', '.join(self._parts[next(iter(layout.components))])}"
             )
         names = [
-            _name(name, k, held.space.shape)
-            for name, held in layout.states.items()
-            for k in range(held.at.stop - held.at.start)
+            _name(name, k, entry.space.shape)
+            for name, entry in layout.states.items()
+            for k in range(entry.at.stop - entry.at.start)
         ]
         self.x = a.column([a.symbol(name) for name in names])
         self.inputs = {
@@ -163,8 +163,8 @@ class SymbolicEquations:
                     "that it has no closed form; give the junction a storage, or use rates and "
                     "balance"
                 )
-            found = a.solve_any(slope, -a.zero_at(self.balance, self.unknowns))
-            rates = self._substituted(rates, found)
+            solution = a.solve_any(slope, -a.zero_at(self.balance, self.unknowns))
+            rates = self._substituted(rates, solution)
         return rates
 
     def function(self) -> Any:
@@ -175,9 +175,9 @@ class SymbolicEquations:
         widths = [self.inputs[name].shape[0] for name in names]
 
         def call(x: Array, inputs: Mapping[str, Array] | None = None) -> Array:
-            given = inputs or {}
+            input_values = inputs or {}
             values = [
-                np.asarray(given.get(name, np.zeros(d)), dtype=np.float64)
+                np.asarray(input_values.get(name, np.zeros(d)), dtype=np.float64)
                 for name, d in zip(names, widths, strict=True)
             ]
             return np.asarray(inner(x, *values)).ravel()
@@ -187,27 +187,27 @@ class SymbolicEquations:
     def text(self) -> str:
         """Return the equations as text, one line for each rate and constraint."""
         lines = []
-        for name, held in self.equations.layout.states.items():
-            for k in range(held.space.dimension):
-                place = "" if held.space.dimension == 1 else f"[{k}]"
-                lines.append(f"d {name}{place} / dt = {self.rates[held.tangent.start + k, 0]}")
+        for name, entry in self.equations.layout.states.items():
+            for k in range(entry.space.dimension):
+                index = "" if entry.space.dimension == 1 else f"[{k}]"
+                lines.append(f"d {name}{index} / dt = {self.rates[entry.tangent.start + k, 0]}")
         lines += [f"0 = {self.constraint[k, 0]}" for k in range(self.constraint.shape[0])]
         lines += [f"0 = {self.balance[k, 0]}" for k in range(self.balance.shape[0])]
         return "\n".join(lines)
 
-    def _part(self, box: str, component: Component, given: dict[str, Any]) -> dict[str, Any]:
-        found = description_of(component)
-        if found is None:
+    def _part(self, box: str, component: Component, symbols: dict[str, Any]) -> dict[str, Any]:
+        description = description_of(component)
+        if description is None:
             raise StructureError(
                 f"box '{box}' is given by functions, which have no expressions; use a declared "
                 "part, such as those of ephs.library"
             )
         part: dict[str, Any] = {"width": component.width}
-        values = dict(found)
+        values = dict(description)
         if isinstance(component, Reversible) and component.constant_skew:
             values.setdefault("skew", component.skew())
         for key, value in values.items():
-            mine = given.pop(f"{box}.{key}", None)
+            mine = symbols.pop(f"{box}.{key}", None)
             if isinstance(value, np.ndarray):
                 if mine is not None and value.size == 1 and not hasattr(mine, "shape"):
                     part[key] = self.algebra.matrix([[mine]])
@@ -218,10 +218,10 @@ class SymbolicEquations:
         return part
 
     def _state(self, junction: str) -> Any:
-        held = self.equations.layout.states[junction]
-        shape = held.space.shape
+        entry = self.equations.layout.states[junction]
+        shape = entry.space.shape
         columns = shape[1] if len(shape) > 1 else 1
-        first = held.at.start
+        first = entry.at.start
         return self.algebra.matrix(
             [[self.x[first + i * columns + j, 0] for j in range(columns)] for i in range(shape[0])]
         )
@@ -236,8 +236,8 @@ class SymbolicEquations:
             if d is None:
                 raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
             for port, at in component.slices.items():
-                place = layout.efforts[layout.junctions[f"{box}.{port}"]]
-                for k, i in enumerate(range(place.start, place.stop)):
+                position = layout.efforts[layout.junctions[f"{box}.{port}"]]
+                for k, i in enumerate(range(position.start, position.stop)):
                     warm = component.is_entropy[at.start + k] > 0.0
                     environment = self._parts[box].get("capacity", 1.0) == 0.0
                     if warm and environment:
@@ -256,9 +256,9 @@ class SymbolicEquations:
         c, a = self.equations.constraints, self.algebra
         rows: list[list[Any]] = c.A0.tolist()
         for block in c.blocks:
-            own = self._joint(block.box)
+            joint_rows = self._joint(block.box)
             for piece, matrix, columns in block.pieces:
-                product = own[:, piece.start : piece.stop] @ a.constant(matrix)
+                product = joint_rows[:, piece.start : piece.stop] @ a.constant(matrix)
                 for i in range(block.component.rows):
                     for k, j in enumerate(columns.tolist()):
                         rows[block.rows.start + i][j] = (
@@ -294,24 +294,24 @@ class SymbolicEquations:
                 continue
             index = self.equations.processes.indices[box].tolist()
             e = a.column([self.efforts[i, 0] for i in index])
-            found = self._flow(box, component, e)
+            flow = self._flow(box, component, e)
             for k, i in enumerate(index):
-                total[i] = total[i] + found[k, 0]
+                total[i] = total[i] + flow[k, 0]
         return a.column(total)
 
     def _flow(self, box: str, component: Component, e: Any) -> Any:
         part, reads, a = self._parts[box], self._reads[box], self.algebra
-        found = (
+        flow = (
             laws.flows(a, part, reads, e, self._theta_0())
             if isinstance(component, Irreversible)
             else laws.bracket(a, part, reads, e)
         )
-        if found is None:
+        if flow is None:
             raise StructureError(
                 f"box '{box}' is of the kind '{part['kind']}', whose force is no function of state "
                 "and velocity, so that it has no expression"
             )
-        return found
+        return flow
 
     def _turning(self, rates: Any) -> Any | None:
         c, a, layout = self.equations.constraints, self.algebra, self.equations.layout
@@ -326,9 +326,9 @@ class SymbolicEquations:
             u = a.column([rates[i, 0] for at in states for i in range(at.start, at.stop)])
             index = self.equations.processes.indices[block.box].tolist()
             e = a.column([self.efforts[i, 0] for i in index])
-            found = laws.constraint_rate(a, self._parts[block.box], self._reads[block.box], u, e)
+            rate = laws.constraint_rate(a, self._parts[block.box], self._reads[block.box], u, e)
             for k in range(block.component.rows):
-                rows[block.rows.start + k] = found[k, 0]
+                rows[block.rows.start + k] = rate[k, 0]
         return a.column(rows)
 
     def _check_rank(self) -> None:
@@ -340,14 +340,14 @@ class SymbolicEquations:
                 "constraint, which have the multipliers as symbols"
             )
 
-    def _substituted(self, rates: Any, found: Any) -> Any:
+    def _substituted(self, rates: Any, solution: Any) -> Any:
         a = self.algebra
         if isinstance(a, SympyAlgebra):
-            pairs = {self.unknowns[k, 0]: found[k, 0] for k in range(found.shape[0])}
+            pairs = {self.unknowns[k, 0]: solution[k, 0] for k in range(solution.shape[0])}
             return rates.subs(pairs)
         import casadi
 
-        return casadi.substitute(rates, self.unknowns, found)
+        return casadi.substitute(rates, self.unknowns, solution)
 
 
 def _name(name: str, k: int, shape: tuple[int, ...]) -> str:

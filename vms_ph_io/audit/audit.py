@@ -12,7 +12,12 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.appearances import Appearance, Supply, appearances, supplies
+from vms_ph_dynamics.energy.appearances import (
+    PortSupply,
+    UnaccountedInterval,
+    appearances,
+    supplies,
+)
 from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.ledger import DISSIPATED, Ledger, LedgerWriter
@@ -77,8 +82,8 @@ class Audit:
     friction: str
     ledger: Ledger
     conditioning: Conditioning
-    appearances: list[Appearance]
-    supplies: list[Supply]
+    appearances: list[UnaccountedInterval]
+    supplies: list[PortSupply]
     links: LinkSeries
     q: Array
     v: Array
@@ -140,7 +145,7 @@ def audit(
     q, v, done = [], [], 0
     for block in motion.blocks():
         writer.add(block.samples, block.continues, block.exact)
-        index = writer.kept_of_last_block
+        index = writer.rows_in_series
         q.append(block.samples.q[index])
         v.append(block.samples.v[index])
         done += len(block.samples)

@@ -73,7 +73,7 @@ def to_power(header: Header, flow: Flow, audit: EnergyAudit, exchange: Exchange)
         tool_names=list(tools),
         tool_power=[flow.power.get(name, math.nan) for name in tools],
         dissipated=flow.dissipated,
-        null_to_task=exchange.whole,
+        null_to_task=exchange.total,
         null_to_task_g12=exchange.through_g12,
         **{f"{port}_energy": audit.port_energy[port] for port in PORTS},
         tool_energy=list(tools.values()),

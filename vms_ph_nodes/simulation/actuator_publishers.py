@@ -49,7 +49,7 @@ class ActuatorPublisher:
             return f"failed_actuators: {error}"
         simulation.actuation.repair()
         for word in words:
-            simulation.actuation.fail(word.removesuffix("?"), known=not word.endswith("?"))
+            simulation.actuation.fail(word.removesuffix("?"), reported=not word.endswith("?"))
         self._failed = names
         return ""
 
@@ -68,7 +68,7 @@ class ActuatorPublisher:
                 name=list(actuation.actuators.names),
                 position=(actuation.tilts + actuation.angles).tolist(),
                 velocity=actuation.shaft_rates(simulation.twist).tolist(),
-                effort=actuation.held.inputs.tolist(),
+                effort=actuation.step_efforts.inputs.tolist(),
             )
         )
 

@@ -36,7 +36,7 @@ def _cases(robot: str, base: str) -> list[Case]:
             "the same with discrete gradients",
             Simulation(pendulum, x, scheme="discrete_gradient").step,
         ),
-        Case(f"{robot}, step of 1 ms", Simulation(arm, mb.place(arm)).step),
+        Case(f"{robot}, step of 1 ms", Simulation(arm, mb.consistent_state(arm)).step),
         Case(
             f"assembling {robot} from its URDF",
             lambda: assemble(mb.from_urdf(xml, base, bundled.gravity)),

@@ -103,7 +103,7 @@ def start_of(equations: Equations) -> Array:
     pose[:3, 3] = hand + np.array([_HALF, 0.0, 0.0])
     dot = "." if "left.link0.q" in equations.layout.states else "_"
     joints = {f"{side}{dot}joint{k}": _START[side][k] for side in SIDES for k in range(3)}
-    state = mb.place(equations, joints, poses={"bar": pose})
+    state = mb.consistent_state(equations, joints, poses={"bar": pose})
     return closed(equations, state)
 
 

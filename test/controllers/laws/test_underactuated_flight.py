@@ -58,7 +58,7 @@ def test_the_robot_flies_to_its_goal_while_the_arm_swings(
     np.testing.assert_allclose(pose[:3, 3], [0.5, -0.3, 0.2], atol=0.06)
     assert pose[2, 2] > np.cos(np.radians(2.0))
     assert np.arctan2(pose[1, 0], pose[0, 0]) == pytest.approx(0.5, abs=0.08)
-    inputs = simulation.actuation.held.inputs
+    inputs = simulation.actuation.step_efforts.inputs
     assert (inputs <= simulation.actuation.actuators.upper).all()
     assert abs(simulation.exergy_map().residual) < 1e-10 * simulation.actuation.electric
     # Upside down it says what it does, once it is upright again it does not.

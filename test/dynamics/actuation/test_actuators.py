@@ -247,9 +247,9 @@ def test_a_thruster_takes_the_power_that_its_maker_states() -> None:
     actuators = robots.get("bluerov2_alpha5").own_actuators()
     dynamics = ActuatorDynamics(actuators, 0.01)
     dynamics.settle(1e3 * actuators.matrix(np.zeros(8), np.zeros(8))[:, 4])
-    k = int(np.argmax(dynamics.held.inputs))
-    assert dynamics.held.inputs[k] == pytest.approx(51.5)
-    torque = dynamics.shaft_torques(dynamics.held, dynamics.rates, np.zeros(6))[k]
+    k = int(np.argmax(dynamics.step_efforts.inputs))
+    assert dynamics.step_efforts.inputs[k] == pytest.approx(51.5)
+    torque = dynamics.shaft_torques(dynamics.step_efforts, dynamics.rates, np.zeros(6))[k]
     # 390 W and 24 A at 16 V.
     power = torque * dynamics.rates[k] + dynamics.winding_losses(np.full(8, torque))[k]
     assert power == pytest.approx(390.0, rel=0.01)
@@ -269,7 +269,7 @@ def test_the_thrusters_of_an_underwater_vehicle_still_make_every_wrench_without_
     assert dynamics.failed == ("thruster_2",)
     # One that the allocation does not know of is missed.
     dynamics.repair()
-    dynamics.fail("thruster_2", known=False)
+    dynamics.fail("thruster_2", reported=False)
     held = dynamics.hold(wanted, np.zeros(6))
     assert held.commands[2] != 0.0
     assert held.inputs[2] == 0.0
@@ -303,7 +303,7 @@ def test_tilting_rotors_push_sideways() -> None:
     for _ in range(60):
         dynamics.settle(wanted)
         dynamics.commit(0.0, np.zeros(6), np.zeros(6))
-    np.testing.assert_allclose(dynamics.held.wrench, wanted, atol=0.05)
+    np.testing.assert_allclose(dynamics.step_efforts.wrench, wanted, atol=0.05)
 
 
 @pytest.mark.parametrize(

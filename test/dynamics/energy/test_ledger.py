@@ -33,7 +33,9 @@ def moving(model: VMSModel, seconds: float = 2.0, rate: float = 1000.0) -> Motio
 
 def cut(samples: MotionSamples, begin: int, end: int) -> MotionSamples:
     parts = (samples.t, samples.q, samples.v, samples.torque)
-    return MotionSamples(*(part[begin:end].copy() for part in parts), held=samples.held)
+    return MotionSamples(
+        *(part[begin:end].copy() for part in parts), zero_order_hold=samples.zero_order_hold
+    )
 
 
 def ledger_of(model: VMSModel, samples: MotionSamples, **options: object) -> Ledger:
@@ -155,7 +157,7 @@ def test_what_happens_in_a_gap_is_not_accounted(panda: VMSModel) -> None:
 
 
 def test_held_efforts_do_work_by_what_the_joints_move(panda: VMSModel) -> None:
-    samples = replace(moving(panda), held=True)
+    samples = replace(moving(panda), zero_order_hold=True)
     work = (samples.torque[:-1] * np.diff(samples.q, axis=0)).sum(0)
     np.testing.assert_allclose(ledger_of(panda, samples).supplied_by_joint, work, rtol=1e-12)
 

@@ -25,7 +25,7 @@ def test_monitor_and_controller_find_the_same_exchange(
     for _ in range(20):
         q, v = Q0 + rng.uniform(-0.3, 0.3, 7), rng.uniform(-1, 1, 7)
         energy = law.update(RobotState(q, v), Reference(), 1e-3).energy
-        assert exchange.at(panda.evaluate(q, v)).whole == pytest.approx(
+        assert exchange.at(panda.evaluate(q, v)).total == pytest.approx(
             energy.null_to_task, rel=1e-9, abs=1e-12
         )
 
@@ -51,12 +51,12 @@ def test_robots_on_moving_bases_have_it_and_those_without_redundancy_do_not(
     floating = robots.load("satellite_panda")
     d = floating.evaluate(floating.neutral_configuration(), np.linspace(-1, 1, floating.nv))
     found = TaskExchange(floating, PositionTask(floating)).at(d)
-    assert np.isfinite([found.whole, found.through_g12]).all()
+    assert np.isfinite([found.total, found.through_g12]).all()
     held = [f"panda_joint{i}" for i in (3, 5, 6, 7)]
     xml = robots.get("panda").description()
     short = VMSModel.from_urdf(xml, end_effector="panda_link8", locked_joints=held)
     none = TaskExchange(short, PositionTask(short)).at(short.evaluate(np.ones(3), np.ones(3)))
-    assert isnan(none.whole)
+    assert isnan(none.total)
     singular = np.array([1.686, 0, np.pi / 2, -3.0, 0, 2.665, -2.897])
     at = TaskExchange(panda, PositionTask(panda)).at(panda.evaluate(singular, np.ones(7)))
     assert isnan(at.through_g12)

@@ -25,11 +25,12 @@ from vms_ph_dynamics.forms.dirac import (
     manipulator_structure,
     wrench_junction,
 )
-from vms_ph_dynamics.groups import SE3, FloatingJoint, PlanarJoint
+from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
+from ..joint_maps import FloatingJoint, PlanarJoint
 from .dirac_checks import is_dirac, same
 
 trees = st.integers(0, 2**31).map(random_tree)

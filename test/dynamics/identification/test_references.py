@@ -11,7 +11,7 @@ import pytest
 from vms_ph_dynamics import OptionError, VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import (
-    FoundLoad,
+    LoadEstimate,
     Reference,
     Settings,
     identify,
@@ -26,9 +26,9 @@ from .known_truth import Truth, random_truth, recording
 PLAIN = Settings(torque=False)
 
 
-def _found(errors: list[float], noise: float, sessions: str = "") -> list[FoundLoad]:
+def _found(errors: list[float], noise: float, sessions: str = "") -> list[LoadEstimate]:
     return [
-        FoundLoad(f"r{k}", sessions[k] if sessions else f"s{k}", 1.0, 1.0 + error, noise)
+        LoadEstimate(f"r{k}", sessions[k] if sessions else f"s{k}", 1.0, 1.0 + error, noise)
         for k, error in enumerate(errors)
     ]
 

@@ -81,7 +81,7 @@ def test_a_negligible_defect_is_repaired_with_a_warning_that_says_the_change() -
     (repair,) = model.repairs
     assert (repair.kind, repair.link, repair.joint) == ("negative moment", "antenna", "to_two")
     assert repair.grade == "negligible"
-    assert repair.given == pytest.approx((1e-3, *ANTENNA[1]))
+    assert repair.original == pytest.approx((1e-3, *ANTENNA[1]))
     assert min(repair.repaired[1:]) >= 0.0
     assert 0.0 < repair.change < 1e-6
 

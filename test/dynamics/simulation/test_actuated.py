@@ -116,7 +116,7 @@ def test_a_robot_holds_its_base_on_its_actuators_while_the_arm_moves(
 
     def control(q: np.ndarray, v: np.ndarray, dt: float) -> object:
         if simulations:
-            used.append(simulations[0].actuation.held.inputs)
+            used.append(simulations[0].actuation.step_efforts.inputs)
         return law.update(RobotState(q, v), goal, dt)
 
     simulation = Simulation(StandardForm(model), home, step, control, actuators=actuators)

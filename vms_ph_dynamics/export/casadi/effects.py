@@ -104,13 +104,16 @@ def task_jacobian(tree: SymbolicTree, task: Task) -> Expression:
     if isinstance(task, CentreOfMassTask):
         return tree.centre_of_mass_jacobian
     if isinstance(task, DistanceTask):
-        apart, relative = tree.pose(task.frame).position, _frame_rows(tree, task.frame, linear=True)
+        separation, relative = (
+            tree.pose(task.frame).position,
+            _frame_rows(tree, task.frame, linear=True),
+        )
         if isinstance(task.to, str):
-            apart -= tree.pose(task.to).position
+            separation -= tree.pose(task.to).position
             relative -= _frame_rows(tree, task.to, linear=True)
         else:
-            apart -= ca.DM(task.to)
-        return (apart / ca.norm_2(apart)).T @ relative
+            separation -= ca.DM(task.to)
+        return (separation / ca.norm_2(separation)).T @ relative
     raise ModelError(
         f"a {type(task).__name__} has no export to CasADi; exported are PoseTask, PositionTask, "
         "OrientationTask, CentreOfMassTask, DistanceTask and StackedTask of these"
@@ -120,6 +123,6 @@ def task_jacobian(tree: SymbolicTree, task: Task) -> Expression:
 def _frame_rows(
     tree: SymbolicTree, frame: str, linear: bool = False, angular: bool = False
 ) -> Expression:
-    own, rotation = tree.jacobian(frame), tree.pose(frame).rotation
-    rows = [rotation @ own[:3, :]] * linear + [rotation @ own[3:, :]] * angular
+    jacobian, rotation = tree.jacobian(frame), tree.pose(frame).rotation
+    rows = [rotation @ jacobian[:3, :]] * linear + [rotation @ jacobian[3:, :]] * angular
     return ca.vertcat(*rows)

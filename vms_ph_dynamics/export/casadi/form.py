@@ -60,7 +60,7 @@ class CasadiForm(ABC):
         self._tree = SymbolicTree(model, parameters)
         self._q, self._z = self._tree.q, ca.SX.sym("z", model.nv)
         self._v = ca.SX.sym("v", model.nv)
-        self._given = {"parameters": self._tree.parameters} if parameters else {}
+        self._parameter_symbols = {"parameters": self._tree.parameters} if parameters else {}
         self._ports = port_symbols(model)
 
     @property
@@ -105,14 +105,14 @@ class CasadiForm(ABC):
         Directions of q are velocities, the base part in the base frame. Those by parameters are
         outputs if the form was exported with them.
         """
-        found, forces = {}, ca.vertcat(self._ports["wrench_base"], self._ports["torque"])
+        derivatives, forces = {}, ca.vertcat(self._ports["wrench_base"], self._ports["torque"])
         for name, of in (("velocity", self._velocity), ("zdot", self._momentum_rate_of_ports)):
-            found[f"{name}_by_q"] = ca.jacobian(of, self._q) @ tangent(self.model, self._q)
-            found[f"{name}_by_z"] = ca.jacobian(of, self._z)
-            for parameters in self._given.values():
-                found[f"{name}_by_parameters"] = ca.jacobian(of, parameters)
-        found["zdot_by_force"] = ca.jacobian(self._momentum_rate_of_ports, forces)
-        return self._function("rate_derivatives", found, ports=True)
+            derivatives[f"{name}_by_q"] = ca.jacobian(of, self._q) @ tangent(self.model, self._q)
+            derivatives[f"{name}_by_z"] = ca.jacobian(of, self._z)
+            for parameters in self._parameter_symbols.values():
+                derivatives[f"{name}_by_parameters"] = ca.jacobian(of, parameters)
+        derivatives["zdot_by_force"] = ca.jacobian(self._momentum_rate_of_ports, forces)
+        return self._function("rate_derivatives", derivatives, ports=True)
 
     @cached_property
     def power(self) -> Function:
@@ -218,7 +218,7 @@ class CasadiForm(ABC):
             inputs["v"] = state
         if ports:
             inputs |= self._ports
-        inputs |= self._given
+        inputs |= self._parameter_symbols
         return ca.Function(
             name, [*inputs.values()], [*map(ca.densify, outputs.values())], [*inputs], [*outputs]
         )

@@ -53,15 +53,15 @@ def orthonormal_rows(matrix: Expression) -> Expression:
 
     Gram and Schmidt's process, twice: once more makes them orthogonal to rounding.
     """
-    found: list[Expression] = []
+    rows: list[Expression] = []
     for i in range(matrix.shape[0]):
         row = matrix[i, :]
         for _ in range(2):
-            for other in found:
+            for other in rows:
                 row = row - ca.dot(row, other) * other
             row = row / ca.norm_2(row.T)
-        found.append(row)
-    return ca.vertcat(*found)
+        rows.append(row)
+    return ca.vertcat(*rows)
 
 
 # Steps of the iteration for the inverse square root: it converges quadratically, to rounding for
@@ -104,5 +104,5 @@ def nearest_orthonormal(rows: Expression, normal: Expression) -> Expression:
     if k <= m:
         return SquareRoot(across @ across.T).inverse @ across
     unit = ca.SX.eye(m)
-    found = SquareRoot(unit - x.T @ x)
-    return across + x @ (found.inverse @ Factorised(unit + found.root).solve(x.T @ across))
+    root = SquareRoot(unit - x.T @ x)
+    return across + x @ (root.inverse @ Factorised(unit + root.root).solve(x.T @ across))

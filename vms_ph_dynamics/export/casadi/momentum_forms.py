@@ -181,8 +181,8 @@ class CasadiDecoupledForm(CasadiForm):
             return rate
         locked = ca.vertcat(self._locked, ca.SX(n, 1))
         drift = self._tree.mass_rate_times(self._velocity, locked)
-        turned = self._coupling.T @ (self._locked_inverse @ (drift[:b] - rate[:b]))
-        return ca.vertcat(rate[:b], rate[b:] + turned - drift[b:])
+        coupled = self._coupling.T @ (self._locked_inverse @ (drift[:b] - rate[:b]))
+        return ca.vertcat(rate[:b], rate[b:] + coupled - drift[b:])
 
 
 def _canonical(b: int, n: int) -> Expression:

@@ -68,5 +68,5 @@ def numeric(
 
     space: dict[str, Any] = {"math": math, "numpy": np}
     exec(source("generated", matrix, arguments, values), space)
-    made: Numeric = space["generated"]
-    return made
+    function: Numeric = space["generated"]
+    return function

@@ -73,9 +73,9 @@ def frame_angle(h: Matrix) -> Expression:
 
 def inverse(h: Matrix) -> Matrix:
     """Return the inverse of a pose, (3,3)."""
-    turned = h[:2, :2].T
+    transposed = h[:2, :2].T
     result = sp.eye(3)
-    result[:2, :2], result[:2, 2] = turned, -turned * h[:2, 2]
+    result[:2, :2], result[:2, 2] = transposed, -transposed * h[:2, 2]
     return result
 
 
@@ -107,8 +107,8 @@ def link_inertia(
         inertias: of each about its own centre.
     """
     total, centre, matrix = sp.Integer(0), sp.zeros(2, 1), sp.zeros(3, 3)
-    for place, m, inertia in zip(centres, masses, inertias, strict=True):
-        o = sp.Matrix([place[0], place[1]])
+    for position, m, inertia in zip(centres, masses, inertias, strict=True):
+        o = sp.Matrix([position[0], position[1]])
         total, centre = total + m, centre + m * o
         matrix[:2, :2] += m * sp.eye(2)
         matrix[:2, 2] += m * S * o

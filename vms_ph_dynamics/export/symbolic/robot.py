@@ -87,12 +87,12 @@ class SymbolicRobot:
         """J_jb of every link, (3,3+n) [B (4.7)], each from that of the previous link."""
         first = sp.zeros(3, len(self.motion.velocities))
         first[:, :3] = sp.eye(3)
-        found = [first]
+        jacobians = [first]
         for i, (link, step) in enumerate(zip(self._links[1:], self._steps, strict=True)):
-            jacobian = adjoint(inverse(step)) * found[-1]
+            jacobian = adjoint(inverse(step)) * jacobians[-1]
             jacobian[0 if link.joint == "prismatic" else 2, 3 + i] += 1
-            found.append(jacobian)
-        return found
+            jacobians.append(jacobian)
+        return jacobians
 
     @cached_property
     def total_mass(self) -> Expression:

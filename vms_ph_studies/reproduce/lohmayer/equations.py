@@ -77,7 +77,7 @@ def section_6_errors(two: TwoBodies, rng: np.random.Generator, states: int) -> t
     equations = assemble(two.free())
     corrected = printed = 0.0
     for _ in range(states):
-        x = mb.place(
+        x = mb.consistent_state(
             equations,
             {"j": rng.uniform(-3.0, 3.0)},
             {"j": rng.normal()},
