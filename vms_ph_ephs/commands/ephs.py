@@ -169,11 +169,11 @@ def _powers(system: "System", model: str, seconds: float) -> dict[str, list[floa
 def _start(equations: "Equations", model: str) -> "Array":
     from ..examples import EXAMPLES, state_of_example
     from ..files.pattern_files import is_pattern_file, load_pattern
-    from ..multibody import place
+    from ..multibody import consistent_state
     from ..notation import start
 
     if model in EXAMPLES:
         return state_of_example(model, equations)
     if is_pattern_file(model):
         return start(load_pattern(model), equations)
-    return place(equations)
+    return consistent_state(equations)
