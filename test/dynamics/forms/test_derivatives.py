@@ -27,7 +27,7 @@ from vms_ph_dynamics import (
     numerical_rate_derivatives,
     rate_derivatives,
 )
-from vms_ph_dynamics.export.casadi.tree import inertial_parameters
+from vms_ph_dynamics.export.tree import inertial_parameters
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of

@@ -1,39 +1,13 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Configurations of a robot in CasADi expressions: poses of joints, rates and retractions."""
-
-from typing import Any
+"""Configurations of a robot in CasADi expressions: rates and retractions."""
 
 import casadi as ca
 
-from ...arrays import Array
 from ...model import VMSModel
-from .spatial import Expression, Placement
-
-
-def joint_pose(joint: Any, subspace: Array, q: Expression) -> Placement:
-    """Return the pose of a body against its place in the parent.
-
-    Args:
-        joint: Pinocchio's model of the joint.
-        subspace: (6,k) of its motion.
-        q: its entries of the configuration.
-    """
-    if joint.nv == 6:
-        return Placement(_rotation_of(q[3:7]), q[:3])
-    if joint.nv == 3:
-        c, s = q[2], q[3]
-        rotation = ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1))
-        return Placement(rotation, ca.vertcat(q[0], q[1], 0))
-    linear, axis = (ca.SX(ca.sparsify(ca.DM(part))) for part in (subspace[:3, 0], subspace[3:, 0]))
-    if not subspace[3:].any():
-        return Placement(ca.SX.eye(3), linear * q)
-    c, s = (q[0], q[1]) if joint.nq == 2 else (ca.cos(q), ca.sin(q))
-    # Of a helical joint the translation is along the axis.
-    outer = axis @ axis.T
-    rotation = c * (ca.SX.eye(3) - outer) + s * ca.skew(axis) + outer
-    return Placement(ca.sparsify(rotation), linear * q[0] if linear.nnz() else ca.SX(3, 1))
+from ..spatial import Expression, rotation_of
+from .linear_algebra import CASADI
 
 
 def tangent(model: VMSModel, q: Expression) -> Expression:
@@ -45,7 +19,7 @@ def tangent(model: VMSModel, q: Expression) -> Expression:
         matrix[2, 2], matrix[3, 2] = -s, c
     elif model.base == "floating":
         x, y, z, w = q[3], q[4], q[5], q[6]
-        matrix[:3, :3] = _rotation_of(q[3:7])
+        matrix[:3, :3] = rotation_of(CASADI, q[3:7])
         matrix[3:7, 3:6] = 0.5 * ca.vertcat(
             ca.horzcat(w, -z, y), ca.horzcat(z, w, -x), ca.horzcat(-y, x, w),
             ca.horzcat(-x, -y, -z),
@@ -95,19 +69,9 @@ def _moved_base(q: Expression, dv: Expression) -> list[Expression]:
     local = v + versine * (turn @ v) + cubic * (turn @ (turn @ v))
     half, _ = _sine_quotients(square / 4.0)
     x, y = q[3:7], ca.vertcat(0.5 * half * w, _cosine(square / 4.0))
-    position = q[:3] + _rotation_of(x) @ local
+    position = q[:3] + rotation_of(CASADI, x) @ local
     vector = x[3] * y[:3] + y[3] * x[:3] + ca.cross(x[:3], y[:3])
     return [position, vector, x[3] * y[3] - ca.dot(x[:3], y[:3])]
-
-
-def _rotation_of(quaternion: Expression) -> Expression:
-    """Return the rotation of a unit quaternion [x y z w], (3,3), as Eigen computes it."""
-    x, y, z, w = (quaternion[i] for i in range(4))
-    return ca.vertcat(
-        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        ca.horzcat(2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-        ca.horzcat(2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
-    )
 
 
 # Below this square of an angle the series replace the quotients; they leave out less

@@ -18,8 +18,8 @@ from ...tasks import (
     StackedTask,
     Task,
 )
-from .spatial import Expression
-from .tree import SymbolicTree
+from ..spatial import Expression
+from ..tree import ExportedTree
 
 # Below this ratio of a joint rate to the slip speed, tanh(x) / x is its series: the first term left
 # out is 2 x^4 / 15.
@@ -35,7 +35,7 @@ def port_symbols(model: VMSModel) -> dict[str, Expression]:
 
 
 def port_force(
-    tree: SymbolicTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
+    tree: ExportedTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
 ) -> Expression:
     """Return the generalised force of all efforts with friction and drag, (nv,)."""
     model = tree.model
@@ -47,7 +47,7 @@ def port_force(
 
 
 def port_powers(
-    tree: SymbolicTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
+    tree: ExportedTree, v: Expression, ports: dict[str, Expression], friction: Friction | None
 ) -> dict[str, Expression]:
     """Return the power into each port and the dissipated power, W."""
     model, b = tree.model, tree.model.b
@@ -65,7 +65,7 @@ def port_powers(
     return powers
 
 
-def dissipation_matrix(tree: SymbolicTree, v: Expression, friction: Friction | None) -> Expression:
+def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | None) -> Expression:
     """Return D(q, v) with the force ``-D v`` of friction and drag, (nv,nv), semidefinite."""
     model, b = tree.model, tree.model.b
     total = ca.SX(model.nv, model.nv)
@@ -87,7 +87,7 @@ def dissipation_matrix(tree: SymbolicTree, v: Expression, friction: Friction | N
     return total
 
 
-def task_jacobian(tree: SymbolicTree, task: Task) -> Expression:
+def task_jacobian(tree: ExportedTree, task: Task) -> Expression:
     """Return ``J(q)`` of a task, (m,nv).
 
     Raises:
@@ -121,7 +121,7 @@ def task_jacobian(tree: SymbolicTree, task: Task) -> Expression:
 
 
 def _frame_rows(
-    tree: SymbolicTree, frame: str, linear: bool = False, angular: bool = False
+    tree: ExportedTree, frame: str, linear: bool = False, angular: bool = False
 ) -> Expression:
     jacobian, rotation = tree.jacobian(frame), tree.pose(frame).rotation
     rows = [rotation @ jacobian[:3, :]] * linear + [rotation @ jacobian[3:, :]] * angular

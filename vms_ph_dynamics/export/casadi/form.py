@@ -12,11 +12,11 @@ import casadi as ca
 from ...actuation.friction import Friction
 from ...errors import ModelError
 from ...model import VMSModel
+from ..spatial import Expression
+from ..tree import PARAMETERS, ExportedTree
 from .configurations import retraction, tangent
 from .effects import dissipation_matrix, port_force, port_powers, port_symbols
-from .linear_algebra import Factorised
-from .spatial import Expression
-from .tree import SymbolicTree
+from .linear_algebra import CASADI, Factorised
 
 Function = Any
 """A ``casadi.Function``."""
@@ -57,10 +57,12 @@ class CasadiForm(ABC):
                 f"friction must be that of {model.n} joints; given: {len(friction.viscous)}"
             )
         self.model, self.gravity, self.friction = model, gravity, friction
-        self._tree = SymbolicTree(model, parameters)
-        self._q, self._z = self._tree.q, ca.SX.sym("z", model.nv)
+        count = PARAMETERS * (model.tree.pinocchio.njoints - 1)
+        self._q, self._z = ca.SX.sym("q", model.nq), ca.SX.sym("z", model.nv)
+        symbols: Expression = ca.SX.sym("phi", count) if parameters else None
+        self._tree = ExportedTree(model, CASADI, self._q, symbols)
         self._v = ca.SX.sym("v", model.nv)
-        self._parameter_symbols = {"parameters": self._tree.parameters} if parameters else {}
+        self._parameter_symbols = {"parameters": symbols} if parameters else {}
         self._ports = port_symbols(model)
 
     @property

@@ -1,11 +1,57 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Factorisations of small symbolic matrices, without pivoting and without square roots."""
+"""CasADi as an array namespace, and factorisations of small symbolic matrices.
+
+They need no pivoting and no square roots.
+"""
+
+from collections.abc import Sequence
 
 import casadi as ca
+import numpy as np
+import numpy.typing as npt
 
-from .spatial import Expression
+from ..spatial import ArrayNamespace, Expression
+
+
+class CasadiArrays(ArrayNamespace):
+    """The array namespace of ``casadi.SX``; zeros that are known are not computed with."""
+
+    def constant(self, numbers: npt.ArrayLike) -> Expression:
+        """Return a sparse matrix of numbers."""
+        return ca.SX(ca.sparsify(ca.DM(np.asarray(numbers, dtype=np.float64))))
+
+    def zeros(self, rows: int, columns: int) -> Expression:
+        """Return a matrix without entries."""
+        return ca.SX(rows, columns)
+
+    def vstack(self, parts: Sequence[Expression]) -> Expression:
+        """Return matrices one below the other."""
+        return ca.vertcat(*parts)
+
+    def hstack(self, parts: Sequence[Expression]) -> Expression:
+        """Return matrices side by side."""
+        return ca.horzcat(*parts)
+
+    def cos(self, x: Expression) -> Expression:
+        """Return the cosine of every entry."""
+        return ca.cos(x)
+
+    def sin(self, x: Expression) -> Expression:
+        """Return the sine of every entry."""
+        return ca.sin(x)
+
+    def cross(self, x: Expression, y: Expression) -> Expression:
+        """Return the cross product of vectors (3,1)."""
+        return ca.cross(x, y)
+
+    def mirrored(self, upper: Expression) -> Expression:
+        """Return the symmetric matrix of an upper triangle."""
+        return ca.triu2symm(ca.triu(upper))
+
+
+CASADI = CasadiArrays()
 
 
 class Factorised:

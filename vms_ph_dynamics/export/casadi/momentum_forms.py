@@ -7,10 +7,10 @@ from functools import cached_property
 
 import casadi as ca
 
+from ..spatial import Expression
 from .configurations import tangent
 from .form import CasadiForm, Function
 from .linear_algebra import inverse
-from .spatial import Expression
 
 
 def lie_poisson(p: Expression) -> Expression:

@@ -11,12 +11,12 @@ from ...actuation.friction import Friction
 from ...arrays import Array
 from ...model import VMSModel
 from ...tasks import Task
+from ..spatial import Expression
 from .configurations import tangent
 from .effects import task_jacobian
 from .form import CasadiForm, Function
 from .linear_algebra import Factorised, inverse, nearest_orthonormal, orthonormal_rows
 from .momentum_forms import lie_poisson
-from .spatial import Expression
 
 
 class CasadiTaskForm(CasadiForm):
