@@ -14,7 +14,7 @@ from .arrays import Array, cached_property, frozen
 from .errors import ModelError
 from .groups import base_group
 from .robot.joints import BASE_POSITION
-from .robot.kinematics import Kinematics
+from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
 
 

@@ -5,9 +5,8 @@
 
 from .hopper import ContactEvent, EventKind, Hopper
 from .laws.hopping import HoppingController
-from .leg import Floor, FloorForce, Leg, LegState, Phase
+from .leg import Floor, FloorForce, Leg, LegMotion, LegPrediction, LegState, Phase
 from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
-from .prediction import LegMotion, LegPrediction
 from .runs import HoppingRun, hop
 
 __all__ = [

@@ -15,7 +15,7 @@ from vms_ph_io import robots
 
 from . import Floor, HoppingController, HoppingRun, LegOnFloor, Phase, hop, hopping_tasks
 from .flights import FALLEN, Flight, flights
-from .task import HOP_ERRORS, HopGoal, HoppingTask
+from .hopping_tasks import HOP_ERRORS, HopGoal, HoppingTask
 
 
 def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]:

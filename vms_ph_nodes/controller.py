@@ -29,7 +29,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError, VmsPhError
 from vms_ph_dynamics.free_floating import Body, carrying
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
 
 from .messages.controller_state import to_controller_state

@@ -24,7 +24,7 @@ from vms_ph_controllers.guard import EnergyGuardSettings, GuardedEffort, PortGua
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .messages.conversions import (
     NANOSECONDS,

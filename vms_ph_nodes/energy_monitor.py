@@ -11,7 +11,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import from_stamp, to_stamp

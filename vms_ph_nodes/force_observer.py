@@ -23,7 +23,7 @@ from vms_ph_controllers.observers import (
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
 from .messages.frames import with_prefix

@@ -11,7 +11,7 @@ from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import Exergy
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import NANOSECONDS, from_stamp

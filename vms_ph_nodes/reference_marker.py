@@ -18,7 +18,7 @@ from std_msgs.msg import ColorRGBA, Header
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .messages.conversions import from_stamp
 from .messages.frames import inertial_frame, with_prefix

@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 from vms_ph.msg import TaskProgress
 
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation.robot_task import Target
 from vms_ph_io.tasks.robot_tasks import is_of_leg
 from vms_ph_io.tasks.task_goals import goal_lines

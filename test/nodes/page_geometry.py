@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io.descriptions.urdf.visuals import visuals
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.views.robot_scene import _to_mesh

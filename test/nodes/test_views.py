@@ -13,7 +13,7 @@ import yaml
 from rclpy.node import Node
 from vms_ph.msg import ControllerState, Energy, Momentum, Power
 
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io import robots, share_directory
 from vms_ph_nodes.closed_loop import make
 from vms_ph_nodes.energy_monitor import EnergyMonitor

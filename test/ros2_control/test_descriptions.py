@@ -12,7 +12,7 @@ import yaml
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks import robot_tasks

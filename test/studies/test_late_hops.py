@@ -11,7 +11,7 @@ import pytest
 
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_hopping import Leg, LegMotion, hopping_tasks
-from vms_ph_hopping.laws.hop_feedback import PoseFilter
+from vms_ph_hopping.laws.hopping import PoseFilter
 from vms_ph_io import robots
 from vms_ph_io.tasks.uncertainty import Uncertainty
 from vms_ph_studies.tasks import late_hops

@@ -16,8 +16,7 @@ import pinocchio as pin
 from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..groups import SE3, skew
-from ..robot.kinematic_tree import KinematicTree
-from ..robot.kinematics import Kinematics
+from ..robot.kinematic_tree import Kinematics, KinematicTree
 
 WATER = 1000.0  # kg/m^3
 

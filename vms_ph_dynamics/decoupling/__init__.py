@@ -6,25 +6,29 @@
 from .frames import (
     Alignment,
     Conservation,
+    Curvature,
     Frame,
+    aligned_orientation,
     base_pose,
     centre_of_mass,
     centre_of_mass_frame,
     conservation,
+    curvature,
     inertial_frame,
 )
-from .integrability import Curvature, aligned_orientation, curvature
 from .transform import (
     BodyCoriolis,
     DecouplingTransform,
+    ExternalInternal,
     TransformedDynamics,
     external_velocity,
     hamel_coriolis,
+    internal_jacobian,
+    internal_jacobian_rate,
     mass_rate,
     momentum_map,
     passive_coriolis,
 )
-from .velocities import ExternalInternal, internal_jacobian, internal_jacobian_rate
 
 __all__ = [
     "Alignment", "BodyCoriolis", "Conservation", "Curvature", "DecouplingTransform",

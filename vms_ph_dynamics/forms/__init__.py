@@ -5,8 +5,7 @@
 
 from ..evaluation import Momenta, momenta
 from .checks import StructureCheck, structure_checks
-from .decoupled import DecoupledForm, TransformedWrenches
-from .decoupled_evaluation import DecoupledEvaluation
+from .decoupled import DecoupledEvaluation, DecoupledForm, TransformedWrenches
 from .derivatives import (
     EnergyDerivatives,
     RateDerivatives,
@@ -33,13 +32,12 @@ from .linearization import (
     linear_port_hamiltonian_along,
     linearize,
 )
-from .null_space import RegularJacobian
 from .ports import PORTS, Ports, PowerBalance, port_names
 from .standard import CanonicalForm, StandardForm
 from .state import BaseShapeEnergy, Energy, PHRate, PHState, StandardEnergy, TaskEnergy
 from .task_coupling import TaskCoupling, TaskEvaluation
 from .task_space import TaskSpaceForm
-from .task_terms import OperationalSpace, TaskPower, TaskTerms
+from .task_terms import OperationalSpace, RegularJacobian, TaskPower, TaskTerms
 
 __all__ = [
     "PORTS",

@@ -1,25 +1,237 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inertially decoupled form: locked velocity and shape."""
+"""The inertially decoupled form, with its matrices at one state in the notation of the source."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from ..actuation.friction import Friction
-from ..arrays import Array
+from ..arrays import Array, cached_property, frozen
 from ..evaluation import Evaluation
-from .decoupled_evaluation import DecoupledEvaluation
+from ..groups import base_group
+from ..robot_model import RobotModel
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .rates import native_gradient, native_rate, native_velocity
-from .standard import with_ports
+from .standard import lie_poisson, with_ports
 from .state import BaseShapeEnergy, PHRate, PHState
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiDecoupledForm
+
+
+class DecoupledEvaluation:
+    """An immutable snapshot of the matrices of [A, sections 5.2 and 6], each computed on first use.
+
+    They include the derivative tensors and matrices that the rates of the form do not need, and are
+    slow to compute. All arrays are read-only.
+
+    Args:
+        d: the terms of the equations of motion at the state.
+    """
+
+    def __init__(self, d: Evaluation) -> None:
+        self.d = d
+
+    @cached_property
+    def dA(self) -> Array:
+        """Derivatives of the connection along the joints, (n,b,n)."""
+        d, b = self.d, self.d.model.b
+        columns = d.dM[:, :b, b:] - d.dM[:, :b, :b] @ d.A
+        return frozen(np.linalg.solve(d.M_b, columns))
+
+    @cached_property
+    def dM_hat_m(self) -> Array:
+        """Derivatives of the shape inertia along the joints, (n,n,n)."""
+        d, b = self.d, self.d.model.b
+        mixed = d.dM[:, b:, :b] @ d.A
+        inner = d.A.T @ d.dM[:, :b, :b] @ d.A
+        return frozen(d.dM[:, b:, b:] - mixed - mixed.transpose(0, 2, 1) + inner)
+
+    @cached_property
+    def L(self) -> Array:
+        """``[dA^T/dq_1 p, ..., dA^T/dq_n p]``, (n,n) [A (58), whose last column is misprinted]."""
+        return frozen(np.einsum("kbi,b->ik", self.dA, self.d.p))
+
+    @cached_property
+    def B(self) -> Array:
+        """``-A^T ad~_p A + L - L^T``, skew, (n,n) [A (70)].
+
+        Depends on the centroidal angular momentum only: it is the curvature of the connection
+        paired with p.
+        """
+        d = self.d
+        return frozen(-d.A.T @ self.lie_poisson @ d.A + self.L - self.L.T)
+
+    @cached_property
+    def lie_poisson(self) -> Array:
+        """``ad~_p`` of the base group, (b,b) [A (38)]."""
+        return frozen(lie_poisson(self.d.model, self.d.p))
+
+    @cached_property
+    def N_b(self) -> Array:
+        """``1/2 [d(M_b^-1)/dq_k p]``, (b,n) [A (64)]."""
+        d, b = self.d, self.d.model.b
+        columns = -0.5 * d.dM[:, :b, :b] @ d.v_hat
+        return frozen(np.linalg.solve(d.M_b, columns.T))
+
+    @cached_property
+    def N_hat_m(self) -> Array:
+        """``1/2 [d(M_hat_m^-1)/dq_k pi_hat]``, (n,n) [A (65)]."""
+        d = self.d
+        columns = -0.5 * self.dM_hat_m @ d.v[d.model.b :]
+        return frozen(np.linalg.solve(d.M_hat_m, columns.T))
+
+    @cached_property
+    def Phi(self) -> Array:
+        """Tangent of the change of coordinates phi, (b+2n,b+2n) [A (57)]."""
+        d, b, n = self.d, self.d.model.b, self.d.model.n
+        matrix = np.eye(b + 2 * n)
+        matrix[b + n :, :b] = -d.A.T
+        matrix[b + n :, b : b + n] = -self.L
+        return frozen(matrix)
+
+    @cached_property
+    def J_hat(self) -> Array:
+        """Interconnection, skew, (b+2n,b+2n) [A (68)]."""
+        d, b, n = self.d, self.d.model.b, self.d.model.n
+        coupled = self.lie_poisson @ d.A
+        matrix = np.zeros((b + 2 * n, b + 2 * n))
+        matrix[:b, :b] = self.lie_poisson
+        matrix[:b, b + n :] = -coupled
+        matrix[b : b + n, b + n :] = np.eye(n)
+        matrix[b + n :, :b] = coupled.T
+        matrix[b + n :, b : b + n] = -np.eye(n)
+        matrix[b + n :, b + n :] = -self.B
+        return frozen(matrix)
+
+    @cached_property
+    def G_hat(self) -> Array:
+        """Input map, (b+2n,b+n) [A (69)]."""
+        d, b, n = self.d, self.d.model.b, self.d.model.n
+        matrix = np.zeros((b + 2 * n, b + n))
+        matrix[:b, :b] = np.eye(b)
+        matrix[b + n :, :b] = -d.A.T
+        matrix[b + n :, b:] = np.eye(n)
+        return frozen(matrix)
+
+    @cached_property
+    def E_b(self) -> Array:
+        """``1/2 [dM_b/dq_k v_hat]``, (b,n) [A (78)]."""
+        d, b = self.d, self.d.model.b
+        return frozen(0.5 * (d.dM[:, :b, :b] @ d.v_hat).T)
+
+    @cached_property
+    def P_b(self) -> Array:
+        """Half of the rate of the locked inertia, (b,b) [A (79)]."""
+        d, b = self.d, self.d.model.b
+        return frozen(0.5 * np.einsum("kij,k->ij", d.dM[:, :b, :b], d.v[b:]))
+
+    @cached_property
+    def C_hat_m(self) -> Array:
+        """Christoffel matrix of the shape inertia, (n,n) [A (80)]."""
+        rates = self.d.v[self.d.model.b :]
+        # dM_hat_m[k,i,j] = d_k M_ij; the matrix is that of [k d_k M_ij + j d_j M_ik - i d_i M_jk].
+        along = np.einsum("kij,k->ij", self.dM_hat_m, rates)
+        across = np.einsum("jik,k->ij", self.dM_hat_m, rates)
+        return frozen(0.5 * (along + across - across.T))
+
+
+@dataclass(frozen=True)
+class LockedAcceleration:
+    """Accelerations in locked coordinates.
+
+    Attributes:
+        v_hat_dot: (b,) rate of the locked velocity.
+        qddot: (n,) joint accelerations.
+    """
+
+    v_hat_dot: Array
+    qddot: Array
+
+
+class ReducedEulerLagrange:
+    """``M_hat (v_hat_dot; qddot) + (C1_hat + C2_hat) (v_hat; qdot) = (w_hat; tau_hat)`` [A (85)].
+
+    Attributes:
+        M_hat: block-diagonal inertia, (nv,nv) [A (86)].
+        C1_hat: ``Mdot_hat - 2 C1_hat`` is skew [A (87)].
+        C2_hat: skew [A (88)].
+    """
+
+    def __init__(self, t: DecoupledEvaluation) -> None:
+        self._t = t
+        d, b, n = t.d, t.d.model.b, t.d.model.n
+        zero = np.zeros((b, n))
+        self.M_hat = frozen(np.block([[d.M_b, zero], [zero.T, d.M_hat_m]]))
+        self.C1_hat = frozen(np.block([[t.P_b, t.E_b], [-t.E_b.T, t.C_hat_m]]))
+        poisson = t.lie_poisson
+        coupled = poisson @ d.A
+        self.C2_hat = frozen(np.block([[-poisson, coupled], [-coupled.T, t.B]]))
+
+    def acceleration(self, wrench_base: Array, torque: Array) -> LockedAcceleration:
+        """Return the accelerations under a base wrench (b,) and joint torques (n,).
+
+        Both include all efforts, gravity too; they are transformed by [A (73)] here.
+        """
+        d, b = self._t.d, self._t.d.model.b
+        velocity = np.concatenate([d.v_hat, d.v[b:]])
+        force = np.concatenate([wrench_base, torque - d.A.T @ wrench_base])
+        rate = np.linalg.solve(self.M_hat, force - (self.C1_hat + self.C2_hat) @ velocity)
+        return LockedAcceleration(frozen(rate[:b]), frozen(rate[b:]))
+
+
+def structure_constants(model: RobotModel) -> Array:
+    """Return c with ``[e_I, e_J] = c[K,I,J] e_K`` of the base algebra, (b,b,b) [A, after (92)]."""
+    if model.base == "fixed":
+        return np.zeros((0, 0, 0))
+    group = base_group(model.base)
+    return np.stack([group.ad(e) for e in np.eye(group.dimension)], axis=1)
+
+
+class HamelCoefficients:
+    """The coefficients of the Boltzmann-Hamel equations in locked coordinates [A (90)-(92)].
+
+    Attributes:
+        base: gamma^K_IJ, (b,b,b), indices K I J.
+        mixed: gamma^K_Ij, (b,b,n), indices K I j; gamma^K_jI is its negative.
+        shape: gamma^K_ij, (b,n,n), indices K i j: the curvature of the connection.
+    """
+
+    def __init__(self, t: DecoupledEvaluation) -> None:
+        a, c = t.d.A, structure_constants(t.d.model)
+        self.base = frozen(c)
+        self.mixed = frozen(-np.einsum("kij,jm->kim", c, a))
+        # t.dA[j,K,i] = dA_Ki / dq_j.
+        slope = t.dA.transpose(1, 2, 0)
+        twist = np.einsum("kij,im,jl->kml", c, a, a)
+        self.shape = frozen(twist + slope - slope.transpose(0, 2, 1))
+
+
+def boltzmann_hamel_forces(t: DecoupledEvaluation, acceleration: LockedAcceleration) -> Array:
+    """Return ``(w_hat, tau_hat)`` by the Boltzmann-Hamel equations, (nv,) [A (89)].
+
+    Args:
+        t: the state.
+        acceleration: of the motion.
+    """
+    d, b = t.d, t.d.model.b
+    gamma, p, rates = HamelCoefficients(t), t.d.p, t.d.v[t.d.model.b :]
+    mass_rate = np.einsum("kij,k->ij", d.dM[:, :b, :b], rates)
+    shape_rate = np.einsum("kij,k->ij", t.dM_hat_m, rates)
+    by_q = 0.5 * np.einsum("kij,i,j->k", d.dM[:, :b, :b], d.v_hat, d.v_hat)
+    by_q += 0.5 * np.einsum("kij,i,j->k", t.dM_hat_m, rates, rates)
+    base = d.M_b @ acceleration.v_hat_dot + mass_rate @ d.v_hat
+    base += np.einsum("kij,j,k->i", gamma.base, d.v_hat, p)
+    base += np.einsum("kij,j,k->i", gamma.mixed, rates, p)
+    shape = d.M_hat_m @ acceleration.qddot + shape_rate @ rates - by_q
+    shape -= np.einsum("kji,j,k->i", gamma.mixed, d.v_hat, p)
+    shape += np.einsum("kij,j,k->i", gamma.shape, rates, p)
+    return np.concatenate([base, shape])
 
 
 class TransformedWrenches(NamedTuple):

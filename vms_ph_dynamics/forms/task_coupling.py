@@ -7,9 +7,8 @@ import numpy as np
 
 from ..arrays import Array, cached_property, frozen
 from ..evaluation import Evaluation
-from .null_space import Eigenbasis, null_space_rate, null_space_rate_transpose
 from .standard import lie_poisson
-from .task_terms import TaskTerms
+from .task_terms import Eigenbasis, TaskTerms, null_space_rate, null_space_rate_transpose
 
 
 class TaskCoupling:

@@ -14,12 +14,11 @@ from ..evaluation import Evaluation
 from ..model import VMSModel
 from ..tasks import Task
 from .form import Form
-from .null_space import orthonormal_null_space
 from .ports import Ports
 from .standard import StandardForm
 from .state import PHRate, PHState, TaskEnergy
 from .task_coupling import TaskEvaluation
-from .task_terms import TaskPower
+from .task_terms import TaskPower, orthonormal_null_space
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiTaskForm

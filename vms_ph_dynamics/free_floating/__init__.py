@@ -4,8 +4,17 @@
 """Free-floating robots at zero momentum: closed loops of the joints, reorientation, capture."""
 
 from .capture import Body, Capture, capture, carrying
-from .holonomy import EllipticLoop, JointMotion, JointPath, StraightPath, base_motion, holonomy
-from .reorientation import Reorientation, plan_reorientation, turn_by_curvature
+from .reorientation import (
+    EllipticLoop,
+    JointMotion,
+    JointPath,
+    Reorientation,
+    StraightPath,
+    base_motion,
+    holonomy,
+    plan_reorientation,
+    turn_by_curvature,
+)
 
 __all__ = [
     "Body", "Capture", "EllipticLoop", "JointMotion", "JointPath", "Reorientation",

@@ -64,7 +64,7 @@ class Windows:
 
     def chosen(self, which: Any) -> "Windows":
         """Return some of the windows, by a mask (W,) or by their indices."""
-        rows = ("begin", "end", "known", "columns", "gross", "path", "recording")
+        rows = ("begin", "end", "target", "columns", "gross", "path", "recording")
         return Windows(*(getattr(self, name)[which] for name in rows))
 
 
@@ -77,7 +77,7 @@ def stacked(parts: Sequence[Windows]) -> Windows:
     return Windows(
         joined("begin"),
         joined("end"),
-        joined("known"),
+        joined("target"),
         joined("columns"),
         joined("gross"),
         joined("path"),

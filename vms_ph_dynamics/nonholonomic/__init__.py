@@ -3,8 +3,13 @@
 
 """Robots on wheels: velocity constraints, reduced by a basis of the velocities they allow."""
 
-from .constraint import SidewaysConstraint, WheelConstraint
-from .form import NonholonomicForm, NonholonomicTerms, on_wheels
+from .form import (
+    NonholonomicForm,
+    NonholonomicTerms,
+    SidewaysConstraint,
+    WheelConstraint,
+    on_wheels,
+)
 from .stepper import NonholonomicRK4
 
 __all__ = [

@@ -7,8 +7,7 @@ from .building import inertia_defects
 from .inertia import InertiaDefect, check_inertia
 from .inertia_repair import InertiaMode
 from .joints import Base, JointTable
-from .kinematic_tree import KinematicTree
-from .kinematics import Edge, Kinematics, LinkTree
+from .kinematic_tree import Edge, Kinematics, KinematicTree, LinkTree
 from .mimic import Mimic
 
 __all__ = [

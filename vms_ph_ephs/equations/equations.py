@@ -28,8 +28,7 @@ from ..systems import System
 from .constraints import Constraints
 from .layout import Closure, Layout, closures, couplings, parent_of
 from .mechanism import native_mechanism
-from .processes import Processes
-from .states import States, Storages
+from .states import Processes, States, Storages
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from vms_ph_dynamics.arrays import Array, frozen
 
 from ..components import Component, Contact, Irreversible, Quadratic, Reversible, Storage
 from ..errors import StructureError
-from ..multibody.foot import plane_axes
+from ..multibody.environment import plane_axes
 from ..patterns import power, state
 from ..quantities import Euclidean, Quantity, displacement, entropy, momentum, momentum_of, pose_of
 from ..systems import System, compose

@@ -6,9 +6,8 @@
 from typing import TYPE_CHECKING, Any
 
 from .body import Coupling, Gravity, Ground, LiePoisson, rigid_body
-from .foot import Foot, FootContact, with_feet
+from .environment import FluidDrag, Foot, FootContact, Weights, immersed_body, with_feet
 from .friction import Conduction, Friction, HeatCapacity, coulomb
-from .immersion import FluidDrag, Weights, immersed_body
 from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
 from .mechanism import GROUND, Between, Drive, Gear, Tool, left_out, mechanism
 from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical

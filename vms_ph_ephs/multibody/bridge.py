@@ -14,7 +14,7 @@ from vms_ph_dynamics.groups import pose as pose_of
 
 from ..equations import Equations
 from ..patterns import split
-from .immersion import Weights
+from .environment import Weights
 from .placement import consistent_state, joint_positions, joint_velocities
 from .urdf import body_names, joint_name
 

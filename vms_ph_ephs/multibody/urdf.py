@@ -22,9 +22,8 @@ from vms_ph_dynamics.robot.mimic import Mimic, Projection
 
 from ..systems import System
 from .body import rigid_body
-from .foot import Foot, with_feet
+from .environment import Foot, immersed_body, with_feet
 from .friction import coulomb
-from .immersion import immersed_body
 from .joint import Heat, Spring, joint
 from .mechanism import GROUND, Between, Drive, Gear, Tool, mechanism, reductions_of, springs_of
 from .pairs import LowerPair, Planar, Prismatic, Revolute

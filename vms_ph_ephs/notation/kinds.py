@@ -24,9 +24,8 @@ from ..library import (
     Thrust,
 )
 from ..multibody.body import Coupling, Gravity, Ground, LiePoisson, rigid_body
-from ..multibody.foot import Foot, FootContact
+from ..multibody.environment import FluidDrag, Foot, FootContact, Weights
 from ..multibody.friction import Conduction, Friction, HeatCapacity, coulomb
-from ..multibody.immersion import FluidDrag, Weights
 from ..multibody.joint import Heat, HolonomicConstraint, NoPotential, Offset, Spring, joint
 from ..quantities import SE3_SPACE
 from ..systems import System

@@ -28,9 +28,8 @@ from ..library import (
     Thrust,
 )
 from ..multibody.body import Coupling, Gravity, Ground, LiePoisson
-from ..multibody.foot import FootContact
+from ..multibody.environment import FluidDrag, FootContact, Weights
 from ..multibody.friction import Conduction, Friction, HeatCapacity
-from ..multibody.immersion import FluidDrag, Weights
 from ..multibody.joint import HolonomicConstraint, NoPotential, Offset, Spring
 from ..patterns import Pattern
 from ..quantities import Euclidean, Quantity, Space

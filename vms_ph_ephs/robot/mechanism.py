@@ -20,8 +20,8 @@ from ..equations import assemble
 from ..equations.layout import StateEntry
 from ..errors import SimulationError
 from ..multibody.bridge import state_of
+from ..multibody.environment import FluidDrag
 from ..multibody.friction import HeatCapacity
-from ..multibody.immersion import FluidDrag
 from ..multibody.joint import Heat
 from ..multibody.urdf import body_names, from_pinocchio, joint_name
 from ..simulation.stepper import EphsStepper, SolverState

@@ -24,9 +24,8 @@ from ..equations import Equations
 from ..errors import SimulationError
 from .projection import Projection
 from .set_valued import BoundedForces
-from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, Step, acting
+from .steps import DiscreteGradient, Inputs, Move, MuntheKaas, Step, TreeStep, acting
 from .stiff_friction import Stiff, StiffFriction
-from .tree import TreeStep
 
 # Each correction reduces the error of the mean force by the share of a step in which the
 # configuration changes; the rest is an error of the scheme, not of its laws.

@@ -11,11 +11,11 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from ..leg import LegState
-from ..prediction import LegMotion, LegPrediction
-from .hop_feedback import (
+from ..leg import LegMotion, LegPrediction, LegState
+from .hopping import (
     LEAST_FLIGHT,
     HopAverage,
+    HoppingController,
     HopReference,
     PoseFilter,
     bounded,
@@ -23,7 +23,6 @@ from .hop_feedback import (
     neutral_angle,
     within_limits,
 )
-from .hopping import HoppingController
 
 # Height of the foot from which the leg may turn, m: a floor may hold a foot that is lower.
 _CLEAR = 0.003

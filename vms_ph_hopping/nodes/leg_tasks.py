@@ -22,7 +22,7 @@ from vms_ph_nodes.topics.robot_motion import RobotMotion
 
 from .. import hopping_tasks
 from ..flights import SHORTEST_FLIGHT
-from ..task import HOP_ERRORS, HoppingTask
+from ..hopping_tasks import HOP_ERRORS, HoppingTask
 
 CONTROLLER = "vms_ph_hopping:HoppingController"
 

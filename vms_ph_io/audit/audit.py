@@ -12,15 +12,17 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.appearances import (
+from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.energy.joint_friction import JointFriction
+from vms_ph_dynamics.energy.ledger import (
+    DISSIPATED,
+    Ledger,
+    LedgerWriter,
     PortSupply,
     UnaccountedInterval,
     appearances,
     supplies,
 )
-from vms_ph_dynamics.energy.energy_path import EnergyPath
-from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import DISSIPATED, Ledger, LedgerWriter
 
 from ..progress import Progress, no_progress
 from ..recordings.conditioning import Conditioning

@@ -11,7 +11,7 @@ from string import Template
 from xml.sax.saxutils import escape
 
 from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..installation import share_directory
 from ..robots.robot_settings import RobotSettings

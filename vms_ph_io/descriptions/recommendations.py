@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..installation import command
 

@@ -8,7 +8,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.samples import smoothed_velocity, white_noise
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .joint_signals import Companion
 from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series

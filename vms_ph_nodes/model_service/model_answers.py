@@ -24,7 +24,7 @@ from vms_ph.srv import (
 from vms_ph_dynamics import Evaluation, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms.checks import structure_checks
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from ..messages.base_motion import from_pose_and_twist

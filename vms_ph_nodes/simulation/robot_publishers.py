@@ -17,7 +17,7 @@ from vms_ph.msg import PortEnergy
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import PortEnergies
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
 
 from ..messages.base_motion import to_odometry

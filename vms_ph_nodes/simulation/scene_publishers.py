@@ -15,7 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation.contact import Scene, Shape
 
 from ..messages.conversions import to_wrench

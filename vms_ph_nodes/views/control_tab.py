@@ -10,7 +10,7 @@ import viser
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..messages.frames import inertial_frame
 from ..node.robot_parameters import RobotParameters

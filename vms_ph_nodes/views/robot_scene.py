@@ -14,7 +14,7 @@ import viser
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.descriptions.urdf.visuals import Visual, visuals
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_hopping import Leg, LegMotion, LegState
-from vms_ph_hopping.laws.hop_feedback import (
+from vms_ph_hopping.laws.hopping import (
     LEAST_FLIGHT,
     HopAverage,
     HopReference,

@@ -21,9 +21,9 @@ from vms_ph_hopping import (
 )
 from vms_ph_hopping.flights import FALLEN, Flights
 from vms_ph_hopping.hopping_run import judged, prepared
-from vms_ph_hopping.laws.hop_feedback import HopReference
+from vms_ph_hopping.hopping_tasks import HoppingTask
+from vms_ph_hopping.laws.hopping import HopReference
 from vms_ph_hopping.laws.hopping_over_delay import HoppingOverDelay
-from vms_ph_hopping.task import HoppingTask
 from vms_ph_io.tasks.uncertainty import Uncertainty
 
 from ..comparisons.raibert import RaibertGains, RaibertHopper

@@ -15,7 +15,7 @@ from vms_ph_dynamics.decoupling import (
     centre_of_mass,
     curvature,
 )
-from vms_ph_dynamics.forms.decoupled_evaluation import DecoupledEvaluation
+from vms_ph_dynamics.forms.decoupled import DecoupledEvaluation
 from vms_ph_dynamics.groups import base_group
 from vms_ph_io import robots
 

@@ -11,9 +11,8 @@ import pytest
 from scipy.integrate import trapezoid
 
 from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.energy.appearances import appearances, supplies
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter
+from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter, appearances, supplies
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantum, white_noise
 from vms_ph_dynamics.errors import ModelError
 

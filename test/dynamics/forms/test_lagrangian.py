@@ -25,7 +25,7 @@ from vms_ph_dynamics.forms import (
     Ports,
     StandardForm,
 )
-from vms_ph_dynamics.forms.decoupled_evaluation import (
+from vms_ph_dynamics.forms.decoupled import (
     HamelCoefficients,
     LockedAcceleration,
     ReducedEulerLagrange,

@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io import robots
 
 

@@ -12,7 +12,7 @@ import pytest
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
-from vms_ph_dynamics.robot.kinematics import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io import read_urdf, robots
 
 from ..conftest import state_of

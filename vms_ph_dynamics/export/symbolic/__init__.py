@@ -13,7 +13,6 @@ except ImportError:
         "vms_ph_dynamics.export.symbolic needs sympy: pip install 'vms-ph[symbolic]'"
     ) from None
 
-from .code import numeric, source
 from .planar import (
     LinearPart,
     LinkInertia,
@@ -35,9 +34,11 @@ from .robot import (
     Link,
     SymbolicHopper,
     SymbolicRobot,
+    numeric,
     prismatic_hopper,
     revolute_frame_angle,
     revolute_hopper,
+    source,
 )
 
 __all__ = [

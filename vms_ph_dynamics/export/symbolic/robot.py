@@ -3,13 +3,15 @@
 
 """The dynamics of a serial robot in the plane, and of hoppers, in symbols [B, 4.1, A.2.1]."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import sympy as sp
 
+from ...arrays import Array
 from .planar import (
     Expression,
     LinkInertia,
@@ -263,3 +265,63 @@ def revolute_frame_angle(hopper: SymbolicHopper) -> Expression:
     root = sp.sqrt(a**2 - b**2)
     turned = sp.atan(sp.tan(q / 2) * root / (a + b))
     return upper_b * q / b + 2 * turned * (upper_a * b - upper_b * a) / (b * root)
+
+
+Numeric = Callable[..., Array]
+"""A function from the values of the arguments to an array."""
+
+
+def source(
+    name: str,
+    matrix: Matrix,
+    arguments: Sequence[Expression],
+    values: Mapping[Expression, float] | None = None,
+) -> str:
+    """Return Python code of a function that computes a matrix, with common subexpressions.
+
+    Args:
+        name: of the function.
+        matrix: the matrix to compute.
+        arguments: the symbols that are its arguments, in order.
+        values: values of symbols that are constants.
+
+    Raises:
+        ValueError: a symbol is neither an argument nor has a value.
+    """
+    filled = sp.Matrix(matrix).subs(dict(values or {}))
+    unknown = filled.free_symbols - set(arguments)
+    if unknown:
+        listed = ", ".join(sorted(str(symbol) for symbol in unknown))
+        raise ValueError(
+            f"{name} needs values of {listed}; give them, or add them to the arguments"
+        )
+    shared, (reduced,) = sp.cse(filled, symbols=sp.numbered_symbols("_c"))
+    printer = sp.pycode
+    lines = [f"def {name}({', '.join(str(a) for a in arguments)}):"]
+    lines += [f"    {symbol} = {printer(value)}" for symbol, value in shared]
+    rows = [
+        "[" + ", ".join(printer(reduced[i, k]) for k in range(reduced.cols)) + "]"
+        for i in range(reduced.rows)
+    ]
+    lines.append("    return numpy.array([" + ", ".join(rows) + "])")
+    return "\n".join(lines) + "\n"
+
+
+def numeric(
+    matrix: Matrix,
+    arguments: Sequence[Expression],
+    values: Mapping[Expression, float] | None = None,
+) -> Numeric:
+    """Return the function of :func:`source` as a callable.
+
+    The arguments but for the name are those of that function.
+
+    Raises:
+        ValueError: a symbol is neither an argument nor has a value.
+    """
+    import math
+
+    space: dict[str, Any] = {"math": math, "numpy": np}
+    exec(source("generated", matrix, arguments, values), space)
+    function: Numeric = space["generated"]
+    return function

@@ -16,7 +16,7 @@ from urdf_parser_py import urdf as urdf_parser
 
 from vms_ph_dynamics.errors import ModelError, VmsPhError
 from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
-from vms_ph_dynamics.robot.building import check_base
+from vms_ph_dynamics.robot.building import check_base, inertial_errors, read_inertials
 from vms_ph_dynamics.robot.description import (
     completions,
     dynamics_text,
@@ -25,7 +25,6 @@ from vms_ph_dynamics.robot.description import (
     tree_errors,
 )
 from vms_ph_dynamics.robot.inertia_repair import check_mode, refused_defects, repaired_defects
-from vms_ph_dynamics.robot.inertials import inertial_errors, read_inertials
 
 from ..packages import resolve
 

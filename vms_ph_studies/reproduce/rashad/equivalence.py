@@ -12,7 +12,7 @@ import pinocchio as pin
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
-from vms_ph_dynamics.forms.decoupled_evaluation import (
+from vms_ph_dynamics.forms.decoupled import (
     DecoupledEvaluation,
     LockedAcceleration,
     ReducedEulerLagrange,
