@@ -20,24 +20,17 @@ from .robot_model import RobotModel
 
 # Those that C++ writes; the blocks below are views of them.
 _WRITTEN = (
-    "M",
-    "M_b_inverse",
-    "A",
-    "M_hat_m",
-    "C",
-    "g",
-    "momentum",
-    "v_hat",
-    "pi_hat",
-    "kinetic_energy",
-    "potential_energy",
-    "J_end_effector",
-    "centre_of_mass",
-    "centroidal_momentum",
-    "spatial_momentum",
-    "kinetic_regressor",
-    "potential_regressor",
-)
+    "M", "M_b_inverse", "A", "M_hat_m", "C", "g", "momentum", "v_hat", "pi_hat", "kinetic_energy",
+    "potential_energy", "J_end_effector", "centre_of_mass", "centroidal_momentum",
+    "spatial_momentum", "kinetic_regressor", "potential_regressor",
+)  # fmt: skip
+
+_MOMENTA = {
+    "centre_of_mass": "centre_of_mass",
+    "centroidal_momentum": "centroidal",
+    "spatial_momentum": "spatial",
+}
+
 _BLOCKS = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
 
 TERMS = (*_WRITTEN, *_BLOCKS)
@@ -143,17 +136,18 @@ class EvaluationBatch:
         return {name: project[name](x) if name in project else x for name, x in arrays.items()}
 
     def _by_states(self, names: list[str]) -> Mapping[str, Array]:
-        rows: dict[str, list[Any]] = {name: [] for name in names}
-        for q, v in zip(self.Q, self.V, strict=True):
-            d = Evaluation(self.model, q, v)
-            for name in names:
-                rows[name].append(_of_state(d, name))
-        shapes = _shapes(self.model)
-        count = len(self)
-        return {
-            name: np.array(values, dtype=np.float64).reshape(count, *shapes[name])
-            for name, values in rows.items()
-        }
+        model = self.model
+        rows = [
+            [_of_state(d, name) for name in names]
+            for d in (Evaluation(model, q, v) for q, v in zip(self.Q, self.V, strict=True))
+        ]
+        if rows:
+            return {
+                name: np.array(row)
+                for name, row in zip(names, zip(*rows, strict=True), strict=True)
+            }
+        neutral = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
+        return {name: np.zeros((0, *np.shape(_of_state(neutral, name)))) for name in names}
 
 
 def checked_rows(
@@ -228,35 +222,6 @@ def _of_state(d: Evaluation, name: str) -> Any:
     if name == "potential_regressor":
         tree = d.tree
         return pin.computePotentialEnergyRegressor(tree.pinocchio, tree.data(), d.q_full).copy()
-    if name in ("centre_of_mass", "centroidal_momentum", "spatial_momentum"):
-        robot_momenta = momenta(d)
-        return {
-            "centre_of_mass": robot_momenta.centre_of_mass,
-            "centroidal_momentum": robot_momenta.centroidal,
-            "spatial_momentum": robot_momenta.spatial,
-        }[name]
+    if name in _MOMENTA:
+        return getattr(momenta(d), _MOMENTA[name])
     return getattr(d, name)
-
-
-def _shapes(model: RobotModel) -> dict[str, tuple[int, ...]]:
-    b, n, nv = model.b, model.n, model.nv
-    bodies = 10 * (model.tree.pinocchio.njoints - 1)
-    return {
-        "M": (nv, nv),
-        "M_b_inverse": (b, b),
-        "A": (b, n),
-        "M_hat_m": (n, n),
-        "C": (nv, nv),
-        "g": (nv,),
-        "momentum": (nv,),
-        "v_hat": (b,),
-        "pi_hat": (n,),
-        "kinetic_energy": (),
-        "potential_energy": (),
-        "J_end_effector": (6, nv),
-        "centre_of_mass": (3,),
-        "centroidal_momentum": (6,),
-        "spatial_momentum": (6,),
-        "kinetic_regressor": (bodies,),
-        "potential_regressor": (bodies,),
-    }

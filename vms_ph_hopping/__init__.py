@@ -10,22 +10,7 @@ from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
 from .runs import HoppingRun, hop
 
 __all__ = [
-    "CHANNELS",
-    "ContactEvent",
-    "EventKind",
-    "Floor",
-    "FloorForce",
-    "Hopper",
-    "HoppingController",
-    "HoppingRun",
-    "Leg",
-    "LegEfforts",
-    "LegLaw",
-    "LegMotion",
-    "LegOnFloor",
-    "LegPrediction",
-    "LegState",
-    "Phase",
-    "Push",
-    "hop",
-]
+    "CHANNELS", "ContactEvent", "EventKind", "Floor", "FloorForce", "Hopper", "HoppingController",
+    "HoppingRun", "Leg", "LegEfforts", "LegLaw", "LegMotion", "LegOnFloor", "LegPrediction",
+    "LegState", "Phase", "Push", "hop",
+]  # fmt: skip

@@ -38,8 +38,8 @@ class CentroidalMomentum(NamedTuple):
     momentum: Array
 
 
-class TreeAlgorithms(Protocol):
-    """What the terms of the equations of motion are computed with.
+class TreeAlgorithms:
+    """What the terms of the equations of motion are computed with: the recursions of Pinocchio.
 
     Sizes are those of all joints of the tree, with those that mimic others. Arrays belong to the
     caller; those of the C++ core are read-only.
@@ -47,74 +47,40 @@ class TreeAlgorithms(Protocol):
 
     def mass(self, d: Motion) -> Array:
         """Return the mass matrix, (nv_full,nv_full)."""
-
-    def locked_inverse(self, d: Motion) -> Array | None:
-        """Return the inverse of the locked inertia, (b,b); None if it has no closed form."""
-
-    def coriolis(self, d: Motion) -> Array:
-        """Return the Coriolis matrix, (nv_full,nv_full)."""
-
-    def gravity(self, d: Motion) -> Array:
-        """Return the generalised gravity, (nv_full,)."""
-
-    def potential_energy(self, d: Motion) -> float:
-        """Return the potential of gravity with the base at the origin, J."""
-
-    def centroidal(self, d: Motion) -> CentroidalMomentum:
-        """Return the centre of mass and the momentum."""
-
-    def mass_rates(self, d: Motion, velocities: Array) -> Array:
-        """Return the rates of the mass matrix along velocities (k,nv_full), as (k,...)."""
-
-    def placement(self, d: Motion, frame_id: int) -> Array:
-        """Return the pose of a frame in the inertial frame, (4,4)."""
-
-    def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
-        """Return the Jacobian of a frame, (6,nv_full)."""
-
-    def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
-        """Return the derivative of the Jacobian of a frame along the velocity, (6,nv_full)."""
-
-
-class PinocchioAlgorithms:
-    """The algorithms in Python, by way of Pinocchio."""
-
-    def mass(self, d: Motion) -> Array:
-        """Return the mass matrix; see :class:`TreeAlgorithms`."""
         tree = d.tree
         return tree.symmetric(pin.crba(tree.pinocchio, tree.data(), d.q_origin))
 
     def locked_inverse(self, d: Motion) -> Array | None:
-        """Return the inverse of the locked inertia; see :class:`TreeAlgorithms`."""
+        """Return the inverse of the locked inertia, (b,b); None if it has no closed form."""
         tree, data = d.tree, d.tree.data()
         pin.crba(tree.pinocchio, data, d.q_origin)
         return tree.locked_inverse(data)
 
     def coriolis(self, d: Motion) -> Array:
-        """Return the Coriolis matrix; see :class:`TreeAlgorithms`."""
+        """Return the Coriolis matrix, (nv_full,nv_full)."""
         tree = d.tree
         c = pin.computeCoriolisMatrix(tree.pinocchio, tree.data(), d.q_origin, d.v_full)
         return c.copy()
 
     def gravity(self, d: Motion) -> Array:
-        """Return the generalised gravity; see :class:`TreeAlgorithms`."""
+        """Return the generalised gravity, (nv_full,)."""
         tree = d.tree
         return pin.computeGeneralizedGravity(tree.pinocchio, tree.data(), d.q_origin).copy()
 
     def potential_energy(self, d: Motion) -> float:
-        """Return the potential of gravity; see :class:`TreeAlgorithms`."""
+        """Return the potential of gravity with the base at the origin, J."""
         tree = d.tree
         return float(pin.computePotentialEnergy(tree.pinocchio, tree.data(), d.q_origin))
 
     def centroidal(self, d: Motion) -> CentroidalMomentum:
-        """Return centre of mass and momentum; see :class:`TreeAlgorithms`."""
+        """Return the centre of mass and the momentum."""
         tree, data = d.tree, d.tree.data()
-        found = pin.computeCentroidalMomentum(tree.pinocchio, data, d.q_origin, d.v_full)
+        momentum = pin.computeCentroidalMomentum(tree.pinocchio, data, d.q_origin, d.v_full)
         centre = np.array(data.com[0]) + tree.base_displacement(d.q)
-        return CentroidalMomentum(centre, np.array(found.vector))
+        return CentroidalMomentum(centre, np.array(momentum.vector))
 
     def mass_rates(self, d: Motion, velocities: Array) -> Array:
-        """Return rates of the mass matrix; see :class:`TreeAlgorithms`."""
+        """Return the rates of the mass matrix along velocities (k,nv_full), as (k,...)."""
         tree, data, rates = d.tree, d.tree.data(), []
         for v in velocities:
             c = pin.computeCoriolisMatrix(tree.pinocchio, data, d.q_origin, v)
@@ -122,18 +88,18 @@ class PinocchioAlgorithms:
         return np.array(rates).reshape(-1, tree.pinocchio.nv, tree.pinocchio.nv)
 
     def placement(self, d: Motion, frame_id: int) -> Array:
-        """Return the pose of a frame; see :class:`TreeAlgorithms`."""
+        """Return the pose of a frame in the inertial frame, (4,4)."""
         tree, data = d.tree, d.tree.data()
         pin.forwardKinematics(tree.pinocchio, data, d.q_full)
         return pin.updateFramePlacement(tree.pinocchio, data, frame_id).homogeneous
 
     def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
-        """Return the Jacobian of a frame; see :class:`TreeAlgorithms`."""
+        """Return the Jacobian of a frame, (6,nv_full)."""
         tree = d.tree
         return pin.computeFrameJacobian(tree.pinocchio, tree.data(), d.q_origin, frame_id, axes)
 
     def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
-        """Return the derivative of a Jacobian; see :class:`TreeAlgorithms`."""
+        """Return the derivative of the Jacobian of a frame along the velocity, (6,nv_full)."""
         tree, data = d.tree, d.tree.data()
         pin.computeJointJacobiansTimeVariation(tree.pinocchio, data, d.q_origin, d.v_full)
         pin.updateFramePlacement(tree.pinocchio, data, frame_id)
@@ -153,7 +119,7 @@ def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
     return module.Model(tree.pinocchio, end_effector, mimics)
 
 
-class NativeAlgorithms(PinocchioAlgorithms):
+class NativeAlgorithms(TreeAlgorithms):
     """The algorithms in C++; the Jacobians of axes that they do not know are Pinocchio's.
 
     They take a configuration as it is: their precision does not depend on where the base is.
@@ -188,46 +154,46 @@ class NativeAlgorithms(PinocchioAlgorithms):
             return None
 
     def mass(self, d: Motion) -> Array:
-        """Return the mass matrix; see :class:`.TreeAlgorithms`."""
+        """Return the mass matrix; see :class:`TreeAlgorithms`."""
         return self.dynamics.mass(d.q_full)
 
     def locked_inverse(self, d: Motion) -> Array | None:
-        """Return the inverse of the locked inertia; see :class:`.TreeAlgorithms`."""
+        """Return the inverse of the locked inertia; see :class:`TreeAlgorithms`."""
         return self.dynamics.locked_inverse(d.q_full)
 
     def coriolis(self, d: Motion) -> Array:
-        """Return the Coriolis matrix; see :class:`.TreeAlgorithms`."""
+        """Return the Coriolis matrix; see :class:`TreeAlgorithms`."""
         return self.dynamics.coriolis(d.q_full, d.v_full)
 
     def gravity(self, d: Motion) -> Array:
-        """Return the generalised gravity; see :class:`.TreeAlgorithms`."""
+        """Return the generalised gravity; see :class:`TreeAlgorithms`."""
         return self.dynamics.gravity(d.q_full)
 
     def potential_energy(self, d: Motion) -> float:
-        """Return the potential of gravity; see :class:`.TreeAlgorithms`."""
+        """Return the potential of gravity; see :class:`TreeAlgorithms`."""
         return self.dynamics.potential_energy(d.q_origin)
 
     def centroidal(self, d: Motion) -> CentroidalMomentum:
-        """Return centre of mass and momentum; see :class:`.TreeAlgorithms`."""
+        """Return centre of mass and momentum; see :class:`TreeAlgorithms`."""
         centre, momentum, _ = self.dynamics.momenta(d.q_full, d.v_full)
         return CentroidalMomentum(centre, momentum)
 
     def mass_rates(self, d: Motion, velocities: Array) -> Array:
-        """Return rates of the mass matrix; see :class:`.TreeAlgorithms`."""
+        """Return rates of the mass matrix; see :class:`TreeAlgorithms`."""
         return self.dynamics.mass_rates(d.q_full, velocities)
 
     def placement(self, d: Motion, frame_id: int) -> Array:
-        """Return the pose of a frame; see :class:`.TreeAlgorithms`."""
+        """Return the pose of a frame; see :class:`TreeAlgorithms`."""
         return self.dynamics.placement(d.q_full, frame_id)
 
     def frame_jacobian(self, d: Motion, frame_id: int, axes: Any) -> Array:
-        """Return the Jacobian of a frame; see :class:`.TreeAlgorithms`."""
+        """Return the Jacobian of a frame; see :class:`TreeAlgorithms`."""
         if axes != _LOCAL and axes != _ALIGNED:
             return super().frame_jacobian(d, frame_id, axes)
         return self.dynamics.jacobian(d.q_full, frame_id, axes == _ALIGNED)
 
     def frame_jacobian_rate(self, d: Motion, frame_id: int, axes: Any) -> Array:
-        """Return the derivative of a Jacobian; see :class:`.TreeAlgorithms`."""
+        """Return the derivative of a Jacobian; see :class:`TreeAlgorithms`."""
         if axes != _LOCAL and axes != _ALIGNED:
             return super().frame_jacobian_rate(d, frame_id, axes)
         return self.dynamics.jacobian_rate(d.q_full, d.v_full, frame_id, axes == _ALIGNED)

@@ -16,7 +16,7 @@ from ..arrays import Array, cached_property, frozen
 from ..errors import ModelError
 from ..groups import SE2
 from ..native import chosen
-from .algorithms import NativeAlgorithms, PinocchioAlgorithms, TreeAlgorithms
+from .algorithms import NativeAlgorithms, TreeAlgorithms
 from .inertia import InertiaDefect, LinkInertia, check_rotors, check_size
 from .inertia_repair import InertiaMode, accept, links_of
 from .joints import (
@@ -151,7 +151,7 @@ class KinematicTree:
             lambda module: NativeAlgorithms(module, self.pinocchio),
             "the terms are computed in Python",
         )
-        return PinocchioAlgorithms() if in_cpp is None else in_cpp
+        return TreeAlgorithms() if in_cpp is None else in_cpp
 
     def with_inertias(self, inertias: Sequence[Any]) -> "KinematicTree":
         """Return this tree with other inertias of its bodies, which are not checked.

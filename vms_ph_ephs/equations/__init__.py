@@ -9,11 +9,5 @@ from .layout import Layout, StateEntry
 from .linearisation import Linearisation, linearise
 
 __all__ = [
-    "Equations",
-    "Layout",
-    "Linearisation",
-    "Rates",
-    "StateEntry",
-    "assemble",
-    "linearise",
+    "Equations", "Layout", "Linearisation", "Rates", "StateEntry", "assemble", "linearise",
 ]  # fmt: skip
