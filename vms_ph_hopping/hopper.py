@@ -244,7 +244,7 @@ class Hopper:
         )
         if kind is EventKind.LIFT_OFF and self._balance:
             # The energy still stored tangentially in the floor is lost when its hold is released.
-            lost = self.system.floor_force(self.phase, self.system.seen(y), y).stored
+            lost = self.system.floor_force(self.phase, self.system.leg_state(y), y).stored
             self.energies = self.energies.copy()
             self.energies[CHANNELS.index("floor_dissipated")] += lost
         if kind in (EventKind.LIFT_OFF, EventKind.TOUCH_DOWN):

@@ -28,34 +28,35 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     Raises:
         VmsPhError: a value is not accepted.
     """
-    found = hopping_tasks.load(task) if isinstance(task, str) else task
+    hopping_task = hopping_tasks.load(task) if isinstance(task, str) else task
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
-    law, system, q, v = prepared(found)
+    law, system, q, v = prepared(hopping_task)
     began, failure = clock.process_time(), ""
     try:
         run = hop(
             system,
             q,
             v,
-            seconds or found.shortest,
-            tolerance=found.tolerance,
+            seconds or hopping_task.shortest,
+            tolerance=hopping_task.tolerance,
             stop=lambda leg: bool(leg.centre[1] < FALLEN),
         )
     except VmsPhError as error:
-        raise VmsPhError(f"the motion of '{found.robot}' cannot be integrated: {error}") from None
-    took, reached = clock.process_time() - began, float(run.times[-1])
+        robot = hopping_task.robot
+        raise VmsPhError(f"the motion of '{robot}' cannot be integrated: {error}") from None
+    processor_time, reached = clock.process_time() - began, float(run.times[-1])
     if run.stopped:
         failure = f"the leg has fallen at {reached:.3g} s"
     ended = flights(run)
     residual = run.leg(-1).energy - run.leg(0).energy - float(run.energies[-1, :3].sum())
-    goals = {name: judged(goal, ended, law.model) for name, goal in found.goals.items()}
+    goals = {name: judged(goal, ended, law.model) for name, goal in hopping_task.goals.items()}
     goals["efforts"] = _efforts(run, law)
     goals["unaccounted"] = {
         "what": "residual of the energy balance (J)",
-        "wanted": found.unaccounted,
+        "wanted": hopping_task.unaccounted,
         "obtained": residual,
-        "met": abs(residual) <= found.unaccounted,
+        "met": abs(residual) <= hopping_task.unaccounted,
     }
     energies = {"stored": run.leg(-1).energy - run.leg(0).energy}
     energies |= {
@@ -63,8 +64,8 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     }
     energies["lost in floor"] = float(run.energy("floor_dissipated")[-1])
     return {
-        "task": found.name,
-        "robot": found.robot,
+        "task": hopping_task.name,
+        "robot": hopping_task.robot,
         "controller": f"{type(law).__name__} {law.kind}",
         "seconds": reached,
         "hops": max(len(ended) - 1, 0),
@@ -73,23 +74,23 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
         "failure": failure,
         "energy": energies,
         "unaccounted": residual,
-        "real_time_factor": reached / max(took, 1e-9),
+        "real_time_factor": reached / max(processor_time, 1e-9),
     }
 
 
 def prepared(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any]:
     """Return law, leg on its floor, and state at the start."""
-    known = robots.get(task.robot)
-    if not known.on_floor:
+    settings = robots.get(task.robot)
+    if not settings.on_floor:
         raise OptionError(f"'{task.robot}' is no leg; legs are prismatic_hopper, revolute_hopper")
-    model = known.load()
+    model = settings.load()
     law = HoppingController(model, kind=task.law)
     missing = [name for name in task.gains if not hasattr(law.gains, name)]
     if missing:
         raise OptionError(f"HoppingController has no gains {', '.join(missing)}")
     law.gains = replace(law.gains, **task.gains)
     floor = Floor() if task.friction is None else replace(Floor(), friction=task.friction)
-    q = model.configuration(dict(known.home), known.home_base)
+    q = model.configuration(dict(settings.home), settings.home_base)
     if task.start:
         q = law.leg.configuration(np.array(task.start))
     v = np.array(task.velocity) if task.velocity else np.zeros(model.nv)
@@ -124,8 +125,10 @@ def _efforts(run: HoppingRun, law: HoppingController) -> dict[str, Any]:
     limit, b = law.model.joints.effort, law.model.b
     share = 0.0
     for y, phase in zip(run.states, run.phases, strict=True):
-        found = run.system.law.efforts(run.system.seen(y), Phase(int(phase)) is not Phase.FLIGHT)
-        share = max(share, float((np.abs(found.force[b:]) / limit).max()))
+        efforts = run.system.law.efforts(
+            run.system.leg_state(y), Phase(int(phase)) is not Phase.FLIGHT
+        )
+        share = max(share, float((np.abs(efforts.force[b:]) / limit).max()))
     return {
         "what": "joint efforts, share of their limits",
         "wanted": 1.0,

@@ -90,43 +90,43 @@ def load(name: str) -> HoppingTask:
 def _task(name: str, content: Any) -> HoppingTask:
     possible = [f.name for f in fields(HoppingTask) if f.name not in ("name", "title", "robot")]
     check_keys(content, "the task", ("title", "robot", "goals"), possible)
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for key in _POSITIVE:
         if key in content:
-            given[key] = _positive(content[key], key)
+            options[key] = _positive(content[key], key)
     for key in ("start", "velocity"):
         if key in content:
-            given[key] = tuple(moderate(vector(content[key], 4, key), key).tolist())
+            options[key] = tuple(moderate(vector(content[key], 4, key), key).tolist())
     if "law" in content:
-        given["law"] = str(content["law"])
+        options["law"] = str(content["law"])
     if "friction" in content:
-        given["friction"] = _positive(content["friction"], "friction")
+        options["friction"] = _positive(content["friction"], "friction")
     gains = content.get("gains", {})
     if not isinstance(gains, Mapping):
         raise ModelError(f"gains must be a mapping from names to numbers; given: {gains!r}")
-    given["gains"] = {str(key): number(each, f"gains: {key}") for key, each in gains.items()}
+    options["gains"] = {str(key): number(gain, f"gains: {key}") for key, gain in gains.items()}
     goals = content["goals"]
     if not isinstance(goals, Mapping) or not goals:
         raise ModelError(f"goals must be a mapping from names to goals; given: {goals!r}")
-    found = {str(key): _goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
-    return HoppingTask(name, str(content["title"]), str(content["robot"]), found, **given)
+    goals_by_name = {str(key): _goal(goal, f"the goal '{key}'") for key, goal in goals.items()}
+    return HoppingTask(name, str(content["title"]), str(content["robot"]), goals_by_name, **options)
 
 
-def _goal(item: Any, what: str) -> HopGoal:
-    check_keys(item, what, ("of", "at", "within"), ("after",))
+def _goal(item: Any, label: str) -> HopGoal:
+    check_keys(item, label, ("of", "at", "within"), ("after",))
     of = str(item["of"])
     if of not in HOP_ERRORS:
-        raise ModelError(f"'of' of {what} must be one of {', '.join(HOP_ERRORS)}; given: '{of}'")
+        raise ModelError(f"'of' of {label} must be one of {', '.join(HOP_ERRORS)}; given: '{of}'")
     return HopGoal(
         of,
-        number(item["at"], f"at of {what}"),
-        _positive(item["within"], f"within of {what}"),
-        number(item.get("after", 0.0), f"after of {what}"),
+        number(item["at"], f"at of {label}"),
+        _positive(item["within"], f"within of {label}"),
+        number(item.get("after", 0.0), f"after of {label}"),
     )
 
 
-def _positive(value: Any, what: str) -> float:
-    found = number(value, what)
-    if found <= 0.0:
-        raise ModelError(f"{what} must be above zero; given: {found:g}")
-    return found
+def _positive(value: Any, label: str) -> float:
+    checked = number(value, label)
+    if checked <= 0.0:
+        raise ModelError(f"{label} must be above zero; given: {checked:g}")
+    return checked

@@ -89,9 +89,9 @@ class Floor:
 
         The arguments are those of :meth:`force`.
         """
-        held = -self.stiffness[0] * deflection - self.damping[0] * along
+        tangential = -self.stiffness[0] * deflection - self.damping[0] * along
         most = inf if self.friction is None else self.friction * self.pressure(height, rate)
-        return max(held - most, 0.0) if held > 0.0 else min(held + most, 0.0)
+        return max(tangential - most, 0.0) if tangential > 0.0 else min(tangential + most, 0.0)
 
     def grip(self, height: float, rate: float, deflection: float, along: float) -> Phase:
         """Return whether a foot that presses sticks or slides, and its direction.
@@ -282,11 +282,11 @@ class Leg:
         """Return what the equations of motion need of a state; unchecked."""
         m, data = self._pin, self._data
         pin.computeAllTerms(m, data, q, v)
-        place = pin.updateFramePlacement(m, data, self._id).translation
+        foot = pin.updateFramePlacement(m, data, self._id).translation
         j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
         # Whether the lower triangle is filled depends on the version of Pinocchio.
         M = self._tree.symmetric(data.M)
-        return LegDynamics(M, data.nle.copy(), place[:2].copy(), j_foot[:2].dot(v), j_foot)
+        return LegDynamics(M, data.nle.copy(), foot[:2].copy(), j_foot[:2].dot(v), j_foot)
 
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""
@@ -383,6 +383,6 @@ class LegPrediction:
                 after, contact = after + pushed @ impulse, True
         # The mean velocity is of second order, except over the jump of an impact.
         mean = 0.5 * (motion.v + after) if contact == motion.contact else after
-        place = self._leg.coordinates(motion.q)
-        place = place + h * self._leg.coordinate_rates(place, mean)
-        return LegMotion(self._leg.configuration(place), after, contact)
+        pose = self._leg.coordinates(motion.q)
+        pose = pose + h * self._leg.coordinate_rates(pose, mean)
+        return LegMotion(self._leg.configuration(pose), after, contact)

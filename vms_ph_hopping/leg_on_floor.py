@@ -36,16 +36,16 @@ class LegLaw:
     Attributes:
         efforts: as a function of the leg and of whether it is in stance.
         channels: names of the powers of the efforts.
-        held: returns the force (nv,) of efforts that do not depend on the leg, which then need not
-            be described at every rate; None otherwise.
+        zero_order_hold: returns the force (nv,) of efforts that do not depend on the leg, which
+            then need not be described at every rate; None otherwise.
     """
 
     efforts: Callable[[LegState, bool], LegEfforts]
     channels: tuple[str, ...] = ()
-    held: Callable[[], Array] | None = None
+    zero_order_hold: Callable[[], Array] | None = None
 
     @classmethod
-    def of_held(cls, force: Callable[[], Array]) -> "LegLaw":
+    def of_constant_efforts(cls, force: Callable[[], Array]) -> "LegLaw":
         """Return the law of efforts that are held, from the function that gives them."""
         return cls(lambda leg, stance: LegEfforts(force(), (), 0.0), (), force)
 
@@ -101,7 +101,7 @@ class LegOnFloor:
         """Return the state of a configuration and velocity, with the floor undeflected."""
         return np.concatenate([self.leg.coordinates(q), v, [0.0]])
 
-    def seen(self, y: Array) -> LegState:
+    def leg_state(self, y: Array) -> LegState:
         """Return the leg at a state."""
         nv = self.nv
         return self.leg.at(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
@@ -127,8 +127,8 @@ class LegOnFloor:
     def leaning(self, y: Array) -> Phase:
         """Return the direction in which a foot at the edge of the cone slides."""
         _, _, deflection, along = self._contact(y)
-        held = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * along
-        return Phase.SLIDES_BACK if held > 0.0 else Phase.SLIDES_FORWARD
+        tangential = -self.floor.stiffness[0] * deflection - self.floor.damping[0] * along
+        return Phase.SLIDES_BACK if tangential > 0.0 else Phase.SLIDES_FORWARD
 
     def cone_depth(self, y: Array, sense: float) -> float:
         """Return the margin to the friction cone of a sticking foot, divided by the stiffness, m.
@@ -140,9 +140,9 @@ class LegOnFloor:
         height, rate, deflection, along = self._contact(y)
         floor = self.floor
         assert floor.friction is not None
-        held = -floor.stiffness[0] * deflection - floor.damping[0] * along
-        held = sense * held if sense else abs(held)
-        return (floor.friction * floor.pressure(height, rate) - held) / floor.stiffness[1]
+        tangential = -floor.stiffness[0] * deflection - floor.damping[0] * along
+        tangential = sense * tangential if sense else abs(tangential)
+        return (floor.friction * floor.pressure(height, rate) - tangential) / floor.stiffness[1]
 
     def _contact(self, y: Array) -> tuple[float, float, float, float]:
         height, rate, along = self._foot(y)
@@ -154,27 +154,27 @@ class LegOnFloor:
 
     def rate(self, phase: Phase, y: Array) -> Array:
         """Return the derivative of the state, (2 nv + 1,)."""
-        nv, held = self.nv, self.law.held
+        nv, constant_efforts = self.nv, self.law.zero_order_hold
         leg: LegState | LegDynamics
-        if held is None or self.push is not None:
-            leg = seen = self.seen(y)
-            force = self.law.efforts(seen, phase is not Phase.FLIGHT).force - leg.bias
+        if constant_efforts is None or self.push is not None:
+            leg = state = self.leg_state(y)
+            force = self.law.efforts(state, phase is not Phase.FLIGHT).force - leg.bias
             if self.push is not None:
-                force = force + self.push.at(seen) @ leg.J_foot
+                force = force + self.push.at(state) @ leg.J_foot
         else:
             leg = self.leg.dynamics(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
-            force = held() - leg.bias
+            force = constant_efforts() - leg.bias
         slide = 0.0
         if phase is not Phase.FLIGHT:
             floor = self.floor_force(phase, leg, y)
             force = force + floor.tangential * leg.J_foot[0] + floor.normal * leg.J_foot[1]
             slide = floor.slide
-        moved = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
-        return np.concatenate([moved, np.linalg.solve(leg.M, force), [slide]])
+        pose_rate = self.leg.coordinate_rates(y[:nv], y[nv : 2 * nv])
+        return np.concatenate([pose_rate, np.linalg.solve(leg.M, force), [slide]])
 
     def powers(self, phase: Phase, y: Array) -> Array:
         """Return the power through every channel, W."""
-        leg = self.seen(y)
+        leg = self.leg_state(y)
         efforts = self.law.efforts(leg, phase is not Phase.FLIGHT)
         floor = self.floor_force(phase, leg, y)
         return np.array(

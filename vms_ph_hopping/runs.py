@@ -45,22 +45,22 @@ class HoppingRun:
 
     def leg(self, i: int) -> LegState:
         """Return the leg at a sample."""
-        return self.system.seen(self.states[i])
+        return self.system.leg_state(self.states[i])
 
     def of(self, quantity: Callable[[LegState], float]) -> Array:
         """Return a quantity of the leg at all samples, (T,)."""
-        return np.array([quantity(self.system.seen(y)) for y in self.states])
+        return np.array([quantity(self.system.leg_state(y)) for y in self.states])
 
-    def touch_downs(self, apart: float = 0.05) -> list[ContactEvent]:
-        """Return the touch-downs that follow the previous one by more than ``apart``, s."""
-        found: list[ContactEvent] = []
+    def touch_downs(self, separation: float = 0.05) -> list[ContactEvent]:
+        """Return the touch-downs that follow the previous one by more than ``separation``, s."""
+        events: list[ContactEvent] = []
         last = -np.inf
         for event in self.events:
             if event.kind is EventKind.TOUCH_DOWN:
-                if event.time - last > apart:
-                    found.append(event)
+                if event.time - last > separation:
+                    events.append(event)
                 last = event.time
-        return found
+        return events
 
     def floor_stored(self, i: int) -> float:
         """Return the energy in the floor's springs at a sample, J."""
@@ -125,7 +125,7 @@ def hop(
             states.append(step.state(part))
             energies.append(hopper.energies + step.energies_until(part))
             phases.append(int(hopper.phase))
-        stopped = stop is not None and stop(system.seen(hopper.state))
+        stopped = stop is not None and stop(system.leg_state(hopper.state))
         if stopped:
             break
         if progress is not None:

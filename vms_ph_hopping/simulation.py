@@ -122,7 +122,7 @@ class HoppingSimulation:
 
     def sample(self) -> Sample:
         """Return the present motion, efforts and port energies."""
-        leg, y = self._system.seen(self._hopper.state), self._hopper.state
+        leg, y = self._system.leg_state(self._hopper.state), self._hopper.state
         force = self._efforts(leg, self._hopper.phase is not Phase.FLIGHT).force
         floor = self._system.floor_force(self._hopper.phase, leg, y)
         acting = np.array([floor.tangential, floor.normal, 0.0])
@@ -148,7 +148,7 @@ class HoppingSimulation:
         """
         self._continuous = None if self._law is None else self._law()
         if self._control is not None:
-            leg = self._system.seen(self._hopper.state)
+            leg = self._system.leg_state(self._hopper.state)
             self._held = self._control(leg.q, leg.v, passed)
 
     def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:

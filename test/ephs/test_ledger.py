@@ -36,7 +36,7 @@ def test_the_ledger_of_a_flight_names_every_joule() -> None:
 @pytest.mark.slow
 def test_the_ledger_of_a_minute_of_flight_closes() -> None:
     found = exergy_ledger("hextilt", seconds=60.0)
-    assert found.given[0].energy > 1e4
+    assert found.supplied[0].energy > 1e4
     assert abs(found.residual) < 1e-7
     assert found.least >= 0.0
 

@@ -40,7 +40,8 @@ def unbalanced(found: HoppingRun) -> float:
     start = found.leg(0).energy
     ends = [(e.state, e.energies) for e in found.events] + [(found.states[-1], found.energies[-1])]
     return max(
-        abs(found.system.seen(y).energy - start - float(energies[:3].sum())) for y, energies in ends
+        abs(found.system.leg_state(y).energy - start - float(energies[:3].sum()))
+        for y, energies in ends
     )
 
 
@@ -116,7 +117,7 @@ def test_the_foot_is_below_the_floor_in_stance_only_and_pushed_up_alone(
 ) -> None:
     found = run(thesis(revolute), 0.6, sample=1e-3)
     for y, phase in zip(found.states, found.phases, strict=True):
-        leg = found.system.seen(y)
+        leg = found.system.leg_state(y)
         force = found.system.floor_force(Phase(int(phase)), leg, y)
         # Samples within a step are those of a polynomial of degree five.
         assert (leg.foot[1] > -1e-9) == (phase == Phase.FLIGHT) or abs(leg.foot[1]) < 1e-6

@@ -66,7 +66,7 @@ def test_a_foot_lands_when_and_where_a_stiff_floor_stops_it(hopper: VMSModel) ->
     assert exact.phase is not Phase.FLIGHT
     found = predicted(leg, LegMotion(q, v, False), force, 0.01, 5)
     assert found.contact
-    seen, there = leg.at(found.q, found.v), exact.system.seen(exact.state)
+    seen, there = leg.at(found.q, found.v), exact.system.leg_state(exact.state)
     # The constraint is that of the start of a step: first order, a fortieth of the impact.
     assert np.abs(seen.foot_rate).max() < 1.5 / 40.0
     # It falls by 15 mm in this time, 11 of them on the floor; gravity over a step is 0.04 mm.

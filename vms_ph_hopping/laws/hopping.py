@@ -61,21 +61,21 @@ class PoseFilter:
 
     def __init__(self, leg: Leg) -> None:
         self._leg = leg
-        self._place: Array | None = None
+        self._pose: Array | None = None
         self._v: Array = np.zeros(leg.model.nv)
 
     def update(self, motion: LegMotion, dt: float) -> LegMotion:
         """Return the motion with the pose filtered, for the time since the last one, s."""
-        leg, seen, v = self._leg, self._leg.coordinates(motion.q), motion.v
-        if self._place is None:
-            place = seen
+        leg, measured, v = self._leg, self._leg.coordinates(motion.q), motion.v
+        if self._pose is None:
+            pose = measured
         else:
-            place = self._place + dt * leg.coordinate_rates(self._place, 0.5 * (self._v + v))
-            away = seen - place
-            away[2] = (away[2] + pi) % (2.0 * pi) - pi
-            place = place + _SHARE * away
-        self._place, self._v = place, v
-        return LegMotion(leg.configuration(place), v, motion.contact)
+            pose = self._pose + dt * leg.coordinate_rates(self._pose, 0.5 * (self._v + v))
+            deviation = measured - pose
+            deviation[2] = (deviation[2] + pi) % (2.0 * pi) - pi
+            pose = pose + _SHARE * deviation
+        self._pose, self._v = pose, v
+        return LegMotion(leg.configuration(pose), v, motion.contact)
 
 
 class HopAverage:
@@ -93,9 +93,9 @@ class HopAverage:
 
     def take(self, least: int) -> Array | None:
         """Return apex (m) and speed (m/s) and begin anew; None for fewer samples than ``least``."""
-        found = self._sum / self._count if self._count >= least else None
+        mean = self._sum / self._count if self._count >= least else None
         self._count, self._sum = 0, np.zeros(2)
-        return found
+        return mean
 
 
 def flight_force(
@@ -117,9 +117,9 @@ def flight_force(
     rows, size = np.stack(led), len(led)
     inertia = np.linalg.inv(rows @ np.linalg.solve(leg.M, rows.T))
     rates = np.minimum(np.sqrt(np.array(stiffness[:size]) / np.diag(inertia)), _FLIGHT / lag)
-    away = np.array([leg.length - length, leg.angle - (angle or 0.0)])[:size]
+    deviation = np.array([leg.length - length, leg.angle - (angle or 0.0)])[:size]
     moving = np.array([leg.length_rate, leg.angle_rate])[:size]
-    force: Array = rows.T @ (inertia @ (-(rates**2) * away - 2.0 * rates * moving))
+    force: Array = rows.T @ (inertia @ (-(rates**2) * deviation - 2.0 * rates * moving))
     return force
 
 
@@ -232,8 +232,8 @@ class HoppingController(Controller):
         It is ``theta_ib + theta_bc(q) + pi/2``, zero for a straight vertical leg. The term
         pi/2 is missing in the text of [B] and present in its program.
         """
-        turned = atan2(leg.q[3], leg.q[2]) + self._turned_by(float(leg.q[4])) + pi / 2
-        return (turned + pi) % (2 * pi) - pi
+        angle = atan2(leg.q[3], leg.q[2]) + self._turned_by(float(leg.q[4])) + pi / 2
+        return (angle + pi) % (2 * pi) - pi
 
     def _turned_by(self, joint: float) -> float:
         """theta_bc at a position of the joint, rad, by Clenshaw's recurrence on plain floats."""

@@ -77,7 +77,7 @@ class HoppingOverDelay:
             gains: of the corrections from hop to hop.
         """
         self._controller, self._reference = controller, reference
-        self._begun = controller.gains
+        self._initial_gains = controller.gains
         self._correction = gains or HopCorrection()
         self._filter = PoseFilter(controller.leg)
         self._prediction = LegPrediction(controller.leg)
@@ -85,7 +85,7 @@ class HoppingOverDelay:
         self._forces: deque[Array] = deque([none] * (late + 1), maxlen=late + 1)
         self._average = HopAverage(float(np.linalg.norm(controller.model.gravity)))
         self._stands, self._falls = False, True
-        self._energy = self._angle = self._turned = 0.0
+        self._energy = self._angle = self._angle_integral = 0.0
 
     def update(self, motion: LegMotion, dt: float) -> Array:
         """Return the generalised force (nv,) that is held for a sample, within its limits.
@@ -110,38 +110,42 @@ class HoppingOverDelay:
         elif not self._stands and motion.contact and not rises:
             self._stands = True
             self._correct(round(LEAST_FLIGHT / dt))
-        wanted = self._stance(state) if self._stands else self._flight(state, len(forces) * dt)
-        given = within_limits(controller.model, wanted)
-        forces.append(given)
-        return given
+        forces_of_leg = (
+            self._stance(state) if self._stands else self._flight(state, len(forces) * dt)
+        )
+        limited = within_limits(controller.model, forces_of_leg)
+        forces.append(limited)
+        return limited
 
     def _stance(self, leg: LegState) -> Array:
-        begun = self._begun
+        gains = self._initial_gains
         self._controller.gains = replace(
-            begun, energy=begun.energy + self._energy, angle=begun.angle + self._angle
+            gains, energy=gains.energy + self._energy, angle=gains.angle + self._angle
         )
         return self._controller.law.efforts(leg, True).force
 
     def _flight(self, leg: LegState, lag: float) -> Array:
-        begun = self._begun
-        stiffness = (begun.radial_stiffness, begun.polar_stiffness)
-        period = pi * sqrt(self._controller.model.total_mass / begun.radial_stiffness)
+        gains = self._initial_gains
+        stiffness = (gains.radial_stiffness, gains.polar_stiffness)
+        period = pi * sqrt(self._controller.model.total_mass / gains.radial_stiffness)
         near = leg.foot[1] < _CLEAR and leg.centre_rate[1] > 0.0
         speed = float(leg.centre_rate[0])
-        angle = None if near else neutral_angle(speed, period, begun.length)
-        return flight_force(leg, begun.length, angle, stiffness, lag)
+        angle = None if near else neutral_angle(speed, period, gains.length)
+        return flight_force(leg, gains.length, angle, stiffness, lag)
 
     def _correct(self, least: int) -> None:
         """Correct the energy and the angle by what the last flight lacked."""
-        found = self._average.take(least)
+        mean = self._average.take(least)
         falls, self._falls = self._falls, False
-        if found is None or falls:
+        if mean is None or falls:
             return
         gains, model, want = self._correction, self._controller.model, self._reference
         weight = model.total_mass * float(np.linalg.norm(model.gravity))
-        low = bounded(want.apex - found[0], gains.largest_height)
-        most = gains.largest_energy * self._begun.energy
+        low = bounded(want.apex - mean[0], gains.largest_height)
+        most = gains.largest_energy * self._initial_gains.energy
         self._energy = bounded(self._energy + gains.energy * weight * low, most)
-        slow = bounded(want.speed - found[1], gains.largest_speed)
-        self._turned = bounded(self._turned - gains.integral * slow, gains.largest_angle)
-        self._angle = bounded(self._turned - gains.speed * slow, gains.largest_angle)
+        slow = bounded(want.speed - mean[1], gains.largest_speed)
+        self._angle_integral = bounded(
+            self._angle_integral - gains.integral * slow, gains.largest_angle
+        )
+        self._angle = bounded(self._angle_integral - gains.speed * slow, gains.largest_angle)

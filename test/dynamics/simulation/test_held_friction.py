@@ -51,7 +51,7 @@ def test_friction_that_the_scheme_can_follow_is_part_of_the_scheme(panda: VMSMod
     assert simulation(finger(damping=1.0), dt=1e-9)._held_friction is None
 
 
-def test_the_error_of_held_friction_is_of_first_order_in_the_step() -> None:
+def test_the_error_of_constant_efforts_friction_is_of_first_order_in_the_step() -> None:
     model = finger(damping=1e-4)
     errors, reference = [], simulation(model, dt=1e-6)
     assert reference._held_friction is None
