@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from .arrays import frozen, vector
+from .arrays import Array, frozen, vector
 from .errors import InertiaWarning
 from .evaluation import Evaluation
 from .evaluation_batch import EvaluationBatch, checked_rows
@@ -162,6 +163,30 @@ class VMSModel(RobotModel):
         batch = EvaluationBatch(model, q, v, threads)
         batch.compute(terms)
         return batch
+
+    def placement(self, frame: str, q: Array) -> Array:
+        """Return the pose of any frame in the inertial frame, (4,4), m.
+
+        Args:
+            frame: name of a link, a joint or another frame.
+            q: (nq,) configuration.
+
+        Raises:
+            ModelError: there is no such frame; the message lists the links.
+        """
+        return self.evaluate(q, np.zeros(self.nv)).placement(frame)
+
+    def jacobian(self, frame: str, q: Array) -> Array:
+        """Return the Jacobian of any frame, in the axes of that frame, linear first, (6,nv).
+
+        Args:
+            frame: name of a link, a joint or another frame.
+            q: (nq,) configuration.
+
+        Raises:
+            ModelError: there is no such frame; the message lists the links.
+        """
+        return self.evaluate(q, np.zeros(self.nv)).jacobian(frame)
 
 
 def _warn(repairs: Sequence[InertiaDefect]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .actuation.fluid import Fluid
-from .arrays import Array, vector
+from .arrays import Array, frozen, vector
 from .errors import ModelError, StateError
 from .robot.inertia import LinkInertia
 from .robot.inertia_repair import InertiaMode
@@ -46,6 +46,8 @@ class RobotModel:
         base_gravity: the same in the axes of the base's position coordinates. These are the
             inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
             :attr:`.KinematicTree.mount`.
+        home: (nq,) configuration in which it starts: that of a bundled robot, else the neutral one;
+            see :meth:`with_home`.
         fluid: the fluid that surrounds the robot, or None.
         tree: the kinematic tree behind the model, for those who call Pinocchio themselves.
     """
@@ -83,6 +85,7 @@ class RobotModel:
         self.end_effector_id = tree.frame_id(self.end_effector)
         self.tools: tuple[str, ...] = ()
         self.tool_ids: tuple[int, ...] = ()
+        self.home = frozen(self.neutral_configuration())
         self.fluid = fluid
         if fluid is not None:
             fluid.check(tree)
@@ -209,6 +212,16 @@ class RobotModel:
         weightless.gravity = weightless.tree.gravity
         weightless.base_gravity = weightless.tree.base_gravity
         return weightless
+
+    def with_home(self: Model, home: Array) -> Model:
+        """Return this robot with another configuration in which it starts, (nq,).
+
+        Raises:
+            StateError: it is no configuration of this robot.
+        """
+        relocated = copy(self)
+        relocated.home = frozen(self.checked_configuration(home))
+        return relocated
 
     def with_tools(self: Model, tools: Iterable[str]) -> Model:
         """Return this robot with these further wrench ports.

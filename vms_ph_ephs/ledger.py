@@ -54,12 +54,12 @@ class Line:
 
     Attributes:
         name: of the part.
-        what: what it has stored, given or destroyed.
+        cause: what it has stored, given or destroyed.
         energy: exergy, J.
     """
 
     name: str
-    what: str
+    cause: str
     energy: float
 
 
@@ -70,7 +70,7 @@ class Ledger:
     Attributes:
         robot: its name.
         seconds: simulated time.
-        given: what gave exergy: the battery, and wrenches from outside.
+        supplied: what gave exergy: the battery, and wrenches from outside.
         stored: what is stored more than at the start, as motion, height and heat.
         destroyed: what has been destroyed, by how.
         residual: given less stored less destroyed, J.
@@ -81,7 +81,7 @@ class Ledger:
 
     robot: str
     seconds: float
-    given: tuple[Line, ...]
+    supplied: tuple[Line, ...]
     stored: tuple[Line, ...]
     destroyed: tuple[Line, ...]
     residual: float

@@ -14,15 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.actuator_kinds import (
-    Actuator,
-    Caster,
-    Motor,
-    ReactionWheel,
-    Rotor,
-    Tilt,
-)
-from vms_ph_dynamics.actuation.actuators import Actuators
+from vms_ph_dynamics.actuation.actuators import Actuator, Caster, Motor, ReactionWheel, Rotor, Tilt
+from vms_ph_dynamics.actuation.allocation import Actuators
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots

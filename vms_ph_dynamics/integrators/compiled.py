@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..energy.compensated_sum import CompensatedSum
+from ..energy.audit import CompensatedSum
 from ..errors import StateError
 from ..forms import PORTS, Form, PHState, Ports
-from ..forms.native_rate import friction_at
+from ..forms.rates import friction_at
 from ..model import VMSModel
 from ..native import chosen, native_module
-from ..robot.native_algorithms import native_robot
+from ..robot.algorithms import native_robot
 from .centroidal import CentroidalState, Fall
 from .discrete_gradient import MidpointState, PastSteps
 from .retry import SHARE

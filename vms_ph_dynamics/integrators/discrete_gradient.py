@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..energy.compensated_sum import CompensatedSum
-from ..energy.power_quadrature import PowerQuadrature
+from ..energy.audit import CompensatedSum, PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
 from .centroidal import Centroidal, CentroidalState, FactorisedInertia, Fall

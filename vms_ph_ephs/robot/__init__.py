@@ -3,14 +3,12 @@
 
 """Robots of bodies, joints, motors, a battery and heat, as the simulator runs them."""
 
-from vms_ph_dynamics.energy.exergy_map import ExergyMap
+from vms_ph_dynamics.energy.audit import ExergyMap
 
-from .drives import Battery, Drives, Motors, Rotors
+from .drives import Battery, Conductor, Drives, Motors, Rotors, ThermalNetwork
 from .engine import EphsEngine
-from .mechanism import Mechanism
-from .mechanism_stepper import MechanismStepper
+from .mechanism import Mechanism, MechanismStepper
 from .powertrain import Powertrain
-from .thermal_network import Conductor, ThermalNetwork
 
 __all__ = [
     "Battery",

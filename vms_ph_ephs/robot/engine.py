@@ -17,8 +17,7 @@ from vms_ph_dynamics.simulation.engine import HALVINGS, Engine, PlantEffects, Pr
 from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, is_too_stiff
 
 from .drives import Drives
-from .mechanism import Mechanism
-from .mechanism_stepper import MechanismStepper, Motion
+from .mechanism import Mechanism, MechanismStepper, Motion
 from .powertrain import Powertrain, named
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
-from vms_ph_dynamics.energy.null_space_energy import kinetic_null
+from vms_ph_dynamics.energy.task_exchange import kinetic_null
 from vms_ph_dynamics.forms import PORTS, Ports
-from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
 from vms_ph_dynamics.tasks import PositionTask
 

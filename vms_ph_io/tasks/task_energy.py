@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.exergy_map import ExergyMap
+from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.simulation import HeldMechanism, Simulation
 
 from .payload_use import PayloadUse

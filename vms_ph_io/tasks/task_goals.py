@@ -33,7 +33,7 @@ class ActuatorUse:
         """Take what the actuators did over the last step."""
         if simulation is not None and simulation.actuation is not None:
             actuation = simulation.actuation
-            self.take(actuation.held.inputs, actuation.shaft_rates(simulation.twist))
+            self.take(actuation.step_efforts.inputs, actuation.shaft_rates(simulation.twist))
 
     def take(self, inputs: Array, rates: Array) -> None:
         """Take the inputs (k,) of the actuators, N or N m, and the rates (k,) of their shafts."""

@@ -22,7 +22,7 @@ from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.integrators.stepper import Efforts
-from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import in_world_axes
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base

@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.links import LinkTree
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import HeldMechanism, Sample
 from vms_ph_io.tasks.payload_use import PayloadUse
 

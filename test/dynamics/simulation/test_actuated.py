@@ -9,8 +9,8 @@ import pytest
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation import Actuators, ReactionWheel
+from vms_ph_dynamics.evaluation import momenta
 from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.forms.momenta import momenta
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
 
