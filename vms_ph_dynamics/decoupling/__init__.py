@@ -22,18 +22,15 @@ from .transform import (
     ExternalInternal,
     TransformedDynamics,
     external_velocity,
-    hamel_coriolis,
     internal_jacobian,
     internal_jacobian_rate,
     mass_rate,
     momentum_map,
-    passive_coriolis,
 )
 
 __all__ = [
     "Alignment", "BodyCoriolis", "Conservation", "Curvature", "DecouplingTransform",
     "ExternalInternal", "Frame", "TransformedDynamics", "aligned_orientation", "base_pose",
     "centre_of_mass", "centre_of_mass_frame", "conservation", "curvature", "external_velocity",
-    "hamel_coriolis", "inertial_frame", "internal_jacobian", "internal_jacobian_rate",
-    "mass_rate", "momentum_map", "passive_coriolis",
+    "inertial_frame", "internal_jacobian", "internal_jacobian_rate", "mass_rate", "momentum_map",
 ]  # fmt: skip

@@ -28,17 +28,6 @@ def mass_rate(d: Evaluation) -> Array:
     return frozen(d.C + d.C.T)
 
 
-def hamel_coriolis(d: Evaluation) -> Array:
-    """Return the Coriolis matrix of the Hamel equations, (nv,nv) [B (3.39)].
-
-    See :attr:`Evaluation.C_hamel`. It is not passive.
-
-    Raises:
-        ModelError: the base is fixed, or the robot is in a fluid.
-    """
-    return d.C_hamel
-
-
 class BodyCoriolis:
     """The Coriolis matrices that are sums over the bodies [B (3.41), (3.83)].
 
@@ -84,15 +73,6 @@ class BodyCoriolis:
         The first lines of (3.83c, d) add vectors to matrices.
         """
         return self.newton_euler + self.passivity
-
-
-def passive_coriolis(d: Evaluation) -> Array:
-    """Return the passive matrix of [B (3.82)], (nv,nv); see :class:`BodyCoriolis`.
-
-    Raises:
-        ModelError: the base is fixed, or the robot is in a fluid.
-    """
-    return frozen(BodyCoriolis(d).passive)
 
 
 @dataclass(frozen=True)
@@ -180,8 +160,8 @@ class DecouplingTransform:
     def dynamics(self, coriolis: Array) -> TransformedDynamics:
         """Return the transformed blocks for a Coriolis matrix (nv,nv) of the base frame [B (A.5)].
 
-        With :func:`hamel_coriolis`, ``C_xy`` vanishes for any blocks [B, proposition 3.3.1]. With a
-        passive matrix it does not, and ``C_yx = -C_xy^T``, since the transformed matrix is passive
+        With :attr:`.Evaluation.C_hamel`, ``C_xy`` vanishes for any blocks [B, proposition 3.3.1].
+        With a passive matrix it does not, and ``C_yx = -C_xy^T``, since the transformed matrix is passive
         too; (3.84) prints ``C_xy^T``.
         """
         d, b = self.d, self.d.model.b

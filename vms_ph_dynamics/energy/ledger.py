@@ -544,7 +544,7 @@ class PortSupply:
     violates: bool
 
 
-def appearances(ledger: Ledger, most: int = 20) -> list[UnaccountedInterval]:
+def unaccounted_intervals(ledger: Ledger, most: int = 20) -> list[UnaccountedInterval]:
     """Return when and where energy appeared or disappeared, the largest first."""
     time, unaccounted = ledger.time, ledger.series["unaccounted"]
     duration = float(time[-1] - time[0])
@@ -579,7 +579,7 @@ def appearances(ledger: Ledger, most: int = 20) -> list[UnaccountedInterval]:
     return sorted(intervals, key=lambda a: -abs(a.energy))[:most]
 
 
-def supplies(ledger: Ledger) -> list[PortSupply]:
+def port_supplies(ledger: Ledger) -> list[PortSupply]:
     """Return what each wrench port, and what is unexplained at each joint, supplied at most."""
     noise = float(ledger.band[-1])
     least = max(noise, _LEAST * ledger.gross)

@@ -20,8 +20,8 @@ from vms_ph_dynamics.energy.ledger import (
     LedgerWriter,
     PortSupply,
     UnaccountedInterval,
-    appearances,
-    supplies,
+    port_supplies,
+    unaccounted_intervals,
 )
 
 from ..progress import Progress, no_progress
@@ -163,8 +163,8 @@ def audit(
         name,
         ledger,
         motion.conditioning,
-        appearances(ledger),
-        supplies(ledger),
+        unaccounted_intervals(ledger),
+        port_supplies(ledger),
         LinkSeries(ledger.time[chosen], links.names, links.kinetic, links.potential),
         states,
         rates,

@@ -17,11 +17,9 @@ from vms_ph_dynamics.decoupling import (
     centre_of_mass,
     centre_of_mass_frame,
     external_velocity,
-    hamel_coriolis,
     inertial_frame,
     mass_rate,
     momentum_map,
-    passive_coriolis,
 )
 from vms_ph_io import robots
 
@@ -60,9 +58,9 @@ def test_hamel_and_euler_newton_give_the_forces_of_the_recursive_algorithm(
 @settings(max_examples=40, deadline=None)
 def test_only_the_passive_matrix_splits_the_rate_of_the_inertia(model: VMSModel, seed: int) -> None:
     d, _ = evaluated(model, seed)
-    rate, passive = mass_rate(d), passive_coriolis(d)
+    rate, passive = mass_rate(d), BodyCoriolis(d).passive
     assert size(rate - passive - passive.T) < ROUNDING * max(1.0, size(rate))
-    hamel = hamel_coriolis(d)
+    hamel = d.C_hamel
     assert size(rate - hamel - hamel.T) > 1e-6 * size(rate)
 
 
@@ -72,7 +70,7 @@ def test_any_transform_decouples_the_hamel_equations(model: VMSModel, seed: int)
     """[B, proposition 3.3.1]."""
     d, rng = evaluated(model, seed)
     t = random_transform(d, rng)
-    hamel = hamel_coriolis(d)
+    hamel = d.C_hamel
     made = t.dynamics(hamel)
     # The rule of transformation itself [B (3.77)], without the blocks.
     mass = t.inverse.T @ d.M @ t.inverse
@@ -104,8 +102,8 @@ def test_the_passive_matrix_of_a_floating_arm_is_far_from_decoupled(
     model = VMSModel.from_urdf(robots.get("panda").description(), "floating")
     d = model.evaluate(model.random_configuration(rng), rng.uniform(-1, 1, model.nv))
     transform = momentum_map(d, centre_of_mass_frame(d))
-    assert size(transform.dynamics(passive_coriolis(d)).C_xy) > 1e-3
-    assert size(transform.dynamics(hamel_coriolis(d)).C_xy) < ROUNDING
+    assert size(transform.dynamics(BodyCoriolis(d).passive).C_xy) > 1e-3
+    assert size(transform.dynamics(d.C_hamel).C_xy) < ROUNDING
 
 
 @given(moving_trees, seeds)
@@ -117,11 +115,11 @@ def test_a_momentum_map_of_a_conserved_momentum_is_invariant(model: VMSModel, se
         t = momentum_map(d, frame)
         # v_x is the momentum in the frame.
         assert size(t.velocity[: model.b] - frame.momentum(d)) < 1e-9 * max(1.0, size(d.p))
-        for matrix in (hamel_coriolis(d), passive_coriolis(d)):
+        for matrix in (d.C_hamel, BodyCoriolis(d).passive):
             made = t.dynamics(matrix)
             drift = made.C_x @ t.velocity[: model.b] + made.C_xy @ t.velocity[model.b :]
             assert size(drift) < ROUNDING * max(1.0, size(made.C_x)) * max(1.0, size(t.velocity))
-    hamel = hamel_coriolis(d)
+    hamel = d.C_hamel
     assert size(momentum_map(d, inertial_frame(d)).dynamics(hamel).C_x) < ROUNDING
     assert size(momentum_map(d, centre_of_mass_frame(d)).dynamics(hamel).C_x) > 1e-6
 
@@ -142,7 +140,7 @@ def test_the_transformed_equations_predict_the_transformed_motion(
     h = 1e-5
     later, sooner = (transform(moved(d, acceleration, s * h)).velocity for s in (1.0, -1.0))
     t = transform(d)
-    for matrix in (hamel_coriolis(d), passive_coriolis(d)):
+    for matrix in (d.C_hamel, BodyCoriolis(d).passive):
         made = t.dynamics(matrix)
         predicted = np.linalg.solve(made.M, t.force(force) - made.C @ t.velocity)
         error = predicted - (later - sooner) / (2 * h)
@@ -156,7 +154,7 @@ def test_a_robot_that_stays_in_the_plane_is_decoupled_too(rng: np.random.Generat
         model = planar_chain(joints, rng)
         d = model.evaluate(model.random_configuration(rng), rng.uniform(-1, 1, model.nv))
         t = random_transform(d, rng)
-        assert size(t.dynamics(hamel_coriolis(d)).C_xy) < 1e-12
+        assert size(t.dynamics(d.C_hamel).C_xy) < 1e-12
         assert size(t.inverse @ t.matrix - np.eye(model.nv)) < 1e-12
         velocity = external_velocity(d, inertial_frame(d)).velocity[:3]
         assert size(inertial_frame(d).A @ d.v_hat - velocity) < 1e-12
@@ -174,10 +172,10 @@ def test_a_force_on_the_joints_does_not_reach_the_first_half(rng: np.random.Gene
 def test_what_cannot_be_decoupled_is_refused_in_words(rng: np.random.Generator) -> None:
     fixed = robots.load("panda")
     with pytest.raises(ModelError, match="has a fixed base: load it with base='planar'"):
-        hamel_coriolis(fixed.evaluate(fixed.neutral_configuration(), np.zeros(7)))
+        _ = fixed.evaluate(fixed.neutral_configuration(), np.zeros(7)).C_hamel
     wet = robots.load("bluerov2_alpha5")
     with pytest.raises(ModelError, match="is in a fluid"):
-        passive_coriolis(wet.evaluate(wet.neutral_configuration(), np.zeros(wet.nv)))
+        BodyCoriolis(wet.evaluate(wet.neutral_configuration(), np.zeros(wet.nv)))
     model = planar_chain(2, rng)
     d = model.evaluate(model.neutral_configuration(), np.zeros(5))
     at_rest = fixed.evaluate(fixed.neutral_configuration(), np.zeros(7))

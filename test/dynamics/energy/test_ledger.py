@@ -12,7 +12,7 @@ from scipy.integrate import trapezoid
 
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter, appearances, supplies
+from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter, port_supplies, unaccounted_intervals
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantum, white_noise
 from vms_ph_dynamics.errors import ModelError
 
@@ -120,7 +120,7 @@ def test_a_push_is_found_in_time_and_at_its_joints(panda: VMSModel) -> None:
     pushed[during, 3] += 4.0 * np.sign(samples.v[during, 3])
     ledger = ledger_of(panda, replace(samples, torque=pushed))
     brought = -trapezoid((pushed - samples.torque)[:, 3] * samples.v[:, 3], samples.t)
-    found = appearances(ledger)
+    found = unaccounted_intervals(ledger)
     assert found[0].energy == pytest.approx(brought, rel=0.2)
     assert sum(a.energy for a in found) == pytest.approx(brought, rel=0.05)
     assert min(a.begin for a in found) == pytest.approx(1.0, abs=0.11)
@@ -135,7 +135,7 @@ def test_a_joint_that_supplies_energy_violates_passivity_and_one_that_rubs_does_
     torque = samples.torque.copy()
     torque[:, 1] += 2.0 * samples.v[:, 1]
     torque[:, 5] -= 2.0 * samples.v[:, 5]
-    by_name = {s.name: s for s in supplies(ledger_of(panda, replace(samples, torque=torque)))}
+    by_name = {s.name: s for s in port_supplies(ledger_of(panda, replace(samples, torque=torque)))}
     assert by_name[panda.joint_names[5]].violates
     assert not by_name[panda.joint_names[1]].violates
     assert not by_name[panda.joint_names[0]].violates

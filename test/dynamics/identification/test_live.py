@@ -222,7 +222,7 @@ def test_samples_and_windows_that_are_kept_are_bounded() -> None:
     _feed(live, replace(samples, t=samples.t + 100.0), 100.0, 108.0)
     assert live._windows is not None
     assert len(live._windows) <= 100
-    assert len(live._stream._kept) < 100
+    assert len(live._stream._samples) < 100
     assert not live._stream._waiting
 
 
