@@ -161,8 +161,8 @@ class DecouplingTransform:
         """Return the transformed blocks for a Coriolis matrix (nv,nv) of the base frame [B (A.5)].
 
         With :attr:`.Evaluation.C_hamel`, ``C_xy`` vanishes for any blocks [B, proposition 3.3.1].
-        With a passive matrix it does not, and ``C_yx = -C_xy^T``, since the transformed matrix is passive
-        too; (3.84) prints ``C_xy^T``.
+        With a passive matrix it does not, and ``C_yx = -C_xy^T``, since the transformed matrix is
+        passive too; (3.84) prints ``C_xy^T``.
         """
         d, b = self.d, self.d.model.b
         a, x, y = d.A, self._x_inverse, self._y_inverse
