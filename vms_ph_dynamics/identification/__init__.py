@@ -12,7 +12,7 @@ from .references import left_out_loads as left_out_loads
 from .references import predicted as predicted
 from .references import reference_loads as reference_loads
 from .references import scatter as scatter
-from .result import Belief as Belief
 from .result import Identification as Identification
 from .result import LoadEstimate as LoadEstimate
 from .result import Parameter as Parameter
+from .result import Posterior as Posterior

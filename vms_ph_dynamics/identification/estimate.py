@@ -256,13 +256,13 @@ def estimate(
     common, weight = 0.0, np.ones(windows)
     freedom = max(windows - size, windows // 2) / windows
     system = np.column_stack([scaled, offset])
-    belief = np.linalg.cholesky(precision).T
+    prior_root = np.linalg.cholesky(precision).T
     for _ in range(8):
         white = _whitened(system, variance / np.maximum(weight, 1e-9), common, joined)
         left, right = white[:, :-1], white[:, -1]
         # Rather than the normal equations, whose condition is the square: what the data excite and
         # what they do not lie many orders of magnitude apart.
-        root = np.asarray(np.linalg.qr(np.vstack([left, belief])).R)
+        root = np.asarray(np.linalg.qr(np.vstack([left, prior_root])).R)
         inverse = np.linalg.inv(root)
         x = inverse @ (inverse.T @ (left.T @ right))
         residual = offset - scaled @ x
@@ -282,7 +282,7 @@ def estimate(
         enlarged = axes @ ((axes.T @ error[block == number]) / rest)
         factor.append(inverse @ (part.T @ enlarged))
     # The errors of the blocks, and those of what was believed beforehand.
-    information = np.vstack([*factor, (belief @ inverse) @ inverse.T]) * unit
+    information = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
     return Estimate(
         prior_mean + unit * x,
         information,

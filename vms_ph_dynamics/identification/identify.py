@@ -15,9 +15,9 @@ from ..errors import OptionError
 from ..model import VMSModel
 from .estimate import Body, Estimate, base_parameters, estimate, nearest
 from .result import (
-    Belief,
     Identification,
     Parameter,
+    Posterior,
     Unknown,
     armature_unknowns,
     checked_kinds,
@@ -71,7 +71,7 @@ def identify(
     *,
     frame: str | None = None,
     friction: FrictionLaw | None = None,
-    prior: Belief | None = None,
+    prior: Posterior | None = None,
     settings: Settings | None = None,
 ) -> Identification:
     """Return what the energy balances of recordings tell of a robot.
@@ -140,7 +140,7 @@ def identify(
         }
     return Identification(
         parameters=parameters,
-        belief=Belief(tuple(u.name for u in unknowns), solution.mean, solution.covariance),
+        posterior=Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance),
         gross=float(windows.gross.sum()),
         unaccounted_before=_largest(windows, np.array([u.mean for u in unknowns])),
         unaccounted=_largest(windows, consistent),
@@ -162,7 +162,7 @@ def _unknowns(
     motions: Sequence[Motion],
     kinds: Collection[str],
     friction: FrictionLaw | None,
-    prior: Belief | None,
+    prior: Posterior | None,
     settings: Settings,
 ) -> list[Unknown]:
     joints = model.joint_names
@@ -200,7 +200,7 @@ def arm_mass(model: VMSModel) -> float:
 
 
 def _prior(
-    unknowns: Sequence[Unknown], prior: Belief | None, settings: Settings
+    unknowns: Sequence[Unknown], prior: Posterior | None, settings: Settings
 ) -> tuple[Array, Array]:
     mean = np.array([u.mean for u in unknowns])
     covariance = np.diag([u.deviation**2 for u in unknowns])

@@ -17,7 +17,7 @@ from ..errors import OptionError
 from ..model import VMSModel
 from .estimate import student
 from .identify import Settings, identify
-from .result import Belief, Identification, LoadEstimate, Parameter
+from .result import Identification, LoadEstimate, Parameter, Posterior
 from .windows import FrictionLaw
 
 LEAST_SESSIONS = 2
@@ -53,7 +53,7 @@ def reference_loads(
     *,
     frame: str | None = None,
     friction: FrictionLaw | None = None,
-    prior: Belief | None = None,
+    prior: Posterior | None = None,
     settings: Settings | None = None,
     kinds: Collection[str] = ("payload",),
 ) -> tuple[LoadEstimate, ...]:
@@ -90,7 +90,7 @@ def left_out_loads(
     kinds: Collection[str],
     *,
     frame: str | None = None,
-    prior: Belief | None = None,
+    prior: Posterior | None = None,
     settings: Settings | None = None,
 ) -> tuple[LoadEstimate, ...]:
     """Return the errors of references of which each session is left out of the calibration in turn.
@@ -118,7 +118,7 @@ def left_out_loads(
         )
         of_session = [one for one in references if one.group == session]
         errors += reference_loads(
-            model, of_session, frame=frame, prior=identified.belief, settings=settings
+            model, of_session, frame=frame, prior=identified.posterior, settings=settings
         )
     return tuple(errors)
 
@@ -188,5 +188,5 @@ def predicted(identified: Identification, errors: Sequence[LoadEstimate]) -> Ide
     return replace(
         identified,
         parameters=tuple(wider(p) for p in identified.parameters),
-        belief=replace(identified.belief, references=tuple(errors)),
+        posterior=replace(identified.posterior, references=tuple(errors)),
     )

@@ -38,7 +38,7 @@ class Unknown:
         kind: of :data:`KINDS`.
         unit: SI.
         mean: what is believed beforehand.
-        deviation: standard deviation of that belief.
+        deviation: standard deviation of that prior.
         floor: smallest value that physics allows.
     """
 
@@ -212,14 +212,14 @@ class LoadEstimate:
 
 
 @dataclass(frozen=True)
-class Belief:
+class Posterior:
     """The joint distribution of all unknowns, as a prior of a later identification.
 
     Attributes:
         names: of the unknowns.
         mean: (p,).
         covariance: (p,p).
-        references: what such a belief found in recordings with known loads; or empty.
+        references: what such an estimate found in recordings with known loads; or empty.
     """
 
     names: tuple[str, ...]
@@ -234,7 +234,7 @@ class Identification:
 
     Attributes:
         parameters: what was asked for, claimed or not.
-        belief: of all unknowns, for a later identification of the same robot.
+        posterior: of all unknowns, for a later identification of the same robot.
         gross: sum over the joints of the integral of ``|tau qdot|``, J.
         unaccounted_before: largest unaccounted energy at any time with the given model, J.
         unaccounted: the same with what was identified, J.
@@ -248,7 +248,7 @@ class Identification:
     """
 
     parameters: tuple[Parameter, ...]
-    belief: Belief
+    posterior: Posterior
     gross: float
     unaccounted_before: float
     unaccounted: float

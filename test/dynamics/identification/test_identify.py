@@ -105,7 +105,8 @@ def test_friction_found_without_a_load_serves_to_find_the_load(
     )
     for joint, factor in zip(panda.joint_names[:4], gain, strict=False):
         assert first[f"gain.{joint}"].value == pytest.approx(factor, rel=0.05)
-    second = identify(panda, currents(truth, 3), ("payload",), prior=first.belief, settings=PLAIN)
+    prior = first.posterior
+    second = identify(panda, currents(truth, 3), ("payload",), prior=prior, settings=PLAIN)
     assert second["payload_mass"].contains(truth.values["payload_mass"])
     assert second["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.05)
 

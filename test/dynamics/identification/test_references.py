@@ -82,7 +82,7 @@ def test_the_interval_of_a_load_covers_drives_that_drift_between_sessions(panda:
     assert found["payload_mass"].contains(true)
     assert found["payload_mass"].value == alone["payload_mass"].value
     assert "by the noise of this recording alone; 2 references" in found["payload_mass"].meaning
-    assert found.belief.references == loads
+    assert found.posterior.references == loads
     assert found["payload_centre_x"] == alone["payload_centre_x"]
 
 
@@ -93,7 +93,7 @@ def test_each_session_is_left_out_of_the_calibration_that_finds_its_loads(
     one, other = (_warmer(panda, bare, factor, seed) for factor, seed in ((1.0, 1), (1.05, 2)))
     references = [Reference("a", 0.0, [one]), Reference("b", 0.0, [other])]
     loads = left_out_loads(panda, [], references, ("friction",), settings=PLAIN)
-    of_a = identify(panda, [one], ("friction",), settings=PLAIN).belief
+    of_a = identify(panda, [one], ("friction",), settings=PLAIN).posterior
     assert loads[1] == reference_loads(panda, references[1:], prior=of_a, settings=PLAIN)[0]
     assert loads[1].error > 0.2
     with pytest.raises(OptionError, match="no recording without a load is left"):
