@@ -37,7 +37,7 @@ def pair(request: pytest.FixtureRequest) -> tuple[VMSModel, symbolic.SymbolicHop
     return robots.load(request.param), BOTH[request.param]()
 
 
-def function(hopper: symbolic.SymbolicHopper, matrix: sp.Matrix) -> symbolic.code.Numeric:
+def function(hopper: symbolic.SymbolicHopper, matrix: sp.Matrix) -> symbolic.robot.Numeric:
     motion = hopper.robot.motion
     return symbolic.numeric(matrix, [*motion.coordinates, *motion.velocities], hopper.parameters)
 

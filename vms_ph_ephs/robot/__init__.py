@@ -11,15 +11,6 @@ from .mechanism import Mechanism, MechanismStepper
 from .powertrain import Powertrain
 
 __all__ = [
-    "Battery",
-    "Conductor",
-    "Drives",
-    "EphsEngine",
-    "ExergyMap",
-    "Mechanism",
-    "MechanismStepper",
-    "Motors",
-    "Powertrain",
-    "Rotors",
-    "ThermalNetwork",
-]
+    "Battery", "Conductor", "Drives", "EphsEngine", "ExergyMap", "Mechanism", "MechanismStepper",
+    "Motors", "Powertrain", "Rotors", "ThermalNetwork",
+]  # fmt: skip
