@@ -50,15 +50,15 @@ class Task(ABC):
         )
 
 
-class StackedTask(Task):
-    """``eta`` stacks the task velocities of several tasks with equal priority.
+class _Combination(Task):
+    """Several tasks of one robot as one.
 
     Attributes:
-        parts: the tasks.
+        parts: the tasks; in order of priority, the most important first.
     """
 
     def __init__(self, *parts: Task) -> None:
-        """Stack tasks of one robot.
+        """Combine tasks of one robot.
 
         Args:
             *parts: the tasks.
@@ -70,6 +70,10 @@ class StackedTask(Task):
         self.parts = checked_parts(parts)
         super().__init__(parts[0].model)
         self.dimension = sum(part.dimension for part in parts)
+
+
+class StackedTask(_Combination):
+    """``eta`` stacks the task velocities of several tasks with equal priority."""
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""
@@ -111,7 +115,7 @@ def checked_parts(parts: tuple[Task, ...]) -> tuple[Task, ...]:
 _RANK = 1e-9
 
 
-class PrioritisedTask(Task):
+class PrioritisedTask(_Combination):
     """``eta_i = J_i (I - P_<i) v``: the part of each task in the null space of those before it.
 
     ``P_<i`` is the dynamically consistent projector of the tasks before the i-th, stacked. The task
@@ -119,24 +123,7 @@ class PrioritisedTask(Task):
     task of higher priority, and the kinetic energy is the sum of those of the tasks and of the null
     space (Ott, Dietrich, Albu-Schaeffer, Automatica 2015). Where a task conflicts with those before
     it, its rows lose rank, as at a singularity.
-
-    Attributes:
-        parts: the tasks, the most important first.
     """
-
-    def __init__(self, *parts: Task) -> None:
-        """Order tasks of one robot, the most important first.
-
-        Args:
-            *parts: the tasks.
-
-        Raises:
-            ModelError: there is no task, the tasks are of different robots, or they have more
-                dimensions than the robot.
-        """
-        self.parts = checked_parts(parts)
-        super().__init__(parts[0].model)
-        self.dimension = sum(part.dimension for part in parts)
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""

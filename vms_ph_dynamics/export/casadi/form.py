@@ -80,10 +80,10 @@ class CasadiForm(ABC):
     def interconnection(self) -> Function:
         """``(q, z)`` to the skew-symmetric ``J``."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def input_map(self) -> Function:
-        """``(q, z)`` to ``G``, from generalised forces (nv,) to rates."""
+        """``(q, z)`` to ``G``, from generalised forces (nv,) to rates [A (48), (69); D (27)]."""
+        return self._function("input_map", {"G": self._input_matrix})
 
     @cached_property
     def dissipation(self) -> Function:

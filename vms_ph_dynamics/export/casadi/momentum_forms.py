@@ -53,11 +53,6 @@ class CasadiStandardForm(CasadiForm):
         return self._function("interconnection", {"J": matrix})
 
     @cached_property
-    def input_map(self) -> Function:
-        """``(q, z)`` to ``G``, (b+2n,b+n) [A (48)]."""
-        return self._function("input_map", {"G": self._input_matrix})
-
-    @cached_property
     def _input_matrix(self) -> Expression:
         return _inputs(self.model.b, self.model.n)
 
@@ -116,11 +111,6 @@ class CasadiDecoupledForm(CasadiForm):
             matrix[b + n :, :b] = coupled.T
             matrix[b + n :, b + n :] = a.T @ coupled - slope + slope.T
         return self._function("interconnection", {"J": matrix})
-
-    @cached_property
-    def input_map(self) -> Function:
-        """``(q, z)`` to ``G_hat``, (b+2n,b+n) [A (69)]."""
-        return self._function("input_map", {"G": self._input_matrix})
 
     @cached_property
     def connection(self) -> Function:

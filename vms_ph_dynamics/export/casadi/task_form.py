@@ -83,11 +83,6 @@ class CasadiTaskForm(CasadiForm):
         return self._function("interconnection", {"J": matrix})
 
     @cached_property
-    def input_map(self) -> Function:
-        """``(q, z)`` to ``[0; J_bar^-T]``, (2nv,nv), from generalised forces."""
-        return self._function("input_map", {"G": self._input_matrix})
-
-    @cached_property
     def terms(self) -> Function:
         """``(q, v)`` to the terms of the task.
 
