@@ -58,7 +58,7 @@ class FreeFloatingTask(Task):
         super().__init__(model)
         check_moving_rigid(Evaluation(model, model.neutral_configuration(), np.zeros(model.nv)))
         if (model.base, part) not in _ROWS:
-            raise OptionError(f"what must be position, orientation or pose; given: {part!r}")
+            raise OptionError(f"part must be position, orientation or pose; given: {part!r}")
         self.frame = model.end_effector if frame is None else frame
         self.frame_id = model.frame_id(self.frame)
         self._rows = _ROWS[model.base, part]

@@ -65,7 +65,7 @@ def test_rates_of_the_free_floating_tasks_are_their_derivatives(light: VMSModel)
         ReactionTask(light),
         FreeFloatingTask(light),
         FreeFloatingTask(light, "panda_link4", "position"),
-        PrioritisedTask(ReactionTask(light), FreeFloatingTask(light, what="position")),
+        PrioritisedTask(ReactionTask(light), FreeFloatingTask(light, part="position")),
     ]
     for task in tasks:
         rate = task.jacobian_rate(light.evaluate(q, v))
