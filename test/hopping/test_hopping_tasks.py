@@ -68,9 +68,8 @@ def test_mistakes_are_said_in_a_sentence(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match=wrong):
             hopping_tasks.load(str(own))
     own.write_text(head + "goals: {g: {of: apex, at: 1, within: 1}}\nshortest: 1.6")
-    for name in ("hop_in_place", str(own)):
-        assert hopping_tasks.is_one(name)
-    assert not hopping_tasks.is_one("arm_reach")
+    assert "hop_in_place" in hopping_tasks.names()
+    assert "arm_reach" not in hopping_tasks.names()
     short = CliRunner().invoke(make_app(), ["demo", str(own), "--seconds", "0.1"])
     assert short.exit_code == 1
     assert "NOT JUDGED, it takes at least 1.6 s" in short.output
