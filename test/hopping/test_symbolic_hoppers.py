@@ -163,7 +163,7 @@ def test_a_robot_of_three_joints_is_that_of_its_urdf(rng: np.random.Generator) -
 
 
 def test_the_sample_program_runs_and_its_checks_hold(capsys: pytest.CaptureFixture[str]) -> None:
-    program = Path(__file__).parents[4] / "examples/symbolic_leg.py"
+    program = Path(__file__).parents[2] / "examples/symbolic_leg.py"
     runpy.run_path(str(program), run_name="__main__")
     text = capsys.readouterr().out
     assert "Mdot - C - C^T is zero: True" in text
@@ -172,7 +172,7 @@ def test_the_sample_program_runs_and_its_checks_hold(capsys: pytest.CaptureFixtu
 
 
 def test_the_sample_program_names_the_extra_that_it_needs() -> None:
-    program = Path(__file__).parents[4] / "examples/symbolic_leg.py"
+    program = Path(__file__).parents[2] / "examples/symbolic_leg.py"
     hidden = "import runpy, sys; sys.modules['sympy'] = None; runpy.run_path(sys.argv[1])"
     words = [sys.executable, "-c", hidden, str(program)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
