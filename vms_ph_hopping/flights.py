@@ -75,12 +75,12 @@ class Flights:
         """Add the next event; return whether it ends a flight."""
         if event.kind is EventKind.LIFT_OFF:
             self._up, self._start = event, event.time
-            self._first = self._system.seen(event.state)
+            self._first = self._system.leg_state(event.state)
             return False
         long = event.time - self._start > SHORTEST_FLIGHT
         if event.kind is not EventKind.TOUCH_DOWN or not long:
             return False
-        leg = self._system.seen(event.state)
+        leg = self._system.leg_state(event.state)
         self.ended.append(Flight(self._start, event.time, self._first, leg, self._up))
         return True
 

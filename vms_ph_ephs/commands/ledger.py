@@ -49,7 +49,7 @@ def _document(account: "Ledger") -> dict[str, object]:
     return {
         "robot": account.robot,
         "seconds": account.seconds,
-        "given": energies(account.given),
+        "given": energies(account.supplied),
         "stored": energies(account.stored),
         "destroyed": energies(account.destroyed),
         "destroyed_by_part": dict(account.map.destroyed),
@@ -66,7 +66,7 @@ def _print_ledger(account: "Ledger") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    supplied_exergy = sum(line.energy for line in account.given)
+    supplied_exergy = sum(line.energy for line in account.supplied)
     table = Table(
         title=f"{account.robot}, {account.seconds:g} s: exergy from the battery to heat",
         box=box.SIMPLE_HEAD,
@@ -76,7 +76,7 @@ def _print_ledger(account: "Ledger") -> None:
     table.add_column("J", justify="right")
     table.add_column("share", justify="right")
     for title, lines in (
-        ("given", account.given),
+        ("given", account.supplied),
         ("stored", account.stored),
         ("destroyed by", account.destroyed),
     ):
@@ -87,7 +87,7 @@ def _print_ledger(account: "Ledger") -> None:
         for line in lines:
             if line.energy:
                 table.add_row(
-                    f"  {line.what}", f"{line.energy:.4f}", _share(line.energy, supplied_exergy)
+                    f"  {line.cause}", f"{line.energy:.4f}", _share(line.energy, supplied_exergy)
                 )
     table.add_row("[bold]unaccounted[/bold]", f"[bold]{account.residual:.1e}[/bold]", "")
     console = Console()

@@ -161,7 +161,7 @@ class _Sums:
             wrench = wrench[:, _PLANAR] if b == 3 else wrench
             effort, rate = np.hstack([wrench, effort]), samples.v
         dt = np.diff(samples.t)
-        if samples.held:
+        if samples.zero_order_hold:
             steps = [
                 self._model.difference(q, after)
                 for q, after in zip(samples.q[:-1], samples.q[1:], strict=True)
@@ -203,7 +203,7 @@ def certify(
         last = float(t[-1])
         exact = block.exact is not None
         has_base |= "base" in block.samples.wrenches or (exact and model.b > 0)
-        has_exact, is_held = has_exact or exact, block.samples.held
+        has_exact, is_held = has_exact or exact, block.samples.zero_order_hold
         sums.add(block)
         progress(count / max(len(motion), 1), "certifying")
     names = [*(["wrench_base"] if has_base else []), *model.joint_names]

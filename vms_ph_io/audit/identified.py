@@ -16,9 +16,9 @@ from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.identification import (
-    Belief,
-    FoundLoad,
     Identification,
+    LoadEstimate,
+    Posterior,
     Reference,
     Settings,
     findings,
@@ -56,7 +56,7 @@ def with_identification(
     *,
     frame: str = "",
     friction: JointFriction | None = None,
-    prior: Belief | None = None,
+    prior: Posterior | None = None,
     load_friction: bool = False,
     references: Sequence[RecordedReference] = (),
 ) -> tuple[Audit, Identification]:
@@ -100,7 +100,7 @@ def with_identification(
         loads = () if prior is None else prior.references
         if known_loads:
             loads = reference_loads(
-                audit.model, known_loads, what=parameters, friction=law, **options
+                audit.model, known_loads, kinds=parameters, friction=law, **options
             )
         if known_loads or loads:
             identification = predicted(identification, loads)
@@ -108,7 +108,7 @@ def with_identification(
         unknown_samples = [part for motion in unreferenced for part in _parts(motion)]
         loads = left_out_loads(audit.model, unknown_samples, known_loads, parameters, **options)
         identification = replace(
-            identification, belief=replace(identification.belief, references=loads)
+            identification, posterior=replace(identification.posterior, references=loads)
         )
     identified = {
         **identification.as_dictionary(),
@@ -116,8 +116,8 @@ def with_identification(
         "largest_unaccounted_before": identification.unaccounted_before,
         "largest_unaccounted": identification.unaccounted,
     }
-    if identification.belief.references:
-        identified["references"] = [asdict(one) for one in identification.belief.references]
+    if identification.posterior.references:
+        identified["references"] = [asdict(one) for one in identification.posterior.references]
     statements = [
         one
         for part in _parts(motions[0])
@@ -186,7 +186,7 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
 def _reference_lines(identification: Identification) -> Iterator[str]:
     """Return what references tell, or that there are none."""
     mass = next((p for p in identification.parameters if p.name == "payload_mass"), None)
-    loads = identification.belief.references
+    loads = identification.posterior.references
     if mass is not None:
         if mass.value is not None and not loads:
             yield (
@@ -213,10 +213,10 @@ def write_identified(
         VmsPhError: the folder cannot be written.
     """
     belief = {
-        "names": identification.belief.names,
-        "mean": identification.belief.mean.tolist(),
-        "covariance": identification.belief.covariance.tolist(),
-        "references": [asdict(one) for one in identification.belief.references],
+        "names": identification.posterior.names,
+        "mean": identification.posterior.mean.tolist(),
+        "covariance": identification.posterior.covariance.tolist(),
+        "references": [asdict(one) for one in identification.posterior.references],
     }
     texts = {"prior.json": json.dumps(belief) + "\n"}
     if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
@@ -258,7 +258,7 @@ def friction_rows(joints: Sequence[str], identification: Identification) -> list
     return rows
 
 
-def read_prior(path: Path) -> Belief:
+def read_prior(path: Path) -> Posterior:
     """Return the belief in a file that an identification wrote.
 
     Raises:
@@ -269,7 +269,7 @@ def read_prior(path: Path) -> Belief:
         names = tuple(str(name) for name in content["names"])
         mean = np.array(content["mean"], dtype=np.float64)
         covariance = np.array(content["covariance"], dtype=np.float64)
-        references = tuple(FoundLoad(**one) for one in content.get("references", ()))
+        references = tuple(LoadEstimate(**one) for one in content.get("references", ()))
     except OSError as error:
         raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
@@ -279,4 +279,4 @@ def read_prior(path: Path) -> Belief:
     size = len(names)
     if mean.shape != (size,) or covariance.shape != (size, size):
         raise VmsPhError(f"{path} has {size} names, but numbers of shape {covariance.shape}")
-    return Belief(names, mean, covariance, references)
+    return Posterior(names, mean, covariance, references)

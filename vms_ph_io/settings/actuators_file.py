@@ -15,8 +15,8 @@ from vms_ph_dynamics.errors import ModelError, StateError
 from .yaml_files import check_keys, items, moderate, number, read_mapping
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics.actuation.actuator_kinds import Actuator, Motor, Tilt
-    from vms_ph_dynamics.actuation.actuators import Actuators
+    from vms_ph_dynamics.actuation.actuators import Actuator, Motor, Tilt
+    from vms_ph_dynamics.actuation.allocation import Actuators
 
 _ROTOR = ("thrust_constant", "loss_ratio", "time_constant", "dead_zone", "inertia")
 SECTIONS = ("rotors", "thrusters", "wheels", "casters", "reaction_wheels")
@@ -46,7 +46,7 @@ def actuators_in(content: Mapping[str, Any], wrong: str, origin: str) -> "Actuat
     Raises:
         ModelError: they are not valid; the message names the entry and states what is accepted.
     """
-    from vms_ph_dynamics.actuation.actuators import Actuators
+    from vms_ph_dynamics.actuation.allocation import Actuators
 
     try:
         check_keys(content, origin, (), _TOP)
@@ -83,7 +83,7 @@ def _section(section: str, content: Mapping[str, Any]) -> list["Actuator"]:
 
 
 def _rotor(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuator_kinds import Rotor
+    from vms_ph_dynamics.actuation.actuators import Rotor
 
     check_keys(item, name, ("position", "thrust"), (*_PLACED, "drag_ratio", "torque_sign", *_ROTOR))
     lower, upper = _vector(item["thrust"], 2, f"thrust of {name}")
@@ -106,7 +106,7 @@ def _rotor(item: Mapping[str, Any], name: str) -> "Actuator":
 
 
 def _wheel(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuator_kinds import Wheel
+    from vms_ph_dynamics.actuation.actuators import Wheel
 
     optional = ("roller_angle", "largest_torque", "largest_rate", "friction")
     check_keys(item, name, ("position", "heading", "radius"), (*optional, "motor"))
@@ -118,7 +118,7 @@ def _wheel(item: Mapping[str, Any], name: str) -> "Actuator":
 
 
 def _caster(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuator_kinds import Caster
+    from vms_ph_dynamics.actuation.actuators import Caster
 
     optional = ("angle", "largest_torque", "largest_steering_torque", "friction")
     check_keys(item, name, ("position", "radius", "trail"), (*optional, "motor"))
@@ -130,7 +130,7 @@ def _caster(item: Mapping[str, Any], name: str) -> "Actuator":
 
 
 def _reaction_wheel(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuator_kinds import ReactionWheel
+    from vms_ph_dynamics.actuation.actuators import ReactionWheel
 
     optional = ("largest_torque", "largest_rate", "rate", "friction")
     check_keys(item, name, ("axis", "inertia"), (*optional, "motor"))
@@ -172,7 +172,7 @@ def _axis(item: Mapping[str, Any], name: str) -> Array:
 
 
 def _tilt(value: Any, name: str) -> "Tilt | None":
-    from vms_ph_dynamics.actuation.actuator_kinds import Tilt
+    from vms_ph_dynamics.actuation.actuators import Tilt
 
     if value is None:
         return None
@@ -185,7 +185,7 @@ def _tilt(value: Any, name: str) -> "Tilt | None":
 
 
 def _motor(item: Mapping[str, Any], name: str) -> "Motor":
-    from vms_ph_dynamics.actuation.actuator_kinds import Motor
+    from vms_ph_dynamics.actuation.actuators import Motor
 
     value = item.get("motor") or {}
     check_keys(value, f"motor of {name}", (), ("torque_constant", "resistance"))

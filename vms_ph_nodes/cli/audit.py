@@ -79,7 +79,7 @@ def audit(
     belief = None
     if kinds:
         # Before the recording is read, which may take long.
-        from vms_ph_dynamics.identification.unknowns import checked_kinds
+        from vms_ph_dynamics.identification.result import checked_kinds
         from vms_ph_io.audit.identified import read_prior
 
         checked_kinds(kinds)

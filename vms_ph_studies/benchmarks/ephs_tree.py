@@ -60,7 +60,7 @@ def four_bar(crank: float = 0.2, coupler: float = 0.5, rocker: float = 0.4) -> S
 def four_bar_state(equations: Equations) -> np.ndarray:
     """Return a state in which the crank turns."""
     angles = {"a": -1.2, "b": 0.9, "c": 1.9, "d": -1.4}
-    return closed(equations, mb.place(equations, angles, {"a": 3.0}))
+    return closed(equations, mb.consistent_state(equations, angles, {"a": 3.0}))
 
 
 def two_arms() -> System:
@@ -97,7 +97,9 @@ def two_arms_state(equations: Equations) -> np.ndarray:
     pose = np.eye(4)
     pose[:3, 3] = 0.02, 0.03, -0.88
     angles = {"left_0": 0.2, "left_1": 0.2, "left_2": -0.4, "right_0": 0.2, "right_1": 0.2}
-    return closed(equations, mb.place(equations, {**angles, "right_2": -0.4}, poses={"bar": pose}))
+    return closed(
+        equations, mb.consistent_state(equations, {**angles, "right_2": -0.4}, poses={"bar": pose})
+    )
 
 
 def cases(robot: str, base: str) -> list[Case]:
@@ -134,7 +136,7 @@ def cases(robot: str, base: str) -> list[Case]:
         cases.append(_case(name, equations, state(equations), _LOOP_LIMIT))
     for links in _LINKS:
         equations = assemble(chain(links), check=False)
-        start = mb.place(equations, {f"j{k}": 0.1 for k in range(links)})
+        start = mb.consistent_state(equations, {f"j{k}": 0.1 for k in range(links)})
         cases.append(_case(_CHAIN.format(links), equations, start, None))
     return cases
 

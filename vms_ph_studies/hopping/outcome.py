@@ -75,7 +75,7 @@ def outcome_of(trial: Trial, early: bool = True) -> TrialOutcome:
 
     last_ending = Ending.HOPS
     for _ in hopper.steps_until(trial.duration):
-        if system.seen(hopper.state).centre[1] < FALLEN:
+        if system.leg_state(hopper.state).centre[1] < FALLEN:
             last_ending = Ending.FALLS
             break
         for event in hopper.events[event_count:]:

@@ -12,7 +12,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 from vms_ph_dynamics.free_floating import Body, JointPath
-from vms_ph_dynamics.free_floating.joint_path import displaced
+from vms_ph_dynamics.free_floating.reorientation import displaced
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 

@@ -93,7 +93,7 @@ def run_delayed_hops(
     force: list[Array] = [np.zeros(plant.nv)]
     system = LegOnFloor(
         Leg(plant, law.leg.foot),
-        LegLaw.of_held(lambda: force[0]),
+        LegLaw.of_constant_efforts(lambda: force[0]),
         nominal.floor,
     )
     hopper = Hopper(
@@ -105,12 +105,12 @@ def run_delayed_hops(
         skin=_SKIN,
         balance=False,
     )
-    flown = Flights(system, system.seen(hopper.state))
+    flown = Flights(system, system.leg_state(hopper.state))
     pressed = deque([False] * (late + 1), maxlen=late + 1)
     share, failure, event_count = 0.0, "", 0
     limit, b = plant.joints.effort, plant.b
     for k in range(round((seconds or task.shortest) / dt)):
-        leg = system.seen(hopper.state)
+        leg = system.leg_state(hopper.state)
         if leg.centre[1] < FALLEN:
             failure = f"the leg has fallen at {hopper.time:.3g} s"
             break

@@ -34,7 +34,7 @@ def _momentum(joint: float) -> float:
     system = LegOnFloor(trial.leg, trial.controller.law, trial.system.floor)
     run = hop(system, q, trial.v, 0.4, sample=0.1)
     up = [e for e in run.events if e.kind.name == "LIFT_OFF"]
-    return system.seen(up[-1].state).angular_momentum if up else float("nan")
+    return system.leg_state(up[-1].state).angular_momentum if up else float("nan")
 
 
 def _momentum_after(stages: Stages, degrees: float) -> float:

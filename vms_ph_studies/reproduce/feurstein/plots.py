@@ -44,7 +44,7 @@ def draw_run(trial: Trial, run: HoppingRun, title: str, file: Path, zoom: float 
 
     displayed = _displayed(run, zoom)
     t = run.times[displayed]
-    legs = [run.system.seen(y) for y in run.states[displayed]]
+    legs = [run.system.leg_state(y) for y in run.states[displayed]]
     figure = Figure(figsize=(11, 7.4), layout="constrained", dpi=110)
     (path, turning), (energy, radial) = figure.subplots(2, 2)
     centre = np.array([leg.centre for leg in legs])
@@ -98,7 +98,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     t, system = run.times[displayed], run.system
     phases = [Phase(int(p)) for p in run.phases[displayed]]
     states = run.states[displayed]
-    legs = [system.seen(y) for y in states]
+    legs = [system.leg_state(y) for y in states]
     floor = [system.floor_force(p, leg, y) for p, leg, y in zip(phases, legs, states, strict=True)]
     efforts = np.array(
         [
