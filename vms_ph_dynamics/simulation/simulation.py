@@ -10,10 +10,10 @@ from math import isfinite
 import numpy as np
 
 from ..actuation.actuator_dynamics import ActuatorDynamics
-from ..actuation.actuators import Actuators
+from ..actuation.allocation import Actuators
 from ..actuation.friction import Friction
 from ..arrays import Array
-from ..energy.exergy_map import ExergyMap
+from ..energy.audit import ExergyMap
 from ..errors import ModelError, StateError
 from ..forms import PHState, Ports, port_names
 from ..integrators import IntegrationError
@@ -396,7 +396,7 @@ class Simulation:
         if self.mechanism is not None:
             report["angle of the mechanism (rad)"] = f"{self.mechanism.angle:.4g}"
         if self.actuation is not None:
-            missing = float(np.abs(self.actuation.held.missing).max())
+            missing = float(np.abs(self.actuation.step_efforts.missing).max())
             report["energy from the supply (J)"] = f"{self.actuation.electric:.4g}"
             report["wrench beyond the actuators (N, N m)"] = f"{missing:.3g}"
             if self.actuation.failed:
@@ -475,7 +475,7 @@ class Simulation:
             if callable(external):
                 return lambda t, x: total(external(t, x), applied.wrench_base)
             return total(external, applied.wrench_base)
-        actuator_efforts = actuation.held
+        actuator_efforts = actuation.step_efforts
 
         def with_spins(t: float, x: PHState) -> Ports:
             """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
