@@ -106,7 +106,7 @@ class PassivityCertificate:
         """Energy that the controller has taken and does not store, J."""
         return self._first - self._last - self.supplied
 
-    def in_words(self) -> str:
+    def __str__(self) -> str:
         """Return the certificate as a sentence."""
         if self.holds:
             return (
