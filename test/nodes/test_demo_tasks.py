@@ -8,12 +8,13 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+from vms_ph_io import share_directory
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_nodes.cli.app import make_app
 
 
 def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) -> None:
-    text = (Path(robot_tasks.__file__).parents[1] / "config/tasks/arm_reach.yaml").read_text()
+    text = (share_directory() / "config/tasks/arm_reach.yaml").read_text()
     soon = text.replace("after: 9.0", "after: 2.0").replace("shortest: 9.5", "shortest: 2.5")
     for within, code in (("0.1", 0), ("1.0e-14", 1)):
         own = tmp_path / "own.yaml"
