@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import Evaluation
-from vms_ph_dynamics.arrays import exceeds, is_finite
-from vms_ph_dynamics.cached import cached_property
+from vms_ph_dynamics.arrays import cached_property, exceeds, is_finite
 
 
 class Snapshot:

@@ -15,7 +15,7 @@ from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.native import NOT_INSTALLED, native_module
-from vms_ph_dynamics.robot.native_algorithms import native_robot
+from vms_ph_dynamics.robot.algorithms import native_robot
 
 from ..controller import Command, ControlEnergy, Controller, Reference, RobotState, Status
 

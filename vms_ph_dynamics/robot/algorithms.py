@@ -137,10 +137,10 @@ class NativeAlgorithms(TreeAlgorithms):
         self.dynamics = module.Dynamics(self.robot)
 
     @cached_property
-    def law_algebra(self) -> Any:
+    def sampled_algebra(self) -> Any:
         """The workspace for the algebra of laws in Python; None for more velocities than it has."""
-        small = self.robot.nv <= self.module.LawAlgebra.largest
-        return self.module.LawAlgebra(self.robot) if small else None
+        small = self.robot.nv <= self.module.SampledAlgebra.largest
+        return self.module.SampledAlgebra(self.robot) if small else None
 
     def batch(self, threads: int) -> Any:
         """Return a new ``vms_ph_native.Batch``, in which no other thread interferes."""

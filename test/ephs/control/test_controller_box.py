@@ -60,7 +60,7 @@ def test_what_the_joints_receive_is_what_the_store_of_the_box_loses() -> None:
     into = sum(powers[f"controller.law.{name}"] for name in ("shoulder", "elbow"))
     assert into < -0.1
     assert powers["controller.law.store"] == pytest.approx(-into, rel=1e-12)
-    work = run.certificate.given
+    work = run.certificate.supplied
     assert start - run.store == pytest.approx(work, abs=1e-12)
     d = run._model.evaluate(*run.motion())
     rest = run._model.evaluate(HOME, np.zeros(2))
@@ -107,7 +107,7 @@ def test_a_moving_reference_is_covered_by_the_tank_of_a_law_and_by_nothing_witho
         run.advance(20, Reference(position=tip + np.array([0.0, 0.1, 0.05])))
         found[capacity] = run.certificate
     assert found[2.0].holds
-    assert found[2.0].given > 1e-4
+    assert found[2.0].supplied > 1e-4
     assert found[2.0].least > -1e-12
     assert "passive in all 20 steps" in str(found[2.0])
     assert len(found[0.0].breaches) > 10
@@ -144,12 +144,12 @@ def test_a_law_on_a_moving_base_gives_what_base_and_joints_receive(
     assert base in run.system.fillings["controller"].interface
     run.advance(4)
     assert run.certificate.holds
-    assert run.certificate.given > 1e-6
+    assert run.certificate.supplied > 1e-6
     d, rest = model.evaluate(*run.motion()), model.evaluate(q, np.zeros(model.nv))
     gained = d.kinetic_energy + d.potential_energy - rest.potential_energy
     heat = run.equations.theta_0 * run.equations.storages.entropy(run._simulation.x)
     assert heat > 0.0  # of the joints, and of the water around the vehicle
-    assert gained + heat == pytest.approx(run.certificate.given, abs=1e-12)
+    assert gained + heat == pytest.approx(run.certificate.supplied, abs=1e-12)
 
 
 def test_a_storage_that_is_not_a_number_is_a_breach() -> None:
