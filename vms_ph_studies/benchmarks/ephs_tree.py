@@ -97,9 +97,8 @@ def two_arms_state(equations: Equations) -> np.ndarray:
     pose = np.eye(4)
     pose[:3, 3] = 0.02, 0.03, -0.88
     angles = {"left_0": 0.2, "left_1": 0.2, "left_2": -0.4, "right_0": 0.2, "right_1": 0.2}
-    return closed(
-        equations, mb.consistent_state(equations, {**angles, "right_2": -0.4}, poses={"bar": pose})
-    )
+    angles["right_2"] = -0.4
+    return closed(equations, mb.consistent_state(equations, angles, poses={"bar": pose}))
 
 
 def cases(robot: str, base: str) -> list[Case]:
