@@ -20,14 +20,75 @@ from .errors import (
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:  # the same names as below, for type checkers
-    from .actuation import *  # noqa: F403
-    from .decoupling import *  # noqa: F403
-    from .evaluation import Evaluation as Evaluation
-    from .evaluation_batch import EvaluationBatch as EvaluationBatch
-    from .forms import *  # noqa: F403
-    from .integrators import *  # noqa: F403
-    from .model import VMSModel as VMSModel
-    from .tasks import *  # noqa: F403
+    from .actuation import (
+        Allocation as Allocation,
+        Fluid as Fluid,
+        Friction as Friction,
+        ImmersedBody as ImmersedBody,
+        Rotor as Rotor,
+        immersed_cylinder as immersed_cylinder,
+    )
+    from .decoupling import (
+        DecouplingTransform as DecouplingTransform,
+        ExternalInternal as ExternalInternal,
+    )
+    from .evaluation import (
+        Evaluation as Evaluation,
+    )
+    from .evaluation_batch import (
+        EvaluationBatch as EvaluationBatch,
+    )
+    from .forms import (
+        CanonicalForm as CanonicalForm,
+        DecoupledForm as DecoupledForm,
+        DiracStructure as DiracStructure,
+        Energy as Energy,
+        EnergyDerivatives as EnergyDerivatives,
+        Form as Form,
+        FreeFloating as FreeFloating,
+        LinearPortHamiltonian as LinearPortHamiltonian,
+        Linearization as Linearization,
+        Momenta as Momenta,
+        PHRate as PHRate,
+        PHState as PHState,
+        Ports as Ports,
+        PowerBalance as PowerBalance,
+        RateDerivatives as RateDerivatives,
+        StandardForm as StandardForm,
+        StructureCheck as StructureCheck,
+        TaskEvaluation as TaskEvaluation,
+        TaskSpaceForm as TaskSpaceForm,
+        energy_derivatives as energy_derivatives,
+        linear_port_hamiltonian as linear_port_hamiltonian,
+        linear_port_hamiltonian_along as linear_port_hamiltonian_along,
+        linearize as linearize,
+        momenta as momenta,
+        numerical_energy_derivatives as numerical_energy_derivatives,
+        numerical_rate_derivatives as numerical_rate_derivatives,
+        rate_derivatives as rate_derivatives,
+        structure_checks as structure_checks,
+    )
+    from .integrators import (
+        IntegrationError as IntegrationError,
+        Trajectory as Trajectory,
+        TrajectoryBatch as TrajectoryBatch,
+        integrate as integrate,
+        integrate_batch as integrate_batch,
+    )
+    from .model import (
+        VMSModel as VMSModel,
+    )
+    from .tasks import (
+        CentreOfMassTask as CentreOfMassTask,
+        DistanceTask as DistanceTask,
+        FrameTask as FrameTask,
+        OrientationTask as OrientationTask,
+        PoseTask as PoseTask,
+        PositionTask as PositionTask,
+        PrioritisedTask as PrioritisedTask,
+        StackedTask as StackedTask,
+        Task as Task,
+    )
 
 # The module of each name. Importing Pinocchio takes a tenth of a second, which a user of the error
 # classes alone (a launcher, a command that lists topics) need not wait for.

@@ -37,7 +37,7 @@ struct Part {
   }
 };
 
-// Names and sizes are those of vms_ph_controllers.hosting.layout, which defines the offsets.
+// Names and sizes are those of vms_ph_controllers.hosting.hosted_controller, which defines the offsets.
 class LayoutReader {
  public:
   LayoutReader(const py::object& hosted, const char* array)
@@ -159,7 +159,7 @@ class ControllerTask final : public PythonTask {
                                    r.lower, r.upper));
     }
     const auto energies = py::cast<std::vector<std::string>>(
-        py::module_::import("vms_ph_controllers.hosting.layout").attr("ENERGIES"));
+        py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("ENERGIES"));
     const auto& own = kControlEnergyFields;
     for (std::size_t k = 0; k < std::max(energies.size(), std::size(own)); ++k) {
       if (energies.size() != std::size(own) || energies[k] != own[k].name) {

@@ -212,7 +212,8 @@ def test_an_invalid_argument_is_rejected_in_one_sentence(
 
 
 def test_an_unknown_robot_is_reported_with_the_known_ones() -> None:
-    with pytest.raises(VmsPhError, match=f"no robot 'atlas'; bundled are {', '.join(SIZES)}"):
+    known = ", ".join(robots.names())
+    with pytest.raises(VmsPhError, match=f"no robot 'atlas'; bundled are {known}"):
         robots.get("atlas")
 
 

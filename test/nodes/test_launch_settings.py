@@ -43,7 +43,7 @@ def _nodes(file: str, arguments: dict[str, str]) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("file", "given"),
     [
-        ("robot", OF_A_ROBOT | OF_A_RUN),
+        ("robot", OF_A_ROBOT | OF_A_RUN | {"engine": "vms_ph"}),
         ("replay", OF_A_ROBOT),
         ("joint_heat", {k: v for k, v in OF_A_ROBOT.items() if k != "end_effector"}),
     ],

@@ -8,11 +8,12 @@ import sys
 
 IMPORTS = """
 import sys
-import pkgutil, importlib, vms_ph_studies
-for module in pkgutil.walk_packages(vms_ph_studies.__path__, "vms_ph_studies."):
-    if module.name.startswith("vms_ph_studies.commands"):
-        continue  # those of the command line, which is one of nodes
-    importlib.import_module(module.name)
+import importlib, pathlib, vms_ph_studies
+folder = pathlib.Path(vms_ph_studies.__file__).parent
+for file in sorted(folder.rglob("*.py")):
+    parts = file.relative_to(folder.parent).with_suffix("").parts
+    if parts[1] != "commands":  # those of the command line, which is one of nodes
+        importlib.import_module(".".join(parts).removesuffix(".__init__"))
 from vms_ph_studies import studies
 from vms_ph_studies.benchmarks import benchmarks
 studies(), benchmarks()

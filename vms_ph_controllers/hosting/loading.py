@@ -24,18 +24,19 @@ _BUNDLED = "vms_ph_controllers"
 
 
 def make_controller(
-    kind: str,
+    kind: str | type[Controller],
     model: VMSModel,
     allocation: Allocation | None = None,
     base_actuated: bool = True,
     form: NonholonomicForm | None = None,
 ) -> Controller:
-    """Return a controller by the name of its module and class.
+    """Return a controller by its class, or by the name of its module and class.
 
     Args:
-        kind: name of a class of vms_ph_controllers, ``package.module:Class`` (or with a dot),
-            ``path/to/law.py:Class``, or ``auto``: DecoupledVMSController on a moving base,
-            TaskSpaceIDAPBC on a fixed one, EndEffectorImpedance for fewer than three joints.
+        kind: the class; or the name of one of vms_ph_controllers, ``package.module:Class`` (or
+            with a dot), ``path/to/law.py:Class``, or ``auto``: DecoupledVMSController on a
+            moving base, TaskSpaceIDAPBC on a fixed one, EndEffectorImpedance for fewer than three
+            joints.
         model: the robot.
         allocation: the actuators of the base, for controllers with a parameter for them.
         base_actuated: whether the base has actuators, likewise.
@@ -47,8 +48,10 @@ def make_controller(
             that do not slip and the robot is none, or the other way round.
         VmsPhError: it does not support this robot.
     """
-    automatic = _automatic(model) if form is None else "DifferentialDrive"
-    law = _find(automatic if kind == "auto" else kind)
+    if kind == "auto":
+        kind = _automatic(model) if form is None else "DifferentialDrive"
+    law = _find(kind) if isinstance(kind, str) else kind
+    kind = kind if isinstance(kind, str) else kind.__name__
     if not (isinstance(law, type) and issubclass(law, Controller)):
         raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
     if missing := ", ".join(sorted(law.__abstractmethods__)):

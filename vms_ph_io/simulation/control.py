@@ -211,10 +211,7 @@ def _named_law(
     if isinstance(law, str):
         return law, make_controller(law, model, allocation, form=form)
     if isinstance(law, type) and issubclass(law, Controller):
-        path = f"{law.__module__}.{law.__qualname__}"
-        if "<locals>" in path:
-            return law.__name__, law(model)
-        return law.__name__, make_controller(path, model, allocation, form=form)
+        return law.__name__, make_controller(law, model, allocation, form=form)
     if not callable(law):
         raise OptionError(
             "a law is a class derived from Controller, an object of one, the name of one, a "

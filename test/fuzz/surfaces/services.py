@@ -59,7 +59,7 @@ def _handlers() -> tuple[tuple[Any, Callable[[Any, Any], Any]], ...]:
             _answers=ModelAnswers(robots.load(name)), _health=SimpleNamespace(disagreement="")
         )
         found += [
-            (kind, ModelServer._answering(server, answer))  # type: ignore[arg-type]
+            (kind, ModelServer._service_callback(server, answer))  # type: ignore[arg-type]
             for kind, answer in _KINDS
         ]
     return tuple(found)
