@@ -1,17 +1,15 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The host of Python controllers and of the Python simulator.
+# The host of Python controllers.
 find_package(Python COMPONENTS Interpreter Development.Module Development.Embed REQUIRED)
 find_package(pybind11 CONFIG REQUIRED)
 find_package(Threads REQUIRED)
 
 add_library(vms_ph_python_host SHARED
   src/worker.cpp
-  src/python_interpreter.cpp
   src/python_task.cpp
-  src/python_controller.cpp
-  src/python_simulation.cpp)
+  src/python_controller.cpp)
 # One file for the compiler: of each alone nearly all is instantiating pybind11.
 set_target_properties(vms_ph_python_host PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 set_source_files_properties(src/worker.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -33,10 +33,9 @@ endforeach()
 list(TRANSFORM schemas APPEND _parameters)
 
 set(sources
-  actuated_base actuator_failures actuator_map allocation_tag controller_shell core_laws energy_guard external_wrench fluid_tag force_broadcaster
-  gain_parameters hardware_tag nearest_inputs plant python_controller
-  reference_ports robot_broadcaster robot_setup servo simulated_system state_reader tag_attributes
-  telemetry wheeled_inverse_dynamics)
+  actuator_failures controller_shell core_laws description_tags energy_guard external_wrench force_broadcaster hardware_tag
+  law_parameters python_controller reference_ports robot_broadcaster robot_setup simulated_system
+  state_reader telemetry)
 list(TRANSFORM sources PREPEND ros2_control/src/)
 list(TRANSFORM sources APPEND .cpp)
 add_library(vms_ph_ros2_control SHARED ${sources})
@@ -85,15 +84,6 @@ if(BUILD_TESTING)
           pluginlib::pluginlib rclcpp::rclcpp ${geometry_msgs_TARGETS})
       endif()
     endforeach()
-    # Counts allocations by replacing malloc, as the tests of native/ do.
-    ament_add_gmock(actuated_base ros2_control/test/actuated_base_test.cpp
-      native/test/allocations.cpp TIMEOUT 120)
-    if(TARGET actuated_base)
-      target_compile_definitions(actuated_base PRIVATE
-        VMS_PH_GOLDEN="${CMAKE_CURRENT_SOURCE_DIR}/test/golden/native")
-      target_link_libraries(actuated_base vms_ph_ros2_control vms_ph_native
-        controller_interface::controller_interface hardware_interface::hardware_interface)
-    endif()
     ament_add_gmock(controller_shell ros2_control/test/controller_shell_test.cpp TIMEOUT 120)
     if(TARGET controller_shell)
       target_link_libraries(controller_shell vms_ph_ros2_control vms_ph_native
@@ -103,7 +93,8 @@ if(BUILD_TESTING)
     endif()
     ament_add_gmock(sampling ros2_control/test/sampling_test.cpp)
     if(TARGET sampling)
-      target_link_libraries(sampling ${builtin_interfaces_TARGETS})
+      target_link_libraries(sampling rclcpp_lifecycle::rclcpp_lifecycle
+        realtime_tools::realtime_tools ${builtin_interfaces_TARGETS})
     endif()
     ament_add_gmock(robot_broadcaster ros2_control/test/robot_broadcaster_test.cpp TIMEOUT 120)
     if(TARGET robot_broadcaster)

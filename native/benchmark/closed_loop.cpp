@@ -34,13 +34,13 @@ struct Loop {
     state.q = VectorXd::Zero(m.nq());
     m.integrate(m.neutral_configuration(), middle, state.q);
     state.v = VectorXd::Constant(m.nv(), 0.2);
-    start = here = there = scheme.begin(state.q, state.v, 0.0);
+    start = here = next = scheme.begin(state.q, state.v, 0.0);
     guard.reset(state);
     const Command& command = guard.update(state, reference, kPeriod);
     first = {command.torque, command.wrench_base};
-    held.any = true;
-    held.torque = first.torque;
-    held.wrench_base = first.wrench_base;
+    ports.any = true;
+    ports.torque = first.torque;
+    ports.wrench_base = first.wrench_base;
   }
 
   static std::unique_ptr<Controller> law(const Model& m) {
@@ -59,9 +59,9 @@ struct Loop {
   ClosedLoop loop;
   RobotState state;
   Reference reference;
-  SolverState start, here, there;
+  SolverState start, here, next;
   HeldCommand first;
-  Ports held, outside;
+  Ports ports, outside;
 };
 
 template <class Scheme>
@@ -69,7 +69,7 @@ Contenders with(const Model& model, const std::string& scheme) {
   const auto s = std::make_shared<Loop<Scheme>>(model);
   const auto step = [s](int) {
     s->restart();
-    s->scheme.run(s->here, s->held, 0.0, kPeriod, 0, kSteps, s->there);
+    s->scheme.run(s->here, s->ports, 0.0, kPeriod, 0, kSteps, s->next);
   };
   const auto update = [s](int) {
     s->restart();
@@ -80,7 +80,7 @@ Contenders with(const Model& model, const std::string& scheme) {
     LoopResult result;
     result.now = result.before = s->first;
     HeldReference control(s->guard, s->reference);
-    s->loop.run(control, s->here, s->there, s->outside, 0.0, kPeriod, 0, kSteps, result);
+    s->loop.run(control, s->here, s->next, s->outside, 0.0, kPeriod, 0, kSteps, result);
     if (result.done.steps != kSteps) throw ModelError("the loop has ended early");
   };
   return {{"a step of " + scheme, step, kSteps},
@@ -93,8 +93,8 @@ Contenders with(const Model& model, const std::string& scheme) {
 Contenders closed_loop(const Model& model) {
   if (model.base() == Base::fixed && model.n() < PositionTask::kDimension) return {};
   Contenders all = with<ProjectedRK4>(model, "projected_rk4");
-  for (const Contender& each : with<ProjectedMidpoint>(model, "projected_midpoint")) {
-    if (each.name != "an update of the guarded law") all.push_back(each);
+  for (const Contender& contender : with<ProjectedMidpoint>(model, "projected_midpoint")) {
+    if (contender.name != "an update of the guarded law") all.push_back(contender);
   }
   return all;
 }

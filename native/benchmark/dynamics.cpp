@@ -82,7 +82,7 @@ Contenders dynamics(const Model& model) {
       Efforts efforts;
       efforts.wrench_base = force.data();
       efforts.torque = force.data() + x.model.b();
-      x.dynamics.place(q.data());
+      x.dynamics.set_configuration(q.data());
       const auto of = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
       (x.dynamics.*of)(v.data(), efforts, x.vector.data(), x.rate.data());
     });
@@ -91,8 +91,8 @@ Contenders dynamics(const Model& model) {
   rate("DecoupledForm rate", true);
   add("all terms of evaluate", [](Setting& x, Vector q, Vector v, const VectorXd&) {
     Dynamics& d = x.dynamics;
-    d.place(q.data());
-    d.move(v.data());
+    d.set_configuration(q.data());
+    d.set_velocity(v.data());
     d.mass(x.matrix.data());
     d.coriolis(x.matrix.data());
     d.shape_inertia(x.matrix.data());
@@ -106,8 +106,8 @@ Contenders dynamics(const Model& model) {
     x.sum += d.kinetic_energy() + d.potential_energy();
   });
   add("both energies", [](Setting& x, Vector q, Vector v, const VectorXd&) {
-    x.dynamics.place(q.data());
-    x.dynamics.move(v.data());
+    x.dynamics.set_configuration(q.data());
+    x.dynamics.set_velocity(v.data());
     x.sum += x.dynamics.kinetic_energy() + x.dynamics.potential_energy();
   });
   return all;

@@ -11,8 +11,8 @@
 #include "contender.hpp"
 #include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
-#include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/se3.hpp"
+#include "vms_ph_native/task_effort.hpp"
 
 namespace vms_ph {
 namespace {
@@ -38,10 +38,10 @@ Allocation actuators(const Model& model, double tilt) {
 Model on_two_wheels(const Model& model, const std::vector<Wheel>& wheels) {
   pinocchio::Model tree = model.pinocchio();
   for (std::size_t i = 0; i < wheels.size(); ++i) {
-    const Eigen::Vector3d place(0.0, i == 0 ? 0.3 : -0.3, kRadius), turning(0.004, 0.007, 0.004);
+    const Eigen::Vector3d position(0.0, i == 0 ? 0.3 : -0.3, kRadius), turning(0.004, 0.007, 0.004);
     const auto joint =
         tree.addJoint(1, pinocchio::JointModelRY(),
-                      pinocchio::SE3(Eigen::Matrix3d::Identity(), place), wheels[i].joint);
+                      pinocchio::SE3(Eigen::Matrix3d::Identity(), position), wheels[i].joint);
     tree.addJointFrame(joint);
     const Eigen::Matrix3d inertia = turning.asDiagonal();
     tree.appendBodyToJoint(joint, pinocchio::Inertia(1.5, Eigen::Vector3d::Zero(), inertia));
@@ -64,8 +64,8 @@ struct Course {
     for (int k = 0; k < 256; ++k) {
       RobotState state;
       state.q.resize(model.nq());
-      const Eigen::VectorXd away = 0.2 * Eigen::VectorXd::Random(model.nv());
-      model.integrate(model.neutral_configuration(), middle + away, state.q);
+      const Eigen::VectorXd displacement = 0.2 * Eigen::VectorXd::Random(model.nv());
+      model.integrate(model.neutral_configuration(), middle + displacement, state.q);
       state.v = Eigen::VectorXd::Random(model.nv());
       states.push_back(state);
     }
@@ -99,17 +99,17 @@ struct Setting {
   double payload = 0.0;  ///< kg
 };
 
-Contender contender(const std::string& law, const char* how, const Model& model,
+Contender contender(const std::string& law, const char* variant, const Model& model,
                     const Setting& setting) {
   const auto robot = std::make_shared<const Model>(model);
-  auto made = make_law(law, *robot, setting.allocation, true, setting.wheels);
+  auto built = make_law(law, *robot, setting.allocation, true, setting.wheels);
   if (setting.payload > 0.0) {
-    made = std::make_unique<PayloadCompensation>(*robot, std::move(made));
-    made->carry(setting.payload, Eigen::Vector3d::Zero(), 0.0);
+    built = std::make_unique<PayloadCompensation>(*robot, std::move(built));
+    built->carry(setting.payload, Eigen::Vector3d::Zero(), 0.0);
   }
-  const auto course = std::make_shared<Course>(*robot, std::move(made), setting.gains);
+  const auto course = std::make_shared<Course>(*robot, std::move(built), setting.gains);
   if (setting.moves) course->move(*robot);
-  return {law + " in C++" + how, [robot, course](int k) {
+  return {law + " in C++" + variant, [robot, course](int k) {
             const auto& state = course->states[static_cast<std::size_t>(k) % 256];
             course->law->update(state, course->references[(k / 1000) % 2], 1e-3);
           }};

@@ -23,29 +23,29 @@ using Clock = std::chrono::steady_clock;
 // each finds its own data in the caches.
 constexpr int kTurn = 100;
 
-void report(const vms_ph::Contender& contender, std::vector<double>& taken) {
-  std::sort(taken.begin(), taken.end());
+void report(const vms_ph::Contender& contender, std::vector<double>& durations) {
+  std::sort(durations.begin(), durations.end());
   std::printf("%s", contender.name.c_str());
   for (const double share : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
-    const double place = std::ceil(share * static_cast<double>(taken.size())) - 1.0;
-    std::printf("\t%.0f", taken[static_cast<std::size_t>(std::max(0.0, place))] / contender.per);
+    const double rank = std::ceil(share * static_cast<double>(durations.size())) - 1.0;
+    std::printf("\t%.0f", durations[static_cast<std::size_t>(std::max(0.0, rank))] / contender.per);
   }
   std::printf("\n");
 }
 
 void time(const vms_ph::Contenders& contenders, int updates) {
-  std::vector<std::vector<double>> taken(contenders.size());
+  std::vector<std::vector<double>> durations(contenders.size());
   for (int first = -kTurn; first < updates; first += kTurn) {  // the first turn fills the caches
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       for (int k = first; k < std::min(first + kTurn, updates); ++k) {
         const auto start = Clock::now();
         contenders[i].update(std::max(0, k));
         const std::chrono::duration<double, std::nano> passed = Clock::now() - start;
-        if (k >= 0) taken[i].push_back(passed.count());
+        if (k >= 0) durations[i].push_back(passed.count());
       }
     }
   }
-  for (std::size_t i = 0; i < contenders.size(); ++i) report(contenders[i], taken[i]);
+  for (std::size_t i = 0; i < contenders.size(); ++i) report(contenders[i], durations[i]);
 }
 
 int run(char** words) {

@@ -89,32 +89,32 @@ py::dict evaluate(Batch& batch, const Array& q, const Array& v,
   const std::size_t count = rows(q, robot.nq(), "Q");
   if (rows(v, robot.nv(), "V") != count) throw vms_ph::ModelError("Q and V differ in length");
   if (frame < 0 || frame >= robot.frames()) throw py::index_error("no such frame");
-  auto known = terms(robot.b(), robot.n(), robot.bodies(), frame);
-  std::vector<Term> asked;
+  auto available = terms(robot.b(), robot.n(), robot.bodies(), frame);
+  std::vector<Term> requested;
   for (const std::string& name : names) {
-    const auto found = known.find(name);
-    if (found == known.end()) throw vms_ph::ModelError("there is no term '" + name + "'");
-    Term term = found->second;
+    const auto entry = available.find(name);
+    if (entry == available.end()) throw vms_ph::ModelError("there is no term '" + name + "'");
+    Term term = entry->second;
     for (const py::ssize_t length : term.shape) term.size *= length;
     term.shape.insert(term.shape.begin(), static_cast<py::ssize_t>(count));
     term.array = Array(term.shape);
     term.data = term.array.mutable_data();
-    asked.push_back(std::move(term));
+    requested.push_back(std::move(term));
   }
   {
     const double *q_rows = q.data(), *v_rows = v.data();
     const py::gil_scoped_release others;
     batch.for_each(count, [&](Dynamics& d, std::size_t i) {
-      d.place(q_rows + i * static_cast<std::size_t>(d.nq()));
-      d.move(v_rows + i * static_cast<std::size_t>(d.nv()));
-      for (const Term& term : asked) {
+      d.set_configuration(q_rows + i * static_cast<std::size_t>(d.nq()));
+      d.set_velocity(v_rows + i * static_cast<std::size_t>(d.nv()));
+      for (const Term& term : requested) {
         term.write(d, term.data + i * static_cast<std::size_t>(term.size));
       }
     });
   }
   py::dict result;
   for (std::size_t k = 0; k < names.size(); ++k) {
-    result[py::str(names[k])] = frozen(std::move(asked[k].array));
+    result[py::str(names[k])] = frozen(std::move(requested[k].array));
   }
   return result;
 }
@@ -180,7 +180,7 @@ py::tuple rates(Batch& batch, bool decoupled, const Array& q, const Array& z,
       for (std::size_t k = 0; k < efforts.wrench_count; ++k) {
         here[k] = {acting[k].first, acting[k].second.at(i)};
       }
-      d.place(q_rows + i * static_cast<std::size_t>(d.nq()));
+      d.set_configuration(q_rows + i * static_cast<std::size_t>(d.nq()));
       const auto of = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
       (d.*of)(z_rows + i * width, efforts, qdot_rows + i * width, zdot_rows + i * width);
     });

@@ -14,7 +14,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "scheme.hpp"
 #include "vms_ph_native/controller.hpp"
 
 namespace py = pybind11;
@@ -41,9 +40,9 @@ class PythonControl final : public vms_ph::Control {
 
   const vms_ph::Command* update(const vms_ph::RobotState& state, double dt) noexcept override {
     try {
-      const py::object found = function_(copied(state.q), copied(state.v), dt);
-      take(found.attr("torque"), command_.torque, "torque");
-      take(found.attr("wrench_base"), command_.wrench_base, "wrench_base");
+      const py::object answer = function_(copied(state.q), copied(state.v), dt);
+      take(answer.attr("torque"), command_.torque, "torque");
+      take(answer.attr("wrench_base"), command_.wrench_base, "wrench_base");
       return &command_;
     } catch (...) {
       error = std::current_exception();
@@ -77,10 +76,10 @@ py::object raised(const std::exception_ptr& error) {
   if (!error) return py::none();
   try {
     std::rethrow_exception(error);
-  } catch (const py::error_already_set& found) {
-    return found.value();
-  } catch (const std::exception& found) {
-    return py::reinterpret_borrow<py::object>(PyExc_ValueError)(found.what());
+  } catch (const py::error_already_set& answer) {
+    return answer.value();
+  } catch (const std::exception& answer) {
+    return py::reinterpret_borrow<py::object>(PyExc_ValueError)(answer.what());
   }
 }
 

@@ -32,14 +32,14 @@ namespace {
 
 const Dynamics& at(Dynamics& d, const Array& q) {
   vms_ph::check_size(q, d.nq(), "q");
-  d.place(q.data());
+  d.set_configuration(q.data());
   return d;
 }
 
 void at(Dynamics& d, const Array& q, const Array& v) {
   at(d, q);
   vms_ph::check_size(v, d.nv(), "v");
-  d.move(v.data());
+  d.set_velocity(v.data());
 }
 
 /// A property of the configuration as a function from (nq,) to an array of this shape.
@@ -106,7 +106,7 @@ py::object rate(Dynamics& d, bool decoupled, const Array& q, const Array& z,
   efforts.slip = slip;
   efforts.gravity = gravity;
   if (!valid) return py::none();
-  d.place(q.data());
+  d.set_configuration(q.data());
   Array qdot = velocities(d), zdot = velocities(d);
   if (decoupled) {
     d.decoupled_rate(z.data(), efforts, qdot.mutable_data(), zdot.mutable_data());
@@ -217,11 +217,11 @@ void bind_dynamics(py::module_& module) {
           "momenta",
           [](Dynamics& d, const Array& q, const Array& v) {
             at(d, q, v);
-            const vms_ph::Momenta found = d.momenta();
+            const vms_ph::Momenta robot_momenta = d.momenta();
             Array centre = empty({3});
-            vms_ph::three(centre.mutable_data()) = found.centre_of_mass;
-            return py::make_tuple(frozen(std::move(centre)), as_array(found.centroidal),
-                                  as_array(found.spatial));
+            vms_ph::three(centre.mutable_data()) = robot_momenta.centre_of_mass;
+            return py::make_tuple(frozen(std::move(centre)), as_array(robot_momenta.centroidal),
+                                  as_array(robot_momenta.spatial));
           },
           "q"_a, "v"_a, "Return centre of mass, centroidal and spatial momentum.")
       .def(

@@ -13,14 +13,10 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "scheme.hpp"
 #include "vms_ph_native/batch.hpp"
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/pinocchio_rk4.hpp"
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
-#include "vms_ph_native/integrators/rkmk4.hpp"
-#include "vms_ph_native/integrators/suzuki.hpp"
 #include "vms_ph_native/integrators/wheeled_rk4.hpp"
 #include "vms_ph_native/model.hpp"
 
@@ -57,23 +53,20 @@ Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name,
     return {model, std::make_unique<vms_ph::ProjectedMidpoint>(*model, gravity), gravity};
   }
   if (name == "rk4") return {model, std::make_unique<vms_ph::RK4>(*model, gravity), gravity};
-  if (name == "discrete_gradient" || name == "discrete_gradient_4") {
-    std::unique_ptr<Stepper> one = std::make_unique<vms_ph::DiscreteGradient>(*model, gravity);
-    if (name == "discrete_gradient") return {model, std::move(one), gravity};
-    return {model, std::make_unique<vms_ph::Suzuki>(std::move(one)), gravity};
+  if (name == "discrete_gradient") {
+    return {model, std::make_unique<vms_ph::DiscreteGradient>(*model, gravity), gravity};
   }
   if (name == "rkmk4") return {model, std::make_unique<vms_ph::RKMK4>(*model, gravity), gravity};
   throw vms_ph::ModelError("there is no compiled scheme '" + name +
-                           "'; there are projected_rk4, projected_midpoint, discrete_gradient, "
-                           "discrete_gradient_4, rk4, "
-                           "rkmk4");
+                           "'; there are projected_rk4, projected_midpoint, discrete_gradient, rk4 "
+                           "and rkmk4");
 }
 
-VectorXd sized(const std::optional<VectorXd>& value, int size, const char* what) {
+VectorXd sized(const std::optional<VectorXd>& value, int size, const char* port_name) {
   if (!value) return {};
   // Numbers that are not finite are for the step to report: it fails.
   if (value->size() != size) {
-    throw vms_ph::ModelError(std::string(what) + " must be " + std::to_string(size) +
+    throw vms_ph::ModelError(std::string(port_name) + " must be " + std::to_string(size) +
                              " numbers; given: " + std::to_string(value->size()));
   }
   return *value;
@@ -84,22 +77,22 @@ Ports ports(const Model& model, const std::optional<VectorXd>& torque,
             const std::optional<VectorXd>& wrench_end_effector,
             const std::optional<VectorXd>& viscous, const std::optional<VectorXd>& coulomb,
             double slip) {
-  Ports held;
-  held.any = torque || wrench_base || wrench_end_effector || viscous;
-  held.torque = sized(torque, model.n(), "torque");
-  held.wrench_base = sized(wrench_base, model.b(), "wrench_base");
-  held.viscous = sized(viscous, model.n(), "viscous");
-  held.coulomb = sized(coulomb, model.n(), "coulomb");
-  if (held.coulomb.size() != held.viscous.size()) {
+  Ports efforts;
+  efforts.any = torque || wrench_base || wrench_end_effector || viscous;
+  efforts.torque = sized(torque, model.n(), "torque");
+  efforts.wrench_base = sized(wrench_base, model.b(), "wrench_base");
+  efforts.viscous = sized(viscous, model.n(), "viscous");
+  efforts.coulomb = sized(coulomb, model.n(), "coulomb");
+  if (efforts.coulomb.size() != efforts.viscous.size()) {
     throw vms_ph::ModelError("viscous and coulomb friction must be given together");
   }
-  held.slip = slip;
-  held.has_tool = wrench_end_effector.has_value();
-  if (held.has_tool) {
+  efforts.slip = slip;
+  efforts.has_tool = wrench_end_effector.has_value();
+  if (efforts.has_tool) {
     const VectorXd tool = sized(wrench_end_effector, 6, "wrench_end_effector");
-    held.tool = {tool.head<3>(), tool.tail<3>()};
+    efforts.tool = {tool.head<3>(), tool.tail<3>()};
   }
-  return held;
+  return efforts;
 }
 
 py::tuple motion(Scheme& self, const SolverState& x) {
@@ -117,13 +110,13 @@ SolverState begin(Scheme& self, const VectorXd& q, const VectorXd& v, double t) 
 /// Many runs of one robot under held efforts, divided among threads. A run ends before a step that
 /// fails; the records after it are left as they are.
 py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name, bool gravity,
-                   const Array& q, const Array& v, const std::vector<Ports>& held, double t0,
+                   const Array& q, const Array& v, const std::vector<Ports>& efforts, double t0,
                    double dt, long steps, long every, std::size_t threads) {
   const auto count = static_cast<std::size_t>(q.ndim() == 2 ? q.shape(0) : 0);
   const auto nq = static_cast<std::size_t>(model->nq()), nv = static_cast<std::size_t>(model->nv());
   if (q.ndim() != 2 || v.ndim() != 2 || static_cast<std::size_t>(q.shape(1)) != nq ||
       static_cast<std::size_t>(v.shape(1)) != nv || static_cast<std::size_t>(v.shape(0)) != count ||
-      (held.size() != 1 && held.size() != count) || every < 1 || steps < 0) {
+      (efforts.size() != 1 && efforts.size() != count) || every < 1 || steps < 0) {
     throw vms_ph::ModelError("states, efforts or steps do not fit each other");
   }
   const auto records = static_cast<std::size_t>((steps + every - 1) / every + 1);
@@ -161,7 +154,7 @@ py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name,
       VectorXd here = Eigen::Map<const VectorXd>(q_in + i * nq, static_cast<Eigen::Index>(nq));
       VectorXd rate = Eigen::Map<const VectorXd>(v_in + i * nv, static_cast<Eigen::Index>(nv));
       SolverState x = stepper->begin(here, rate, t0), room = x;
-      const Ports& acting = held[held.size() == 1 ? 0 : i];
+      const Ports& acting = efforts[efforts.size() == 1 ? 0 : i];
       long k = 0;
       for (std::size_t at = 0; at < records; ++at) {
         if (at > 0) {
@@ -178,8 +171,8 @@ py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name,
         stepper->motion(x, here, rate);
         std::copy(here.data(), here.data() + nq, qs + (i * records + at) * nq);
         std::copy(rate.data(), rate.data() + nv, vs + (i * records + at) * nv);
-        robot->place(here.data());
-        robot->move(rate.data());
+        robot->set_configuration(here.data());
+        robot->set_velocity(rate.data());
         energies[i * records + at] =
             robot->kinetic_energy() + (gravity ? robot->potential_energy() : 0.0);
       }
@@ -249,22 +242,22 @@ void bind_integrators(py::module_& module) {
       .def("motion", &motion, "Return (q, v) in the inertial frame.")
       .def(
           "step",
-          [](Scheme& self, const SolverState& x, const Ports& held, double t, double dt) {
+          [](Scheme& self, const SolverState& x, const Ports& efforts, double t, double dt) {
             SolverState next = x;
-            const StepResult result = self.stepper->step(x, held, t, dt, next);
+            const StepResult result = self.stepper->step(x, efforts, t, dt, next);
             return py::make_tuple(std::move(next), result);
           },
           "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
           "Return the solver state after the step, and its result.")
       .def(
           "run",
-          [](Scheme& self, const SolverState& x, const Ports& held, double t0, double dt,
+          [](Scheme& self, const SolverState& x, const Ports& efforts, double t0, double dt,
              long first, long steps) {
             SolverState here = x, room = x;
             vms_ph::MultiStepResult total;
             {
               const py::gil_scoped_release others;
-              total = self.stepper->run(here, held, t0, dt, first, steps, room);
+              total = self.stepper->run(here, efforts, t0, dt, first, steps, room);
             }
             return py::make_tuple(std::move(here), total.result, total.steps);
           },

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "arrays.hpp"
-#include "mechanism.hpp"
+#include "bindings.hpp"
 
 namespace py = pybind11;
 using vms_ph::Array;
@@ -87,8 +87,8 @@ std::unique_ptr<Mechanism> make(int size, int stored, int total, double theta_0,
   parts.stored = stored;
   parts.total = total;
   parts.theta_0 = theta_0;
-  for (const auto& each : bodies) parts.bodies.push_back(body_of(each));
-  for (const auto& each : joints) parts.joints.push_back(joint_of(each));
+  for (const auto& body_dict : bodies) parts.bodies.push_back(body_of(body_dict));
+  for (const auto& body_dict : joints) parts.joints.push_back(joint_of(body_dict));
   for (const auto& [state, capacity, theta] : heats)
     parts.heats.push_back({state, capacity, theta});
   for (const auto& [from, to, h] : conductions) parts.conductions.push_back({from, to, h});
@@ -119,25 +119,25 @@ py::object step(Mechanism& m, double t, const Array& x, double dt, const py::obj
                 double tolerance) {
   Array after = vms_ph::empty({m.parts().size}), along = vms_ph::empty({m.parts().stored});
   Array supplied = vms_ph::empty({m.parts().total}), exergy = vms_ph::empty({m.parts().total});
-  Mechanism::Flows given;
+  Mechanism::Flows description;
   if (py::isinstance<py::array>(flows)) {
-    const auto held = flows.cast<Array>();
-    vms_ph::check_size(held, m.parts().total, "flow");
-    given = [held](double, const double*, double* flow) {
-      std::copy(held.data(), held.data() + held.size(), flow);
+    const auto flow_values = flows.cast<Array>();
+    vms_ph::check_size(flow_values, m.parts().total, "flow");
+    description = [flow_values](double, const double*, double* flow) {
+      std::copy(flow_values.data(), flow_values.data() + flow_values.size(), flow);
     };
   } else if (!flows.is_none()) {
-    given = [&](double time, const double* now, double* flow) {
-      const auto found = flows(time, Array(m.parts().size, now)).cast<Array>();
-      vms_ph::check_size(found, m.parts().total, "flow");
-      std::copy(found.data(), found.data() + found.size(), flow);
+    description = [&](double time, const double* now, double* flow) {
+      const auto flow_array = flows(time, Array(m.parts().size, now)).cast<Array>();
+      vms_ph::check_size(flow_array, m.parts().total, "flow");
+      std::copy(flow_array.data(), flow_array.data() + flow_array.size(), flow);
     };
   }
-  const auto done = m.step(t, state(m, x), dt, given ? &given : nullptr, tolerance,
+  const auto done = m.step(t, state(m, x), dt, description ? &description : nullptr, tolerance,
                            after.mutable_data(), along.mutable_data(),
-                           given ? supplied.mutable_data() : nullptr, exergy.mutable_data());
+                           description ? supplied.mutable_data() : nullptr, exergy.mutable_data());
   if (done.status != MechanismStatus::good) return py::none();
-  if (!given) return py::make_tuple(after, along, py::none(), py::none(), done.opening);
+  if (!description) return py::make_tuple(after, along, py::none(), py::none(), done.opening);
   return py::make_tuple(after, along, supplied, exergy, done.opening);
 }
 

@@ -9,8 +9,6 @@
 #include <string>
 
 #include "bindings.hpp"
-#include "mechanism.hpp"
-#include "python_model.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 
@@ -23,23 +21,23 @@ Model in_fluid(const Model& model, const py::list& bodies, double density) {
   vms_ph::Fluid fluid;
   fluid.density = density;
   const auto fill = [](const py::handle& from, double* to, Py_ssize_t count) {
-    const auto given = py::reinterpret_borrow<py::sequence>(from);
-    if (static_cast<Py_ssize_t>(given.size()) != count) {
+    const auto numbers = py::reinterpret_borrow<py::sequence>(from);
+    if (static_cast<Py_ssize_t>(numbers.size()) != count) {
       throw vms_ph::ModelError(
           "a body in a fluid has an added mass of 36 numbers, a centre of "
           "buoyancy of three and drags of six");
     }
-    for (Py_ssize_t i = 0; i < count; ++i) to[i] = py::cast<double>(given[i]);
+    for (Py_ssize_t i = 0; i < count; ++i) to[i] = py::cast<double>(numbers[i]);
   };
   for (const auto& item : bodies) {
-    const auto given = py::cast<py::tuple>(item);
+    const auto numbers = py::cast<py::tuple>(item);
     vms_ph::ImmersedBody body;
-    body.link = py::cast<std::string>(given[0]);
-    fill(given[1], body.added_mass.data(), 36);
-    body.volume = py::cast<double>(given[2]);
-    fill(given[3], body.centre_of_buoyancy.data(), 3);
-    fill(given[4], body.linear_drag.data(), 6);
-    fill(given[5], body.quadratic_drag.data(), 6);
+    body.link = py::cast<std::string>(numbers[0]);
+    fill(numbers[1], body.added_mass.data(), 36);
+    body.volume = py::cast<double>(numbers[2]);
+    fill(numbers[3], body.centre_of_buoyancy.data(), 3);
+    fill(numbers[4], body.linear_drag.data(), 6);
+    fill(numbers[5], body.quadratic_drag.data(), 6);
     fluid.bodies.push_back(body);
   }
   return model.in_fluid(fluid);
@@ -89,13 +87,10 @@ PYBIND11_MODULE(vms_ph_native, module) {
   bind_dynamics(module);
   bind_batch(module);
   bind_energy_guard(module);
-  bind_energy_split(module);
-  bind_evaluation(module);
   bind_controller(module);
   bind_laws(module);
   bind_sampled_algebra(module);
   bind_integrators(module);
-  bind_observers(module);
   bind_closed_loop(module);
   bind_mechanism(module);
 }

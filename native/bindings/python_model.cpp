@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "python_model.hpp"
+#include "bindings.hpp"
 
 #include <cstring>
 #include <utility>
@@ -10,7 +10,7 @@
 #include <pybind11/stl.h>
 
 #include "arrays.hpp"
-#include "vms_ph_native/model_numbers.hpp"
+#include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
 
@@ -47,14 +47,14 @@ void read_motion(const py::object& joint, const py::object& start, ModelNumbers:
   numbers.axis = subspace.tail<3>();
 }
 
-ModelNumbers numbers_of(const py::object& given) {
+ModelNumbers numbers_of(const py::object& robot) {
   ModelNumbers numbers;
-  numbers.name = py::cast<std::string>(given.attr("name"));
-  const py::object joints = given.attr("joints"), names = given.attr("names");
-  const py::object parents = given.attr("parents"), placements = given.attr("jointPlacements");
-  const py::object inertias = given.attr("inertias");
-  const py::object start = py::module_::import("pinocchio").attr("neutral")(given);
-  for (int i = 1; i < py::cast<int>(given.attr("njoints")); ++i) {
+  numbers.name = py::cast<std::string>(robot.attr("name"));
+  const py::object joints = robot.attr("joints"), names = robot.attr("names");
+  const py::object parents = robot.attr("parents"), placements = robot.attr("jointPlacements");
+  const py::object inertias = robot.attr("inertias");
+  const py::object start = py::module_::import("pinocchio").attr("neutral")(robot);
+  for (int i = 1; i < py::cast<int>(robot.attr("njoints")); ++i) {
     const auto at = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
     const py::object joint = at(joints), inertia = at(inertias);
     ModelNumbers::Joint body;
@@ -70,8 +70,8 @@ ModelNumbers numbers_of(const py::object& given) {
     numbers.joints.push_back(std::move(body));
   }
   bool is_universe = true;
-  for (const py::handle& each : given.attr("frames")) {
-    const auto frame = py::reinterpret_borrow<py::object>(each);
+  for (const py::handle& frame_object : robot.attr("frames")) {
+    const auto frame = py::reinterpret_borrow<py::object>(frame_object);
     if (!std::exchange(is_universe, false)) {
       numbers.frames.push_back({py::cast<std::string>(frame.attr("name")),
                                 py::cast<int>(py::int_(frame.attr("type"))),
@@ -80,27 +80,27 @@ ModelNumbers numbers_of(const py::object& given) {
                                 matrix<4, 4>(frame.attr("placement").attr("homogeneous"))});
     }
   }
-  numbers.lower = vector(given.attr("lowerPositionLimit"));
-  numbers.upper = vector(given.attr("upperPositionLimit"));
-  numbers.armature = vector(given.attr("armature"));
-  numbers.damping = vector(given.attr("damping"));
-  const bool is_new = py::hasattr(given, "upperEffortLimit");  // of Pinocchio 4
-  numbers.effort = vector(given.attr(is_new ? "upperEffortLimit" : "effortLimit"));
-  numbers.velocity = vector(given.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
-  numbers.dry_friction = vector(given.attr(is_new ? "upperDryFrictionLimit" : "friction"));
-  numbers.gravity = matrix<3, 1>(given.attr("gravity").attr("linear"));
+  numbers.lower = vector(robot.attr("lowerPositionLimit"));
+  numbers.upper = vector(robot.attr("upperPositionLimit"));
+  numbers.armature = vector(robot.attr("armature"));
+  numbers.damping = vector(robot.attr("damping"));
+  const bool is_new = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
+  numbers.effort = vector(robot.attr(is_new ? "upperEffortLimit" : "effortLimit"));
+  numbers.velocity = vector(robot.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
+  numbers.dry_friction = vector(robot.attr(is_new ? "upperDryFrictionLimit" : "friction"));
+  numbers.gravity = matrix<3, 1>(robot.attr("gravity").attr("linear"));
   return numbers;
 }
 
-ModelError not_read(const py::object& given, const std::exception& error) {
-  const std::string kind = py::str(py::type::handle_of(given).attr("__name__"));
+ModelError not_read(const py::object& robot, const std::exception& error) {
+  const std::string kind = py::str(py::type::handle_of(robot).attr("__name__"));
   return ModelError("the robot must be a pinocchio.Model; given: a '" + kind + "' (" +
                     error.what() + ")");
 }
 
 }  // namespace
 
-Model model_of(const py::object& given, const std::string& end_effector,
+Model model_of(const py::object& robot, const std::string& end_effector,
                const std::vector<std::tuple<std::string, std::string, double, double>>& mimics) {
   std::vector<Mimic> followers;
   for (const auto& [joint, of, multiplier, offset] : mimics) {
@@ -108,12 +108,12 @@ Model model_of(const py::object& given, const std::string& end_effector,
   }
   ModelNumbers numbers;
   try {
-    numbers = numbers_of(given);
+    numbers = numbers_of(robot);
   } catch (const std::runtime_error& error) {
-    throw not_read(given, error);
+    throw not_read(robot, error);
   } catch (const py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;  // such as an interrupt
-    throw not_read(given, error);
+    throw not_read(robot, error);
   }
   return Model(numbers, end_effector, std::move(followers));
 }

@@ -13,12 +13,11 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "vms_ph_native/held_impedance.hpp"
-#include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/reference_governor.hpp"
-#include "vms_ph_native/sample_prediction.hpp"
+#include "vms_ph_native/sample_grant.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/split_motion.hpp"
-#include "vms_ph_native/task_svd.hpp"
+#include "vms_ph_native/task_effort.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -68,7 +67,7 @@ struct SampledAlgebra {
   explicit SampledAlgebra(const Model& model)
       : held(model), step(model), prediction(model), d(model) {}
 
-  HeldImpedance held;
+  SampledImpedance held;
   TaskSvd svd;
   SplitMotion motion;
   MinimumStep step;
@@ -107,7 +106,7 @@ py::tuple hold(SampledAlgebra& self, const Array& mass, const Array& damping,
                     VectorV(vector_of(gradient, nv, "gradient")),
                     VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &led : nullptr);
   return py::make_tuple(array_of(self.held.spring), array_of(self.held.velocity),
-                        array_of(self.held.ahead), self.held.reason());
+                        array_of(self.held.predicted_spring), self.held.reason());
 }
 
 Array brake(SampledAlgebra& self, const Array& q, const Array& v, double h,
@@ -132,16 +131,16 @@ py::tuple split(SampledAlgebra& self, const Array& mass, const Array& velocity,
                         motion.is_regular, rows_of(self.svd.pseudo_inverse(singular_below)));
 }
 
-py::tuple predict(SampledAlgebra& self, const Array& q, const Array& v, const Array& unheld,
-                  double budget, double dt, const Array& force) {
+py::tuple predict(SampledAlgebra& self, const Array& q, const Array& v,
+                  const Array& unactuated_gravity, double budget, double dt, const Array& force) {
   set_state(self, q, v);
   const py::ssize_t nv = self.d.model().nv();
   SamplePrediction& prediction = self.prediction;
-  prediction.begin(self.d, vector_of(unheld, nv, "unheld"), budget, dt);
+  prediction.begin(self.d, vector_of(unactuated_gravity, nv, "unactuated_gravity"), budget, dt);
   prediction.predict(vector_of(force, nv, "force"), self.predicted);
   const bool is_known = std::isfinite(self.predicted.lack);
   return py::make_tuple(self.predicted.lack, array_of(self.predicted.acceleration),
-                        array_of(self.predicted.way), prediction.energy(),
+                        array_of(self.predicted.displacement), prediction.energy(),
                         is_known ? array_of(prediction.end_q()) : q,
                         is_known ? array_of(prediction.end_v()) : v);
 }
@@ -168,12 +167,13 @@ void bind_sampled_algebra(py::module_& module) {
   algebra.def(py::init<const Model&>(), py::keep_alive<1, 2>(), "model"_a)
       .def_property_readonly_static("largest", [](const py::object&) { return kMaxVelocities; })
       .def("hold", &hold, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a, "velocity"_a, "h"_a,
-           "drift"_a = py::none(), "Return spring, velocity, ahead and reason of a HeldImpedance.")
+           "drift"_a = py::none(),
+           "Return spring, velocity, predicted spring and reason of a SampledImpedance.")
       .def("brake", &brake, "q"_a, "v"_a, "h"_a, "gyroscopic"_a,
            "Return the force that takes out what holding the others pumps.")
       .def("split", &split, "mass"_a, "velocity"_a, "momentum"_a, "jacobian"_a, "singular_below"_a,
            "Return the parts of a SplitMotion after J.")
-      .def("predict", &predict, "q"_a, "v"_a, "unheld"_a, "budget"_a, "dt"_a, "force"_a,
+      .def("predict", &predict, "q"_a, "v"_a, "unactuated_gravity"_a, "budget"_a, "dt"_a, "force"_a,
            "Return the parts of a Prediction of efforts that are held over a sample.")
       .def("minimum_step", &minimum_step, "frame"_a, "q"_a, "x"_a, "step"_a, "posture"_a,
            "damping"_a, "dt"_a, "reach"_a, "margin"_a,

@@ -7,8 +7,9 @@
 
 #include <Eigen/Geometry>
 
-#include "vms_ph_native/prioritised_actuation.hpp"
+#include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 
@@ -22,18 +23,13 @@ const GainTable<AttitudeGains>& AttitudeGains::table() {
       {
           {"frequency_attitude", "natural frequency of the attitude, rad/s", &G::frequency_attitude,
            0.0, 50.0},
-          {"frequency_shape", "natural frequency of the joint motion, rad/s", &G::frequency_shape,
-           0.0, 100.0},
+          {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
           {"damping_ratio", "damping ratio of all motions; 1 is critical damping",
            &G::damping_ratio, 0.0, 10.0},
-          {"base_speed", "largest linear speed of the base reference, m/s", &G::base_speed, 1e-3,
-           20.0},
-          {"base_turn", "largest angular speed of the base reference, rad/s", &G::base_turn, 1e-3,
-           20.0},
-          {"joint_speed", "largest speed of the joint reference, rad/s or m/s", &G::joint_speed,
-           1e-3, 20.0},
-          {"integral", "integral action: rate of the correction, as a share of the damping",
-           &G::integral, 0.0, 1.0},
+          {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
+          {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
+          {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
+          {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
       }};
   return gains;
 }
@@ -42,13 +38,13 @@ AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocat
     : StagedController(model, std::make_unique<PrioritisedActuation>(allocation)),
       joints_(model.n()),
       integral_(model.n()),
-      held_(model),
+      impedance_(model),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       offset_(shape_inertia_),
       error_(rest_),
       gradient_(rest_),
-      wanted_(rest_),
+      desired_(rest_),
       stiffness_(MatrixV::Zero(model.nv(), model.nv())),
       damping_(stiffness_),
       shape_lost_(shape_inertia_) {
@@ -66,7 +62,7 @@ void AttitudeAndShape::hold() noexcept {
   model_.joint_positions(d_.q(), positions_);
   joints_.restart(positions_);
   integral_.restart();
-  begun_ = false;
+  started_ = false;
 }
 
 const Command& AttitudeAndShape::control(const Reference& reference, double dt) noexcept {
@@ -74,28 +70,28 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
   const LockedBody body = locked_body();
-  const Vector3d away = body.position - base_.pose().topRightCorner<3, 1>();
+  const Vector3d position_error = body.position - base_.pose().topRightCorner<3, 1>();
   model_.joint_positions(d_.q(), positions_);
   offset_ = positions_ - joints_.positions();
   if (is_limited_) {
     integral_.rest();
   } else {
     integral_.advance(gains.integral * gains.damping_ratio, place_frequency(),
-                      gains.frequency_shape, away, nullptr, offset_, dt);
+                      gains.frequency_shape, position_error, nullptr, offset_, dt);
   }
   offset_ -= integral_.joints();
   const BaseMotion base = base_motion(d_, body, h);
   Pose error = Pose::Identity();
   const Matrix3d turn = base.attitude.transpose() * body.rotation;
   error.topLeftCorner<3, 3>() = turn;
-  const bool turned = switched(error);
+  const bool is_reversed = switched(error);
   error_ = d_.v();
   error_.segment<3>(3) -= base.turning;
   error_.tail(n_) -= joints_.rates();
   const double potential = shape(error, gains) + base.potential;
   demand(base, body, h);
-  if (!wanted_.allFinite()) return refuse();
-  const VectorV& force = pass(wanted_, dt);
+  if (!desired_.allFinite()) return refuse();
+  const VectorV& force = pass(desired_, dt);
 
   const auto slip = product<Vector3d>(locked_, error_);
   const VectorV shape_error = error_.tail(n_);
@@ -109,11 +105,10 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   energy.damping_base = turn_lost_.dot(slip) + base.damping;
   energy.damping_shape = shape_lost_.dot(shape_error);
   energy.reference_power = base.carried - displacing(gains);
-  energy.clipped_power = base.astray + (force - wanted_).dot(error_);
-  command_.task_error = away.norm();
-  return told(force, {held_.reason(),
-                      turned ? "attitude error past half a turn: its correction is reversed" : "",
-                      base.reason});
+  energy.clipped_power = base.unactuated_power + (force - desired_).dot(error_);
+  command_.task_error = position_error.norm();
+  return make_command(
+      force, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "", base.reason});
 }
 
 LockedBody AttitudeAndShape::locked_body() noexcept {
@@ -133,8 +128,8 @@ LockedBody AttitudeAndShape::locked_body() noexcept {
 }
 
 bool AttitudeAndShape::switched(const Pose& error) noexcept {
-  if (!begun_) {
-    begun_ = true;
+  if (!started_) {
+    started_ = true;
     potential_.restart(error);
   }
   return potential_.follow(error);
@@ -180,42 +175,42 @@ void AttitudeAndShape::demand(const BaseMotion& base, const LockedBody& body, do
   const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
   locked_.rightCols(n_) = connection.bottomRows<3>();
   const Matrix3d turn_damping = rate_turn * body.inertia;
-  const Matrix3V turned = product<Matrix3V>(turn_damping, locked_);
-  multiply(transposed(locked_), turned, damping_);
+  const Matrix3V is_reversed = product<Matrix3V>(turn_damping, locked_);
+  multiply(transposed(locked_), is_reversed, damping_);
   damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
-  held_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
+  impedance_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
 
-  const VectorV spring = held_.spring + held_.ahead;
-  const VectorV& left = held_.velocity;
-  multiply(turned, left, turn_lost_);
+  const VectorV spring = impedance_.spring + impedance_.predicted_spring;
+  const VectorV& left = impedance_.velocity;
+  multiply(is_reversed, left, turn_lost_);
   multiply(shape_inertia, left.tail(n_), shape_lost_);
   shape_lost_ *= rate_shape;
   const Vector3d spin = body.inertia * base.turning;
   const Vector3d turn = spring.segment<3>(3);
   Vector3d locked_rate = d_.v().segment<3>(3);
   add_product(turning_connection, d_.v().tail(n_), locked_rate);
-  wanted_.head<3>() = base.force;
-  wanted_.segment<3>(3) =
+  desired_.head<3>() = base.force;
+  desired_.segment<3>(3) =
       locked_rate.cross(spin) - turn - turn_lost_ + body.centre.cross(base.force);
   for (Eigen::Index i = 0; i < n_; ++i) {
-    wanted_[6 + i] = weight[6 + i] - spring[6 + i] - shape_lost_[i];
+    desired_[6 + i] = weight[6 + i] - spring[6 + i] - shape_lost_[i];
   }
-  add_product(transposed(turning_connection), turn, wanted_.tail(n_));
-  Twist beyond = wanted_.head<6>();
+  add_product(transposed(turning_connection), turn, desired_.tail(n_));
+  Twist beyond = desired_.head<6>();
   beyond -= weight.head<6>();
-  add_product(transposed(connection), beyond, wanted_.tail(n_));
-  wanted_.tail(n_) += held_.brake(d_, h).tail(n_);
+  add_product(transposed(connection), beyond, desired_.tail(n_));
+  desired_.tail(n_) += impedance_.brake(d_, h).tail(n_);
 }
 
 /// Advance the references; a target that is not finite is ignored.
 void AttitudeAndShape::follow(const Reference& reference, double dt) noexcept {
   if (reference.pose && reference.pose->allFinite()) {
-    Pose wanted = *reference.pose;
-    wanted.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
-    base_.go_to(wanted);
+    Pose desired = *reference.pose;
+    desired.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
+    base_.set_target(desired);
   }
   if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-    joints_.go_to(reference.joints);
+    joints_.set_target(reference.joints);
   }
   const bool moving = reference.twist && reference.twist->allFinite();
   Twist twist = Twist::Zero();

@@ -1,12 +1,47 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/attitude_control.hpp"
+// The attitude of a base in space by reaction wheels, with an arm that moves.
+#include <memory>
+#include <optional>
 
+#include "law_factories.hpp"
+#include "vms_ph_native/attitude_and_shape.hpp"
 #include "vms_ph_native/products.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
 
 namespace vms_ph {
+
+/// Gains of the attitude in space.
+struct AttitudeControlGains : AttitudeGains {
+  AttitudeControlGains() {
+    frequency_attitude = 0.3;
+    frequency_shape = 4.0;
+  }
+
+  static const GainTable<AttitudeControlGains>& table();
+};
+
+/// Holds the attitude of a base by moments alone, and its joints; the position is free. The law is
+/// described in vms_ph_controllers/laws/attitude_control.py.
+class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeControlGains> {
+ public:
+  /// Control attitude and joints of a robot, which must outlive the controller.
+  ///
+  /// @param allocation   its actuators, which can turn the base about all axes.
+  /// @throws ModelError  the base does not float without gravity, or nothing turns it.
+  AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
+                  bool base_actuated = true);
+
+ private:
+  BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept override;
+  Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
+    return rotation;
+  }
+  Twist twist_of(const Twist& twist) const noexcept override { return twist; }
+  double bandwidth() const noexcept override { return gains_now().frequency_attitude; }
+};
+
 namespace {
 
 // Singular values below this share of the largest count as zero.
@@ -49,9 +84,13 @@ BaseMotion AttitudeControl::base_motion(Evaluation&, const LockedBody& body, dou
   BaseMotion motion;
   motion.attitude = base().pose().topLeftCorner<3, 3>();
   const Eigen::Vector3d turning = base().twist().tail<3>();
-  const Eigen::Vector3d turned = motion.attitude * turning;
-  motion.turning = body.rotation.transpose() * turned;
+  const Eigen::Vector3d world_rate = motion.attitude * turning;
+  motion.turning = body.rotation.transpose() * world_rate;
   return motion;
+}
+
+std::unique_ptr<Controller> make_attitude_control(const LawSetup& setup) {
+  return std::make_unique<AttitudeControl>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

@@ -8,10 +8,94 @@
 #include <string>
 #include <utility>
 
+#include <Eigen/Geometry>
+
+#include "vms_ph_native/linear_solve.hpp"
 #include "vms_ph_native/products.hpp"
-#include "vms_ph_native/pseudo_inverse.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
+namespace {
+
+using Wrench = Eigen::Matrix<double, 6, 1>;
+
+// Squares of singular values below this share of the largest one count as zero.
+constexpr double kRank = 1e-9;
+
+/// The wrench of a thrust of 1 N at the base's origin.
+Wrench column(const Rotor& rotor, const std::string& name) {
+  if (!rotor.axis.allFinite()) throw ModelError("axis of " + name + " must be finite");
+  if (!rotor.position.allFinite()) throw ModelError("position of " + name + " must be finite");
+  const double length = rotor.axis.norm();
+  if (length == 0.0) throw ModelError("the axis of " + name + " has length zero");
+  if (!std::isfinite(rotor.drag_ratio)) {
+    throw ModelError("drag_ratio of " + name +
+                     " must be finite; given: " + std::to_string(rotor.drag_ratio));
+  }
+  const Eigen::Vector3d axis = rotor.axis / length;
+  Wrench wrench;
+  wrench << axis, rotor.position.cross(axis) + rotor.drag_ratio * axis;
+  return wrench;
+}
+
+void check_limits(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper) {
+  for (Eigen::Index i = 0; i < lower.size(); ++i) {
+    if (!(lower[i] <= upper[i])) {
+      throw ModelError("the limits of rotor " + std::to_string(i) +
+                       " must be lower <= upper; given: " + std::to_string(lower[i]) + ", " +
+                       std::to_string(upper[i]));
+    }
+  }
+}
+
+}  // namespace
+
+Allocation::Allocation(const std::vector<Rotor>& rotors, Base base) {
+  if (rotors.empty()) throw ModelError("an allocation needs at least one rotor or thruster");
+  if (base == Base::fixed) {
+    throw ModelError("actuators act on a floating or planar base; given: a fixed one");
+  }
+  const auto m = static_cast<Eigen::Index>(rotors.size());
+  matrix_.resize(base == Base::floating ? 6 : 3, m);
+  lower_.resize(m);
+  upper_.resize(m);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    const Rotor& rotor = rotors[static_cast<std::size_t>(i)];
+    const Wrench wrench = column(rotor, "rotor " + std::to_string(i));
+    if (base == Base::floating) {
+      matrix_.col(i) = wrench;
+    } else {
+      matrix_.col(i) << wrench[0], wrench[1], wrench[5];
+    }
+    lower_[i] = rotor.lower;
+    upper_[i] = rotor.upper;
+  }
+  check_limits(lower_, upper_);
+}
+
+Allocation::Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::VectorXd upper)
+    : matrix_(std::move(matrix)), lower_(std::move(lower)), upper_(std::move(upper)) {
+  const auto m = matrix_.cols();
+  if ((matrix_.rows() != 3 && matrix_.rows() != 6) || m == 0 || lower_.size() != m ||
+      upper_.size() != m) {
+    throw ModelError(
+        "an allocation is a (6,m) or (3,m) matrix with m lower and m upper limits; "
+        "given: (" +
+        std::to_string(matrix_.rows()) + "," + std::to_string(m) + ") with " +
+        std::to_string(lower_.size()) + " and " + std::to_string(upper_.size()));
+  }
+  if (!matrix_.allFinite()) throw ModelError("the matrix of an allocation must be finite");
+  check_limits(lower_, upper_);
+}
+
+bool Allocation::is_fully_actuated() const {
+  SymmetricEigen squares;
+  squares.compute(product<Eigen::MatrixXd>(matrix_, transposed(matrix_)));
+  const Eigen::VectorXd& sizes = squares.values();
+  return sizes[0] > kRank * sizes[sizes.size() - 1];
+}
+
 namespace {
 
 // Rounding of inputs, relative to the largest: that of an inverse of the map.
@@ -39,34 +123,34 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
   }
   // An input without room between its limits, such as a failed one, takes no part.
   Eigen::MatrixXd free = matrix;
-  held_ = Eigen::VectorXd::Zero(matrix.cols());
+  fixed_inputs_ = Eigen::VectorXd::Zero(matrix.cols());
   for (Eigen::Index i = 0; i < free.cols(); ++i) {
     if (allocation_->lower()[i] < allocation_->upper()[i]) continue;
-    held_[i] = allocation_->lower()[i];
+    fixed_inputs_[i] = allocation_->lower()[i];
     free.col(i).setZero();
   }
   inverse_ = pseudo_inverse(free);
   for (Eigen::Index i = 0; i < free.cols(); ++i) {
     if (!(allocation_->lower()[i] < allocation_->upper()[i])) inverse_.row(i).setZero();
   }
-  multiply(matrix, held_, offset_);
+  multiply(matrix, fixed_inputs_, offset_);
   multiply(matrix, inverse_, reach_);
   thrusts_ = least_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
-const VectorB& BaseActuation::apply(const ConstVector& wanted,
-                                    const ConstVector& resting) noexcept {
+const VectorB& BaseActuation::apply(const ConstVector& desired,
+                                    const ConstVector& static_effort) noexcept {
   reason_.clear();
   if (!actuated_) return wrench_;
   if (!allocation_) {
-    wrench_ = wanted;
+    wrench_ = desired;
     return wrench_;
   }
-  missing_ = resting - offset_;
-  least_ = held_;
+  missing_ = static_effort - offset_;
+  least_ = fixed_inputs_;
   add_product(inverse_, missing_, least_);
-  wrench_ = wanted - offset_;
-  thrusts_ = held_;
+  wrench_ = desired - offset_;
+  thrusts_ = fixed_inputs_;
   add_product(inverse_, wrench_, thrusts_);
   step_ = thrusts_ - least_;
   multiply(reach_, wrench_, missing_);
@@ -113,6 +197,96 @@ double BaseActuation::share_within_limits() const noexcept {
     share = std::min(share, std::max(0.0, room) / size);
   }
   return share;
+}
+
+namespace {
+
+// Part of the weighted wrench that may be missing before it is said, N or N m.
+constexpr double kNoticeable = 1e-6;
+
+/// A force has the weight 1, a moment ten over the actuators' mean lever arm.
+VectorB default_weights(const Eigen::MatrixXd& matrix) {
+  const Eigen::Index moments = matrix.rows() == 6 ? 3 : 1, forces = matrix.rows() - moments;
+  const double pull = matrix.topRows(forces).norm(), turn = matrix.bottomRows(moments).norm();
+  const double arm = pull > 0.0 && turn > 0.0 ? turn / pull : 1.0;
+  VectorB weights = VectorB::Ones(matrix.rows());
+  weights.tail(moments).setConstant(10.0 / arm);
+  return weights;
+}
+
+VectorB chosen_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& chosen) {
+  if (chosen.size() == 0) return default_weights(matrix);
+  if (chosen.size() == matrix.rows()) return chosen;
+  throw ModelError("the weights of a wrench of " + std::to_string(matrix.rows()) +
+                   " components are " + std::to_string(chosen.size()));
+}
+
+/// Multiply the rows of a matrix by weights.
+Eigen::MatrixXd weight_rows(Eigen::MatrixXd matrix, const VectorB& weights) {
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) matrix.row(i) *= weights[i];
+  return matrix;
+}
+
+const Allocation& checked(const Allocation& allocation) {
+  const Eigen::Index count = allocation.matrix().cols();
+  if (count > kMaxVelocities) {
+    throw ModelError("a base with " + std::to_string(count) + " actuators has more than the " +
+                     std::to_string(kMaxVelocities) + " that the C++ core serves");
+  }
+  return allocation;
+}
+
+}  // namespace
+
+PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
+                                           const Eigen::VectorXd& weights)
+    : allocation_(checked(allocation)),
+      weights_(chosen_weights(allocation.matrix(), weights)),
+      weighted_(weight_rows(allocation.matrix(), weights_)),
+      reach_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
+      fixed_inputs_(Eigen::VectorXd::Zero(weighted_.cols())),
+      inputs_(fixed_inputs_),
+      search_(weighted_),
+      wrench_(VectorB::Zero(weighted_.rows())),
+      goal_(wrench_),
+      rest_(wrench_) {
+  Eigen::MatrixXd free = weighted_;
+  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+    if (allocation_.lower()[i] < allocation_.upper()[i]) continue;
+    fixed_inputs_[i] = allocation_.lower()[i];
+    free.col(i).setZero();
+  }
+  inverse_ = pseudo_inverse(free);
+  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+    if (!(allocation_.lower()[i] < allocation_.upper()[i])) inverse_.row(i).setZero();
+  }
+}
+
+const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
+                                           const ConstVector&) noexcept {
+  reason_.clear();
+  goal_ = weights_.cwiseProduct(desired);
+  rest_ = goal_;
+  add_product(weighted_, fixed_inputs_, rest_, -1.0);
+  inputs_ = fixed_inputs_;
+  add_product(inverse_, rest_, inputs_);
+  if (!within()) search_.solve(goal_, allocation_.lower(), allocation_.upper(), inputs_);
+  multiply(allocation_.matrix(), inputs_, wrench_);
+  rest_ = weights_.cwiseProduct(desired - wrench_);
+  // What no inputs can make is not missed.
+  const auto lost = product<VectorB>(reach_, rest_);
+  if (lost.cwiseAbs().maxCoeff() > kNoticeable * (1.0 + goal_.cwiseAbs().maxCoeff())) {
+    reason_.set(reasons::base_wrench_limited);
+  }
+  return wrench_;
+}
+
+bool PrioritisedActuation::within() const noexcept {
+  for (Eigen::Index i = 0; i < inputs_.size(); ++i) {
+    const bool fits = inputs_[i] >= allocation_.lower()[i] && inputs_[i] <= allocation_.upper()[i];
+    if (!fits) return false;
+  }
+  return true;
 }
 
 }  // namespace vms_ph

@@ -16,10 +16,10 @@ VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matr
   const Eigen::Index rows = symmetric::padded(size_), stride = matrix.outerStride();
   for (Eigen::Index j = 0; j < size_; ++j) {
     double* column = factor_ + j * kMaxRows;
-    const double* given = matrix.data() + j * stride;
+    const double* source = matrix.data() + j * stride;
     for (Eigen::Index i = symmetric::first(j); i < rows; i += symmetric::kGroup) {
       for (Eigen::Index r = i; r < i + symmetric::kGroup; ++r) {
-        column[r] = r < j || r >= size_ ? 0.0 : given[r];
+        column[r] = r < j || r >= size_ ? 0.0 : source[r];
       }
     }
   }

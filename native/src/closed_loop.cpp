@@ -27,11 +27,11 @@ ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, doubl
 ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   stepper_.motion(x, state_.q, state_.v);
   if (const Tree* placed = stepper_.placed()) {
-    robot_.place_as(*placed, state_.q.data());
+    robot_.copy_configuration(*placed, state_.q.data());
   } else {
-    robot_.place(state_.q.data());
+    robot_.set_configuration(state_.q.data());
   }
-  robot_.move(state_.v.data());
+  robot_.set_velocity(state_.v.data());
   const double kinetic = robot_.kinetic_energy();
   const double potential = gravity_ ? robot_.potential_energy() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
@@ -47,7 +47,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& room, const 
   ports_.slip = outside.slip;
   result.done = MultiStepResult();
   SolverState* here = &x;
-  SolverState* there = &room;
+  SolverState* next = &room;
   Energy before = energy(x);
   for (long k = 0; k < steps; ++k) {
     ports_.torque = result.now.torque;
@@ -55,15 +55,15 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& room, const 
     ports_.wrench_base = result.now.wrench_base;
     if (outside.wrench_base.size() > 0) ports_.wrench_base += outside.wrench_base;
     const double t = t0 + static_cast<double>(first + k) * dt;
-    const StepResult part = stepper_.step(*here, ports_, t, dt, *there);
+    const StepResult part = stepper_.step(*here, ports_, t, dt, *next);
     if (part.failure != Failure::none) break;
-    const Energy after = energy(*there);
+    const Energy after = energy(*next);
     double crossed = part.dissipated;
     for (const double supplied : part.supplied) crossed += std::abs(supplied);
     const double allowed = kShare * (before.size + after.size + crossed) + 2.0 * floor_;
     if (!(std::abs(after.total - before.total - part.net()) <= allowed)) break;
     before = after;
-    std::swap(here, there);
+    std::swap(here, next);
     result.done.result.add(part);
     ++result.done.steps;
     const Command* command = control.update(state_, dt);

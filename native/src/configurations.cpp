@@ -4,9 +4,10 @@
 // The functions of a model on configurations.
 #include <cmath>
 
+#include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
-#include "vms_ph_native/stumpff.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
 namespace {
@@ -59,38 +60,38 @@ void difference_plane(const double* a, const double* b, double* out) noexcept {
 }
 
 void integrate_space(const double* q, const double* dv, double* out) noexcept {
-  const Vector3d v(dv[0], dv[1], dv[2]), w(dv[3], dv[4], dv[5]), place(q[0], q[1], q[2]);
+  const Vector3d v(dv[0], dv[1], dv[2]), w(dv[3], dv[4], dv[5]), position(q[0], q[1], q[2]);
   const double square = w.dot(w);
-  const Stumpff whole(square), half(0.25 * square);
+  const Stumpff full_step(square), half(0.25 * square);
   const Vector3d across = w.cross(v);
-  const Vector3d way = v + whole.c2 * across + whole.c3 * w.cross(across);
+  const Vector3d way = v + full_step.c2 * across + full_step.c3 * w.cross(across);
   const Eigen::Quaterniond pose = quaternion_of(q);
-  const Vector3d end = place + pose.toRotationMatrix() * way;
+  const Vector3d end = position + pose.toRotationMatrix() * way;
   const Vector3d vector = 0.5 * half.c1 * w;
   const double cosine = 1.0 - 0.25 * square * half.c2;
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
   const Eigen::Quaterniond step(sign * cosine, sign * vector.x(), sign * vector.y(),
                                 sign * vector.z());
-  const Eigen::Quaterniond moved = pose * step;
-  const double scale = 0.5 * (3.0 - moved.squaredNorm());
+  const Eigen::Quaterniond rotated = pose * step;
+  const double scale = 0.5 * (3.0 - rotated.squaredNorm());
   for (int i = 0; i < 3; ++i) out[i] = end[i];
-  for (int i = 0; i < 4; ++i) out[3 + i] = scale * moved.coeffs()[i];
+  for (int i = 0; i < 4; ++i) out[3 + i] = scale * rotated.coeffs()[i];
 }
 
 void difference_space(const double* from, const double* to, double* out) noexcept {
   const Eigen::Quaterniond start = quaternion_of(from), end = quaternion_of(to);
-  const Eigen::Quaterniond turned = start.conjugate() * end;
+  const Eigen::Quaterniond relative = start.conjugate() * end;
   const Vector3d way(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
-  const Vector3d seen = start.toRotationMatrix().transpose() * way;
-  const double sign = turned.w() < 0.0 ? -1.0 : 1.0, w = sign * turned.w();
-  const Vector3d vector = sign * turned.vec();
+  const Vector3d local = start.toRotationMatrix().transpose() * way;
+  const double sign = relative.w() < 0.0 ? -1.0 : 1.0, w = sign * relative.w();
+  const Vector3d vector = sign * relative.vec();
   const double sine = vector.norm();
   // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
   const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
   const Vector3d rotation = ratio * vector;
-  const Vector3d across = rotation.cross(seen);
+  const Vector3d across = rotation.cross(local);
   const double e = Stumpff(rotation.dot(rotation)).inverse();
-  const Vector3d twist = seen - 0.5 * across + e * rotation.cross(across);
+  const Vector3d twist = local - 0.5 * across + e * rotation.cross(across);
   for (int i = 0; i < 3; ++i) {
     out[i] = twist[i];
     out[3 + i] = rotation[i];
@@ -101,8 +102,8 @@ void difference_space(const double* from, const double* to, double* out) noexcep
 
 bool Model::is_configuration(const ConstVector& q) const noexcept {
   if (q.size() != nq() || !q.allFinite()) return false;
-  for (const Rotation& each : rotations_) {
-    const double length = q.segment(each.first, each.size).norm();
+  for (const Rotation& entry : rotations_) {
+    const double length = q.segment(entry.first, entry.size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;
@@ -144,9 +145,9 @@ void Model::joint_positions(const ConstVector& q,
     result = q.tail(n_);
     return;
   }
-  VectorV away(nv());
-  difference(neutral_, q, away);
-  result = away.tail(n_);
+  VectorV deviation(nv());
+  difference(neutral_, q, deviation);
+  result = deviation.tail(n_);
 }
 
 void Model::fill_configuration(const ConstVector& q,
@@ -183,14 +184,18 @@ void Model::project_force(const ConstVector& full,
 
 pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
   if (base_ == Base::fixed) return pinocchio::SE3::Identity();
-  pinocchio::SE3 moved = pinocchio::SE3::Identity();
-  moved.translation().head(base_positions()) = q.head(base_positions());
+  pinocchio::SE3 rotated = pinocchio::SE3::Identity();
+  rotated.translation().head(base_positions()) = q.head(base_positions());
   if (base_ == Base::floating) {
-    moved.rotation() = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+    rotated.rotation() = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
   } else {
-    moved.rotation().topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+    rotated.rotation().topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
   }
-  return model_->jointPlacements[1] * moved;
+  return model_->jointPlacements[1] * rotated;
+}
+
+bool RobotState::is_usable(const Model& model) const noexcept {
+  return q.size() == model.nq() && v.size() == model.nv() && std::isfinite(q.sum() + v.sum());
 }
 
 }  // namespace vms_ph

@@ -3,19 +3,83 @@
 
 #include "vms_ph_native/decoupled_effort.hpp"
 
+#include <algorithm>
+
 #include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
+namespace {
+
+// Of the standard acceleration of gravity, m/s^2, as a force on the base relative to its mass; of
+// the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
+constexpr double kLargestPull = 0.5 * 9.80665, kLargestTurn = 0.5;
+
+Eigen::Vector3d within(const Eigen::Vector3d& vector, double reach) noexcept {
+  const double far = vector.norm();
+  return far <= reach ? vector : Eigen::Vector3d(vector * (reach / far));
+}
+
+}  // namespace
+
+IntegralAction::IntegralAction(int n) : joints_(VectorV::Zero(n)), joint_rates_(VectorV::Zero(n)) {
+  restart();
+}
+
+void IntegralAction::restart() noexcept {
+  position_.setZero();
+  rotation_.setZero();
+  turn_.setIdentity();
+  joints_.setZero();
+  rest();
+}
+
+void IntegralAction::rest() noexcept {
+  position_rate_.setZero();
+  rotation_rate_.setZero();
+  joint_rates_.setZero();
+}
+
+void IntegralAction::advance(double share, double base, double shape,
+                             const Eigen::Vector3d& position_error,
+                             const Eigen::Matrix3d* rotation_error, const VectorV& offset,
+                             double dt) noexcept {
+  if (share == 0.0) {
+    restart();
+    return;
+  }
+  if (dt == 0.0) {
+    rest();
+    return;
+  }
+  Eigen::Vector3d position = Eigen::Vector3d::Zero();
+  const double rate = dt * share * base;
+  if (base > 0.0)
+    position = within(position_ - rate * position_error, kLargestPull / (base * base));
+  if (rotation_error != nullptr) {
+    rotation_ = within(rotation_ - rate * se3::rotation_vector(*rotation_error), kLargestTurn);
+    const Eigen::Matrix3d before = turn_;
+    turn_ = se3::rotation(rotation_);
+    rotation_rate_ = se3::rotation_vector(before.transpose() * turn_) / dt;
+  }
+  position_rate_ = (position - position_) / dt;
+  position_ = position;
+  for (Eigen::Index i = 0; i < joints_.size(); ++i) {
+    const double desired = joints_[i] - dt * share * shape * offset[i];
+    const double joint = std::min(std::max(desired, -kLargestTurn), kLargestTurn);
+    joint_rates_[i] = (joint - joints_[i]) / dt;
+    joints_[i] = joint;
+  }
+}
 
 DecoupledEffort::DecoupledEffort(const Model& model)
     : error(VectorV::Zero(model.nv())),
-      wanted(error),
-      sent(error),
+      continuous(error),
+      sampled(error),
       b_(model.b()),
       n_(model.n()),
       joint_limits_(model),
       positions_(VectorV::Zero(model.n())),
-      held_(model) {
+      impedance_(model) {
   demand.gradient = demand.stiffness = demand.velocity = demand.acceleration = error;
 }
 
@@ -87,9 +151,9 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   add_product(transposed(connection), d.M_bm(), damping_.bottomRightCorner(n_, n_), base);
   stiffness_.setZero(b_ + n_, b_ + n_);
   stiffness_.diagonal() = demand.stiffness;
-  held_.compute(mass, damping_, stiffness_, demand.gradient, error, h);
+  impedance_.compute(mass, damping_, stiffness_, demand.gradient, error, h);
 
-  const VectorV& left = held_.velocity;
+  const VectorV& left = impedance_.velocity;
   const VectorV left_shape = left.tail(n_);
   VectorB left_locked = left.head(b_);
   add_product(connection, left_shape, left_locked);
@@ -97,22 +161,23 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   force_base *= base;
   VectorV force_shape = product<VectorV>(shape_inertia, left_shape);
   force_shape *= shape;
-  wanted = d.g();
+  continuous = d.g();
   if (!demand.is_resting) {
-    add_product(mass, demand.acceleration, wanted);
-    add_product(d.C(), demand.velocity, wanted);
+    add_product(mass, demand.acceleration, continuous);
+    add_product(d.C(), demand.velocity, continuous);
   }
-  wanted -= demand.gradient + held_.ahead;
-  wanted.head(b_) -= force_base;
+  continuous -= demand.gradient + impedance_.predicted_spring;
+  continuous.head(b_) -= force_base;
   // The damping of the locked motion also acts on the joints; its potential does not.
-  wanted.tail(n_) -= force_shape;
-  add_product(transposed(connection), force_base, wanted.tail(n_), -1.0);
-  sent = wanted + demand.gradient - held_.spring;
-  sent += held_.brake(d, h);
+  continuous.tail(n_) -= force_shape;
+  add_product(transposed(connection), force_base, continuous.tail(n_), -1.0);
+  sampled = continuous + demand.gradient - impedance_.spring;
+  sampled += impedance_.brake(d, h);
   kinetic_base = 0.5 * locked.dot(momentum_base);
   kinetic_shape = 0.5 * error_shape.dot(momentum_shape);
-  damping_base = force_base.dot(locked) + held_.ahead.head(b_).dot(error.head(b_));
-  damping_shape = force_shape.dot(error_shape) + held_.ahead.tail(n_).dot(error.tail(n_));
+  damping_base = force_base.dot(locked) + impedance_.predicted_spring.head(b_).dot(error.head(b_));
+  damping_shape =
+      force_shape.dot(error_shape) + impedance_.predicted_spring.tail(n_).dot(error.tail(n_));
 }
 
 }  // namespace vms_ph

@@ -4,9 +4,12 @@
 #include "vms_ph_native/decoupled_vms.hpp"
 
 #include <cmath>
+#include <memory>
 #include <utility>
 
+#include "law_factories.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 namespace {
@@ -40,18 +43,13 @@ const GainTable<DecoupledVmsGains>& DecoupledVmsGains::table() {
       {
           {"frequency_base", "natural frequency of the base motion, rad/s", &G::frequency_base, 0.0,
            50.0},
-          {"frequency_shape", "natural frequency of the joint motion, rad/s", &G::frequency_shape,
-           0.0, 100.0},
+          {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
           {"damping_ratio", "damping ratio of both motions; 1 is critical damping",
            &G::damping_ratio, 0.0, 10.0},
-          {"base_speed", "largest linear speed of the base reference, m/s", &G::base_speed, 1e-3,
-           20.0},
-          {"base_turn", "largest angular speed of the base reference, rad/s", &G::base_turn, 1e-3,
-           20.0},
-          {"joint_speed", "largest speed of the joint reference, rad/s or m/s", &G::joint_speed,
-           1e-3, 20.0},
-          {"integral", "integral action: rate of the correction, as a share of the damping",
-           &G::integral, 0.0, 1.0},
+          {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
+          {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
+          {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
+          {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
       }};
   return gains;
 }
@@ -67,7 +65,7 @@ DecoupledVMSController::DecoupledVMSController(const Model& model,
       continuous_(continuous_joints(model)),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
-      away_(shape_inertia_),
+      offset_(shape_inertia_),
       effort_(model) {
   begin();
 }
@@ -82,7 +80,7 @@ void DecoupledVMSController::hold() noexcept {
   model_.joint_positions(d_.q(), positions_);
   joints_.restart(positions_);
   integral_.restart();
-  begun_ = false;
+  started_ = false;
 }
 
 const Command& DecoupledVMSController::control(const Reference& reference, double dt) noexcept {
@@ -90,21 +88,22 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
   const double h = horizon(dt, gains.delay);
   follow(reference, dt);
   const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
-  const Eigen::Vector3d astray = pose.topRightCorner<3, 1>() - base_.pose().topRightCorner<3, 1>();
+  const Eigen::Vector3d position_error =
+      pose.topRightCorner<3, 1>() - base_.pose().topRightCorner<3, 1>();
   model_.joint_positions(d_.q(), positions_);
-  integrate(pose, astray, dt);
+  integrate(pose, position_error, dt);
   Pose minimum = base_.pose();
   minimum.topLeftCorner<3, 3>() =
       product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.turn());
-  minimum.topRightCorner<3, 1>() += integral_.place();
+  minimum.topRightCorner<3, 1>() += integral_.position();
   const Pose error = se3::inverse(minimum) * pose;
-  const bool turned = switched(error);
+  const bool is_reversed = switched(error);
   DecoupledEffort::Demand& demand = effort_.demand;
   demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
   demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
   demand.h = h;
   take_springs();
-  const double potential = effort_.spring(d_, springs_, potential_, error, away_);
+  const double potential = effort_.spring(d_, springs_, potential_, error, offset_);
   if (is_resting()) {
     effort_.rest();
   } else {
@@ -115,8 +114,8 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
                  joints_.accelerations());
   }
   effort_.compute(d_);
-  if (!effort_.wanted.allFinite()) return refuse();
-  const VectorV& force = pass(effort_.sent, dt);
+  if (!effort_.continuous.allFinite()) return refuse();
+  const VectorV& force = pass(effort_.sampled, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.kinetic_base = effort_.kinetic_base;
@@ -126,38 +125,37 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
   energy.damping_base = effort_.damping_base;
   energy.damping_shape = effort_.damping_shape;
   energy.reference_power = -displacing(pose, error);
-  energy.clipped_power = (force - effort_.wanted).dot(effort_.error);
-  command_.task_error = astray.norm();
-  return told(force, {effort_.reason(),
-                      turned ? "attitude error past half a turn: its correction is reversed" : ""});
+  energy.clipped_power = (force - effort_.continuous).dot(effort_.error);
+  command_.task_error = position_error.norm();
+  return make_command(force, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
 }
 
 bool DecoupledVMSController::switched(const Pose& error) noexcept {
-  if (!begun_) {
-    begun_ = true;
+  if (!started_) {
+    started_ = true;
     potential_.restart(error);
   }
   return potential_.follow(error);
 }
 
 /// Advance the integral action; write how far the joints are from the minimum.
-void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& astray,
+void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& position_error,
                                        double dt) noexcept {
   const DecoupledVmsGains& gains = gains_now();
-  const auto turned = product<Eigen::Matrix3d>(transposed(base_.pose().topLeftCorner<3, 3>()),
-                                               pose.topLeftCorner<3, 3>());
-  away_ = positions_ - joints_.positions();
+  const auto is_reversed = product<Eigen::Matrix3d>(transposed(base_.pose().topLeftCorner<3, 3>()),
+                                                    pose.topLeftCorner<3, 3>());
+  offset_ = positions_ - joints_.positions();
   for (Eigen::Index i = 0; i < n_; ++i) {
     if (!continuous_[static_cast<std::size_t>(i)]) continue;
-    away_[i] -= kFullTurn * std::nearbyint(away_[i] / kFullTurn);
+    offset_[i] -= kFullTurn * std::nearbyint(offset_[i] / kFullTurn);
   }
   if (is_limited_) {
     integral_.rest();
   } else {
     integral_.advance(gains.integral * gains.damping_ratio, active_ * gains.frequency_base,
-                      gains.frequency_shape, astray, &turned, away_, dt);
+                      gains.frequency_shape, position_error, &is_reversed, offset_, dt);
   }
-  away_ -= integral_.joints();
+  offset_ -= integral_.joints();
 }
 
 /// The power by which the integral action moves the minimum, with the opposite sign, W.
@@ -171,7 +169,7 @@ double DecoupledVMSController::displacing(const Pose& pose, const Pose& error) c
   const VectorB force = effort_.demand.gradient.head(b_);
   double power = force.dot(effort_.components(twist));
   for (Eigen::Index i = 0; i < n_; ++i) {
-    power += frequency * frequency * shape_inertia_[i] * away_[i] * integral_.joint_rates()[i];
+    power += frequency * frequency * shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
   }
   return power;
 }
@@ -189,15 +187,20 @@ void DecoupledVMSController::take_springs() noexcept {
 
 /// Advance the references; a target that is not finite is ignored.
 void DecoupledVMSController::follow(const Reference& reference, double dt) noexcept {
-  if (reference.pose && reference.pose->allFinite()) base_.go_to(*reference.pose);
+  if (reference.pose && reference.pose->allFinite()) base_.set_target(*reference.pose);
   if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-    joints_.go_to(reference.joints);
+    joints_.set_target(reference.joints);
   }
   const bool moving = reference.twist && reference.twist->allFinite();
   const DecoupledVmsGains& gains = gains_now();
   base_.advance(moving ? &*reference.twist : nullptr, gains.base_speed, gains.base_turn,
                 gains.frequency_base, dt);
   joints_.advance(gains.joint_speed, gains.frequency_shape, dt);
+}
+
+std::unique_ptr<Controller> make_decoupled_vms(const LawSetup& setup) {
+  return std::make_unique<DecoupledVMSController>(setup.model, setup.allocation,
+                                                  setup.base_actuated);
 }
 
 }  // namespace vms_ph

@@ -1,19 +1,254 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/differential_drive.hpp"
-
+// Driving and reaching of a robot on two wheels with one axle, in the velocities they allow.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
-#include "vms_ph_native/held_impedance.hpp"
+#include <Eigen/Core>
+
+#include "law_factories.hpp"
 #include "vms_ph_native/linear_solve.hpp"
+#include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
+#include "vms_ph_native/wheeled_controller.hpp"
 
 namespace vms_ph {
+
+/// A place in the plane, m, with a heading, rad.
+struct PlanarPose {
+  Eigen::Vector2d location = Eigen::Vector2d::Zero();
+  double heading = 0.0;
+};
+
+/// A pose that comes to a target by turning on the spot, driving straight, and turning again; it is
+/// described in vms_ph_controllers/references/drive_reference.py.
+class DriveReference {
+ public:
+  /// Largest forward speed, m/s, rate of turning, rad/s, and their rates of change.
+  struct Bounds {
+    double speed, turn, acceleration, turn_acceleration;
+  };
+
+  /// Rest at a pose.
+  void restart(const PlanarPose& pose) noexcept;
+
+  /// Set the target, to be turned to the shorter way; the one that it has is not taken again.
+  void set_target(const PlanarPose& target) noexcept;
+
+  /// Advance by one time step, s.
+  void advance(const Bounds& bounds, double dt) noexcept;
+
+  const Eigen::Vector2d& location() const { return pose_.location; }  ///< m
+  double heading() const { return pose_.heading; }                 ///< rad, not limited to a turn
+  double speed() const { return speed_; }                          ///< forward, m/s
+  double turn() const { return turn_; }                            ///< about the vertical, rad/s
+  double acceleration() const { return acceleration_; }            ///< rate of speed()
+  double turn_acceleration() const { return turn_acceleration_; }  ///< rate of turn()
+
+ private:
+  /// Position, rate and acceleration along a part of the way.
+  struct Motion {
+    double position = 0.0, rate = 0.0, acceleration = 0.0;
+  };
+
+  /// A polynomial of degree five from a motion to rest.
+  struct Quintic {
+    Quintic(const Motion& start, double end, double time) noexcept;
+    Motion at(double t) const noexcept;
+
+    double duration = 0.0;
+    Motion now;
+    double c, d, e;
+  };
+
+  enum Part : int { kTurn, kDrive, kArrive, kNone };
+
+  void begin(int phase, const Bounds& bounds) noexcept;
+  void brake(const Bounds& bounds) noexcept;
+  void stop() noexcept;
+  Eigen::Vector2d heading_direction() const noexcept;
+
+  PlanarPose pose_;
+  double speed_ = 0.0, turn_ = 0.0, acceleration_ = 0.0, turn_acceleration_ = 0.0;
+  std::optional<PlanarPose> goal_, waiting_;
+  std::optional<Quintic> part_;
+  Eigen::Vector2d origin_ = Eigen::Vector2d::Zero();
+  int next_ = kNone;
+  double time_ = 0.0;
+  bool turns_ = false, braking_ = false;
+};
+
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+// Peaks of the polynomial of degree five from rest to rest over a unit of length and time.
+const double kPeakRate = 1.875, kPeakAcceleration = 10.0 / std::sqrt(3.0);
+
+// Lengths that count as none, m and rad.
+constexpr double kNothing = 1e-9;
+
+// Shortest time in which a motion is brought to rest, s.
+constexpr double kShortest = 0.2;
+
+}  // namespace
+
+DriveReference::Quintic::Quintic(const Motion& start, double end, double time) noexcept
+    : duration(time), now(start) {
+  const double t = time, p = start.position, v = start.rate, a = start.acceleration;
+  const double left = end - p - v * t - 0.5 * a * t * t;
+  const double slow = -v - a * t, still = -a;
+  const double t3 = t * t * t;
+  c = (10.0 * left - 4.0 * slow * t + 0.5 * still * t * t) / t3;
+  d = (-15.0 * left + 7.0 * slow * t - still * t * t) / (t3 * t);
+  e = (6.0 * left - 3.0 * slow * t + 0.5 * still * t * t) / (t3 * t * t);
+}
+
+DriveReference::Motion DriveReference::Quintic::at(double t) const noexcept {
+  const double p = now.position, v = now.rate, a = now.acceleration;
+  return {p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
+          v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),
+          a + t * (6.0 * c + t * (12.0 * d + t * 20.0 * e))};
+}
+
+void DriveReference::restart(const PlanarPose& pose) noexcept {
+  pose_ = pose;
+  goal_.reset();
+  waiting_.reset();
+  next_ = kNone;
+  stop();
+}
+
+void DriveReference::set_target(const PlanarPose& target) noexcept {
+  const std::optional<PlanarPose>& last = waiting_ ? waiting_ : goal_;
+  if (last && last->heading == target.heading && last->location == target.location) return;
+  waiting_ = target;
+}
+
+void DriveReference::advance(const Bounds& bounds, double dt) noexcept {
+  if (waiting_) {
+    if (!part_) {
+      goal_ = waiting_;
+      waiting_.reset();
+      next_ = kTurn;
+    } else if (!braking_) {
+      brake(bounds);
+    }
+  }
+  while (!part_ && next_ != kNone) begin(next_++, bounds);
+  if (!part_) return;
+  time_ = std::min(time_ + dt, part_->duration);
+  const Motion motion = part_->at(time_);
+  if (turns_) {
+    pose_.heading = motion.position;
+    turn_ = motion.rate;
+    turn_acceleration_ = motion.acceleration;
+  } else {
+    pose_.location = origin_ + motion.position * heading_direction();
+    speed_ = motion.rate;
+    acceleration_ = motion.acceleration;
+  }
+  if (time_ >= part_->duration) stop();
+}
+
+/// Bring the present part to rest, and forget those after it.
+void DriveReference::brake(const Bounds& bounds) noexcept {
+  const Motion now = part_->at(time_);
+  const double most = turns_ ? bounds.turn_acceleration : bounds.acceleration;
+  const double time = std::max(kPeakRate * std::abs(now.rate) / most, kShortest);
+  part_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
+  time_ = 0.0;
+  braking_ = true;
+  next_ = kNone;
+}
+
+/// Begin a part, unless it has no length.
+void DriveReference::begin(int phase, const Bounds& bounds) noexcept {
+  const Eigen::Vector2d way = goal_->location - pose_.location;
+  double start = pose_.heading, rate = bounds.turn, change = bounds.turn_acceleration, length = 0.0;
+  if (phase == kArrive) {
+    length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
+  } else if (phase == kTurn) {
+    // The way may be driven ahead or back.
+    const bool far = way.norm() > kNothing;
+    length = far ? std::remainder(std::atan2(way.y(), way.x()) - pose_.heading, kPi) : 0.0;
+  } else {
+    length = way.dot(heading_direction());
+    start = 0.0;
+    rate = bounds.speed;
+    change = bounds.acceleration;
+  }
+  const double size = std::abs(length);
+  if (!(size > kNothing)) return;
+  origin_ = pose_.location;
+  turns_ = phase != kDrive;
+  const double time =
+      std::max(kPeakRate * size / rate, std::sqrt(kPeakAcceleration * size / change));
+  part_ = Quintic({start, 0.0, 0.0}, start + length, time);
+  time_ = 0.0;
+}
+
+Eigen::Vector2d DriveReference::heading_direction() const noexcept {
+  return {std::cos(pose_.heading), std::sin(pose_.heading)};
+}
+
+void DriveReference::stop() noexcept {
+  part_.reset();
+  time_ = 0.0;
+  turns_ = braking_ = false;
+  speed_ = turn_ = acceleration_ = turn_acceleration_ = 0.0;
+}
+
+/// Gains of driving.
+struct DriveGains : LimitGains {
+  double rate = 25.0, rate_base = 2.0, rate_joints = 5.0, lateral = 8.0, friction = 1.0;
+  double speed = 0.4, turn = 0.6, acceleration = 0.5, turn_acceleration = 1.0, joint_speed = 0.3;
+
+  static const GainTable<DriveGains>& table();
+};
+
+/// The base comes to a pose by turning and driving, while the joints go to their positions; it is
+/// described in vms_ph_controllers/laws/differential_drive.py.
+class DifferentialDrive final : public WheeledController {
+ public:
+  /// Control base and joints of a robot, which must outlive the controller.
+  ///
+  /// @param wheels       two of them, or more that leave a base its speed and turn.
+  /// @throws ModelError  the wheels are not of that kind, or on an axle beside the base's origin.
+  DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels);
+
+  bool reset(const RobotState& state) noexcept override;
+
+  std::vector<Gain> gains() const override { return DriveGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return DriveGains::table().set(gains_, name, value);
+  }
+
+ private:
+  const char* drive(const Reference& reference, double dt) noexcept override;
+  void follow(const Reference& reference, double dt) noexcept;
+  void take_outputs(const MatrixV& basis, MatrixV& result) const noexcept;
+  bool compute_rates() noexcept;
+
+  DriveGains gains_;
+  DriveReference base_;
+  JointReference joints_;
+  std::vector<Eigen::Index> arm_;  // joints that are no wheels
+  VectorV fastest_, viscous_, coulomb_;
+  // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
+  MatrixV map_, map_rate_, copy_, right_;
+  VectorV nu_, nu_rate_, reference_;  // wanted (m,), their rates, and those of the reference
+  VectorV positions_;
+};
+
 namespace {
 
 // Share of the rate of the velocities up to which errors are fed back to them.
@@ -109,7 +344,7 @@ bool DifferentialDrive::reset(const RobotState& state) noexcept {
 
 const char* DifferentialDrive::drive(const Reference& reference, double dt) noexcept {
   follow(reference, dt);
-  if (!wanted()) return t_.reason();
+  if (!compute_rates()) return t_.reason();
   Evaluation& d = t_.d();
   const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay) * gains_.rate);
   const VectorV error = t_.nu - nu_;
@@ -132,8 +367,9 @@ const char* DifferentialDrive::drive(const Reference& reference, double dt) noex
   command_.energy.closed_loop_energy = stored;
   command_.energy.damping_task = 2.0 * rate * stored;
   command_.energy.clipped_power = (command_.torque - torque_).dot(slip);
-  const Eigen::Vector2d away = base_.place() - planar(model_.base_pose(d.q())).place;
-  command_.task_error = away.norm();
+  const Eigen::Vector2d position_error =
+      base_.location() - planar(model_.base_pose(d.q())).location;
+  command_.task_error = position_error.norm();
   return nullptr;
 }
 
@@ -141,10 +377,10 @@ const char* DifferentialDrive::drive(const Reference& reference, double dt) noex
 void DifferentialDrive::follow(const Reference& reference, double dt) noexcept {
   if (reference.pose && reference.pose->allFinite()) {
     const Eigen::Matrix4d& pose = *reference.pose;
-    base_.go_to({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
+    base_.set_target({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
   }
   if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
-    joints_.go_to(reference.joints);
+    joints_.set_target(reference.joints);
   }
   base_.advance({gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
   VectorV speeds = fastest_;
@@ -162,15 +398,16 @@ void DifferentialDrive::take_outputs(const MatrixV& basis, MatrixV& result) cons
 }
 
 /// Compute the wanted independent velocities with their rates, and those of the reference.
-bool DifferentialDrive::wanted() noexcept {
+bool DifferentialDrive::compute_rates() noexcept {
   const Eigen::VectorXd& q = t_.d().q();
   const double most = kSlower * gains_.rate;
   const double k = std::min(gains_.rate_base, most);
   const double k_joints = std::min(gains_.rate_joints, most);
   const PlanarPose pose = planar(model_.base_pose(q));
   const double c = std::cos(pose.heading), s = std::sin(pose.heading);
-  const Eigen::Vector2d away = base_.place() - pose.place;
-  const double x = c * away.x() + s * away.y(), y = c * away.y() - s * away.x();
+  const Eigen::Vector2d position_error = base_.location() - pose.location;
+  const double x = c * position_error.x() + s * position_error.y(),
+               y = c * position_error.y() - s * position_error.x();
   const double a = base_.heading() - pose.heading;
   const Eigen::VectorXd& v = t_.d().v();
   const double u = v[0], w = v[2], speed = base_.speed();
@@ -211,6 +448,10 @@ bool DifferentialDrive::wanted() noexcept {
   if (!solve_square(copy_, right_, 0.0)) return false;
   nu_rate_ = right_.col(0);
   return true;
+}
+
+std::unique_ptr<Controller> make_differential_drive(const LawSetup& setup) {
+  return std::make_unique<DifferentialDrive>(setup.model, setup.wheels);
 }
 
 }  // namespace vms_ph

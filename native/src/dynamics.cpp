@@ -51,7 +51,7 @@ Dynamics::Dynamics(const Model& model)
     mount_ = model.base_mount().translation();
     mounted_ = model.base_mount().rotation();
   }
-  held_ = -tree_.whole_mass() * model.gravity().dot(mount_);
+  mount_potential_ = -tree_.whole_mass() * model.gravity().dot(mount_);
 }
 
 bool Dynamics::is_configuration(const double* q) const noexcept {
@@ -63,15 +63,15 @@ bool Dynamics::is_configuration(const double* q) const noexcept {
   return true;
 }
 
-void Dynamics::place(const double* q) noexcept {
+void Dynamics::set_configuration(const double* q) noexcept {
   q_ = Eigen::Map<const VectorXd>(q, nq());
-  tree_.place(q_);
+  tree_.set_configuration(q_);
   place_base(q);
 }
 
-void Dynamics::place_as(const Tree& tree, const double* q) noexcept {
+void Dynamics::copy_configuration(const Tree& tree, const double* q) noexcept {
   q_ = Eigen::Map<const VectorXd>(q, nq());
-  tree_.place_as(tree, q_);
+  tree_.copy_configuration(tree, q_);
   place_base(q);
 }
 
@@ -80,9 +80,9 @@ bool Dynamics::take(const Dynamics& other, const double* q, const double* v) noe
       Eigen::Map<const VectorXd>(v, nv()) != other.v_) {
     return false;
   }
-  place_as(other.tree_, q);
+  copy_configuration(other.tree_, q);
   v_ = other.v_;
-  tree_.move_as(other.tree_);
+  tree_.copy_velocity(other.tree_);
   return true;
 }
 
@@ -105,13 +105,14 @@ double Dynamics::lifting_power(const double* q, const double* v) noexcept {
   return tree_.lifting_power(q, v, turn_of(q).transpose() * gravity_);
 }
 
-void Dynamics::move(const double* v) noexcept {
+void Dynamics::set_velocity(const double* v) noexcept {
   v_ = Eigen::Map<const VectorXd>(v, nv());
-  tree_.move(v_);
+  tree_.set_velocity(v_);
 }
 
 double Dynamics::potential_energy() const noexcept {
-  return tree_.potential_in(field_) + held_ - tree_.whole_mass() * gravity_.dot(position_);
+  return tree_.potential_in(field_) + mount_potential_ -
+         tree_.whole_mass() * gravity_.dot(position_);
 }
 
 void Dynamics::gravity(double* out) const noexcept {
@@ -139,12 +140,14 @@ Momenta Dynamics::momenta() const noexcept {
   const Matrix3d turn = mounted_ * turn_;
   const Screw& p = tree_.momentum();
   const Vector3d from_root = tree_.centre_of_mass();
-  Momenta found;
-  found.centre_of_mass = mount_ + mounted_ * position_ + turn * (from_root + tree_.reference());
-  found.centroidal = {turn * p.linear, turn * (p.angular - from_root.cross(p.linear))};
-  found.spatial = found.centroidal;
-  found.spatial.angular += found.centre_of_mass.cross(found.centroidal.linear);
-  return found;
+  Momenta total_momenta;
+  total_momenta.centre_of_mass =
+      mount_ + mounted_ * position_ + turn * (from_root + tree_.reference());
+  total_momenta.centroidal = {turn * p.linear, turn * (p.angular - from_root.cross(p.linear))};
+  total_momenta.spatial = total_momenta.centroidal;
+  total_momenta.spatial.angular +=
+      total_momenta.centre_of_mass.cross(total_momenta.centroidal.linear);
+  return total_momenta;
 }
 
 void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
@@ -161,7 +164,7 @@ void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
 }
 
 void Dynamics::mass_rate(const double* v, double* out) noexcept {
-  move(v);
+  set_velocity(v);
   coriolis(out);
   const int size = nv();
   for (int i = 0; i < size; ++i) {
@@ -196,7 +199,7 @@ void Dynamics::kinetic_regressor(double* out) const noexcept {
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double base = gravity_.dot(position_) - held_ / tree_.whole_mass();
+  const double base = gravity_.dot(position_) - mount_potential_ / tree_.whole_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
     out[0] = -base - field_.dot(at.origin + tree_.reference());
@@ -226,7 +229,7 @@ void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
   velocity(decoupled, z, v_.data());
   std::fill(slopes, rates, 0.0);
   const auto subtract_slopes = [&]() {
-    tree_.move(v_);
+    tree_.set_velocity(v_);
     tree_.add_slopes(-1.0, slopes);
   };
   Screw twist = tree_.base_twist(v_);
@@ -251,7 +254,7 @@ void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
 void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
                              double* rate) noexcept {
   velocity(false, z, v);
-  tree_.move(v_);
+  tree_.set_velocity(v_);
   write(tree_.transported(), b(), rate);
   std::fill(rate + b(), rate + nv(), 0.0);
   tree_.add_slopes(1.0, rate + b());
@@ -261,7 +264,7 @@ void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
 void Dynamics::decoupled_rate(const double* z, const Efforts& efforts, double* v,
                               double* rate) noexcept {
   velocity(true, z, v);
-  tree_.move(v_);
+  tree_.set_velocity(v_);
   write(tree_.transported(), b(), rate);
   for (int i = 0; i < n(); ++i) rate[b() + i] = 0.0;
   add_force(efforts, rate);

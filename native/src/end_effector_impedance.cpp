@@ -4,9 +4,12 @@
 #include "vms_ph_native/end_effector_impedance.hpp"
 
 #include <algorithm>
+#include <memory>
 
-#include "vms_ph_native/pose_motion.hpp"
+#include "law_factories.hpp"
+#include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 namespace {
@@ -21,23 +24,20 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
   static const GainTable<G> gains{
       OutputGains::table(),
       {
-          {"stiffness", "stiffness of the end-effector position, N/m", &G::stiffness, 0.0, 5000.0},
-          {"stiffness_rotation", "stiffness of its attitude, N m/rad", &G::stiffness_rotation, 0.0,
-           500.0},
-          {"damping", "damping of its velocity, N s/m", &G::damping, 0.0, 1000.0},
-          {"damping_rotation", "damping of its angular velocity, N m s/rad", &G::damping_rotation,
-           0.0, 100.0},
+          {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
+          {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0, 500.0},
+          {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
+          {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
           {"damping_null", "rate at which the null-space motion is damped, 1/s", &G::damping_null,
            0.0, 100.0},
-          {"frequency_base", "natural frequency of the base where it is held, rad/s",
-           &G::frequency_base, 0.0, 50.0},
-          {"hold_base", "hold the base where it was at the reset", &G::hold_base},
+          {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
+          {"hold_base", gain_text::hold_base, &G::hold_base},
           {"hold_attitude", "hold the attitude of the base also where its place is not held",
            &G::hold_attitude},
           {"relative_to_base", "hold the end effector in the frame of the base",
            &G::relative_to_base},
-          {"speed", "largest linear speed of the reference, m/s", &G::speed, 1e-3, 20.0},
-          {"turn", "largest angular speed of the reference, rad/s", &G::turn, 1e-3, 20.0},
+          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
       }};
   return gains;
 }
@@ -47,13 +47,13 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
     : StagedController(
           model, std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
       spring_(model),
-      given_(rest_),
+      last_effort_(rest_),
       effort_(model),
       jacobian_(Matrix6V::Zero(6, model.nv())),
       momentum_(jacobian_),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
-      wanted_(rest_),
+      desired_(rest_),
       sent_(rest_),
       eigen_(std::min(6, model.nv())),
       relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {}
@@ -65,7 +65,7 @@ void PoseImpedance::hold() noexcept {
   spring_.restart(d_);
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
-  given_ = d_.g();
+  last_effort_ = d_.g();
   holding_.restart();
   upright_.restart();
   attached_.restart();
@@ -84,20 +84,20 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const Push* pushing = push(reference, dt);
   const Pose error = se3::inverse(tool_.pose()) * tool_pose();
   jacobian();
-  const PoseGains held{attached * gains.stiffness, attached * gains.stiffness_rotation,
-                       attached * gains.damping, attached * gains.damping_rotation};
-  effort_.aim(error, tool_.twist(), held, h);
+  const PoseGains attached_gains{attached * gains.stiffness, attached * gains.stiffness_rotation,
+                                 attached * gains.damping, attached * gains.damping_rotation};
+  effort_.aim(error, tool_.twist(), attached_gains, h);
   if (pushing) effort_.release(pushing->direction, pushing->damping, h);
   split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping);
   effort_.rest_damping *= gains.damping_null;
   rest(h, dt);
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
-  wanted_ = d_.g() + effort_.wanted;
-  if (pushing) wanted_ += pushing->effort;
-  if (!wanted_.allFinite()) return refuse();
-  sent_ = d_.g() + effort_.sent + effort_.held.brake(d_, h);
+  desired_ = d_.g() + effort_.continuous;
+  if (pushing) desired_ += pushing->effort;
+  if (!desired_.allFinite()) return refuse();
+  sent_ = d_.g() + effort_.sampled + effort_.impedance.brake(d_, h);
   if (pushing) sent_ += pushing->effort;
-  given_ = pass(sent_, dt);
+  last_effort_ = pass(sent_, dt);
 
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
@@ -110,11 +110,11 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   energy.damping_null = effort_.damping_null;
   energy.reference_power = base_power_ + effort_.reference_power;
   if (pushing) energy.reference_power += pushing->effort.dot(d_.v());
-  energy.clipped_power = (given_ - wanted_).dot(d_.v());
+  energy.clipped_power = (last_effort_ - desired_).dot(d_.v());
   command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest_;
   command_.authority = pushing ? pushing->authority : 1.0;
-  return told(given_, {effort_.held.reason(), pushing ? pushing->reason : ""});
+  return make_command(last_effort_, {effort_.impedance.reason(), pushing ? pushing->reason : ""});
 }
 
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
@@ -126,10 +126,10 @@ void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
 void PoseImpedance::hold_base(double dt) noexcept {
   const ImpedanceGains& gains = gains_now();
   const bool able = output_.base_is_actuated();
-  const double held = holding_.follow(gains.hold_base && able, dt);
+  const double attached_gains = holding_.follow(gains.hold_base && able, dt);
   const double upright = upright_.follow((gains.hold_base || gains.hold_attitude) && able, dt);
-  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base, held,
-                  upright);
+  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
+                  attached_gains, upright);
 }
 
 /// The pose of the end effector in the frame that it is held in.
@@ -159,6 +159,10 @@ void PoseImpedance::rest(double h, double dt) noexcept {
   const double share = std::max(upright_.share() - holding_.share(), 0.0);
   const double turning = 2.0 * kRatio * share * gains.frequency_base;
   effort_.hold(d_, spring_.energy, spring_.force, spring_.stiffness, limits, turning);
+}
+
+std::unique_ptr<Controller> make_end_effector_impedance(const LawSetup& setup) {
+  return std::make_unique<EndEffectorImpedance>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "vms_ph_native/orthogonal_columns.hpp"
+#include "vms_ph_native/linear_solve.hpp"
 #include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
@@ -68,8 +68,8 @@ PowerAudit::PowerAudit(const Model& model, bool friction)
 }
 
 void PowerAudit::reset() noexcept {
-  begun_ = false;
-  unseen_ = 0.0;
+  started_ = false;
+  gap_ = 0.0;
   balance_ = {};
 }
 
@@ -85,15 +85,15 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
   PowerBalance& r = balance_;
   if (!std::isfinite(energy + from.torque + from.wrench_base + until.torque + until.wrench_base)) {
     // A sample that is not finite must not make all later energies not finite.
-    if (dt > 0.0) unseen_ += dt;
+    if (dt > 0.0) gap_ += dt;
     r.torque = r.wrench_base = r.dissipated = kNaN;
     return r;
   }
-  if (!begun_) {
-    begun_ = true;
+  if (!started_) {
+    started_ = true;
     first_ = energy;
   } else if (dt > 0.0) {
-    dt += unseen_;
+    dt += gap_;
     const double before_step = r.unaccounted_energy();
     r.torque_energy += 0.5 * dt * (last_.torque + until.torque);
     r.wrench_base_energy += 0.5 * dt * (last_.wrench_base + until.wrench_base);
@@ -101,7 +101,7 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& befo
     r.stored = energy - first_;
     r.residual = (r.unaccounted_energy() - before_step) / dt;
   }
-  unseen_ = 0.0;
+  gap_ = 0.0;
   r.torque = 0.5 * (until.torque + from.torque);
   r.wrench_base = 0.5 * (until.wrench_base + from.wrench_base);
   r.dissipated = dissipated_ = dissipated;

@@ -53,166 +53,167 @@ Evaluation::Evaluation(const Model& model)
 void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
   q_ = q;
   v_ = v;
-  known_ = Known{};
+  computed_ = Computed{};
 }
 
 void Evaluation::set(const RobotState& state) noexcept {
   set(state.q, state.v);
   if (state.terms == nullptr || !dynamics_.take(*state.terms, q_.data(), v_.data())) return;
-  known_.placed = known_.moved = true;
+  computed_.with_configuration = computed_.with_velocity = true;
 }
 
-Dynamics& Evaluation::placed() noexcept {
-  if (!known_.placed) dynamics_.place(q_.data());
-  known_.placed = true;
+Dynamics& Evaluation::with_configuration() noexcept {
+  if (!computed_.with_configuration) dynamics_.set_configuration(q_.data());
+  computed_.with_configuration = true;
   return dynamics_;
 }
 
-Dynamics& Evaluation::moved() noexcept {
-  if (!known_.moved) placed().move(v_.data());
-  known_.moved = true;
+Dynamics& Evaluation::with_velocity() noexcept {
+  if (!computed_.with_velocity) with_configuration().set_velocity(v_.data());
+  computed_.with_velocity = true;
   return dynamics_;
 }
 
 FluidTerms& Evaluation::immersed() noexcept {
-  if (!known_.immersed) fluid_.place(placed());
-  known_.immersed = true;
+  if (!computed_.immersed) fluid_.set_configuration(with_configuration());
+  computed_.immersed = true;
   return fluid_;
 }
 
 FluidTerms& Evaluation::flowing() noexcept {
-  if (!known_.flowing) immersed().move(moved(), v_);
-  known_.flowing = true;
+  if (!computed_.flowing) immersed().set_velocity(with_velocity(), v_);
+  computed_.flowing = true;
   return fluid_;
 }
 
 // Symmetric matrices are the same row by row and column by column.
 
 const MatrixV& Evaluation::M() noexcept {
-  if (!known_.M) {
-    placed().mass(M_.data());
+  if (!computed_.M) {
+    with_configuration().mass(M_.data());
     if (fluid_.exist()) immersed().add_mass(M_);
-    known_.M = true;
+    computed_.M = true;
   }
   return M_;
 }
 
 const MatrixB& Evaluation::M_b_inverse() noexcept {
-  if (known_.M_b_inverse) return M_b_inverse_;
+  if (computed_.M_b_inverse) return M_b_inverse_;
   if (fluid_.exist()) {
     // Added mass has no centre of mass, in which the closed form is.
     M_b_inverse_.setIdentity();
     Cholesky(MatrixV(M_b())).solve_columns(M_b_inverse_);
   } else {
-    placed().locked_inverse(M_b_inverse_.data());
+    with_configuration().locked_inverse(M_b_inverse_.data());
   }
-  known_.M_b_inverse = true;
+  computed_.M_b_inverse = true;
   return M_b_inverse_;
 }
 
 const MatrixBN& Evaluation::A() noexcept {
-  if (known_.A) return A_;
+  if (computed_.A) return A_;
   if (fluid_.exist()) {
     multiply(M_b_inverse(), M_bm(), A_);
   } else {
-    placed().connection(written_.data());
+    with_configuration().connection(written_.data());
     A_ = rows(written_, b_, n_);
   }
-  known_.A = true;
+  computed_.A = true;
   return A_;
 }
 
 const MatrixV& Evaluation::M_hat_m() noexcept {
-  if (known_.M_hat_m) return M_hat_m_;
+  if (computed_.M_hat_m) return M_hat_m_;
   if (fluid_.exist()) {
     M_hat_m_ = M_m();
     add_product(transposed(A()), M_bm(), M_hat_m_, -1.0);
   } else {
-    placed().shape_inertia(M_hat_m_.data());
+    with_configuration().shape_inertia(M_hat_m_.data());
   }
-  known_.M_hat_m = true;
+  computed_.M_hat_m = true;
   return M_hat_m_;
 }
 
 const VectorV& Evaluation::momentum() noexcept {
-  if (!known_.momentum) {
-    moved().momentum(momentum_.data());
+  if (!computed_.momentum) {
+    with_velocity().momentum(momentum_.data());
     if (fluid_.exist()) flowing().add_momentum(momentum_);
-    known_.momentum = true;
+    computed_.momentum = true;
   }
   return momentum_;
 }
 
 const MatrixV& Evaluation::C() noexcept {
-  if (!known_.C) {
-    moved().coriolis(written_.data());
+  if (!computed_.C) {
+    with_velocity().coriolis(written_.data());
     C_ = rows(written_, b_ + n_, b_ + n_);
     if (fluid_.exist()) flowing().add_coriolis(C_);
-    known_.C = true;
+    computed_.C = true;
   }
   return C_;
 }
 
 void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
-  placed().move(velocity.data());
-  known_.moved = known_.flowing = false;
+  with_configuration().set_velocity(velocity.data());
+  computed_.with_velocity = computed_.flowing = false;
   dynamics_.coriolis(written_.data());
   result = rows(written_, b_ + n_, b_ + n_);
   if (!fluid_.exist()) return;
-  immersed().move(dynamics_, velocity);
+  immersed().set_velocity(dynamics_, velocity);
   fluid_.add_coriolis(result);
 }
 
 const VectorV& Evaluation::g() noexcept {
-  if (!known_.g) {
-    placed().gravity(g_.data());
+  if (!computed_.g) {
+    with_configuration().gravity(g_.data());
     if (fluid_.exist()) immersed().add_gravity(g_);
-    known_.g = true;
+    computed_.g = true;
   }
   return g_;
 }
 
 double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
   if (fluid_.exist()) return x.dot(product<VectorV>(C(), y));
-  return moved().coriolis_power(x.data(), y.data());
+  return with_velocity().coriolis_power(x.data(), y.data());
 }
 
 double Evaluation::lifting_power(const ConstVector& q) noexcept {
   const double power = dynamics_.lifting_power(q.data(), v_.data());
   if (!fluid_.exist()) return power;
-  elsewhere_->place(q.data());
-  fluid_.place(*elsewhere_);
-  known_.immersed = known_.flowing = false;
+  elsewhere_->set_configuration(q.data());
+  fluid_.set_configuration(*elsewhere_);
+  computed_.immersed = computed_.flowing = false;
   VectorV sinking = VectorV::Zero(v_.size());
   fluid_.add_gravity(sinking);
   return power + sinking.dot(v_);
 }
 
 double Evaluation::kinetic_energy() noexcept {
-  const double energy = moved().kinetic_energy();
+  const double energy = with_velocity().kinetic_energy();
   return fluid_.exist() ? energy + flowing().kinetic_energy() : energy;
 }
 
 double Evaluation::potential_energy() noexcept {
-  const double energy = placed().potential_energy();
+  const double energy = with_configuration().potential_energy();
   return fluid_.exist() ? energy + immersed().potential_energy() : energy;
 }
 
 const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcept {
-  placed().placement(static_cast<int>(frame), placement_.rotation(), placement_.translation());
+  with_configuration().placement(static_cast<int>(frame), placement_.rotation(),
+                                 placement_.translation());
   return placement_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  placed().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, written_.data());
+  with_configuration().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, written_.data());
   jacobian_ = rows(written_, 6, b_ + n_);
   return jacobian_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  moved().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, written_.data());
+  with_velocity().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, written_.data());
   jacobian_rate_ = rows(written_, 6, b_ + n_);
   return jacobian_rate_;
 }

@@ -25,17 +25,17 @@ constexpr double kRounding = 1e-9;
 using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
 Matrix3d cross(const Vector3d& a) {
-  Matrix3d found;
-  found << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
-  return found;
+  Matrix3d matrix;
+  matrix << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
+  return matrix;
 }
 
 /// The skew matrix ad~_p with ad~_p V = ad_V^T p, of a momentum p, linear part first.
 Matrix6 lie_poisson(const Eigen::Matrix<double, 6, 1>& p) {
-  Matrix6 found = Matrix6::Zero();
-  found.topRightCorner<3, 3>() = found.bottomLeftCorner<3, 3>() = cross(p.head<3>());
-  found.bottomRightCorner<3, 3>() = cross(p.tail<3>());
-  return found;
+  Matrix6 matrix = Matrix6::Zero();
+  matrix.topRightCorner<3, 3>() = matrix.bottomLeftCorner<3, 3>() = cross(p.head<3>());
+  matrix.bottomRightCorner<3, 3>() = cross(p.tail<3>());
+  return matrix;
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ void Fluid::check() const {
                      " kg/m^3");
   }
   for (const ImmersedBody& body : bodies) {
-    const auto refuse = [&](const std::string& what) {
-      throw ModelError("the " + what + " of '" + body.link + "' in a fluid");
+    const auto refuse = [&](const std::string& problem) {
+      throw ModelError("the " + problem + " of '" + body.link + "' in a fluid");
     };
     if (!body.centre_of_buoyancy.allFinite()) refuse("centre of buoyancy must be finite:");
     if (!(std::isfinite(body.volume) && body.volume >= 0.0)) refuse("volume must not be negative:");
@@ -69,36 +69,37 @@ void Fluid::check() const {
 FluidTerms::FluidTerms(const Model& model) : gravity_(model.gravity()) {
   if (model.fluid() == nullptr) return;
   density_ = model.fluid()->density;
-  for (const ImmersedBody& given : model.fluid()->bodies) {
+  for (const ImmersedBody& description : model.fluid()->bodies) {
     Body body{};
-    body.given = given;
-    body.frame = static_cast<int>(model.frame_id(given.link));
+    body.description = description;
+    body.frame = static_cast<int>(model.frame_id(description.link));
     body.jacobian = body.rate = Jacobian::Zero(6, model.nv());
     bodies_.push_back(body);
   }
 }
 
-void FluidTerms::place(const Dynamics& robot) noexcept {
+void FluidTerms::set_configuration(const Dynamics& robot) noexcept {
   for (Body& body : bodies_) {
     robot.jacobian(body.frame, false, body.jacobian.data());
     robot.placement(body.frame, body.rotation, body.origin);
-    const Vector3d up = -density_ * body.given.volume * (body.rotation.transpose() * gravity_);
-    body.buoyancy << up, body.given.centre_of_buoyancy.cross(up);
+    const Vector3d up =
+        -density_ * body.description.volume * (body.rotation.transpose() * gravity_);
+    body.buoyancy << up, body.description.centre_of_buoyancy.cross(up);
   }
 }
 
-void FluidTerms::move(const Dynamics& robot, const ConstVector& v) noexcept {
+void FluidTerms::set_velocity(const Dynamics& robot, const ConstVector& v) noexcept {
   for (Body& body : bodies_) {
     robot.jacobian_rate(body.frame, false, body.rate.data());
     body.twist.noalias() = body.jacobian.lazyProduct(v);
-    body.momentum.noalias() = body.given.added_mass * body.twist;
+    body.momentum.noalias() = body.description.added_mass * body.twist;
   }
 }
 
 void FluidTerms::add_mass(MatrixV& M) const noexcept {
   for (const Body& body : bodies_) {
-    const Matrix6V moved = body.given.added_mass.lazyProduct(body.jacobian);
-    M += body.jacobian.transpose().lazyProduct(moved);
+    const Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.jacobian);
+    M += body.jacobian.transpose().lazyProduct(mass_jacobian);
   }
 }
 
@@ -109,17 +110,17 @@ void FluidTerms::add_gravity(VectorV& g) const noexcept {
 double FluidTerms::potential_energy() const noexcept {
   double total = 0.0;
   for (const Body& body : bodies_) {
-    const Vector3d centre = body.origin + body.rotation * body.given.centre_of_buoyancy;
-    total += density_ * body.given.volume * gravity_.dot(centre);
+    const Vector3d centre = body.origin + body.rotation * body.description.centre_of_buoyancy;
+    total += density_ * body.description.volume * gravity_.dot(centre);
   }
   return total;
 }
 
 void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
   for (const Body& body : bodies_) {
-    Matrix6V moved = body.given.added_mass.lazyProduct(body.rate);
-    moved -= lie_poisson(body.momentum).lazyProduct(body.jacobian);
-    C += body.jacobian.transpose().lazyProduct(moved);
+    Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.rate);
+    mass_jacobian -= lie_poisson(body.momentum).lazyProduct(body.jacobian);
+    C += body.jacobian.transpose().lazyProduct(mass_jacobian);
   }
 }
 
@@ -130,7 +131,7 @@ void FluidTerms::add_momentum(VectorV& momentum) const noexcept {
 }
 
 FluidTerms::Vector6 FluidTerms::Body::drag() const noexcept {
-  return -(given.linear_drag + given.quadratic_drag.cwiseProduct(twist.cwiseAbs()))
+  return -(description.linear_drag + description.quadratic_drag.cwiseProduct(twist.cwiseAbs()))
               .cwiseProduct(twist);
 }
 

@@ -3,68 +3,66 @@
 
 #include "vms_ph_native/laws.hpp"
 
-#include "vms_ph_native/attitude_control.hpp"
-#include "vms_ph_native/decoupled_vms.hpp"
-#include "vms_ph_native/differential_drive.hpp"
-#include "vms_ph_native/end_effector_impedance.hpp"
-#include "vms_ph_native/mobile_manipulation.hpp"
-#include "vms_ph_native/pose_ida_pbc.hpp"
-#include "vms_ph_native/pushing_impedance.hpp"
-#include "vms_ph_native/resolved_motion.hpp"
-#include "vms_ph_native/task_space_ida_pbc.hpp"
-#include "vms_ph_native/underactuated_flight.hpp"
-#include "vms_ph_native/wheeled_impedance.hpp"
+#include <algorithm>
+#include <iterator>
+
+#include "law_factories.hpp"
 
 namespace vms_ph {
+namespace {
+
+struct Law {
+  const char* name;
+  LawFactory* make;
+  bool on_wheels = false;
+};
+
+constexpr Law kLaws[] = {
+    {"AttitudeControl", make_attitude_control},
+    {"DecoupledVMSController", make_decoupled_vms},
+    {"DifferentialDrive", make_differential_drive, true},
+    {"EndEffectorImpedance", make_end_effector_impedance},
+    {"MobileManipulation", make_mobile_manipulation},
+    {"PoseIDAPBC", make_pose_ida_pbc},
+    {"PushingImpedance", make_pushing_impedance},
+    {"ResolvedMotion", make_resolved_motion},
+    {"TaskSpaceIDAPBC", make_task_space_ida_pbc},
+    {"UnderactuatedFlight", make_underactuated_flight},
+    {"WheeledImpedance", make_wheeled_impedance, true},
+};
+
+const Law* find_law(const std::string& name) noexcept {
+  const Law* law = std::find_if(std::begin(kLaws), std::end(kLaws),
+                                [&](const Law& entry) { return entry.name == name; });
+  return law == std::end(kLaws) ? nullptr : law;
+}
+
+}  // namespace
 
 const std::vector<std::string>& law_names() {
-  static const std::vector<std::string> names{
-      "AttitudeControl",      "DecoupledVMSController", "DifferentialDrive",
-      "EndEffectorImpedance", "MobileManipulation",     "PoseIDAPBC",
-      "PushingImpedance",     "ResolvedMotion",         "TaskSpaceIDAPBC",
-      "UnderactuatedFlight",  "WheeledImpedance"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Law& law : kLaws) all.emplace_back(law.name);
+    return all;
+  }();
   return names;
 }
 
 bool drives_by_wheels(const std::string& name) noexcept {
-  return name == "DifferentialDrive" || name == "WheeledImpedance";
+  const Law* law = find_law(name);
+  return law != nullptr && law->on_wheels;
 }
 
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,
                                      bool base_actuated, const std::vector<Wheel>& wheels) {
-  if (name.empty()) {
-    const char* usual = model.b() == 0 ? "TaskSpaceIDAPBC" : "DecoupledVMSController";
-    return make_law(usual, model, allocation, base_actuated);
+  const char* usual = model.b() == 0 ? "TaskSpaceIDAPBC" : "DecoupledVMSController";
+  if (const Law* law = find_law(name.empty() ? usual : name)) {
+    return law->make({model, allocation, base_actuated, wheels});
   }
-  if (name == "AttitudeControl") {
-    return std::make_unique<AttitudeControl>(model, allocation, base_actuated);
-  }
-  if (name == "DecoupledVMSController") {
-    return std::make_unique<DecoupledVMSController>(model, allocation, base_actuated);
-  }
-  if (name == "DifferentialDrive") return std::make_unique<DifferentialDrive>(model, wheels);
-  if (name == "EndEffectorImpedance") {
-    return std::make_unique<EndEffectorImpedance>(model, allocation, base_actuated);
-  }
-  if (name == "MobileManipulation") {
-    return std::make_unique<MobileManipulation>(model, allocation, base_actuated);
-  }
-  if (name == "PoseIDAPBC") {
-    return std::make_unique<PoseIDAPBC>(model, allocation, base_actuated);
-  }
-  if (name == "PushingImpedance") {
-    return std::make_unique<PushingImpedance>(model, allocation, base_actuated);
-  }
-  if (name == "ResolvedMotion") return std::make_unique<ResolvedMotion>(model);
-  if (name == "TaskSpaceIDAPBC") return std::make_unique<TaskSpaceIDAPBC>(model);
-  if (name == "UnderactuatedFlight") {
-    return std::make_unique<UnderactuatedFlight>(model, allocation, base_actuated);
-  }
-  if (name == "WheeledImpedance") return std::make_unique<WheeledImpedance>(model, wheels);
-  std::string known;
-  for (const std::string& each : law_names()) known += (known.empty() ? "" : ", ") + each;
-  throw ModelError("there is no law '" + name + "' in the C++ core; there are " + known);
+  std::string names;
+  for (const Law& law : kLaws) names += (names.empty() ? "" : ", ") + std::string(law.name);
+  throw ModelError("there is no law '" + name + "' in the C++ core; there are " + names);
 }
 
 }  // namespace vms_ph

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/texts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +22,7 @@ std::size_t longest_reason(const Model& model) {
 const GainTable<LimitGains>& LimitGains::table() {
   using G = LimitGains;
   static const GainTable<G> gains{
-      {"torque_rate", "largest rate of change of a torque, N m/s; 0: no limit", &G::torque_rate,
-       0.0, 1e6, true},
+      {"torque_rate", gain_text::torque_rate, &G::torque_rate, 0.0, 1e6, true},
       {"power", "largest power into the joints, W; 0: no limit", &G::power, 0.0, 1e6, true},
       {"delay", "largest delay from measurement to effort at which damping is stable, samples",
        &G::delay, 0.0, 3.0},
@@ -40,28 +40,29 @@ void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noex
 TorqueLimits::TorqueLimits(const Model& model)
     : model_(model), torque_(VectorV::Zero(model.n())), reason_(longest_reason(model)) {}
 
-double TorqueLimits::share_within(const ConstVector& resting,
+double TorqueLimits::share_within(const ConstVector& static_effort,
                                   const ConstVector& torque) const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
-    const double step = std::abs(torque[i] - resting[i]);
-    const double room = model_.effort()[i] - std::abs(resting[i]);
+    const double step = std::abs(torque[i] - static_effort[i]);
+    const double room = model_.effort()[i] - std::abs(static_effort[i]);
     if (step > room) share = std::min(share, room / step);
   }
   return std::max(0.0, share);
 }
 
-const VectorV& TorqueLimits::apply(const ConstVector& wanted, const ConstVector& resting,
+const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector& static_effort,
                                    const ConstVector& rates, double rate, double power,
                                    double dt) noexcept {
-  VectorV torque = wanted;
+  VectorV torque = desired;
   reason_.clear();
-  const double given = wanted.dot(rates);
-  if (0.0 < power && power < given) {
-    const double held = resting.dot(rates);
-    const double share = std::max(0.0, power - held) / std::max(given - held, 1e-12);
+  const double desired_power = desired.dot(rates);
+  if (0.0 < power && power < desired_power) {
+    const double static_power = static_effort.dot(rates);
+    const double share =
+        std::max(0.0, power - static_power) / std::max(desired_power - static_power, 1e-12);
     for (Eigen::Index i = 0; i < torque.size(); ++i) {
-      torque[i] = resting[i] + std::min(1.0, share) * (wanted[i] - resting[i]);
+      torque[i] = static_effort[i] + std::min(1.0, share) * (desired[i] - static_effort[i]);
     }
     reason_.set("power at its limit of %g W", power);
   }
@@ -75,7 +76,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& wanted, const ConstVector&
     }
     if (missing > 1e-12) {
       torque = reached;
-      reason_.set("rate of torque at its limit");
+      reason_.set(reasons::torque_rate_limited);
     }
   }
   bool bounded = false;

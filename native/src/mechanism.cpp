@@ -98,8 +98,8 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   }
   for (const MechanismHeat& heat : parts_.heats)
     fits = fits && within(heat.state, 1, parts_.stored);
-  for (const MechanismConduction& each : parts_.conductions) {
-    fits = fits && within(each.from, 1, heats) && within(each.to, 1, heats);
+  for (const MechanismConduction& conduction : parts_.conductions) {
+    fits = fits && within(conduction.from, 1, heats) && within(conduction.to, 1, heats);
   }
   if (!fits) throw std::invalid_argument("a part of the mechanism is outside its vectors");
   tree_ = std::make_unique<MechanismTree>(parts_);
@@ -143,52 +143,54 @@ bool Mechanism::find_temperatures(const double* x) {
 void Mechanism::act(const double* flow, double* rate) {
   for (const MechanismHeat& heat : parts_.heats) rate[heat.state] = 0.0;
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-    const MechanismBody& given = parts_.bodies[k];
+    const MechanismBody& description = parts_.bodies[k];
     Body& body = tree_->bodies[k];
     const rigid::Vector3d f = rigid::linear(body.momentum), m = rigid::angular(body.momentum);
     const rigid::Vector3d v = rigid::linear(body.velocity), w = rigid::angular(body.velocity);
-    rigid::write_twist(body.velocity, rate + given.pose_rate);
+    rigid::write_twist(body.velocity, rate + description.pose_rate);
     body.force += rigid::joined(f.cross(w), m.cross(w) + f.cross(v));  // beside gravity
-    if (flow) body.force += rigid::read_twist(flow + given.momentum);
+    if (flow) body.force += rigid::read_twist(flow + description.momentum);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
-    const int d = given.freedoms;
-    std::copy_n(joint.rate.data(), d, rate + given.position_rate);
-    for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[given.effort + k];
-    if (given.friction != FrictionKind::none) {
-      const auto heat = static_cast<std::size_t>(given.heat);
+    const int d = description.freedoms;
+    std::copy_n(joint.rate.data(), d, rate + description.position_rate);
+    for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[description.effort + k];
+    if (description.friction != FrictionKind::none) {
+      const auto heat = static_cast<std::size_t>(description.heat);
       MechanismTree::Rates force;
-      if (given.friction == FrictionKind::coulomb) {
-        force = magnitude(given, joint.rate[0], theta_[heat]) * joint.rate;
+      if (description.friction == FrictionKind::coulomb) {
+        force = magnitude(description, joint.rate[0], theta_[heat]) * joint.rate;
       } else {
         force.setZero(d);
         for (int k = 0; k < d; ++k) {
-          for (int l = 0; l < d; ++l) force[k] += given.tensor(k, l) * joint.rate[l];
+          for (int l = 0; l < d; ++l) force[k] += description.tensor(k, l) * joint.rate[l];
         }
       }
       joint.force -= force;
       rate[parts_.heats[heat].state] += joint.rate.dot(force) / theta_[heat];
     }
     Twist motion;
-    apply(given.subspace, joint.rate.data(), motion.data());
-    joint.bias = -rigid::commutator(motion, joint.moved);
+    apply(description.subspace, joint.rate.data(), motion.data());
+    joint.bias = -rigid::commutator(motion, joint.transported);
     if (joint.is_loop) {
       Twist wrench = Twist::Zero();
-      for (int k = 0; k < d; ++k) wrench += joint.force[k] * row_of(given.rates, k);
-      if (given.first >= 0) {
-        tree_->bodies[static_cast<std::size_t>(given.first)].force -=
+      for (int k = 0; k < d; ++k) wrench += joint.force[k] * row_of(description.rates, k);
+      if (description.first >= 0) {
+        tree_->bodies[static_cast<std::size_t>(description.first)].force -=
             joint.first_to_joint.push(wrench);
       }
-      if (given.second >= 0) {
-        tree_->bodies[static_cast<std::size_t>(given.second)].force += joint.offset_2.push(wrench);
+      if (description.second >= 0) {
+        tree_->bodies[static_cast<std::size_t>(description.second)].force +=
+            joint.offset_2.push(wrench);
       }
     }
   }
-  for (const MechanismConduction& each : parts_.conductions) {
-    const auto from = static_cast<std::size_t>(each.from), to = static_cast<std::size_t>(each.to);
-    const double power = each.conductance * (theta_[from] - theta_[to]);
+  for (const MechanismConduction& conduction : parts_.conductions) {
+    const auto from = static_cast<std::size_t>(conduction.from),
+               to = static_cast<std::size_t>(conduction.to);
+    const double power = conduction.conductance * (theta_[from] - theta_[to]);
     rate[parts_.heats[from].state] -= power / theta_[from];
     rate[parts_.heats[to].state] += power / theta_[to];
   }
@@ -200,7 +202,7 @@ void Mechanism::act(const double* flow, double* rate) {
 MechanismStatus Mechanism::rates(const double* x, const double* flow, double* rate,
                                  double* efforts) {
   if (!find_temperatures(x)) return MechanismStatus::too_cold;
-  tree_->place(x);
+  tree_->set_configuration(x);
   tree_->find_rates(x);
   tree_->factorise();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
@@ -210,12 +212,13 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     tree_->bodies[k].force = rigid::joined(-slope, rigid::Vector3d::Zero());
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
     joint.force.setZero();
-    if (!given.spring) continue;
-    for (int k = 0; k < given.freedoms; ++k) {
-      joint.force[k] = -given.stiffness[k] * (x[given.position + k] - given.rest[k]);
+    if (!description.spring) continue;
+    for (int k = 0; k < description.freedoms; ++k) {
+      joint.force[k] =
+          -description.stiffness[k] * (x[description.position + k] - description.rest[k]);
     }
   }
   act(flow, rate);
@@ -257,15 +260,15 @@ void Mechanism::write_efforts(double* efforts) const {
     }
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
-    std::copy_n(joint.rate.data(), given.freedoms, efforts + given.effort);
+    std::copy_n(joint.rate.data(), description.freedoms, efforts + description.effort);
     const auto write_side = [&](int index, const Motion& frame, double* to) {
       if (index < 0) return;
       rigid::write_twist(frame.pull(tree_->bodies[static_cast<std::size_t>(index)].velocity), to);
     };
-    write_side(given.first, joint.offset_1, efforts + given.effort_1);
-    write_side(given.second, joint.offset_2, efforts + given.effort_2);
+    write_side(description.first, joint.offset_1, efforts + description.effort_1);
+    write_side(description.second, joint.offset_2, efforts + description.effort_2);
   }
 }
 
@@ -308,7 +311,7 @@ void Mechanism::turn(const double* theta, double* rate) const {
 }
 
 double Mechanism::correct(double* x) {
-  tree_->place(x);
+  tree_->set_configuration(x);
   tree_->factorise();
   for (Body& body : tree_->bodies) body.force.setZero();
   double opening = 0.0;
@@ -316,11 +319,12 @@ double Mechanism::correct(double* x) {
     return Motion::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose);
   };
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
-    const Motion first =
-        given.first < 0 ? joint.first_to_joint : pose(given.first) * joint.first_to_joint;
-    const Motion second = given.second < 0 ? joint.offset_2 : pose(given.second) * joint.offset_2;
+    const Motion first = description.first < 0 ? joint.first_to_joint
+                                               : pose(description.first) * joint.first_to_joint;
+    const Motion second =
+        description.second < 0 ? joint.offset_2 : pose(description.second) * joint.offset_2;
     joint.bias = rigid::step_to(second.inverse() * first);
     joint.force.setZero();
     opening = std::max(opening, joint.bias.cwiseAbs().maxCoeff());
@@ -344,42 +348,43 @@ double Mechanism::correct(double* x) {
 // With the configuration that was placed last where x is null.
 void Mechanism::project_momenta(const double* x, double* momenta) {
   if (x) {
-    tree_->place(x);
+    tree_->set_configuration(x);
     tree_->factorise();
   }
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-    const MechanismBody& given = parts_.bodies[k];
+    const MechanismBody& description = parts_.bodies[k];
     Body& body = tree_->bodies[k];
-    body.velocity = velocity_of(given, rigid::read_twist(momenta + given.momentum));
+    body.velocity = velocity_of(description, rigid::read_twist(momenta + description.momentum));
     body.force.setZero();
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
     joint.force.setZero();
     joint.bias.setZero();
-    if (given.first >= 0) {
-      joint.bias =
-          joint.first_to_joint.pull(tree_->bodies[static_cast<std::size_t>(given.first)].velocity);
+    if (description.first >= 0) {
+      joint.bias = joint.first_to_joint.pull(
+          tree_->bodies[static_cast<std::size_t>(description.first)].velocity);
     }
-    if (given.second >= 0) {
+    if (description.second >= 0) {
       joint.bias -=
-          joint.offset_2.pull(tree_->bodies[static_cast<std::size_t>(given.second)].velocity);
+          joint.offset_2.pull(tree_->bodies[static_cast<std::size_t>(description.second)].velocity);
     }
-    if (given.rotor >= 0) {
-      joint.bias += (momenta[given.rotor] / given.armature) * Twist(given.subspace.col(0));
+    if (description.rotor >= 0) {
+      joint.bias +=
+          (momenta[description.rotor] / description.armature) * Twist(description.subspace.col(0));
     }
   }
   tree_->solve();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-    const MechanismBody& given = parts_.bodies[k];
-    const Twist change = momentum_of(given, tree_->bodies[k].acceleration);
-    for (int i = 0; i < 6; ++i) momenta[given.momentum + i] += change[i];
+    const MechanismBody& description = parts_.bodies[k];
+    const Twist change = momentum_of(description, tree_->bodies[k].acceleration);
+    for (int i = 0; i < 6; ++i) momenta[description.momentum + i] += change[i];
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
-    if (given.rotor >= 0) {
-      momenta[given.rotor] += given.armature * tree_->joints[j].acceleration[0];
+    const MechanismJoint& description = parts_.joints[j];
+    if (description.rotor >= 0) {
+      momenta[description.rotor] += description.armature * tree_->joints[j].acceleration[0];
     }
   }
 }
@@ -392,18 +397,19 @@ double Mechanism::project(double* x, double tolerance) {
 }
 
 double Mechanism::violation(const double* x) {
-  tree_->place(x);
+  tree_->set_configuration(x);
   double largest = 0.0;
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
     Motion first = joint.first_to_joint, second = joint.offset_2;
-    if (given.first >= 0) {
-      first = Motion::read(x + parts_.bodies[static_cast<std::size_t>(given.first)].pose) * first;
+    if (description.first >= 0) {
+      first =
+          Motion::read(x + parts_.bodies[static_cast<std::size_t>(description.first)].pose) * first;
     }
-    if (given.second >= 0) {
-      second =
-          Motion::read(x + parts_.bodies[static_cast<std::size_t>(given.second)].pose) * second;
+    if (description.second >= 0) {
+      second = Motion::read(x + parts_.bodies[static_cast<std::size_t>(description.second)].pose) *
+               second;
     }
     largest = std::max(largest, rigid::step_to(second.inverse() * first).cwiseAbs().maxCoeff());
   }
@@ -497,36 +503,36 @@ double Mechanism::energy(const double* x) const {
 
 double Mechanism::friction_rate(const double* x) {
   find_temperatures(x);
-  tree_->place(x);
+  tree_->set_configuration(x);
   double sum = 0.0;
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
-    if (given.friction == FrictionKind::none) continue;
+    const MechanismJoint& description = parts_.joints[j];
+    if (description.friction == FrictionKind::none) continue;
     const Joint& joint = tree_->joints[j];
-    const int d = given.freedoms;
+    const int d = description.freedoms;
     MechanismTree::Freedoms mobility = MechanismTree::Freedoms::Zero(d, d);
-    if (given.rotor >= 0) {
-      mobility(0, 0) = 1.0 / given.armature;
+    if (description.rotor >= 0) {
+      mobility(0, 0) = 1.0 / description.armature;
     } else {
-      const std::pair<int, const Motion*> sides[] = {{given.first, &joint.first_to_joint},
-                                                     {given.second, &joint.offset_2}};
+      const std::pair<int, const Motion*> sides[] = {{description.first, &joint.first_to_joint},
+                                                     {description.second, &joint.offset_2}};
       for (const auto& [index, frame] : sides) {
         if (index < 0) continue;
         const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
         for (int k = 0; k < d; ++k) {
-          const Twist moved = velocity_of(body, frame->push(row_of(given.rates, k)));
+          const Twist body_twist = velocity_of(body, frame->push(row_of(description.rates, k)));
           for (int l = 0; l < d; ++l) {
-            mobility(k, l) += frame->push(row_of(given.rates, l)).dot(moved);
+            mobility(k, l) += frame->push(row_of(description.rates, l)).dot(body_twist);
           }
         }
       }
     }
-    if (given.friction == FrictionKind::coulomb) {
-      const double theta = theta_[static_cast<std::size_t>(given.heat)];
-      sum += mobility(0, 0) * (viscous(given, theta) + given.dry / given.slip);
+    if (description.friction == FrictionKind::coulomb) {
+      const double theta = theta_[static_cast<std::size_t>(description.heat)];
+      sum += mobility(0, 0) * (viscous(description, theta) + description.dry / description.slip);
     } else {
       for (int k = 0; k < d; ++k) {
-        for (int l = 0; l < d; ++l) sum += mobility(k, l) * given.tensor(k, l);
+        for (int l = 0; l < d; ++l) sum += mobility(k, l) * description.tensor(k, l);
       }
     }
   }

@@ -18,17 +18,17 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   bodies.resize(parts.bodies.size());
   joints.resize(parts.joints.size());
   for (std::size_t j = 0; j < joints.size(); ++j) {
-    const MechanismJoint& given = parts.joints[j];
+    const MechanismJoint& description = parts.joints[j];
     Joint& joint = joints[j];
-    joint.offset_1 = Motion::of(given.offset_1);
-    joint.offset_2 = Motion::of(given.offset_2);
-    const auto zero = Rates::Zero(given.freedoms);
+    joint.offset_1 = Motion::of(description.offset_1);
+    joint.offset_2 = Motion::of(description.offset_2);
+    const auto zero = Rates::Zero(description.freedoms);
     joint.rate = joint.force = joint.remaining = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.pushed[k] = Twist::Zero();
-    joint.inverse = Freedoms::Zero(given.freedoms, given.freedoms);
+    joint.inverse = Freedoms::Zero(description.freedoms, description.freedoms);
     joint.inclusion.R.setIdentity();
     joint.inclusion.p.setZero();
-    joint.bias = joint.carried = joint.moved = Twist::Zero();
+    joint.bias = joint.carried = joint.transported = Twist::Zero();
   }
   span();
   int rows = 0;
@@ -37,10 +37,11 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     joints[j].row = rows;
     rows += 6 - parts.joints[j].freedoms;
   }
-  kept_.assign(static_cast<std::size_t>(rows), std::vector<Twist>(bodies.size(), Twist::Zero()));
-  kept_rates_.resize(kept_.size());
-  for (auto& kept : kept_rates_) {
-    for (const Joint& joint : joints) kept.push_back(joint.rate);
+  row_accelerations_.assign(static_cast<std::size_t>(rows),
+                            std::vector<Twist>(bodies.size(), Twist::Zero()));
+  row_rates_.resize(row_accelerations_.size());
+  for (auto& joint_rates : row_rates_) {
+    for (const Joint& joint : joints) joint_rates.push_back(joint.rate);
   }
   delassus_ = Eigen::MatrixXd::Zero(rows, rows);
   eigen_ = SymmetricEigen(rows);
@@ -55,8 +56,8 @@ void MechanismTree::span() {
   };
   std::size_t next_root = 0;
   for (;;) {
-    for (bool found = true; found;) {
-      found = false;
+    for (bool changed = true; changed;) {
+      changed = false;
       for (std::size_t j = 0; j < joints.size(); ++j) {
         const int first = parts_.joints[j].first, second = parts_.joints[j].second;
         if (used[j] || is_reached(first) == is_reached(second)) continue;
@@ -64,7 +65,7 @@ void MechanismTree::span() {
         joint.is_reversed = is_reached(second);
         joint.parent = joint.is_reversed ? second : first;
         joint.child = joint.is_reversed ? first : second;
-        used[j] = found = true;
+        used[j] = changed = true;
         reached[static_cast<std::size_t>(joint.child)] = true;
         bodies[static_cast<std::size_t>(joint.child)].joint = static_cast<int>(j);
         order_.push_back(joint.child);
@@ -78,24 +79,24 @@ void MechanismTree::span() {
   for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !used[j];
 }
 
-void MechanismTree::place(const double* x) {
+void MechanismTree::set_configuration(const double* x) {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    const MechanismBody& given = parts_.bodies[i];
-    bodies[i].momentum = rigid::read_twist(x + given.momentum);
-    bodies[i].velocity = velocity_of(given, bodies[i].momentum);
+    const MechanismBody& description = parts_.bodies[i];
+    bodies[i].momentum = rigid::read_twist(x + description.momentum);
+    bodies[i].velocity = velocity_of(description, bodies[i].momentum);
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
-    const double* q = x + given.position;
-    switch (given.kind) {
+    const double* q = x + description.position;
+    switch (description.kind) {
       case PairKind::about_z:
       case PairKind::cylindrical: {
-        const bool both = given.kind == PairKind::cylindrical;
-        const double angle = both ? q[1] : given.turn * q[0];
+        const bool both = description.kind == PairKind::cylindrical;
+        const double angle = both ? q[1] : description.turn * q[0];
         const double c = std::cos(angle), s = std::sin(angle);
         joint.inclusion.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
-        joint.inclusion.p << 0.0, 0.0, both ? q[0] : given.advance * q[0];
+        joint.inclusion.p << 0.0, 0.0, both ? q[0] : description.advance * q[0];
         break;
       }
       case PairKind::planar:
@@ -110,8 +111,8 @@ void MechanismTree::place(const double* x) {
     if (joint.is_loop) continue;
     const Motion forward = joint.first_to_joint * joint.offset_2.inverse();
     joint.child_pose = joint.is_reversed ? forward.inverse() : forward;
-    for (int k = 0; k < given.freedoms; ++k) {
-      const Twist axis = given.subspace.col(k);
+    for (int k = 0; k < description.freedoms; ++k) {
+      const Twist axis = description.subspace.col(k);
       joint.axes[k] =
           joint.is_reversed ? Twist(-joint.first_to_joint.act(axis)) : joint.offset_2.act(axis);
     }
@@ -125,29 +126,29 @@ Twist MechanismTree::relative(const Joint& joint, const Twist& first, const Twis
 void MechanismTree::find_rates(const double* x) {
   const Twist zero = Twist::Zero();
   for (std::size_t j = 0; j < joints.size(); ++j) {
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
     const auto velocity = [&](int body) -> const Twist& {
       return body < 0 ? zero : bodies[static_cast<std::size_t>(body)].velocity;
     };
-    joint.moved = joint.first_to_joint.pull(velocity(given.first));
-    if (given.rotor >= 0) {
-      joint.rate[0] = x[given.rotor] / given.armature;
+    joint.transported = joint.first_to_joint.pull(velocity(description.first));
+    if (description.rotor >= 0) {
+      joint.rate[0] = x[description.rotor] / description.armature;
     } else {
-      const Twist moving = joint.offset_2.pull(velocity(given.second)) - joint.moved;
-      apply(given.rates, moving.data(), joint.rate.data());
+      const Twist moving = joint.offset_2.pull(velocity(description.second)) - joint.transported;
+      apply(description.rates, moving.data(), joint.rate.data());
     }
   }
 }
 
 void MechanismTree::factorise() {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    const MechanismBody& given = parts_.bodies[i];
+    const MechanismBody& description = parts_.bodies[i];
     rigid::Inertia& m = bodies[i].articulated;
     m.A.setZero();
-    m.A(0, 0) = m.A(1, 1) = m.A(2, 2) = given.mass;
+    m.A(0, 0) = m.A(1, 1) = m.A(2, 2) = description.mass;
     m.B.setZero();
-    m.C = given.inertia;
+    m.C = description.inertia;
   }
   for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
     Body& body = bodies[static_cast<std::size_t>(*at)];
@@ -165,12 +166,12 @@ void MechanismTree::factorise() {
       Cholesky(full).solve_columns(body.mobility);
       continue;
     }
-    const MechanismJoint& given = parts_.joints[static_cast<std::size_t>(body.joint)];
+    const MechanismJoint& description = parts_.joints[static_cast<std::size_t>(body.joint)];
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
-    const int freedoms = given.freedoms;
+    const int freedoms = description.freedoms;
     for (int k = 0; k < freedoms; ++k) joint.pushed[k] = body.articulated * joint.axes[k];
     if (freedoms == 1) {
-      joint.inverse(0, 0) = 1.0 / (joint.axes[0].dot(joint.pushed[0]) + given.armature);
+      joint.inverse(0, 0) = 1.0 / (joint.axes[0].dot(joint.pushed[0]) + description.armature);
     } else {
       MatrixV d(freedoms, freedoms);
       for (int k = 0; k < freedoms; ++k) {
@@ -249,10 +250,10 @@ void MechanismTree::factorise_loops() {
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const MechanismJoint& given = parts_.joints[j];
-    for (int k = 0; k < 6 - given.freedoms; ++k) {
+    const MechanismJoint& description = parts_.joints[j];
+    for (int k = 0; k < 6 - description.freedoms; ++k) {
       for (Body& body : bodies) body.force.setZero();
-      const Twist wrench = row_of(given.closed, k);
+      const Twist wrench = row_of(description.closed, k);
       // What the row would be worth to free bodies: rows that depend on others vanish beside it.
       double mobility = 0.0;
       const auto load = [&](int at, const Twist& pull) {
@@ -261,15 +262,16 @@ void MechanismTree::factorise_loops() {
         bodies[static_cast<std::size_t>(at)].force += pull;
         mobility += pull.dot(velocity_of(body, pull));
       };
-      load(given.first, joints[j].first_to_joint.push(wrench));
-      load(given.second, -joints[j].offset_2.push(wrench));
+      load(description.first, joints[j].first_to_joint.push(wrench));
+      load(description.second, -joints[j].offset_2.push(wrench));
       pass();
       const int column = joints[j].row + k;
       const auto row = static_cast<std::size_t>(column);
       scale_[column] = std::sqrt(mobility);
-      for (std::size_t i = 0; i < bodies.size(); ++i) kept_[row][i] = bodies[i].acceleration;
+      for (std::size_t i = 0; i < bodies.size(); ++i)
+        row_accelerations_[row][i] = bodies[i].acceleration;
       for (std::size_t i = 0; i < joints.size(); ++i) {
-        kept_rates_[row][i] = joints[i].acceleration;
+        row_rates_[row][i] = joints[i].acceleration;
       }
       for (std::size_t i = 0; i < joints.size(); ++i) {
         if (!joints[i].is_loop) continue;
@@ -296,10 +298,11 @@ void MechanismTree::solve() {
   if (!rows()) return;
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     const Twist gap =
-        relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
-    apply(given.closed, gap.data(), &right_[joints[j].row]);
+        relative(joints[j], acceleration(description.first), acceleration(description.second)) +
+        joints[j].bias;
+    apply(description.closed, gap.data(), &right_[joints[j].row]);
   }
   const MatrixView part = MatrixView(eigen_.vectors()).right_columns(rank_);
   for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
@@ -307,22 +310,23 @@ void MechanismTree::solve() {
   for (int i = 0; i < rank_; ++i) weights[i] /= values_[rows() - rank_ + i];
   multiply(part, weights, right_);
   for (Eigen::Index i = 0; i < right_.size(); ++i) right_[i] /= scale_[i];
-  for (std::size_t row = 0; row < kept_.size(); ++row) {
+  for (std::size_t row = 0; row < row_accelerations_.size(); ++row) {
     const double kappa = right_[static_cast<int>(row)];
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-      bodies[i].acceleration -= kappa * kept_[row][i];
+      bodies[i].acceleration -= kappa * row_accelerations_[row][i];
     }
     for (std::size_t i = 0; i < joints.size(); ++i) {
-      joints[i].acceleration -= kappa * kept_rates_[row][i];
+      joints[i].acceleration -= kappa * row_rates_[row][i];
     }
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const MechanismJoint& given = parts_.joints[j];
+    const MechanismJoint& description = parts_.joints[j];
     const Twist gap =
-        relative(joints[j], acceleration(given.first), acceleration(given.second)) + joints[j].bias;
+        relative(joints[j], acceleration(description.first), acceleration(description.second)) +
+        joints[j].bias;
     const Twist closing = -gap;
-    apply(given.rates, closing.data(), joints[j].acceleration.data());
+    apply(description.rates, closing.data(), joints[j].acceleration.data());
   }
 }
 

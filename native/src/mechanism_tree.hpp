@@ -65,7 +65,7 @@ class MechanismTree {
     rigid::Motion child_pose;      // in the parent
     Twist axes[3], pushed[3];      // columns of S in the child, and of U = M S
     Freedoms inverse;              // of D = S^T U
-    Twist moved;                   // Ad u_j1, in frame C2
+    Twist transported;             // Ad u_j1, in frame C2
     Twist bias;                    // in frame C2
     Twist carried;                 // the bias in the child
     Rates rate, force, remaining, acceleration;
@@ -74,14 +74,14 @@ class MechanismTree {
   explicit MechanismTree(const MechanismParts& parts);
 
   /// Read momenta and joint positions; the velocities and the joint poses follow.
-  void place(const double* x);
+  void set_configuration(const double* x);
   /// The velocities of the joints, with those of rotors as they are stored.
   void find_rates(const double* x);
   void factorise();
   /// Solve for accelerations; forces, joint forces and biases are set, and the forces are consumed.
   void solve();
 
-  int rows() const { return static_cast<int>(kept_.size()); }
+  int rows() const { return static_cast<int>(row_accelerations_.size()); }
   void set_rank(int rank) { rank_ = rank; }
   const Eigen::VectorXd& values() const { return values_; }
 
@@ -96,9 +96,10 @@ class MechanismTree {
   Twist acceleration(int body) const;
 
   const MechanismParts& parts_;
-  std::vector<int> order_;                      // of bodies, parents first
-  std::vector<std::vector<Twist>> kept_;        // accelerations of all bodies, per row of loops
-  std::vector<std::vector<Rates>> kept_rates_;  // and of all joints
+  std::vector<int> order_;  // of bodies, parents first
+  std::vector<std::vector<Twist>>
+      row_accelerations_;                      // accelerations of all bodies, per row of loops
+  std::vector<std::vector<Rates>> row_rates_;  // and of all joints
   Eigen::MatrixXd delassus_;
   SymmetricEigen eigen_;
   Eigen::VectorXd scale_, right_, values_;

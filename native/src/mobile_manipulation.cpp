@@ -1,13 +1,57 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/mobile_manipulation.hpp"
-
+// An end effector that is held or moved while the base drives.
 #include <algorithm>
+#include <memory>
+#include <optional>
 
+#include "law_factories.hpp"
+#include "vms_ph_native/end_effector_impedance.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
+
+/// Gains of the impedance on a base that drives.
+struct MobileGains : ImpedanceGains {
+  MobileGains() {
+    stiffness = 800.0;
+    stiffness_rotation = 40.0;
+    damping = 120.0;
+    damping_rotation = 6.0;
+    frequency_base = 1.5;
+  }
+  double base_speed = 0.2, base_turn = 0.3, base_share = 0.0;
+
+  static const GainTable<MobileGains>& table();
+};
+
+/// The impedance of an end effector, on a base with a reference of its own; it is described in
+/// vms_ph_controllers/laws/mobile_manipulation.py.
+class MobileManipulation final : public RampedGains<PoseImpedance, MobileGains> {
+ public:
+  /// Control end effector and base of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  must be true.
+  /// @throws ModelError    the base is fixed, has no actuators, or cannot apply every wrench.
+  explicit MobileManipulation(const Model& model, const std::optional<Allocation>& allocation = {},
+                              bool base_actuated = true);
+
+  const Command& update(const RobotState& state, const Reference& reference,
+                        double dt) noexcept override;
+
+ private:
+  void hold() noexcept override;
+  void follow(const Reference& reference, double dt) noexcept override;
+  void hold_base(double dt) noexcept override;
+
+  PoseReference vehicle_;
+  Pose goal_ = Pose::Identity();                         // of the base, without what it takes over
+  Eigen::Vector3d tool_home_ = Eigen::Vector3d::Zero();  // of the end effector, at the reset
+};
+
 namespace {
 
 // Entries of poses that differ by less are the same.
@@ -31,10 +75,8 @@ const GainTable<MobileGains>& MobileGains::table() {
       {
           {"frequency_base", "natural frequency of the base about its reference, rad/s",
            &G::frequency_base, 0.0, 50.0},
-          {"base_speed", "largest linear speed of the base reference, m/s", &G::base_speed, 1e-3,
-           20.0},
-          {"base_turn", "largest angular speed of the base reference, rad/s", &G::base_turn, 1e-3,
-           20.0},
+          {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
+          {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
           {"base_share", "share of the end effector's reference motion that the base takes over",
            &G::base_share, 0.0, 1.0},
       }};
@@ -75,7 +117,7 @@ void MobileManipulation::hold_base(double dt) noexcept {
   Pose goal = goal_;
   goal.topRightCorner<3, 1>() += carried;
   if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kSame) {
-    vehicle_.go_to(goal);
+    vehicle_.set_target(goal);
   }
   vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);
   spring_.move(vehicle_.pose());
@@ -83,6 +125,10 @@ void MobileManipulation::hold_base(double dt) noexcept {
   const Pose error = se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
   const auto moving = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
   base_power_ = -spring_.force.dot(base_components(moving, b_));
+}
+
+std::unique_ptr<Controller> make_mobile_manipulation(const LawSetup& setup) {
+  return std::make_unique<MobileManipulation>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

@@ -5,16 +5,90 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "pinocchio_limits.hpp"
+#include "urdf_text.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {
+namespace {
+
+double number(const std::string& tag, const std::string& name, double otherwise,
+              const std::string& joint) {
+  const auto text = urdf::attribute(tag, name);
+  if (!text) return otherwise;
+  char* end = nullptr;
+  const double value = std::strtod(text->c_str(), &end);
+  const bool is_number =
+      end != text->c_str() &&
+      text->find_first_not_of(urdf::kSpace, static_cast<std::size_t>(end - text->c_str())) ==
+          std::string::npos;
+  if (!is_number || !std::isfinite(value)) {
+    throw ModelError("the " + name + " of the <mimic> of joint '" + joint +
+                     "' must be a finite number; given: '" + *text + "'");
+  }
+  return value;
+}
+
+}  // namespace
+
+std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
+  const std::string begin = "<mimic";
+  std::vector<Mimic> parsed;
+  for (auto at = xml.find(begin); at != std::string::npos; at = xml.find(begin, at + 1)) {
+    const std::string tag = urdf::tag_at(xml, at), joint = urdf::joint_around(xml, at);
+    const bool is_longer_word =
+        tag.size() > begin.size() &&
+        (urdf::kSpace + std::string("/")).find(tag[begin.size()]) == std::string::npos;
+    if (is_longer_word || urdf::attribute(joint, "type").value_or("") == "fixed") continue;
+    const std::string name = urdf::attribute(joint, "name").value_or("");
+    const auto of = urdf::attribute(tag, "joint");
+    if (!of) throw ModelError("joint '" + name + "' has a <mimic> that gives no joint");
+    parsed.push_back(
+        {name, *of, number(tag, "multiplier", 1.0, name), number(tag, "offset", 0.0, name)});
+  }
+  return parsed;
+}
+
+ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
+                              const std::map<std::string, double>& locked) {
+  const auto mimic_named = [&](const std::string& name) {
+    return std::find_if(mimics.begin(), mimics.end(),
+                        [&](const Mimic& mimic) { return mimic.joint == name; });
+  };
+  ResolvedMimics resolved{{}, locked};
+  for (const Mimic& mimic : mimics) {
+    if (locked.count(mimic.joint) > 0) continue;
+    Mimic combined{mimic.joint, mimic.of, mimic.multiplier, mimic.offset};
+    std::string cycle = mimic.joint;
+    for (std::size_t steps = 0; locked.count(combined.of) == 0; ++steps) {
+      const auto next = mimic_named(combined.of);
+      if (next == mimics.end()) break;
+      if (combined.of == mimic.joint || steps == mimics.size()) {
+        throw ModelError("the joints " + cycle + " mimic each other in a circle");
+      }
+      cycle += ", " + combined.of;
+      combined.offset += combined.multiplier * next->offset;
+      combined.multiplier *= next->multiplier;
+      combined.of = next->of;
+    }
+    const auto locked_joint = locked.find(combined.of);
+    if (locked_joint == locked.end()) {
+      resolved.mimics.push_back(combined);
+    } else {
+      resolved.locked[combined.joint] =
+          combined.multiplier * locked_joint->second + combined.offset;
+    }
+  }
+  return resolved;
+}
+
 namespace {
 
 Base base_of(const pinocchio::Model& model) {
@@ -72,7 +146,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
 
-ModelError refused(const Mimic& mimic, const std::string& why) {
+ModelError mimic_error(const Mimic& mimic, const std::string& why) {
   return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.of + "': " + why);
 }
 
@@ -112,17 +186,19 @@ void Model::check_mimics() const {
     for (const std::string& name : {mimic.joint, mimic.of}) {
       const auto id = model_->existJointName(name) ? model_->getJointId(name) : 0;
       if (id == 0 || model_->nvs[id] != 1) {
-        throw refused(mimic, "there is no moving joint '" + name + "'");
+        throw mimic_error(mimic, "there is no moving joint '" + name + "'");
       }
       if (model_->nqs[id] != 1) {
-        throw refused(mimic, "'" + name +
-                                 "' is continuous, whose angle is known only up to turns; give it "
-                                 "limits, or lock it");
+        throw mimic_error(mimic,
+                          "'" + name +
+                              "' is continuous, whose angle is known only up to turns; give it "
+                              "limits, or lock it");
       }
     }
     if (follows(mimic.of)) {
-      throw refused(mimic, "'" + mimic.of +
-                               "' mimics another one itself; resolve the chain by resolve_mimics");
+      throw mimic_error(
+          mimic,
+          "'" + mimic.of + "' mimics another one itself; resolve the chain by resolve_mimics");
     }
   }
 }
@@ -199,10 +275,10 @@ void Model::follow(const Mimic& mimic) {
 Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
   pinocchio::Model other = *model_;
   other.gravity.linear() = gravity;
-  Model moved = *this;
-  moved.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
-  moved.take_gravity();
-  return moved;
+  Model copy = *this;
+  copy.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
+  copy.take_gravity();
+  return copy;
 }
 
 Model Model::in_fluid(const Fluid& fluid) const {
@@ -232,5 +308,78 @@ Eigen::Vector3d Model::gravity() const { return model_->gravity.linear(); }
 pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
   return frame_named(*model_, name);
 }
+
+namespace {
+
+pinocchio::JointModel joint_model(const ModelNumbers::Joint& joint) {
+  const std::string& kind = joint.kind;
+  const Eigen::Vector3d &axis = joint.axis, &slide = joint.slide;
+  const auto is = [&](const char* name) { return kind == std::string("JointModel") + name; };
+  if (is("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
+  if (is("Planar")) return pinocchio::JointModelPlanar();
+  if (is("RX")) return pinocchio::JointModelRX();
+  if (is("RY")) return pinocchio::JointModelRY();
+  if (is("RZ")) return pinocchio::JointModelRZ();
+  if (is("RevoluteUnaligned")) return pinocchio::JointModelRevoluteUnaligned(axis);
+  if (is("RUBX")) return pinocchio::JointModelRUBX();
+  if (is("RUBY")) return pinocchio::JointModelRUBY();
+  if (is("RUBZ")) return pinocchio::JointModelRUBZ();
+  if (is("RevoluteUnboundedUnaligned")) {
+    return pinocchio::JointModelRevoluteUnboundedUnaligned(axis);
+  }
+  if (is("PX")) return pinocchio::JointModelPX();
+  if (is("PY")) return pinocchio::JointModelPY();
+  if (is("PZ")) return pinocchio::JointModelPZ();
+  if (is("PrismaticUnaligned")) return pinocchio::JointModelPrismaticUnaligned(slide);
+  const double pitch = slide.dot(axis);
+  if (is("HX")) return pinocchio::JointModelHX(pitch);
+  if (is("HY")) return pinocchio::JointModelHY(pitch);
+  if (is("HZ")) return pinocchio::JointModelHZ(pitch);
+  if (is("HelicalUnaligned")) return pinocchio::JointModelHelicalUnaligned(axis, pitch);
+  if (joint.velocities != 1) throw not_single(joint.name, joint.velocities);
+  throw not_fixed(joint.name, kind);
+}
+
+pinocchio::SE3 pose(const Eigen::Matrix4d& placement) {
+  return {placement.topLeftCorner<3, 3>(), placement.topRightCorner<3, 1>()};
+}
+
+pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
+  pinocchio::Model model;
+  model.name = numbers.name;
+  model.gravity.linear() = numbers.gravity;
+  for (const ModelNumbers::Joint& joint : numbers.joints) {
+    const auto id =
+        model.addJoint(joint.parent, joint_model(joint), pose(joint.placement), joint.name);
+    model.inertias[id] = pinocchio::Inertia(joint.mass, joint.centre, joint.inertia);
+  }
+  for (const ModelNumbers::Frame& frame : numbers.frames) {
+    model.frames.emplace_back(frame.name, frame.joint, frame.parent, pose(frame.placement),
+                              static_cast<pinocchio::FrameType>(frame.type));
+  }
+  model.nframes = static_cast<int>(model.frames.size());
+  const auto take = [&model](const char* name, const Eigen::VectorXd& from, Eigen::VectorXd& to) {
+    if (from.size() != to.size()) {
+      throw ModelError(std::string("the ") + name + " of the robot '" + model.name +
+                       "' must have " + std::to_string(to.size()) +
+                       " entries; given: " + std::to_string(from.size()));
+    }
+    to = from;
+  };
+  take("lower position limits", numbers.lower, model.lowerPositionLimit);
+  take("upper position limits", numbers.upper, model.upperPositionLimit);
+  take("effort limits", numbers.effort, effort_of(model));
+  take("velocity limits", numbers.velocity, velocity_of(model));
+  take("armature", numbers.armature, model.armature);
+  take("damping", numbers.damping, model.damping);
+  take("dry friction", numbers.dry_friction, dry_friction_of(model));
+  return model;
+}
+
+}  // namespace
+
+Model::Model(const ModelNumbers& numbers, const std::string& end_effector,
+             std::vector<Mimic> mimics)
+    : Model(pinocchio_model(numbers), end_effector, std::move(mimics)) {}
 
 }  // namespace vms_ph

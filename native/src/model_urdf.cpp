@@ -12,7 +12,6 @@
 #include <pinocchio/parsers/urdf.hpp>
 
 #include "urdf_text.hpp"
-#include "vms_ph_native/mimic.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
@@ -23,10 +22,10 @@ namespace {
 void add_armature(const std::string& xml, pinocchio::Model& model) {
   for (auto at = xml.find("<dynamics"); at != std::string::npos;
        at = xml.find("<dynamics", at + 1)) {
-    const auto given = urdf::attribute(urdf::tag_at(xml, at), "armature");
+    const auto attribute_text = urdf::attribute(urdf::tag_at(xml, at), "armature");
     const auto name = urdf::attribute(urdf::joint_around(xml, at), "name").value_or("");
-    if (!given || !model.existJointName(name)) continue;
-    const double armature = std::strtod(given->c_str(), nullptr);
+    if (!attribute_text || !model.existJointName(name)) continue;
+    const double armature = std::strtod(attribute_text->c_str(), nullptr);
     const auto joint = model.getJointId(name);
     if (!std::isfinite(armature) || armature < 0.0 || model.nvs[joint] != 1) {
       throw ModelError("the armature of joint '" + name +

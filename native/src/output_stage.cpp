@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 
@@ -14,13 +15,10 @@ const GainTable<OutputGains>& OutputGains::table() {
   static const GainTable<G> gains{
       LimitGains::table(),
       {
-          {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
-           &G::limit_margin, 0.0, 1.0},
-          {"limit_frequency", "natural frequency of the springs at the joint limits, rad/s",
-           &G::limit_frequency, 0.0, 100.0},
-          {"tank_capacity", "capacity of the energy tank, J; 0: no tank", &G::tank_capacity, 0.0,
-           1e6, true},
-          {"tank_initial", "level of the tank after a reset, J", &G::tank_initial, 0.0, 1e6, true},
+          {"limit_margin", gain_text::limit_margin, &G::limit_margin, 0.0, 1.0},
+          {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
+          {"tank_capacity", gain_text::tank_capacity, &G::tank_capacity, 0.0, 1e6, true},
+          {"tank_initial", gain_text::tank_initial, &G::tank_initial, 0.0, 1e6, true},
       }};
   return gains;
 }
@@ -38,20 +36,16 @@ OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuatio
       tank_(model),
       active_(VectorV::Zero(model.nv())),
       force_(active_),
-      resting_(active_),
+      static_effort_(active_),
       weight_(active_),
       brake_(active_),
       reason_(1024) {
   safe_.wrench_base.setZero(b_);
   safe_.torque.setZero(n_);
   safe_.status = Status::holding;
-  safe_.reason =
-      "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
-      "holding against gravity";
-  refused_ = safe_;
-  refused_.reason =
-      "the effort of the law is not finite, because its reference is too large; holding against "
-      "gravity until the next reset";
+  safe_.reason = reasons::unusable_state;
+  rejected_ = safe_;
+  rejected_.reason = reasons::reference_too_large;
 }
 
 void OutputStage::restart(Evaluation& d) noexcept {
@@ -70,22 +64,22 @@ void OutputStage::missed_updates() noexcept { tank_.missed_updates(weight_); }
 const Command& OutputStage::refuse(Evaluation& d) noexcept {
   hold(d);
   missed_updates();
-  refused_.wrench_base = safe_.wrench_base;
-  refused_.torque = safe_.torque;
-  return refused_;
+  rejected_.wrench_base = safe_.wrench_base;
+  rejected_.torque = safe_.torque;
+  return rejected_;
 }
 
-const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
+const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
                                   double dt) noexcept {
   const double stored = gains.tank_capacity > 0.0 ? -d.potential_energy() : 0.0;
   tank_.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt);
   hold(d);
-  resting_.head(b_) = safe_.wrench_base;
-  resting_.tail(n_) = safe_.torque;
-  achieve(d, wanted, force_);
+  static_effort_.head(b_) = safe_.wrench_base;
+  static_effort_.tail(n_) = safe_.torque;
+  achieve(d, desired, force_);
   force_.tail(n_) = limits_.apply(force_.tail(n_), weight_.tail(n_), d.v().tail(n_),
                                   gains.torque_rate, gains.power, dt);
-  const bool covered = tank_.grant(d, force_, resting_, 0.0, dt);
+  const bool covered = tank_.grant(d, force_, static_effort_, 0.0, dt);
   reason_.clear();
   add_reason(tank_.reason());
   add_reason(actuation_->reason());
@@ -93,22 +87,22 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& wanted, const Ou
   if (!covered) {
     strongest_brake(d, dt, active_);
     achieve(d, active_, brake_);
-    const double share = limits_.share_within(resting_.tail(n_), brake_.tail(n_));
-    brake_ = resting_ + share * (brake_ - resting_);
-    tank_.brake(force_, resting_, brake_);
+    const double share = limits_.share_within(static_effort_.tail(n_), brake_.tail(n_));
+    brake_ = static_effort_ + share * (brake_ - static_effort_);
+    tank_.brake(force_, static_effort_, brake_);
   }
   if (!tank_.reason().empty()) limits_.replace(force_.tail(n_));
-  // Gravity that the resting effort leaves is not counted.
-  if (tank_.tank()) tank_.end_sample(d, force_ - (resting_ - d.g()), -d.potential_energy());
+  // Gravity that the static effort leaves is not counted.
+  if (tank_.tank()) tank_.end_sample(d, force_ - (static_effort_ - d.g()), -d.potential_energy());
   return force_;
 }
 
-void OutputStage::achieve(Evaluation& d, const VectorV& wanted, VectorV& result) noexcept {
+void OutputStage::achieve(Evaluation& d, const VectorV& desired, VectorV& result) noexcept {
   const VectorV& weight = d.g();
-  const VectorB& wrench = actuation_->apply(wanted.head(b_), weight.head(b_));
+  const VectorB& wrench = actuation_->apply(desired.head(b_), weight.head(b_));
   // The desired shape force, and the compensation of the wrench that the base applies.
-  const VectorB lacking = wrench - wanted.head(b_);
-  result.tail(n_) = wanted.tail(n_);
+  const VectorB lacking = wrench - desired.head(b_);
+  result.tail(n_) = desired.tail(n_);
   add_product(transposed(d.A()), lacking, result.tail(n_));
   result.head(b_) = wrench;
 }

@@ -47,27 +47,27 @@ const Command& PayloadCompensation::update(const RobotState& state, const Refere
 bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& moment,
                                 double deviation) noexcept {
   // A payload that is hardly known is none.
-  const bool known = mass > 0.0 && deviation < kKnown * mass;
-  target_ << (known ? mass : 0.0), (known ? moment : Eigen::Vector3d::Zero());
+  const bool is_reliable = mass > 0.0 && deviation < kKnown * mass;
+  target_ << (is_reliable ? mass : 0.0), (is_reliable ? moment : Eigen::Vector3d::Zero());
   return true;
 }
 
 void PayloadCompensation::follow(double dt) noexcept {
   if (!std::isfinite(target_.sum())) return;
-  const Eigen::Vector4d away = target_ - held_;
+  const Eigen::Vector4d remaining = target_ - carried_;
   // The first moment arrives with the mass.
-  held_ += std::min(1.0, rate_ * dt / std::max(std::abs(away[0]), 1e-9)) * away;
+  carried_ += std::min(1.0, rate_ * dt / std::max(std::abs(remaining[0]), 1e-9)) * remaining;
 }
 
 const Eigen::VectorXd* PayloadCompensation::further_weight(const Eigen::VectorXd& q) noexcept {
-  if (held_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
+  if (carried_.isZero(0.0) || !model_.is_configuration(q)) return nullptr;
   d_.set(q, rest_);
   const auto frame = model_.end_effector();
   const auto field =
       product<Eigen::Vector3d>(transposed(d_.placement(frame).rotation()), model_.gravity());
   const MatrixView jacobian = d_.frame_jacobian(frame, pinocchio::LOCAL);
-  const Eigen::Vector3d first_moment = held_.tail<3>();
-  const Eigen::Vector3d force = held_[0] * field, moment = first_moment.cross(field);
+  const Eigen::Vector3d first_moment = carried_.tail<3>();
+  const Eigen::Vector3d force = carried_[0] * field, moment = first_moment.cross(field);
   weight_.setZero();
   add_product(transposed(jacobian.top_rows(3)), force, weight_, -1.0);
   add_product(transposed(jacobian.bottom_rows(3)), moment, weight_, -1.0);

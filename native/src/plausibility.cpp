@@ -7,6 +7,10 @@
 #include <cmath>
 #include <string>
 
+#include <Eigen/LU>
+
+#include "vms_ph_native/texts.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -88,9 +92,9 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
 }
 
 void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noexcept {
-  for (auto& each : limited_) {
-    each.lower = std::min(lower_[each.joint], q[each.row]);
-    each.upper = std::max(upper_[each.joint], q[each.row]);
+  for (auto& joint_limit : limited_) {
+    joint_limit.lower = std::min(lower_[joint_limit.joint], q[joint_limit.row]);
+    joint_limit.upper = std::max(upper_[joint_limit.joint], q[joint_limit.row]);
   }
   accept(q, v);
   travelled_.setZero();
@@ -100,7 +104,7 @@ void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noex
 }
 
 void StatePlausibility::accept(const ConstVector& q, const ConstVector& v) noexcept {
-  q_ = seen_ = judgement_.q = q;
+  q_ = last_q_ = judgement_.q = q;
   v_ = judgement_.v = v;
 }
 
@@ -115,7 +119,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   if (sized) {
     values_are_plausible(q, v, problem_);
   } else {
-    problem_.set("its size is not that of this robot");
+    problem_.set(reasons::wrong_size);
   }
   if (!timed && problem_.empty()) {
     problem_.set("the time step of %.3g s is not between 0 and 1 s", dt);
@@ -124,9 +128,9 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   bool continues = false;
   if (placed) {
     model_.difference(q_, q, step_);
-    const double unseen = passed + std::min(blind_, kLongestGap);
+    const double elapsed = passed + std::min(blind_, kLongestGap);
     const auto is_within_reach = [&](Eigen::Index i) {
-      const double reach = unseen * speed_[i] + 2.0 * travelled_[i] + bounds_.step_tolerance;
+      const double reach = elapsed * speed_[i] + 2.0 * travelled_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
     };
     Eigen::Index beyond = 0;
@@ -157,13 +161,13 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
   good_ = problem_.empty() ? good_ + 1.0 : 0.0;
   bool follows = false;
   if (placed) {
-    model_.difference(seen_, q, rate_);
+    model_.difference(last_q_, q, rate_);
     follows = true;
     for (Eigen::Index i = 0; i < rate_.size(); ++i) {
       follows = follows && std::abs(rate_[i]) <= dt * speed_[i] + bounds_.step_tolerance;
     }
     if (dt > 0.0) rate_ /= dt;
-    seen_ = q;
+    last_q_ = q;
     if (continues) q_ = q;
   }
   find_credible(v, placed && dt > 0.0, dt);
@@ -183,7 +187,7 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
       good_ = 0.0;
       accept(q, v);
     } else {
-      judgement_.reason = "the state was implausible a moment ago";
+      judgement_.reason = reasons::implausible_before;
     }
   } else if (elsewhere && elsewhere_ >= bounds_.restart_time) {
     restart(q, v);
@@ -205,8 +209,8 @@ void StatePlausibility::find_credible(const ConstVector& v, bool has_rate, doubl
     const double most = speed_[i], rate = has_rate && std::isfinite(rate_[i]) ? rate_[i] : 0.0;
     double agreed = 0.0;
     if (!finite || !has_rate) {
-      const double known = finite ? v[i] : rate;
-      agreed = std::abs(known) <= most ? known : 0.0;
+      const double finite_rate = finite ? v[i] : rate;
+      agreed = std::abs(finite_rate) <= most ? finite_rate : 0.0;
     } else if ((v[i] > 0.0 && rate > 0.0) || (v[i] < 0.0 && rate < 0.0)) {
       agreed = std::abs(v[i]) < std::abs(rate) ? v[i] : rate;
     }
@@ -218,11 +222,11 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
                                              Reason& problem) noexcept {
   problem.clear();
   if (!std::isfinite(q.sum() + v.sum())) {
-    problem.set("it is not finite");
+    problem.set(reasons::not_finite);
     return false;
   }
   if (!is_configuration(q)) {
-    problem.set("a rotation is not normalised");
+    problem.set(reasons::rotation_not_normalised);
     return false;
   }
   for (int i = 0; i < model_.base_size(); ++i) {
@@ -230,12 +234,12 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
     problem.set("the base is farther than %g m from the origin", kFarthest);
     return false;
   }
-  for (const auto& each : limited_) {
-    const double position = q[each.row];
-    if (position >= each.lower && position <= each.upper) continue;
+  for (const auto& joint_limit : limited_) {
+    const double position = q[joint_limit.row];
+    if (position >= joint_limit.lower && position <= joint_limit.upper) continue;
     problem.set("%s at %.4g is outside %.4g to %.4g",
-                model_.joint_names()[static_cast<std::size_t>(each.joint)].c_str(), position,
-                each.lower, each.upper);
+                model_.joint_names()[static_cast<std::size_t>(joint_limit.joint)].c_str(), position,
+                joint_limit.lower, joint_limit.upper);
     return false;
   }
   for (Eigen::Index i = 0; i < v.size(); ++i) {
@@ -249,9 +253,9 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
 void StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
   frozen_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
   for (Eigen::Index i = 0; i < v.size(); ++i) {
-    const bool moved = step_[i] != 0.0;
-    travelled_[i] = moved ? 0.0 : travelled_[i] + dt * std::abs(v[i]);
-    frozen_[i] = moved ? 0.0 : frozen_[i] + dt * v[i];
+    const bool has_changed = step_[i] != 0.0;
+    travelled_[i] = has_changed ? 0.0 : travelled_[i] + dt * std::abs(v[i]);
+    frozen_[i] = has_changed ? 0.0 : frozen_[i] + dt * v[i];
   }
   for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
     if (std::abs(frozen_[i]) <= bounds_.frozen_distance) continue;
@@ -263,14 +267,127 @@ void StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
 bool StatePlausibility::is_configuration(const ConstVector& q) const noexcept {
   if (!std::isfinite(q.sum())) return false;
   const auto& rotations = model_.rotations();
-  return std::all_of(rotations.begin(), rotations.end(), [&q](const Model::Rotation& each) {
-    return std::abs(q.segment(each.first, each.size).squaredNorm() - 1.0) <= 2.0 * kNormTolerance;
+  return std::all_of(rotations.begin(), rotations.end(), [&q](const Model::Rotation& joint_limit) {
+    return std::abs(q.segment(joint_limit.first, joint_limit.size).squaredNorm() - 1.0) <=
+           2.0 * kNormTolerance;
   });
 }
 
 const char* StatePlausibility::name(Eigen::Index i) const noexcept {
   if (i < model_.b()) return "the base";
   return model_.joint_names()[static_cast<std::size_t>(i - model_.b())].c_str();
+}
+
+namespace {
+
+// Positions that joints without limits may be sent to, rad.
+constexpr double kFarthestTurn = 1e4;
+
+// Without overflow.
+double length(const Eigen::Vector3d& vector) { return std::hypot(vector[0], vector[1], vector[2]); }
+
+bool is_rotation(const Eigen::Matrix3d& turn) {
+  Eigen::Matrix3d error = turn * turn.transpose();
+  for (int k = 0; k < 3; ++k) error(k, k) -= 1.0;
+  return error.cwiseAbs().maxCoeff() < 1e-2 && turn.determinant() >= 0.0;
+}
+
+}  // namespace
+
+ReferencePlausibility::ReferencePlausibility(const Model& model, const PlausibilityBounds& bounds)
+    : model_(model),
+      bounds_((bounds.check(), bounds)),
+      rest_(VectorV::Zero(model.nv())),
+      d_(model),
+      reason_(256) {
+  bounds_.positions(model, lower_, upper_);
+  lower_ = lower_.cwiseMax(-kFarthestTurn);
+  upper_ = upper_.cwiseMin(kFarthestTurn);
+}
+
+void ReferencePlausibility::check(Reference& reference, const ConstVector& q) noexcept {
+  reason_.clear();
+  if (reference.position) {
+    if (!reference.position->allFinite()) {
+      refuse("position", "is not finite");
+      reference.position.reset();
+    } else if (!is_near("position", *reference.position, q)) {
+      reference.position.reset();
+    }
+  }
+  const auto fast = [this](double linear, double angular) {
+    return !(linear <= bounds_.base_speed && angular <= bounds_.base_turn);
+  };
+  const auto refuse_velocity = [this](const char* name, bool finite) {
+    char faster[128];
+    std::snprintf(faster, sizeof faster, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
+                  bounds_.base_turn);
+    refuse(name, finite ? faster : "is not finite");
+  };
+  if (reference.velocity) {
+    const bool finite = reference.velocity->allFinite();
+    if (!finite || fast(length(*reference.velocity), 0.0)) {
+      refuse_velocity("velocity", finite);
+      reference.velocity.reset();
+    }
+  }
+  if (reference.pose) {
+    if (!reference.pose->allFinite()) {
+      refuse("pose", "is not finite");
+      reference.pose.reset();
+    } else if (!is_rotation(reference.pose->topLeftCorner<3, 3>())) {
+      refuse("pose", "has no rotation");
+      reference.pose.reset();
+    } else if (!is_near("pose", reference.pose->topRightCorner<3, 1>(), q)) {
+      reference.pose.reset();
+    }
+  }
+  if (reference.twist) {
+    const auto& twist = *reference.twist;
+    const bool finite = twist.allFinite();
+    if (!finite || fast(length(twist.head<3>()), length(twist.tail<3>()))) {
+      refuse_velocity("twist", finite);
+      reference.twist.reset();
+    }
+  }
+  if (!reference.has_joints) return;
+  const auto& joints = reference.joints;
+  if (joints.size() != model_.n() || !joints.allFinite()) {
+    refuse("joints", "is not finite");
+    reference.has_joints = false;
+    return;
+  }
+  for (Eigen::Index i = 0; i < joints.size(); ++i) {
+    if (joints[i] >= lower_[i] && joints[i] <= upper_[i]) continue;
+    char outside[128];
+    std::snprintf(outside, sizeof outside, "is out of bounds at %s",
+                  model_.joint_names()[static_cast<std::size_t>(i)].c_str());
+    refuse("joints", outside);
+    reference.has_joints = false;
+    return;
+  }
+}
+
+/// The distance counts to the nearest of base, end effector and origin: which of them a law moves,
+/// and whether relative to the base, only the law knows.
+bool ReferencePlausibility::is_near(const char* name, const Eigen::Vector3d& point,
+                                    const ConstVector& q) noexcept {
+  double far = length(point);
+  if (far <= bounds_.reference_distance) return true;
+  far = std::min(far, length(point - model_.base_pose(q).translation()));
+  if (far <= bounds_.reference_distance) return true;
+  d_.set(q, rest_);
+  far = std::min(far, length(point - d_.placement(model_.end_effector()).translation()));
+  if (far <= bounds_.reference_distance) return true;
+  char distance[96];
+  std::snprintf(distance, sizeof distance, "is %.3g m away, the bound is %g m", far,
+                bounds_.reference_distance);
+  refuse(name, distance);
+  return false;
+}
+
+void ReferencePlausibility::refuse(const char* name, const char* why) noexcept {
+  if (reason_.empty()) reason_.set("the reference %s is refused: it %s", name, why);
 }
 
 }  // namespace vms_ph

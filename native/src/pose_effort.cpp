@@ -3,10 +3,100 @@
 
 #include "vms_ph_native/pose_effort.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Geometry>
+
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
+namespace {
+
+// Least eigenvalue of the task mobility, 1/kg or 1/(kg m^2): it bounds the task inertia near
+// singularities, and leaves it as it is elsewhere.
+constexpr double kLeastMobility = 1e-4;
+
+}  // namespace
+
+double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
+                               SymmetricEigen& eigen) noexcept {
+  // Of the fewer of rows and columns.
+  if (jacobian.cols() < 6) {
+    multiply(transposed(jacobian), jacobian, square);
+  } else {
+    multiply(jacobian, transposed(jacobian), square);
+  }
+  return std::sqrt(std::max(eigen.least(square), 0.0));
+}
+
+PoseMotion::PoseMotion(const Model& model)
+    : J(Matrix6V::Zero(6, model.nv())),
+      J_rate(J),
+      inertia(Matrix6::Zero()),
+      null_inertia(MatrixV::Zero(model.nv(), model.nv())),
+      twist(Vector6::Zero()),
+      on_task(Vector6::Zero()),
+      on_null(VectorV::Zero(model.nv())),
+      nv_(model.nv()),
+      eigen_(std::min(6, nv_)),
+      mobility_eigen_(6) {
+  inverse_.setZero(nv_, 6);
+}
+
+void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
+  J = d.frame_jacobian(frame, pinocchio::LOCAL);
+  J_rate = d.frame_jacobian_rate(frame, pinocchio::LOCAL);
+  multiply(J, d.v(), twist);
+  inverse_ = J.transpose();
+  Cholesky(d.M()).solve_columns(inverse_);
+  multiply(J, inverse_, mobility_);
+  invert();
+  smallest = smallest_singular_value(J, square_, eigen_);
+
+  // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
+  const auto mobility_inertia = product<Matrix6>(mobility_, inertia);
+  Matrix6 both = 2.0 * inertia;
+  add_product(inertia, mobility_inertia, both, -1.0);
+  const auto momenta = product<Matrix6V>(both, J);
+  null_inertia = d.M();
+  add_product(transposed(J), momenta, null_inertia, -1.0);
+
+  const auto momentum = product<Vector6>(inertia, twist);
+  multiply(inverse_, momentum, along_);
+  null_ = d.v() - along_;
+  multiply(d.C(), null_, force_);
+  auto drift = product<Vector6>(J_rate, null_);
+  add_product(transposed(inverse_), force_, drift, -1.0);
+  on_task.setZero();
+  add_product(inertia, drift, on_task, -1.0);
+  multiply(transposed(J_rate), momentum, on_null);
+  add_product(transposed(d.C()), along_, on_null, -1.0);
+  const auto null_twist = product<Vector6>(transposed(inverse_), on_null);
+  const auto felt = product<Vector6>(inertia, null_twist);
+  add_product(transposed(J), felt, on_null, -1.0);
+}
+
+/// Invert the mobility, of which the least eigenvalue is bounded.
+void PoseMotion::invert() noexcept {
+  square_ = mobility_;
+  for (Eigen::Index k = 0; k < 6; ++k) square_(k, k) -= kLeastMobility;
+  if (Cholesky(square_).is_positive()) {  // no eigenvalue is at the bound: the usual case
+    square_.setIdentity();
+    Cholesky(mobility_).solve_columns(square_);
+    inertia = square_;
+    return;
+  }
+  mobility_eigen_.compute(mobility_);
+  const Matrix6 vectors = mobility_eigen_.vectors();
+  Matrix6 scaled = vectors;
+  for (Eigen::Index k = 0; k < 6; ++k) {
+    scaled.col(k) /= std::max(mobility_eigen_.values()[k], kLeastMobility);
+  }
+  multiply(scaled, transposed(vectors), inertia);
+}
+
 namespace {
 
 // Added to the eigenvalues of the task mobility: it bounds the task inertia where the arm is
@@ -19,9 +109,9 @@ PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
     : rest_force(VectorV::Zero(model.nv())),
       rest_stiffness(MatrixV::Zero(model.nv(), model.nv())),
       rest_damping(rest_stiffness),
-      held(model, velocities),
-      wanted(rest_force),
-      sent(rest_force),
+      impedance(model, velocities),
+      continuous(rest_force),
+      sampled(rest_force),
       lead_(Twist::Zero()),
       spring_(lead_),
       drift_(lead_),
@@ -64,8 +154,8 @@ void PoseEffort::aim(const Pose& error, const Twist& twist, const PoseGains& gai
   drift_.setZero();
   add_product(stiffness_, lead_, drift_, h);
   potential = potential_.value(error, gains.stiffness, gains.stiffness_rotation);
-  const Eigen::Vector3d away = error.topRightCorner<3, 1>();
-  distance = away.norm();
+  const Eigen::Vector3d position_error = error.topRightCorner<3, 1>();
+  distance = position_error.norm();
 }
 
 void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
@@ -91,24 +181,24 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   gradient_ = rest_force;
   add_product(transposed(J), pull, gradient_);
   multiply(transposed(J), led, carried_);
-  held.compute(mass, whole_damping_, whole_stiffness_, gradient_, v, h, &carried_);
+  impedance.compute(mass, whole_damping_, whole_stiffness_, gradient_, v, h, &carried_);
 
-  auto left = product<Twist>(J, held.velocity);
+  auto left = product<Twist>(J, impedance.velocity);
   left -= lead_;
   const auto on_task = product<Twist>(damping_, left);
   const Twist force = pull + on_task;
-  on_null_ = held.ahead;
-  add_product(rest_damping, held.velocity, on_null_);
-  wanted = -rest_force - on_null_;
-  add_product(transposed(J), force, wanted, -1.0);
-  sent = -held.spring - on_null_;
-  add_product(transposed(J), on_task, sent, -1.0);
+  on_null_ = impedance.predicted_spring;
+  add_product(rest_damping, impedance.velocity, on_null_);
+  continuous = -rest_force - on_null_;
+  add_product(transposed(J), force, continuous, -1.0);
+  sampled = -impedance.spring - on_null_;
+  add_product(transposed(J), on_task, sampled, -1.0);
 
   potential += rest_energy;
-  auto away = product<Twist>(J, v);
-  away -= lead_;
+  auto position_error = product<Twist>(J, v);
+  position_error -= lead_;
   const Twist braking = on_task - drift_;
-  damping_task = away.dot(braking);
+  damping_task = position_error.dot(braking);
   damping_null = v.dot(on_null_);
   reference_power = -force.dot(lead_);
 }

@@ -1,15 +1,60 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/pose_ida_pbc.hpp"
-
+// Task-space IDA-PBC of a pose, on any base that is fully actuated.
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "law_factories.hpp"
+#include "vms_ph_native/base_actuation.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/springs.hpp"
+#include "vms_ph_native/staged_controller.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
+
+/// Gains of the law.
+struct PoseIdaPbcGains : OutputGains {
+  double stiffness = 200.0, stiffness_rotation = 10.0, damping = 40.0, damping_rotation = 2.0;
+  double damping_null = 2.0, frequency_base = 3.0, frequency_posture = 0.0;
+  bool hold_base = true, cancel_coupling = false;
+  double speed = 0.2, turn = 0.5;
+
+  static const GainTable<PoseIdaPbcGains>& table();
+};
+
+/// Interconnection and damping assignment for a pose on SE(3) [D (37)], with the options of
+/// vms_ph_controllers/laws/pose_ida_pbc.py at their defaults.
+class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @param allocation     the actuators of the base; without them it can apply any wrench.
+  /// @param base_actuated  whether the base has actuators at all.
+  /// @throws ModelError    the base cannot apply every wrench, or the allocation is for another.
+  explicit PoseIDAPBC(const Model& model, std::optional<Allocation> allocation = {},
+                      bool base_actuated = true);
+
+ private:
+  void hold() noexcept override;
+  const Command& control(const Reference& reference, double dt) noexcept override;
+  void springs(double h, double dt) noexcept;
+
+  SwitchRamp holding_, cancelling_;
+  BaseSpring spring_;
+  PoseReference tool_;
+  PoseMotion motion_;
+  PoseEffort effort_;
+  VectorV shape_inertia_, positions_, gyroscopic_, desired_, sent_;
+  Eigen::VectorXd posture_, offset_;
+};
+
 namespace {
 
 // Smallest singular value of the task Jacobian below which the coupling of task and null space is
@@ -36,26 +81,23 @@ const GainTable<PoseIdaPbcGains>& PoseIdaPbcGains::table() {
   static const GainTable<G> gains{
       OutputGains::table(),
       {
-          {"stiffness", "stiffness of the end-effector position, N/m", &G::stiffness, 0.0, 5000.0},
-          {"stiffness_rotation", "stiffness of its attitude, N m/rad", &G::stiffness_rotation, 0.0,
-           500.0},
+          {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
+          {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0, 500.0},
           {"damping", "damping of its velocity, N s/m; without a matrix D_t", &G::damping, 0.0,
            1000.0},
           {"damping_rotation", "damping of its angular velocity, N m s/rad; without a matrix D_t",
            &G::damping_rotation, 0.0, 100.0},
           {"damping_null", "rate of the null-space damping, 1/s; without a matrix D_nu",
            &G::damping_null, 0.0, 100.0},
-          {"frequency_base", "natural frequency of the base where it is held, rad/s",
-           &G::frequency_base, 0.0, 50.0},
+          {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
           {"frequency_posture",
            "natural frequency of the joints about their posture of the reset, rad/s; it pulls the "
            "end effector from its reference too; 0: none",
            &G::frequency_posture, 0.0, 50.0},
-          {"hold_base", "hold the base where it was at the reset", &G::hold_base},
-          {"cancel_coupling", "replace the gyroscopic coupling of task and null space by zero",
-           &G::cancel_coupling},
-          {"speed", "largest linear speed of the reference, m/s", &G::speed, 1e-3, 20.0},
-          {"turn", "largest angular speed of the reference, rad/s", &G::turn, 1e-3, 20.0},
+          {"hold_base", gain_text::hold_base, &G::hold_base},
+          {"cancel_coupling", gain_text::cancel_coupling, &G::cancel_coupling},
+          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
       }};
   return gains;
 }
@@ -69,7 +111,7 @@ PoseIDAPBC::PoseIDAPBC(const Model& model, std::optional<Allocation> allocation,
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
       gyroscopic_(rest_),
-      wanted_(rest_),
+      desired_(rest_),
       sent_(rest_),
       posture_(model.neutral_configuration()),
       offset_(Eigen::VectorXd::Zero(model.nv())) {
@@ -109,12 +151,12 @@ const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexce
   gyroscopic_ = motion_.on_null;
   add_product(transposed(J), motion_.on_task, gyroscopic_);
   gyroscopic_ *= share;
-  wanted_ = d_.g() + gyroscopic_ + effort_.wanted;
-  if (!wanted_.allFinite()) return refuse();
+  desired_ = d_.g() + gyroscopic_ + effort_.continuous;
+  if (!desired_.allFinite()) return refuse();
   const bool turns = !gyroscopic_.isZero(0.0);
-  sent_ = d_.g() + gyroscopic_ + effort_.sent;
-  sent_ += effort_.held.brake(d_, h, turns ? &gyroscopic_ : nullptr);
-  const VectorV& given = pass(sent_, dt);
+  sent_ = d_.g() + gyroscopic_ + effort_.sampled;
+  sent_ += effort_.impedance.brake(d_, h, turns ? &gyroscopic_ : nullptr);
+  const VectorV& output = pass(sent_, dt);
 
   ControlEnergy& energy = command_.energy;
   const auto momentum = product<Twist>(motion_.inertia, motion_.twist);
@@ -125,12 +167,12 @@ const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexce
   energy.damping_task = effort_.damping_task;
   energy.damping_null = effort_.damping_null;
   energy.reference_power = effort_.reference_power;
-  energy.clipped_power = (given - wanted_).dot(d_.v());
+  energy.clipped_power = (output - desired_).dot(d_.v());
   energy.routing_power = gyroscopic_.dot(d_.v());
   energy.null_to_task = exchanged;
   command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest;
-  told(given, {effort_.held.reason()});
+  make_command(output, {effort_.impedance.reason()});
   if (command_.status == Status::ok && gains.cancel_coupling && smallest < 2.0 * kSingular) {
     command_.status = Status::degraded;
     reason_.set("near a singularity: smallest singular value %.3g", smallest);
@@ -162,6 +204,10 @@ void PoseIDAPBC::springs(double h, double dt) noexcept {
     effort_.rest_force[row] = limits.force[k] + pull;
     effort_.rest_stiffness(row, row) = limits.stiffness[k] + stiffness;
   }
+}
+
+std::unique_ptr<Controller> make_pose_ida_pbc(const LawSetup& setup) {
+  return std::make_unique<PoseIDAPBC>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

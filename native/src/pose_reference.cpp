@@ -21,7 +21,7 @@ void PoseReference::slide(const Eigen::Vector3d& displacement) noexcept {
   if (has_target_) target_.topRightCorner<3, 1>() += displacement;
 }
 
-void PoseReference::go_to(const Pose& target) noexcept {
+void PoseReference::set_target(const Pose& target) noexcept {
   target_ = target;
   has_target_ = true;
   is_resting_ = false;
@@ -30,11 +30,11 @@ void PoseReference::go_to(const Pose& target) noexcept {
 void PoseReference::follow(const Reference& reference, const std::optional<Pose>& target,
                            double speed, double turn, double bandwidth, double dt) noexcept {
   if (target) {
-    if (target->allFinite()) go_to(*target);
+    if (target->allFinite()) set_target(*target);
   } else if (reference.position && reference.position->allFinite()) {
-    Pose there = pose_;
-    there.topRightCorner<3, 1>() = *reference.position;
-    go_to(there);
+    Pose goal = pose_;
+    goal.topRightCorner<3, 1>() = *reference.position;
+    set_target(goal);
   }
   Twist twist = Twist::Zero();
   const bool moving = reference.velocity && reference.velocity->allFinite();
@@ -63,6 +63,39 @@ void PoseReference::advance(const Twist* twist, double speed, double turn, doubl
   if (twist_.cwiseAbs().maxCoeff() + wish.cwiseAbs().maxCoeff() < 1e-9) {
     restart(has_target_ ? target_ : pose_);
   }
+}
+
+JointReference::JointReference(int n)
+    : positions_(VectorV::Zero(n)),
+      rates_(positions_),
+      accelerations_(positions_),
+      target_(positions_),
+      desired_rates_(positions_) {}
+
+void JointReference::restart(const ConstVector& positions) noexcept {
+  positions_ = positions;
+  target_ = positions_;
+  rates_.setZero();
+  accelerations_.setZero();
+  is_resting_ = true;
+}
+
+void JointReference::set_target(const ConstVector& target) noexcept {
+  target_ = target;
+  is_resting_ = false;
+}
+
+void JointReference::advance(const VectorV& speed, double bandwidth, double dt) noexcept {
+  if (is_resting_) return;
+  const double quickness = std::min(bandwidth, 1.0 / dt);
+  positions_ += dt * rates_;
+  rates_ += dt * accelerations_;
+  desired_rates_ = (0.5 * quickness * (target_ - positions_)).cwiseMax(-speed).cwiseMin(speed);
+  accelerations_ = quickness * (desired_rates_ - rates_);
+  const auto largest = [](const VectorV& x) {
+    return x.size() == 0 ? 0.0 : x.cwiseAbs().maxCoeff();
+  };
+  if (largest(rates_) + largest(desired_rates_) < 1e-9) restart(target_);
 }
 
 }  // namespace vms_ph

@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
+#include "law_factories.hpp"
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
+
 namespace {
 
 // Bandwidth of the observer of the force, 1/s, and of its correction.
@@ -71,17 +75,17 @@ bool PushingImpedance::reset(const RobotState& state) noexcept {
 void PushingImpedance::missed_updates() noexcept {
   PoseImpedance::missed_updates();
   balance_.restart();
-  held_.reset();
+  applied_.reset();
 }
 
 void PushingImpedance::hold() noexcept {
   PoseImpedance::hold();
   balance_.restart();
   observer_.restart();
-  held_.reset();
-  wanted_force_.setZero();
+  applied_.reset();
+  desired_force_.setZero();
   normal_ = Eigen::Vector3d::UnitX();
-  force_ = correction_ = taken_ = routable_ = 0.0;
+  force_ = correction_ = observed_force_ = routable_ = 0.0;
 }
 
 const Push* PushingImpedance::push(const Reference& reference, double dt) noexcept {
@@ -96,7 +100,7 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   const double capacity = std::max(gains.push_energy, 1e-12);
   push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserve * capacity));
   const double force = push_.authority * (force_ + correct(dt));
-  held_ = Held{at_, force, normal_};
+  applied_ = AppliedForce{at_, force, normal_};
   multiply(transposed(turn_), normal_, push_.direction);
   const MatrixView moving = MatrixView(tool_jacobian_).top_rows(3);
   const auto row = product<VectorV>(transposed(moving), push_.direction);
@@ -108,7 +112,7 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   push_.reason = "";
   if (push_.authority < 1.0) {
     push_.damping = std::max(push_.damping, gains.damping);
-    push_.reason = "the energy for pushing is used up";
+    push_.reason = reasons::push_energy_used_up;
   }
   return &push_;
 }
@@ -118,8 +122,8 @@ void PushingImpedance::settle(double dt) noexcept {
   const PushGains& gains = gains_now();
   if (!tank_) tank_.emplace(gains.push_energy, gains.push_energy);
   tank_->capacity = gains.push_energy;
-  if (held_) {
-    tank_->withdraw(held_->force * held_->along.dot(at_ - held_->from));
+  if (applied_) {
+    tank_->withdraw(applied_->force * applied_->along.dot(at_ - applied_->from));
     tank_->deposit(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
   }
   const auto twist = product<Twist>(tool_jacobian_, d_.v());
@@ -134,11 +138,11 @@ void PushingImpedance::settle(double dt) noexcept {
 bool PushingImpedance::aim(const Reference& reference, double dt) noexcept {
   const PushGains& gains = gains_now();
   if (reference.wrench && reference.wrench->allFinite())
-    wanted_force_ = reference.wrench->head<3>();
-  const double strength = wanted_force_.norm();
-  const bool turned = strength > kLeast && wanted_force_.dot(normal_) < 0.999 * strength;
+    desired_force_ = reference.wrench->head<3>();
+  const double strength = desired_force_.norm();
+  const bool is_turning = strength > kLeast && desired_force_.dot(normal_) < 0.999 * strength;
   // Before the direction changes, the force goes down to zero.
-  const double target = turned ? 0.0 : std::min(strength, gains.push_force);
+  const double target = is_turning ? 0.0 : std::min(strength, gains.push_force);
   const double step = dt > 0.0 ? gains.push_rate * dt : std::numeric_limits<double>::infinity();
   force_ += std::min(std::max(target - force_, -step), step);
   if (force_ > kLeast) return true;
@@ -146,10 +150,10 @@ bool PushingImpedance::aim(const Reference& reference, double dt) noexcept {
   if (strength <= kLeast) {
     balance_.restart();
     observer_.restart();
-    held_.reset();
+    applied_.reset();
     return false;
   }
-  normal_ = wanted_force_ / strength;
+  normal_ = desired_force_ / strength;
   return true;
 }
 
@@ -162,29 +166,33 @@ void PushingImpedance::slide() noexcept {
     multiply(transposed(base.rotation()), normal_, normal);
     multiply(transposed(base.rotation()), from_base, at);
   }
-  const Eigen::Vector3d away = at - tool_.pose().topRightCorner<3, 1>();
-  tool_.slide(normal.dot(away) * normal);
+  const Eigen::Vector3d deviation = at - tool_.pose().topRightCorner<3, 1>();
+  tool_.slide(normal.dot(deviation) * normal);
 }
 
 /// Return the correction of the force by the observed one, N.
 double PushingImpedance::correct(double dt) noexcept {
-  const ExternalImpulse* impulse = balance_.add(d_.q(), d_.v(), given_, dt);
+  const ExternalImpulse* impulse = balance_.add(d_.q(), d_.v(), last_effort_, dt);
   if (impulse == nullptr) return correction_;
   observer_.add(*impulse);
   wrenches_.estimate(*impulse->d, observer_);
   const Eigen::Vector3d force = wrenches_.wrench().head<3>();
   const Eigen::Vector3d in_space = turn_ * force;
-  taken_ = -normal_.dot(in_space);
+  observed_force_ = -normal_.dot(in_space);
   const double feedback = gains_now().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.
-  if (feedback > 0.0 && taken_ > kCorrection * force_) {
-    const double error = feedback * (force_ - taken_), most = kCorrection * force_;
+  if (feedback > 0.0 && observed_force_ > kCorrection * force_) {
+    const double error = feedback * (force_ - observed_force_), most = kCorrection * force_;
     correction_ += std::min(1.0, kCorrected * dt) * error;
     correction_ = std::min(std::max(correction_, -most), most);
   } else {
     correction_ *= 1.0 - std::min(1.0, kObserved * dt);
   }
   return correction_;
+}
+
+std::unique_ptr<Controller> make_pushing_impedance(const LawSetup& setup) {
+  return std::make_unique<PushingImpedance>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

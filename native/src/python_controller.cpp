@@ -14,7 +14,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include "python_interpreter.hpp"
 #include "python_task.hpp"
 
 namespace py = pybind11;
@@ -37,7 +36,8 @@ struct Part {
   }
 };
 
-// Names and sizes are those of vms_ph_controllers.hosting.hosted_controller, which defines the offsets.
+// Names and sizes are those of vms_ph_controllers.hosting.hosted_controller, which defines the
+// offsets.
 class LayoutReader {
  public:
   LayoutReader(const py::object& hosted, const char* array)
@@ -47,18 +47,18 @@ class LayoutReader {
 
   // The part with a name, which must have this size.
   Part part(const char* name, Eigen::Index size) const {
-    Part found;
+    Part energy_part;
     if (parts_.contains(name)) {
-      std::tie(found.start, found.size) =
+      std::tie(energy_part.start, energy_part.size) =
           parts_[name].cast<std::pair<Eigen::Index, Eigen::Index>>();
     }
-    if (!parts_.contains(name) || found.size != size) {
+    if (!parts_.contains(name) || energy_part.size != size) {
       throw PythonError(
           std::string("vms_ph_controllers is of another version than this library: ") + name +
-          " must have " + std::to_string(size) + " numbers, not " + std::to_string(found.size) +
-          "; rebuild the library");
+          " must have " + std::to_string(size) + " numbers, not " +
+          std::to_string(energy_part.size) + "; rebuild the library");
     }
-    return found;
+    return energy_part;
   }
 
  private:
@@ -146,7 +146,7 @@ class ControllerTask final : public PythonTask {
   OutputLayout out;
   std::vector<std::unique_ptr<WantedGain>> gains;
   Numbers inputs{nullptr, 0}, outputs{nullptr, 0};
-  Flags given{nullptr, 0};
+  Flags flag_array{nullptr, 0};
   char reason[kReasonSize] = "";
 
  private:
@@ -158,11 +158,10 @@ class ControllerTask final : public PythonTask {
                                    py::make_tuple(r.axis[0], r.axis[1], r.axis[2]), r.drag_ratio,
                                    r.lower, r.upper));
     }
-    const auto energies = py::cast<std::vector<std::string>>(
-        py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("ENERGIES"));
-    const auto& own = kControlEnergyFields;
-    for (std::size_t k = 0; k < std::max(energies.size(), std::size(own)); ++k) {
-      if (energies.size() != std::size(own) || energies[k] != own[k].name) {
+    const auto energies = py::cast<std::vector<std::string>>(hosting.attr("ENERGIES"));
+    const auto& core_fields = kControlEnergyFields;
+    for (std::size_t k = 0; k < std::max(energies.size(), std::size(core_fields)); ++k) {
+      if (energies.size() != std::size(core_fields) || energies[k] != core_fields[k].name) {
         throw PythonError(
             "vms_ph_controllers is of another version than this library: the energy "
             "records differ; rebuild the library");
@@ -180,7 +179,7 @@ class ControllerTask final : public PythonTask {
     new (&inputs) Numbers(numbers_of(hosted_.attr("inputs")), in.size);
     new (&outputs) Numbers(numbers_of(hosted_.attr("outputs")), out.size);
     auto flags = py::array_t<unsigned char>(hosted_.attr("flags"));
-    new (&given) Flags(flags.mutable_data(), flag.size);
+    new (&flag_array) Flags(flags.mutable_data(), flag.size);
     for (const auto& item : hosted_.attr("gains")()) {
       using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;
       const auto [name, text, value, low, high, initial, is_switch] = py::cast<Row>(item);
@@ -190,9 +189,9 @@ class ControllerTask final : public PythonTask {
   }
 
   void work(int job) override {
-    for (const auto& wanted : gains) {
-      if (wanted->changed.exchange(false)) {
-        set(*wanted);
+    for (const auto& gain_slot : gains) {
+      if (gain_slot->changed.exchange(false)) {
+        set(*gain_slot);
       }
     }
     if (job == kReset) {
@@ -225,14 +224,14 @@ class ControllerTask final : public PythonTask {
 
   // A law may reject a value within the bounds; it then keeps its gain, unless the user has set
   // another one meanwhile.
-  void set(WantedGain& wanted) {
-    const std::string& name = wanted.gain.name;
-    double asked = wanted.value.load();
+  void set(WantedGain& gain_slot) {
+    const std::string& name = gain_slot.gain.name;
+    double number = gain_slot.value.load();
     try {
-      hosted_.attr("set_gain")(name, asked);
+      hosted_.attr("set_gain")(name, number);
     } catch (const py::error_already_set&) {
       const py::object present = hosted_.attr("controller").attr("gains");
-      wanted.value.compare_exchange_strong(asked, present.attr(name.c_str()).cast<double>());
+      gain_slot.value.compare_exchange_strong(number, present.attr(name.c_str()).cast<double>());
       throw;
     }
   }
@@ -255,7 +254,7 @@ class PythonController::Hosted {
 
   bool reset(const RobotState& state) noexcept;
   const Command& update(const RobotState& state, const Reference& reference, double dt) noexcept;
-  void missed_updates() noexcept { missed_ = true; }
+  void missed_updates() noexcept { has_missed_updates_ = true; }
 
   ControllerTask& task;
   Worker worker;
@@ -264,9 +263,9 @@ class PythonController::Hosted {
 
  private:
   bool fits(const RobotState& state) const noexcept;
-  void want(const Reference& reference) noexcept;
-  void hand_over(const RobotState& state, double dt) noexcept;
-  void keep_safe() noexcept;
+  void merge_reference(const Reference& reference) noexcept;
+  void write_inputs(const RobotState& state, double dt) noexcept;
+  void store_safe_output() noexcept;
   const Command& safe(const char* reason) noexcept;
 
   Command command_;
@@ -275,14 +274,17 @@ class PythonController::Hosted {
   Eigen::VectorXd
       next_;  // the inputs of the next update, with references that Python has not yet received
   Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // which of those references are given
-  bool missed_ = false;  // the safe output has acted since the last state passed to Python
+  bool has_missed_updates_ =
+      false;             // the safe output has acted since the last state passed to Python
   double passed_ = 0.0;  // time since the last state passed to Python, s
-  bool unread_ = false;  // Python has computed, or computes, an answer that has not been read
+  bool has_pending_answer_ =
+      false;  // Python has computed, or computes, an answer that has not been read
 };
 
-PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> made, const PythonOptions& options)
-    : task(*made),
-      worker(std::move(made), options.load_timeout, options.priority),
+PythonController::Hosted::Hosted(std::unique_ptr<ControllerTask> controller_task,
+                                 const PythonOptions& options)
+    : task(*controller_task),
+      worker(std::move(controller_task), options.load_timeout, options.priority),
       wait(0.5 * options.period),
       reset_timeout(options.reset_timeout),
       safe_wrench_base_(Eigen::VectorXd::Zero(task.sizes.b)),
@@ -298,7 +300,7 @@ bool PythonController::Hosted::fits(const RobotState& state) const noexcept {
 }
 
 // Keep a reference until Python receives it: it may still compute with an earlier state.
-void PythonController::Hosted::want(const Reference& reference) noexcept {
+void PythonController::Hosted::merge_reference(const Reference& reference) noexcept {
   if (reference.position) {
     task.in.position.of(next_) = *reference.position;
     task.flag.position.of(flags_).setOnes();
@@ -326,24 +328,24 @@ void PythonController::Hosted::want(const Reference& reference) noexcept {
   }
 }
 
-void PythonController::Hosted::hand_over(const RobotState& state, double dt) noexcept {
+void PythonController::Hosted::write_inputs(const RobotState& state, double dt) noexcept {
   task.in.q.of(next_) = state.q;
   task.in.v.of(next_) = state.v;
   task.in.dt.of(next_).setConstant(dt);
   task.inputs = next_;
-  task.flag.missed_updates.of(flags_).setConstant(missed_ ? 1 : 0);
-  task.given = flags_;
+  task.flag.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
+  task.flag_array = flags_;
   flags_.setZero();
-  missed_ = false;
+  has_missed_updates_ = false;
 }
 
-void PythonController::Hosted::keep_safe() noexcept {
+void PythonController::Hosted::store_safe_output() noexcept {
   safe_wrench_base_ = task.out.safe_wrench_base.of(task.outputs);
   safe_torque_ = task.out.safe_torque.of(task.outputs);
 }
 
 const Command& PythonController::Hosted::safe(const char* reason) noexcept {
-  missed_ = true;
+  has_missed_updates_ = true;
   command_.wrench_base = safe_wrench_base_;
   command_.torque = safe_torque_;
   command_.energy = ControlEnergy();
@@ -357,11 +359,11 @@ const Command& PythonController::Hosted::safe(const char* reason) noexcept {
 bool PythonController::Hosted::reset(const RobotState& state) noexcept {
   const Deadline deadline = Deadline::in(reset_timeout);
   if (!fits(state) || worker.settle(deadline) == Worker::Outcome::late) return false;
-  unread_ = false;
-  hand_over(state, 0.0);
+  has_pending_answer_ = false;
+  write_inputs(state, 0.0);
   passed_ = 0.0;
   if (worker.run(ControllerTask::kReset, deadline) != Worker::Outcome::done) return false;
-  keep_safe();
+  store_safe_output();
   return true;
 }
 
@@ -369,7 +371,7 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
                                                 double dt) noexcept {
   const Deadline deadline = Deadline::in(wait);
   passed_ += dt;
-  want(reference);
+  merge_reference(reference);
   if (!fits(state) || !state.q.allFinite() || !state.v.allFinite()) {
     return safe("the state is not finite or does not fit this robot; holding against gravity");
   }
@@ -378,13 +380,13 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
     late.fetch_add(1, std::memory_order_relaxed);
     return safe("Python is still busy with an old state; holding against gravity");
   }
-  if (unread_ && before == Worker::Outcome::done) keep_safe();
-  unread_ = false;
-  hand_over(state, passed_);
+  if (has_pending_answer_ && before == Worker::Outcome::done) store_safe_output();
+  has_pending_answer_ = false;
+  write_inputs(state, passed_);
   passed_ = 0.0;
   switch (worker.run(ControllerTask::kUpdate, deadline)) {
     case Worker::Outcome::late:
-      unread_ = true;
+      has_pending_answer_ = true;
       late.fetch_add(1, std::memory_order_relaxed);
       return safe("Python did not answer within half a period; holding against gravity");
     case Worker::Outcome::failed:
@@ -395,7 +397,7 @@ const Command& PythonController::Hosted::update(const RobotState& state, const R
     case Worker::Outcome::done:
       break;
   }
-  keep_safe();
+  store_safe_output();
   const OutputLayout& out = task.out;
   const Numbers& outputs = task.outputs;
   command_.wrench_base = out.wrench_base.of(outputs);
@@ -449,20 +451,20 @@ const Command& PythonController::update(const RobotState& state, const Reference
 
 std::vector<Gain> PythonController::gains() const {
   std::vector<Gain> all;
-  for (const auto& wanted : hosted_->task.gains) {
-    all.push_back(wanted->gain);
-    all.back().value = wanted->value.load();
+  for (const auto& gain_slot : hosted_->task.gains) {
+    all.push_back(gain_slot->gain);
+    all.back().value = gain_slot->value.load();
   }
   return all;
 }
 
 bool PythonController::set_gain(const std::string& name, double value) noexcept {
-  for (const auto& wanted : hosted_->task.gains) {
-    const Gain& gain = wanted->gain;
+  for (const auto& gain_slot : hosted_->task.gains) {
+    const Gain& gain = gain_slot->gain;
     if (gain.name != name) continue;
     if (!(value >= gain.low && value <= gain.high)) return false;
-    wanted->value.store(gain.is_switch ? static_cast<double>(value != 0.0) : value);
-    wanted->changed.store(true);
+    gain_slot->value.store(gain.is_switch ? static_cast<double>(value != 0.0) : value);
+    gain_slot->changed.store(true);
     return true;
   }
   return false;

@@ -39,22 +39,22 @@ void MinimumStep::compute(const PositionTask& task, const Minimum& now, const Ei
   const Matrix3V jacobian = task.jacobian(at_);
   const Eigen::Vector3d here = task.value(at_);
   Eigen::Vector3d lead = now.x + step - here;
-  const double away = lead.norm();
-  is_settled = away < kNegligible;
+  const double distance = lead.norm();
+  is_settled = distance < kNegligible;
   // A reference that the minimum cannot follow is held at this distance ahead of it.
   const double reach_limit = std::max(kLag, 2.0 * bounds.reach);
-  is_out_of_reach = away > reach_limit;
-  lead *= away > 0.0 ? std::min(1.0, reach_limit / away) : 0.0;
+  is_out_of_reach = distance > reach_limit;
+  lead *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
   VectorV before(model_.n());
   model_.joint_positions(now.q, before);
-  const VectorV way = moved(jacobian, lead, before, posture, bounds) - before;
+  const VectorV way = solution(jacobian, lead, before, posture, bounds) - before;
   model_.integrate(now.q, way, next.q);
   next.x = here + lead;
 }
 
-VectorV MinimumStep::moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
-                           const VectorV& before, const VectorV& posture,
-                           const Bounds& bounds) const noexcept {
+VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
+                              const VectorV& before, const VectorV& posture,
+                              const Bounds& bounds) const noexcept {
   const double dt = bounds.dt, damping = bounds.damping;
   const Eigen::Index n = before.size();
   VectorV free = VectorV::Ones(n), recall = VectorV::Zero(n), after = before;
@@ -105,9 +105,9 @@ Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
   Evaluation& d = step_.at(q);
   now_.q = q;
   now_.x = task_.value(d);
-  now_.place = ++places_;
+  now_.identifier = ++last_identifier_;
   target_.reset();
-  refused_ = is_out_of_reach_ = false;
+  is_rejected_ = is_out_of_reach_ = false;
   settled_ = true;
   model_.joint_positions(q, posture_);
   return d;
@@ -115,7 +115,7 @@ Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
 
 const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt, double speed,
                                           double margin) noexcept {
-  Eigen::Vector3d step = wanted(reference, dt);
+  Eigen::Vector3d step = desired_step(reference, dt);
   const double length = step.norm();
   if (!(dt > 0.0) || (length < kNegligible && settled_)) return now_;
   const double reach = dt * speed;
@@ -123,7 +123,7 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
   step_.compute(task_, now_, step, posture_, {damping_, dt, reach, margin});
   settled_ = step_.is_settled;
   is_out_of_reach_ = step_.is_out_of_reach;
-  step_.next.place = ++places_;
+  step_.next.identifier = ++last_identifier_;
   return step_.next;
 }
 
@@ -133,7 +133,7 @@ const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double sha
   way *= share;
   model_.integrate(now_.q, way, between_.q);
   between_.x = now_.x + share * (minimum.x - now_.x);
-  between_.place = ++places_;
+  between_.identifier = ++last_identifier_;
   return between_;
 }
 
@@ -142,8 +142,8 @@ void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
   now_ = minimum;
 }
 
-Eigen::Vector3d ReferenceGovernor::wanted(const Reference& reference, double dt) noexcept {
-  refused_ = false;
+Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, double dt) noexcept {
+  is_rejected_ = false;
   if (usable(reference.position)) target_ = reference.position;
   Eigen::Vector3d step = Eigen::Vector3d::Zero();
   if (usable(reference.velocity)) {
@@ -157,7 +157,7 @@ Eigen::Vector3d ReferenceGovernor::wanted(const Reference& reference, double dt)
 bool ReferenceGovernor::usable(const std::optional<Eigen::Vector3d>& value) noexcept {
   if (!value) return false;
   if (value->allFinite()) return true;
-  refused_ = true;
+  is_rejected_ = true;
   return false;
 }
 

@@ -1,14 +1,142 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/resolved_motion.hpp"
-
+// Resolved motion of a free-floating robot: the tool by its joints alone, the base held or free.
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <optional>
 
+#include "law_factories.hpp"
+#include "vms_ph_native/linear_solve.hpp"
+#include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/staged_controller.hpp"
+#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
+
+/// Rates u (n,) of joints with J_k u = w_k for several tasks, in the order of their priority. The
+/// inverse of a Jacobian is damped below a singular value, continuously, and what a damped
+/// direction leaves is free for the next task.
+///
+/// A workspace: one thread at a time. After construction nothing allocates or throws.
+class PrioritisedRates {
+ public:
+  explicit PrioritisedRates(int joints)
+      : rates(VectorV::Zero(joints)), free_(MatrixV::Identity(joints, joints)) {}
+
+  /// Begin anew, without any task.
+  void restart() noexcept {
+    rates.setZero();
+    free_.setIdentity();
+  }
+
+  /// Add the rates of the next task.
+  ///
+  /// @param jacobian  (m,n), of at most six rows.
+  /// @param desired    (m,) velocity of the task.
+  /// @param least     singular value below which the inverse is damped, as a share of the largest
+  ///                  entry of the Jacobian.
+  /// @param bound     largest joint rate, rad/s or m/s; the step of a task is shortened to it.
+  void add(const MatrixBN& jacobian, const VectorB& desired, double least, double bound) noexcept;
+
+  VectorV rates;          ///< u, rad/s or m/s
+  double smallest = 0.0;  ///< singular value of the last task, in the null space of the others
+
+ private:
+  double share(double bound) const noexcept;
+
+  MatrixV free_;
+  VectorV step_;
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, 6> columns_, scaled_;
+  MatrixB turn_;
+};
+
+namespace {
+
+// Keeps divisions by what may vanish finite.
+constexpr double kLeast = 1e-30;
+
+}  // namespace
+
+VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
+                                       double least, double bound) noexcept {
+  // With the columns V S of the transposed Jacobian that are orthogonal, and its turn U.
+  multiply(free_, transposed(jacobian), columns_);
+  make_columns_orthogonal(columns_, turn_);
+  const Eigen::Index count = columns_.cols();
+  const double damped = least * jacobian.cwiseAbs().maxCoeff();
+  VectorB values(count), missing = desired;
+  add_product(jacobian, rates, missing, -1.0);
+  VectorB along = product<VectorB>(transposed(turn_), missing);
+  scaled_ = columns_;
+  for (Eigen::Index k = 0; k < count; ++k) {
+    const double value = columns_.col(k).norm();
+    Eigen::Index slot = k;  // of the values in increasing order
+    for (; slot > 0 && values[slot - 1] > value; --slot) values[slot] = values[slot - 1];
+    values[slot] = value;
+    // Damped below the bound and exact above it, continuous at it.
+    const double lifted = std::max(value, damped);
+    const double inverse = 1.0 / std::max(lifted * lifted, kLeast);
+    along[k] *= inverse;
+    scaled_.col(k) *= inverse;
+  }
+  multiply(columns_, along, step_);
+  rates += share(bound) * step_;
+  add_product(scaled_, transposed(columns_), free_, -1.0);
+  // There are as many singular values as rows or columns, whatever is less.
+  smallest = values[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
+}
+
+/// The share of the step that keeps each of the rates within its bound.
+double PrioritisedRates::share(double bound) const noexcept {
+  double most = 1.0;
+  for (Eigen::Index i = 0; i < rates.size(); ++i) {
+    const double limit_rate = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
+    most = std::min(most, std::max(bound - limit_rate, 0.0) / std::max(std::abs(step_[i]), kLeast));
+  }
+  return most;
+}
+
+/// Gains of resolved motion.
+struct ResolvedGains : OutputGains {
+  double bandwidth = 1.0, bandwidth_attitude = 2.0, bandwidth_rates = 20.0;
+  double least_singular_value = 0.02;
+  bool hold_attitude = true;
+  double joint_speed = 0.5, speed = 0.1, turn = 0.2;
+
+  static const GainTable<ResolvedGains>& table();
+};
+
+/// Joint rates by the generalised Jacobian and the reaction null space, and the torques that give
+/// them; the law is described in vms_ph_controllers/laws/resolved_motion.py.
+class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains> {
+ public:
+  /// Control the tool of a robot, which must outlive the controller.
+  ///
+  /// @throws ModelError  the base is not floating.
+  explicit ResolvedMotion(const Model& model);
+
+  void missed_updates() noexcept override;
+
+ private:
+  void hold() noexcept override;
+  const Command& control(const Reference& reference, double dt) noexcept override;
+  Twist pose_error() noexcept;
+  void compute_rates(const Twist& error) noexcept;
+  void shape_force() noexcept;
+
+  PoseReference tool_;
+  PrioritisedRates desired_rates_;
+  Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
+  bool has_last_ = false;
+  VectorV last_, acceleration_, limit_inertia_, positions_, desired_, velocity_terms_;
+  MatrixBN jacobian_;
+};
+
 namespace {
 
 const Model& checked(const Model& model) {
@@ -35,20 +163,20 @@ const GainTable<ResolvedGains>& ResolvedGains::table() {
            &G::least_singular_value, 1e-6, 1.0},
           {"hold_attitude", "hold the attitude of the base by the joints", &G::hold_attitude},
           {"joint_speed", "largest joint rate, rad/s or m/s", &G::joint_speed, 1e-3, 20.0},
-          {"speed", "largest linear speed of the reference, m/s", &G::speed, 1e-3, 20.0},
-          {"turn", "largest angular speed of the reference, rad/s", &G::turn, 1e-3, 20.0},
+          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
       }};
   return gains;
 }
 
 ResolvedMotion::ResolvedMotion(const Model& model)
     : RampedGains(checked(model), std::make_unique<BaseActuation>(model, std::nullopt, false)),
-      wanted_rates_(n_),
+      desired_rates_(n_),
       last_(VectorV::Zero(n_)),
       acceleration_(last_),
       limit_inertia_(last_),
       positions_(last_),
-      wanted_(rest_),
+      desired_(rest_),
       velocity_terms_(rest_) {
   begin();
 }
@@ -69,9 +197,9 @@ const Command& ResolvedMotion::control(const Reference& reference, double dt) no
   const ResolvedGains& gains = gains_now();
   tool_.follow(reference, reference.pose, gains.speed, gains.turn,
                std::max(2.0 * gains.bandwidth, 1e-3), dt);
-  const Twist error = away();
-  want_rates(error);
-  const VectorV& rates = wanted_rates_.rates;
+  const Twist error = pose_error();
+  compute_rates(error);
+  const VectorV& rates = desired_rates_.rates;
   double bandwidth = gains.bandwidth_rates;
   if (dt > 0.0) bandwidth = std::min(bandwidth, 0.5 / dt);
   for (int k = 0; k < n_; ++k) {
@@ -84,20 +212,20 @@ const Command& ResolvedMotion::control(const Reference& reference, double dt) no
   model_.joint_positions(d_.q(), positions_);
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
   const double squared = gains.limit_frequency * gains.limit_frequency;
-  for (int k = 0; k < n_; ++k) wanted_[6 + k] -= squared * limit_inertia_[k] * depth[k];
-  if (!wanted_.allFinite()) return refuse();
-  const VectorV& given = pass(wanted_, dt);
+  for (int k = 0; k < n_; ++k) desired_[6 + k] -= squared * limit_inertia_[k] * depth[k];
+  if (!desired_.allFinite()) return refuse();
+  const VectorV& output = pass(desired_, dt);
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d_.kinetic_energy();
-  energy.reference_power = (wanted_ - d_.g()).dot(d_.v());
-  energy.clipped_power = (given - wanted_).dot(d_.v());
+  energy.reference_power = (desired_ - d_.g()).dot(d_.v());
+  energy.clipped_power = (output - desired_).dot(d_.v());
   command_.task_error = error.head<3>().norm();
-  command_.smallest_singular_value = wanted_rates_.smallest;
-  return told(given, {});
+  command_.smallest_singular_value = desired_rates_.smallest;
+  return make_command(output, {});
 }
 
 /// The way of the tool to its reference, in inertial axes.
-Twist ResolvedMotion::away() noexcept {
+Twist ResolvedMotion::pose_error() noexcept {
   const pinocchio::SE3& pose = d_.placement(model_.end_effector());
   const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
   Twist error;
@@ -108,7 +236,7 @@ Twist ResolvedMotion::away() noexcept {
 }
 
 /// Compute the joint rates that at the present momentum move the tool as wanted.
-void ResolvedMotion::want_rates(const Twist& error) noexcept {
+void ResolvedMotion::compute_rates(const Twist& error) noexcept {
   const ResolvedGains& gains = gains_now();
   const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
   const MatrixBN& A = d_.A();
@@ -123,15 +251,15 @@ void ResolvedMotion::want_rates(const Twist& error) noexcept {
   add_product(goal, tool_.twist().head<3>(), twist.head<3>());
   add_product(goal, tool_.twist().tail<3>(), twist.tail<3>());
   add_product(full.leftCols<6>(), locked, twist, -1.0);
-  const auto add = [&](const VectorB& wanted) {
-    wanted_rates_.add(jacobian_, wanted, gains.least_singular_value, gains.joint_speed);
+  const auto add = [&](const VectorB& desired) {
+    desired_rates_.add(jacobian_, desired, gains.least_singular_value, gains.joint_speed);
   };
-  wanted_rates_.restart();
+  desired_rates_.restart();
   if (gains.hold_attitude) {
     const Eigen::Matrix3d rotation = model_.base_pose(d_.q()).rotation();
-    const Eigen::Vector3d turned = se3::rotation_vector(attitude_.transpose() * rotation);
+    const Eigen::Vector3d rotation_error = se3::rotation_vector(attitude_.transpose() * rotation);
     jacobian_ = A.bottomRows<3>();
-    add(locked.tail<3>() + gains.bandwidth_attitude * turned);
+    add(locked.tail<3>() + gains.bandwidth_attitude * rotation_error);
     tool(3);
     add(twist.head<3>());
   } else {
@@ -143,10 +271,14 @@ void ResolvedMotion::want_rates(const Twist& error) noexcept {
 /// Compute the forces that give joint accelerations on a base without actuators, with gravity.
 void ResolvedMotion::shape_force() noexcept {
   multiply(d_.C(), d_.v(), velocity_terms_);
-  wanted_ = d_.g();
-  wanted_.tail(n_) += velocity_terms_.tail(n_);
-  add_product(d_.M_hat_m(), acceleration_, wanted_.tail(n_));
-  add_product(transposed(d_.A()), velocity_terms_.head(6), wanted_.tail(n_), -1.0);
+  desired_ = d_.g();
+  desired_.tail(n_) += velocity_terms_.tail(n_);
+  add_product(d_.M_hat_m(), acceleration_, desired_.tail(n_));
+  add_product(transposed(d_.A()), velocity_terms_.head(6), desired_.tail(n_), -1.0);
+}
+
+std::unique_ptr<Controller> make_resolved_motion(const LawSetup& setup) {
+  return std::make_unique<ResolvedMotion>(setup.model);
 }
 
 }  // namespace vms_ph

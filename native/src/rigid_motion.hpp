@@ -34,16 +34,16 @@ inline Twist read_twist(const double* x) {
 inline void write_twist(const Twist& u, double* x) { std::copy_n(u.data(), 6, x); }
 
 /// A matrix whose rows are the first three numbers of as many groups.
-inline Matrix3d read_rows(const double* x, int apart) {
+inline Matrix3d read_rows(const double* x, int stride) {
   Matrix3d out;
   for (int i = 0; i < 3; ++i) {
-    for (int k = 0; k < 3; ++k) out(i, k) = x[apart * i + k];
+    for (int k = 0; k < 3; ++k) out(i, k) = x[stride * i + k];
   }
   return out;
 }
-inline void write_rows(const Matrix3d& matrix, double* x, int apart) {
+inline void write_rows(const Matrix3d& matrix, double* x, int stride) {
   for (int i = 0; i < 3; ++i) {
-    for (int k = 0; k < 3; ++k) x[apart * i + k] = matrix(i, k);
+    for (int k = 0; k < 3; ++k) x[stride * i + k] = matrix(i, k);
   }
 }
 
@@ -66,8 +66,8 @@ struct Motion {
     for (int i = 0; i < 3; ++i) x[4 * i + 3] = p[i];
   }
   Motion operator*(const Motion& g) const {
-    const Vector3d moved = R * g.p;
-    return {R * g.R, p + moved};
+    const Vector3d shifted_origin = R * g.p;
+    return {R * g.R, p + shifted_origin};
   }
   Motion inverse() const {
     const Vector3d back = R.transpose() * p;
@@ -110,19 +110,19 @@ struct Inertia {
   /// Add X^T M X with X = Ad_{g^-1}: that of a body whose pose is g.
   void add(const Inertia& M, const Motion& g) {
     const Matrix3d back = g.R.transpose();
-    const auto turned = [&](const Matrix3d& m) -> Matrix3d {
+    const auto rotate = [&](const Matrix3d& m) -> Matrix3d {
       const Matrix3d half = g.R * m;
       return half * back;
     };
-    const Matrix3d a = turned(M.A), b = turned(M.B), hat = skew(g.p);
+    const Matrix3d a = rotate(M.A), b = rotate(M.B), hat = skew(g.p);
     const Matrix3d shift = a * hat;
     const Matrix3d shifted = b - shift;
-    const Matrix3d ahead = hat * shifted;
+    const Matrix3d hat_shifted = hat * shifted;
     const Matrix3d across = hat * b;  // minus the transpose of b^T hat
     A += a;
     B += shifted;
-    C += turned(M.C);
-    C += ahead + across.transpose();
+    C += rotate(M.C);
+    C += hat_shifted + across.transpose();
   }
 };
 
@@ -140,9 +140,9 @@ inline Motion stepped(const Motion& g, const Twist& u) {
   const Matrix3d squared = hat * hat;
   const Matrix3d turn = scale * hat + (0.5 * scale) * squared;
   const Vector3d shift = scale * v + (0.5 * scale) * w.cross(v);
-  const Matrix3d turned = g.R * turn;
+  const Matrix3d rotate = g.R * turn;
   const Vector3d shifted = g.R * shift;
-  return {g.R + turned, g.p + shifted};
+  return {g.R + rotate, g.p + shifted};
 }
 
 /// The rate of a Cayley step theta at whose end the twist is u.

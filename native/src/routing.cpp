@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/orthogonal_columns.hpp"
+#include "vms_ph_native/linear_solve.hpp"
 #include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
@@ -70,19 +70,19 @@ VectorV EnergyRouting::basis_rate(const Tall& pseudo_inverse, const Matrix3V& ja
                                   const VectorV& momentum) const noexcept {
   // The part of Zdot in the row space of J follows from J Z^T = 0; the part in the null space,
   // Omega Z with Omega skew, from the symmetry of S = Zref Z^T: S Omega + Omega S = F - F^T.
-  const MatrixV turned = product<MatrixV>(pseudo_inverse, jacobian_rate);
+  const MatrixV inverse_rate = product<MatrixV>(pseudo_inverse, jacobian_rate);
   MatrixV row_part = MatrixV::Zero(Z_.rows(), Z_.cols());
-  add_product(Z_, transposed(turned), row_part, -1.0);
+  add_product(Z_, transposed(inverse_rate), row_part, -1.0);
   const MatrixV f = product<MatrixV>(reference_, transposed(row_part));
   const MatrixV antisymmetric = f - f.transpose();
   const MatrixV inner = product<MatrixV>(transposed(vectors_), antisymmetric);
   MatrixV skew = product<MatrixV>(inner, vectors_);
   divide(skew, sums_);
   const VectorV along = product<VectorV>(Z_, momentum);
-  const VectorV seen = product<VectorV>(transposed(vectors_), along);
-  const VectorV moved = product<VectorV>(skew, seen);
+  const VectorV projected = product<VectorV>(transposed(vectors_), along);
+  const VectorV rotated = product<VectorV>(skew, projected);
   VectorV rate = product<VectorV>(row_part, momentum);
-  add_product(vectors_, moved, rate);
+  add_product(vectors_, rotated, rate);
   return rate;
 }
 
@@ -150,8 +150,8 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
 
   // E^T (eta, nu): minus the derivatives of the energy at fixed momenta of task and null space.
   Matrix3V weight = basis_rate_transpose(pseudo_inverse, nu, p);
-  const VectorV apart = n - u;
-  add_product(pi, transposed(apart), weight);
+  const VectorV difference = n - u;
+  add_product(pi, transposed(difference), weight);
   VectorV slope = task_.jacobian_slope(d, weight);
   // u^T (dM/dq_k) n = (T_k(u + n) - T_k(u - n)) / 2 with T_k(x) = (C(x)^T x)_k.
   const VectorV other = u - n;

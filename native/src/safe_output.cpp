@@ -45,10 +45,10 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt,
     rest_ += further->tail(n);
   }
   if (b > 0) {
-    const VectorB wanted = base_ + braking_.head(b);
-    wrench_ = actuation_.apply(wanted, base_);
+    const VectorB desired = base_ + braking_.head(b);
+    wrench_ = actuation_.apply(desired, base_);
     // What the base does not apply must not act on the shape either.
-    const VectorB lacking = wrench_ - wanted;
+    const VectorB lacking = wrench_ - desired;
     add_product(transposed(d_.A()), lacking, step_);
   }
   clip_to_effort(model_, rest_);

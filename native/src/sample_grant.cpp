@@ -5,8 +5,214 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
+namespace {
+
+// Bound of the error for turning axes: relative to the work, and the square of the angle.
+constexpr double kTurning = 0.1;
+
+// The bracket of two twists of a base, (b,).
+VectorB bracket(const VectorB& x, const VectorB& y) {
+  if (x.size() == 6) return product<VectorB>(se3::ad(Twist(x)), y);
+  VectorB result(3);
+  result << y[2] * x[1] - x[2] * y[1], x[2] * y[0] - y[2] * x[0], 0.0;
+  return result;
+}
+
+}  // namespace
+
+SampleWork::SampleWork(const Model& model)
+    : model_(model),
+      q_(VectorQ::Zero(model.nq())),
+      v_(VectorV::Zero(model.nv())),
+      force_(v_),
+      safe_(v_),
+      predicted_(v_),
+      displacement_(v_) {}
+
+void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
+                      double store) noexcept {
+  q_ = d.q();
+  v_ = d.v();
+  force_ = force;
+  predicted_ = displacement;
+  store_ = store;
+  holds_ = true;
+  missed_ = false;
+}
+
+void SampleWork::missed_updates(const VectorV& safe) noexcept {
+  safe_ = safe;
+  missed_ = true;
+}
+
+double SampleWork::recovered_energy(const Evaluation& d, double store, double dt) noexcept {
+  if (!holds_) return 0.0;
+  model_.difference(q_, d.q(), displacement_);
+  double work = force_.dot(displacement_);
+  if (missed_) {
+    const double both = force_.dot(predicted_) + safe_.dot(displacement_ - predicted_);
+    return std::min(store_ - store - std::max({work, safe_.dot(displacement_), both}), 0.0);
+  }
+  if (model_.b() > 0) work += turning(d, dt);
+  return store_ - store - work;
+}
+
+// An upper bound of the work that turning axes add to f^T (q_next - q), J.
+double SampleWork::turning(const Evaluation& d, double dt) const noexcept {
+  const int b = model_.b(), linear = b == 6 ? 3 : 2, angular = b - linear;
+  const VectorB force = force_.head(b), before = v_.head(b), after = d.v().head(b);
+  const VectorB turn = dt * dt / 12.0 * bracket(before, after);
+  const double f = force.head(linear).norm(), m = force.tail(angular).norm();
+  const VectorB most = before.cwiseAbs().cwiseMax(after.cwiseAbs());
+  const double displacement = dt * most.head(linear).norm(), angle = dt * most.tail(angular).norm();
+  const double bound = f * turn.head(linear).norm() + m * turn.tail(angular).norm();
+  return bound + kTurning * angle * angle * (f * displacement + m * angle) - force.dot(turn);
+}
+
+namespace {
+
+// Share of the difference between the schemes of second and of fourth order that is added to the
+// predicted energy. The error of the fourth-order one is smaller by the square of the step.
+constexpr double kMargin = 0.1;
+
+// Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
+// number of steps; a faster motion is not predicted.
+constexpr double kLongestPredicted = 0.2;
+constexpr int kMostSteps = 16;
+
+// A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
+constexpr double kNoPeak = 1e-15;
+
+// The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
+double highest(double gain, double start, double end) {
+  const double square = 3.0 * gain - 2.0 * start - end, cube = start + end - 2.0 * gain;
+  const double root = square * square - 3.0 * cube * start;
+  if (root > 0.0) {
+    // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
+    const double below = std::sqrt(root) - square;
+    const double x = below > 0.0 ? start / below : -1.0;
+    const double top = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
+    if (top > kNoPeak) return std::max(gain, top);
+  }
+  return gain;
+}
+
+}  // namespace
+
+SamplePrediction::SamplePrediction(const Model& model)
+    : model_(model),
+      first_(model),
+      second_(model),
+      at_(model),
+      start_(Eigen::VectorXd::Zero(model.nq())),
+      q_(start_),
+      velocity_(Eigen::VectorXd::Zero(model.nv())),
+      tangent_(velocity_),
+      force_(velocity_),
+      weight_(velocity_),
+      acceleration_(velocity_),
+      unactuated_gravity_(VectorV::Zero(model.nv())),
+      a1_(unactuated_gravity_),
+      a2_(unactuated_gravity_),
+      a3_(unactuated_gravity_),
+      a4_(unactuated_gravity_),
+      v1_(unactuated_gravity_),
+      v2_(unactuated_gravity_),
+      v3_(unactuated_gravity_),
+      v4_(unactuated_gravity_),
+      displacement_(unactuated_gravity_) {
+  if (model.fluid() != nullptr) in_fluid_.emplace(model);
+}
+
+void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, double budget,
+                             double dt) noexcept {
+  d_ = &d;
+  unactuated_gravity_ = unactuated_gravity;
+  budget_ = budget;
+  dt_ = dt;
+}
+
+void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcept {
+  start_ = q_ = d_->q();
+  v1_ = d_->v();
+  double p1 = rate(first_, v1_, force, a1_);
+  result.acceleration = a1_;
+  result.displacement.setZero(v1_.size());
+  result.lack = energy_ = std::numeric_limits<double>::infinity();
+  const double reach = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
+  if (!(reach < kLongestPredicted * kMostSteps)) return;
+  const int steps = std::max(1, static_cast<int>(std::ceil(reach / kLongestPredicted)));
+  const double h = dt_ / steps;
+  double energy = 0.0, peak = 0.0, margin = 0.0;
+  for (int k = 0; k < steps; ++k) {
+    v2_ = v1_ + 0.5 * h * a1_;
+    move(0.5 * h * v1_);
+    const double p2 = rate(second_, v2_, force, a2_);
+    v3_ = v1_ + 0.5 * h * a2_;
+    move(0.5 * h * v2_);
+    const double p3 = rate(at_, v3_, force, a3_);
+    v4_ = v1_ + h * a3_;
+    move(h * v3_);
+    const double p4 = rate(at_, v4_, force, a4_);
+    const double gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), before = p1;
+    displacement_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
+    move(displacement_);
+    start_ = q_;
+    v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
+    p1 = k + 1 < steps ? rate(first_, v1_, force, a1_) : power(v1_, force);
+    margin += kMargin * std::abs(gain - h * p2);
+    peak = std::max(peak, energy + highest(gain, h * before, h * p1) + margin);
+    energy += gain;
+    result.displacement += displacement_;
+  }
+  const double lack = std::max(energy + margin - budget_, peak - std::max(budget_, 0.0));
+  if (!std::isfinite(lack)) return;
+  result.lack = lack;
+  energy_ = energy + margin;
+}
+
+void SamplePrediction::move(const VectorV& displacement) noexcept {
+  tangent_ = displacement;
+  model_.integrate(start_, tangent_, q_);
+}
+
+double SamplePrediction::rate(Dynamics& at, const VectorV& v, const VectorV& force,
+                              VectorV& result) noexcept {
+  velocity_ = v;
+  if (in_fluid_) {
+    in_fluid_->set(q_, velocity_);
+    const VectorV& weight = in_fluid_->g();
+    result = force - weight;
+    const double supplied = (result - unactuated_gravity_).dot(v);
+    add_product(in_fluid_->C(), v, result, -1.0);
+    inertia_.compute(in_fluid_->M());
+    inertia_.solve(result.data());
+    return supplied;
+  }
+  at.set_configuration(q_.data());
+  at.gravity(weight_.data());
+  force_ = force - weight_;
+  const double power = (force_ - unactuated_gravity_).dot(v);
+  at.accelerate(velocity_, force_, acceleration_);
+  result = acceleration_;
+  return power;
+}
+
+double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept {
+  if (in_fluid_) {
+    velocity_ = v;
+    in_fluid_->set(q_, velocity_);
+    return (force - unactuated_gravity_ - in_fluid_->g()).dot(v);
+  }
+  return (force - unactuated_gravity_).dot(v) - at_.lifting_power(q_.data(), v.data());
+}
+
 namespace {
 
 // Number of shares that are tried; each trial corrects the work per share by its prediction.
@@ -31,61 +237,63 @@ double largest(double a, double b, double room) {
 }  // namespace
 
 SampleGrant::SampleGrant(const Model& model)
-    : prediction_(model), beyond_(VectorV::Zero(model.nv())), force_(beyond_) {
-  for (Prediction* each : {&rest_, &tried_, &chosen_}) each->acceleration = each->way = beyond_;
+    : prediction_(model), excess_(VectorV::Zero(model.nv())), force_(excess_) {
+  for (Prediction* prediction : {&rest_, &candidate_, &chosen_})
+    prediction->acceleration = prediction->displacement = excess_;
 }
 
-bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& resting, double budget,
+bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double budget,
                         double dt) noexcept {
   reason_.clear();
   share_ = 1.0;
   if (dt == 0.0) {
-    chosen_.way.setZero();
+    chosen_.displacement.setZero();
     return true;
   }
-  prediction_.begin(d, resting - d.g(), budget, dt);
+  prediction_.begin(d, static_effort - d.g(), budget, dt);
   prediction_.predict(force, chosen_);
   if (chosen_.lack <= 0.0) return true;
-  beyond_ = force - resting;
-  prediction_.predict(resting, rest_);
-  const double b = dt * dt * beyond_.dot(chosen_.acceleration - rest_.acceleration);
-  double a = dt * beyond_.dot(d.v() + 0.5 * dt * rest_.acceleration), most = kShrinking;
+  excess_ = force - static_effort;
+  prediction_.predict(static_effort, rest_);
+  const double b = dt * dt * excess_.dot(chosen_.acceleration - rest_.acceleration);
+  double a = dt * excess_.dot(d.v() + 0.5 * dt * rest_.acceleration), most = kShrinking;
   chosen_ = rest_;
   share_ = 0.0;
   for (int k = 0; k < kTrials; ++k) {
     const double s = std::min(largest(a, b, -rest_.lack), most);
     if (!(s > 0.0)) break;
-    force_ = resting + s * beyond_;
-    prediction_.predict(force_, tried_);
-    if (tried_.lack <= 0.0 || tried_.lack < chosen_.lack) {
+    force_ = static_effort + s * excess_;
+    prediction_.predict(force_, candidate_);
+    if (candidate_.lack <= 0.0 || candidate_.lack < chosen_.lack) {
       share_ = s;
-      chosen_ = tried_;
+      chosen_ = candidate_;
     }
-    if (tried_.lack <= 0.0) break;
-    a = (tried_.lack - rest_.lack) / s - 0.5 * s * b;
+    if (candidate_.lack <= 0.0) break;
+    a = (candidate_.lack - rest_.lack) / s - 0.5 * s * b;
     most = kShrinking * s;
   }
-  force = resting;
-  if (share_ > 0.0) force += share_ * beyond_;
+  force = static_effort;
+  if (share_ > 0.0) force += share_ * excess_;
   reason_.set("the energy tank covers %.0f%% of the effort", 100.0 * share_);
   return chosen_.lack <= 0.0;
 }
 
-void SampleGrant::brake(VectorV& force, const VectorV& resting, const VectorV& strongest) noexcept {
-  beyond_ = strongest - resting;
-  prediction_.predict(strongest, tried_);
-  if (tried_.lack < chosen_.lack) {
+void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
+                        const VectorV& strongest) noexcept {
+  excess_ = strongest - static_effort;
+  prediction_.predict(strongest, candidate_);
+  if (candidate_.lack < chosen_.lack) {
     force = strongest;
-    chosen_ = tried_;
+    chosen_ = candidate_;
   }
-  if (!(tried_.lack <= 0.0)) return;
-  double share = std::isfinite(rest_.lack) ? rest_.lack / (rest_.lack - tried_.lack) : 1.0;
+  if (!(candidate_.lack <= 0.0)) return;
+  double share = std::isfinite(rest_.lack) ? rest_.lack / (rest_.lack - candidate_.lack) : 1.0;
   for (int k = 0; k < kTrials; ++k) {
-    force_ = resting + share * beyond_;
-    prediction_.predict(force_, tried_);
-    if (tried_.lack <= 0.0) {
+    force_ = static_effort + share * excess_;
+    prediction_.predict(force_, candidate_);
+    if (candidate_.lack <= 0.0) {
       force = force_;
-      chosen_ = tried_;
+      chosen_ = candidate_;
       return;
     }
     share = 0.5 * (1.0 + share);

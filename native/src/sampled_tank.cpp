@@ -25,13 +25,13 @@ void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, do
   tank_->deposit(held_.recovered_energy(d, stored, dt));
 }
 
-bool SampledTank::grant(Evaluation& d, VectorV& force, const VectorV& resting, double stored,
+bool SampledTank::grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored,
                         double dt) noexcept {
-  return !tank_ || grant_.grant(d, force, resting, tank_->level + stored, dt);
+  return !tank_ || grant_.grant(d, force, static_effort, tank_->level + stored, dt);
 }
 
 void SampledTank::end_sample(Evaluation& d, const VectorV& force, double stored) noexcept {
-  if (tank_) held_.hold(d, force, grant_.way(), stored);
+  if (tank_) held_.hold(d, force, grant_.displacement(), stored);
 }
 
 }  // namespace vms_ph

@@ -5,7 +5,6 @@
 
 #include "vms_ph_native/products.hpp"
 #include "vms_ph_native/split_motion.hpp"
-#include "vms_ph_native/task_svd.hpp"
 
 namespace vms_ph {
 
@@ -14,30 +13,32 @@ ShapedPotential::ShapedPotential(const Model& model)
 
 void ShapedPotential::set(const Minimum& minimum, double stiffness) noexcept {
   q_star_ = minimum.q;
-  place_ = minimum.place;
+  minimum_ = minimum.identifier;
   is_number_ = true;
   number_ = stiffness;
 }
 
 void ShapedPotential::set(const Minimum& minimum, const Weight& weight) noexcept {
   q_star_ = minimum.q;
-  place_ = minimum.place;
+  minimum_ = minimum.identifier;
   is_number_ = false;
   weight_.matrix = weight.matrix;
   weight_.name = weight.name;
 }
 
-void ShapedPotential::move(const ShapedPotential& there) noexcept {
-  q_star_ = there.q_star_;
-  place_ = there.place_;
+void ShapedPotential::move(const ShapedPotential& source) noexcept {
+  q_star_ = source.q_star_;
+  minimum_ = source.minimum_;
 }
 
 double ShapedPotential::energy(const ConstVector& q) const noexcept {
-  const VectorV apart = away(q);
-  return 0.5 * apart.dot(weighted(apart));
+  const VectorV offset = displacement(q);
+  return 0.5 * offset.dot(weighted(offset));
 }
 
-VectorV ShapedPotential::gradient(const ConstVector& q) const noexcept { return weighted(away(q)); }
+VectorV ShapedPotential::gradient(const ConstVector& q) const noexcept {
+  return weighted(displacement(q));
+}
 
 void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcept {
   if (is_number_) {
@@ -48,19 +49,19 @@ void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcep
 }
 
 bool ShapedPotential::is_same(const ShapedPotential& other) const noexcept {
-  if (place_ != other.place_ || is_number_ != other.is_number_) return false;
+  if (minimum_ != other.minimum_ || is_number_ != other.is_number_) return false;
   return is_number_ ? number_ == other.number_ : weight_.name == other.weight_.name;
 }
 
-VectorV ShapedPotential::away(const ConstVector& q) const noexcept {
-  VectorV apart(model_->nv());
-  model_->difference(q_star_, q, apart);
-  return apart;
+VectorV ShapedPotential::displacement(const ConstVector& q) const noexcept {
+  VectorV offset(model_->nv());
+  model_->difference(q_star_, q, offset);
+  return offset;
 }
 
-VectorV ShapedPotential::weighted(const VectorV& away) const noexcept {
-  if (is_number_) return number_ * away;
-  return product<VectorV>(weight_.matrix, away);
+VectorV ShapedPotential::weighted(const VectorV& displacement) const noexcept {
+  if (is_number_) return number_ * displacement;
+  return product<VectorV>(weight_.matrix, displacement);
 }
 
 MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,

@@ -50,8 +50,8 @@ const Command& StagedController::update(const RobotState& state, const Reference
   return control(reference, dt);
 }
 
-const Command& StagedController::told(const VectorV& force,
-                                      std::initializer_list<const char*> reasons) noexcept {
+const Command& StagedController::make_command(const VectorV& force,
+                                              std::initializer_list<const char*> reasons) noexcept {
   command_.wrench_base = force.head(b_);
   command_.torque = force.tail(n_);
   command_.energy.tank_level = output_.tank_level();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 namespace {
@@ -36,9 +37,9 @@ Supervisor::Supervisor(const Model& model, std::unique_ptr<Controller> law,
       states_(model, bounds),
       references_(model, bounds),
       safe_(model, std::move(allocation), base_actuated),
-      nowhere_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
-      motionless_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
-      place_(nowhere_),
+      unknown_q_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
+      unknown_v_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
+      safe_q_(unknown_q_),
       reason_(1024) {
   command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   command_.torque = Eigen::VectorXd::Zero(model.n());
@@ -56,10 +57,10 @@ bool Supervisor::reset(const RobotState& state) noexcept {
 
 const Command& Supervisor::update(const RobotState& state, const Reference& reference,
                                   double dt) noexcept {
-  seen_ = &states_.judge(state.q, state.v, dt);
-  wait_with(reference);
-  if (seen_->holds()) return safe("implausible state: ", seen_->reason, dt);
-  if (seen_->restarts) {
+  judgement_ = &states_.judge(state.q, state.v, dt);
+  store_reference(reference);
+  if (judgement_->holds()) return safe("implausible state: ", judgement_->reason, dt);
+  if (judgement_->restarts) {
     forget(waiting_);
     if (!law_->resume(state)) return safe("", "the law cannot restart at this state", dt);
   }
@@ -68,18 +69,18 @@ const Command& Supervisor::update(const RobotState& state, const Reference& refe
   forget(waiting_);
   if (command.torque.size() != model_.n() || command.wrench_base.size() != model_.b() ||
       !command.torque.allFinite() || !command.wrench_base.allFinite()) {
-    return safe("", "the law returned no finite efforts of this robot", dt);
+    return safe("", reasons::no_finite_efforts, dt);
   }
   return bounded(command);
 }
 
 const Command& Supervisor::hold(const char* why, double dt) noexcept {
-  seen_ = &states_.judge(nowhere_, motionless_, dt);
+  judgement_ = &states_.judge(unknown_q_, unknown_v_, dt);
   return safe("", why, dt);
 }
 
 /// Keep the targets that came while the law did not act; velocities act when they come, or never.
-void Supervisor::wait_with(const Reference& reference) noexcept {
+void Supervisor::store_reference(const Reference& reference) noexcept {
   if (reference.position) waiting_.position = reference.position;
   if (reference.pose) waiting_.pose = reference.pose;
   if (reference.has_joints && reference.joints.size() == model_.n()) {
@@ -91,12 +92,12 @@ void Supervisor::wait_with(const Reference& reference) noexcept {
   waiting_.twist = reference.twist;
 }
 
-const Command& Supervisor::safe(const char* what, const char* why, double dt) noexcept {
-  reason_.set("%s%s; holding against gravity and damping", what, why);
+const Command& Supervisor::safe(const char* problem, const char* why, double dt) noexcept {
+  reason_.set("%s%s; holding against gravity and damping", problem, why);
   law_->missed_updates();
-  place_ = seen_->q;
-  safe_.compute(seen_->q, seen_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep,
-                law_->further_weight(place_));
+  safe_q_ = judgement_->q;
+  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep,
+                law_->further_weight(safe_q_));
   command_.wrench_base = safe_.wrench_base();
   command_.torque = safe_.torque();
   command_.energy = ControlEnergy();
@@ -118,14 +119,14 @@ const Command& Supervisor::bounded(const Command& command) noexcept {
   if (!beyond && references_.reason().empty()) return command;
   command_ = command;
   reason_.set("%s", command.reason);
-  const auto tell = [this](const char* more) {
+  const auto add_reason = [this](const char* more) {
     reason_.add(reason_.empty() ? "%s" : "; %s", more);
   };
   if (beyond) {
     clip_to_effort(model_, command_.torque);
-    tell("torque at its limit");
+    add_reason(reasons::torque_limited);
   }
-  if (!references_.reason().empty()) tell(references_.reason().text());
+  if (!references_.reason().empty()) add_reason(references_.reason().text());
   command_.reason = reason_.text();
   if (command_.status == Status::ok) command_.status = Status::saturated;
   return command_;

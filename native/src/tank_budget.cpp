@@ -41,13 +41,13 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
   tank_.begin_sample(d, capacity > 0.0 ? store(d, limit_energy) : 0.0, capacity, initial, dt);
 }
 
-void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& resting, double limit_energy,
-                       const TorqueLimits& limits, double dt) noexcept {
+void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_effort,
+                       double limit_energy, const TorqueLimits& limits, double dt) noexcept {
   if (!tank()) return;
-  if (tank_.grant(d, torque, resting, energy(d.q()) + limit_energy, dt)) return;
+  if (tank_.grant(d, torque, static_effort, energy(d.q()) + limit_energy, dt)) return;
   strongest_brake(d, dt, brake_);
-  brake_ = resting + limits.share_within(resting, brake_) * (brake_ - resting);
-  tank_.brake(torque, resting, brake_);
+  brake_ = static_effort + limits.share_within(static_effort, brake_) * (brake_ - static_effort);
+  tank_.brake(torque, static_effort, brake_);
 }
 
 void TankBudget::end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {

@@ -4,8 +4,11 @@
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 #include <limits>
+#include <memory>
 
+#include "law_factories.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 namespace {
@@ -63,14 +66,14 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
       d_(model),
       at_minimum_(model),
       rest_(Eigen::VectorXd::Zero(model.nv())),
-      wanted_potential_(model),
+      desired_potential_(model),
       effort_(model),
       safe_torque_(VectorV::Zero(model.n())),
       positions_(model.n()),
       routed_(VectorV::Zero(model.n())) {
-  given_.name = 1;
-  weighed_.name = 1;
-  if (options_.weight) given_.matrix = *options_.weight;
+  option_weight_.name = 1;
+  current_weight_.name = 1;
+  if (options_.weight) option_weight_.matrix = *options_.weight;
   command_.wrench_base.resize(0);
   command_.torque = Eigen::VectorXd::Zero(model.n());
   // Constructed here, so that the first update does not allocate.
@@ -127,11 +130,11 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const bool cancelled =
       share > 0.0 && routing_.torque(d_, jacobian_, effort_.svd, jacobian_rate, routed_);
   if (cancelled) routed_ *= share;
-  wanted_ = d_.g() - spring_ - effort_.damping;
-  sent_ = d_.g() + effort_.held.brake(d_, h, cancelled ? &routed_ : nullptr);
-  sent_ -= effort_.held.spring + effort_.damping;
+  desired_ = d_.g() - spring_ - effort_.damping;
+  sent_ = d_.g() + effort_.impedance.brake(d_, h, cancelled ? &routed_ : nullptr);
+  sent_ -= effort_.impedance.spring + effort_.damping;
   if (cancelled) {
-    wanted_ += routed_;
+    desired_ += routed_;
     sent_ += routed_;
   }
   torque_ = torque_limits_.apply(sent_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
@@ -151,9 +154,9 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.kinetic_null = effort_.motion.kinetic_null;
   energy.damping_task = effort_.motion.eta.dot(effort_.damping_task);
   energy.damping_null =
-      effort_.motion.nu.dot(effort_.damping_null) + d_.v().dot(effort_.held.ahead);
+      effort_.motion.nu.dot(effort_.damping_null) + d_.v().dot(effort_.impedance.predicted_spring);
   energy.reference_power = dt > 0.0 ? put_in / dt : 0.0;
-  energy.clipped_power = (torque_ - wanted_).dot(d_.v());
+  energy.clipped_power = (torque_ - desired_).dot(d_.v());
   energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
   energy.null_to_task = effort_.motion.exchange(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level : 0.0;
@@ -171,9 +174,7 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
   command_.torque = safe_torque_;
   command_.energy = ControlEnergy{};
   command_.status = Status::holding;
-  command_.reason =
-      "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
-      "holding the last gravity torque";
+  command_.reason = reasons::unusable_state_of_arm;
   command_.task_error = 0.0;
   command_.smallest_singular_value = std::numeric_limits<double>::infinity();
   command_.authority = 1.0;
@@ -186,13 +187,13 @@ double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
   by_task_.follow(has_task_stiffness(), dt);
   const Minimum& candidate =
       minimum_.propose(reference, dt, gains.reference_speed, gains.limit_margin);
-  const Minimum* moved = &candidate;
+  const Minimum* next = &candidate;
   const double put_in =
       tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
-        moved = share == 1.0 ? &candidate : &minimum_.interpolate(candidate, share);
-        return potential(*moved);
+        next = share == 1.0 ? &candidate : &minimum_.interpolate(candidate, share);
+        return potential(*next);
       });
-  minimum_.accept(*moved);
+  minimum_.accept(*next);
   return put_in;
 }
 
@@ -201,42 +202,43 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
   const TaskSpaceGains& gains = ramp_.now();
   const double share = by_task_.share(), rest = (1.0 - share) * gains.stiffness;
   if (options_.weight) {
-    wanted_potential_.set(minimum, given_);
-    return wanted_potential_;
+    desired_potential_.set(minimum, option_weight_);
+    return desired_potential_;
   }
   if (share == 0.0) {
-    wanted_potential_.set(minimum, gains.stiffness);
-    return wanted_potential_;
+    desired_potential_.set(minimum, gains.stiffness);
+    return desired_potential_;
   }
-  if (weighed_place_ != minimum.place || weighed_task_ != gains.task_stiffness ||
-      weighed_null_ != gains.null_stiffness || weighed_share_ != share || weighed_rest_ != rest) {
+  if (weight_minimum_ != minimum.identifier || weight_stiffness_ != gains.task_stiffness ||
+      weight_null_ != gains.null_stiffness || weight_share_ != share || weight_rest_ != rest) {
     const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
     const Eigen::Matrix3d stiffness = options_.task_stiffness.value_or(gains.task_stiffness * unit);
     at_minimum_.set(minimum.q, rest_);
-    weighed_.matrix = weight_of_task_stiffness(task_, at_minimum_, stiffness, gains.null_stiffness);
-    weighed_.matrix *= share;
-    for (int k = 0; k < model_.n(); ++k) weighed_.matrix(k, k) += rest;
-    ++weighed_.name;
-    weighed_place_ = minimum.place;
-    weighed_task_ = gains.task_stiffness;
-    weighed_null_ = gains.null_stiffness;
-    weighed_share_ = share;
-    weighed_rest_ = rest;
+    current_weight_.matrix =
+        weight_of_task_stiffness(task_, at_minimum_, stiffness, gains.null_stiffness);
+    current_weight_.matrix *= share;
+    for (int k = 0; k < model_.n(); ++k) current_weight_.matrix(k, k) += rest;
+    ++current_weight_.name;
+    weight_minimum_ = minimum.identifier;
+    weight_stiffness_ = gains.task_stiffness;
+    weight_null_ = gains.null_stiffness;
+    weight_share_ = share;
+    weight_rest_ = rest;
   }
-  wanted_potential_.set(minimum, weighed_);
-  return wanted_potential_;
+  desired_potential_.set(minimum, current_weight_);
+  return desired_potential_;
 }
 
 // The spring and damping forces that are held; `spring_` is the gradient of the potential.
 void TaskSpaceIDAPBC::damp(double h) noexcept {
   const TaskSpaceGains& gains = ramp_.now();
   const VectorV positions = positions_ + h * d_.v();
-  const VectorV ahead = joint_limits_.depth(positions, gains.limit_margin);
+  const VectorV depth_force = joint_limits_.depth(positions, gains.limit_margin);
   stiffness_.setZero(model_.n(), model_.n());
   tank_budget_.potential().add_weight(tank_budget_.authority(), stiffness_);
   for (Eigen::Index i = 0; i < depth_.size(); ++i) {
     // Springs at limits that are about to act count as well.
-    if (depth_[i] != 0.0 || ahead[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
+    if (depth_[i] != 0.0 || depth_force[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
   }
   effort_.damp(d_, jacobian_, spring_, stiffness_, gains.damping_task, gains.damping_null, h);
 }
@@ -255,19 +257,44 @@ void TaskSpaceIDAPBC::judge() noexcept {
     reason_.set("near a singularity: smallest singular value %.3g", effort_.motion.smallest);
     return set(Status::degraded, reason_.text());
   }
-  if (minimum_.refused()) {
-    return set(Status::holding, "the reference is not finite; the last one is kept");
+  if (minimum_.is_rejected()) {
+    return set(Status::holding, reasons::reference_not_finite);
   }
   if (tank_budget_.is_short()) {
-    return set(Status::degraded,
-               "the energy tank is empty: changes of reference or stiffness wait until damping "
-               "refills it");
+    return set(Status::degraded, reasons::tank_empty);
   }
   if (minimum_.is_out_of_reach()) {
-    return set(Status::degraded,
-               "the minimum cannot follow the reference: holding the closest reachable one");
+    return set(Status::degraded, reasons::reference_out_of_reach);
   }
-  set(Status::ok, effort_.held.reason());
+  set(Status::ok, effort_.impedance.reason());
+}
+
+std::unique_ptr<Controller> make_task_space_ida_pbc(const LawSetup& setup) {
+  return std::make_unique<TaskSpaceIDAPBC>(setup.model);
+}
+
+const GainTable<TaskSpaceGains>& TaskSpaceGains::table() {
+  using Gains = TaskSpaceGains;
+  static const GainTable<Gains> fields{
+      LimitGains::table(),
+      {
+          {"stiffness", "W = stiffness * I, N m/rad", &Gains::stiffness, 0.0, 1000.0},
+          {"damping_task", "D_t = damping_task * I, N s/m", &Gains::damping_task, 0.0, 500.0},
+          {"damping_null", "D_nu = damping_null * I, N m s/rad", &Gains::damping_null, 0.0, 500.0},
+          {"reference_speed", "largest speed at which the reference is approached, m/s",
+           &Gains::reference_speed, 0.001, 2.0},
+          {"task_stiffness", "K_t = task_stiffness * I, N/m, in place of stiffness; 0: not used",
+           &Gains::task_stiffness, 0.0, 5000.0},
+          {"null_stiffness", "K_nu = null_stiffness * I, N m/rad; goes with task_stiffness",
+           &Gains::null_stiffness, 0.0, 1000.0},
+          {"limit_stiffness", "stiffness of the springs at the joint limits, N m/rad; 0: none",
+           &Gains::limit_stiffness, 0.0, 5000.0},
+          {"limit_margin", gain_text::limit_margin, &Gains::limit_margin, 0.0, 0.5},
+          {"cancel_coupling", gain_text::cancel_coupling, &Gains::cancel_coupling},
+          {"tank_capacity", gain_text::tank_capacity, &Gains::tank_capacity, 0.0, 100.0, true},
+          {"tank_initial", gain_text::tank_initial, &Gains::tank_initial, 0.0, 100.0, true},
+      }};
+  return fields;
 }
 
 }  // namespace vms_ph

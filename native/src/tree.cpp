@@ -9,9 +9,9 @@
 #include <string>
 
 #include "pinocchio_limits.hpp"
+#include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
-#include "vms_ph_native/sine_cosine.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
@@ -81,10 +81,10 @@ Tree::Tree(const Model& model, bool gravity)
     Shape& shape = shapes_.back();
     const Vector3d axis = screw.angular(), along = screw.linear();
     const bool turns = !axis.isZero(0.0);
-    const Matrix3d kept = axis * axis.transpose();
-    put(turns ? Matrix3d(rotation * kept) : rotation, shape.fixed, lane);
+    const Matrix3d projector = axis * axis.transpose();
+    put(turns ? Matrix3d(rotation * projector) : rotation, shape.fixed, lane);
     if (turns) {
-      put(Matrix3d(rotation * (Matrix3d::Identity() - kept)), shape.cosine, lane);
+      put(Matrix3d(rotation * (Matrix3d::Identity() - projector)), shape.cosine, lane);
       put(Matrix3d(rotation * skew(axis)), shape.sine, lane);
     }
     Vector3d offset = m.jointPlacements[id].translation();
@@ -107,16 +107,16 @@ Tree::Tree(const Model& model, bool gravity)
   const std::size_t padded = groups() * kTogether;
   const std::size_t columns = (static_cast<std::size_t>(n_) + kTogether - 1) / kTogether;
   columns_.resize(columns);
-  places_.resize(groups());
+  link_groups_.resize(groups());
   motions_.resize(groups());
   passing_.resize(groups());
-  ahead_.resize(groups());
-  behind_.assign(joints_.size() * padded, 0.0);
+  other_poses_.resize(groups());
+  descendants_.assign(joints_.size() * padded, 0.0);
   for (std::size_t i = joints_.size(); i-- > 0;) {
-    behind_[i * padded + i] = 1.0;
+    descendants_[i * padded + i] = 1.0;
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto before = static_cast<std::size_t>(j);
-      behind_[before * padded + i] = 1.0;
+      descendants_[before * padded + i] = 1.0;
       shapes_[before / kTogether].carried[before % kTogether] +=
           shapes_[i / kTogether].mass[i % kTogether];
     }
@@ -141,14 +141,14 @@ Tree::Tree(const Model& model, bool gravity)
 }
 
 Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
-  const auto& found = model.pinocchio().frames[index];
+  const auto& pin_frame = model.pinocchio().frames[index];
 #if PINOCCHIO_MAJOR_VERSION >= 3
-  const auto parent = found.parentJoint;
+  const auto parent = pin_frame.parentJoint;
 #else
-  const auto parent = found.parent;
+  const auto parent = pin_frame.parent;
 #endif
   const int body = static_cast<int>(parent) - (b_ == 0 ? 0 : 1) - 1;
-  Frame frame{body, found.placement.rotation(), found.placement.translation()};
+  Frame frame{body, pin_frame.placement.rotation(), pin_frame.placement.translation()};
   if (body < 0) frame.origin -= reference_;
   return frame;
 }
@@ -226,9 +226,9 @@ double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
 Tree::Frame Tree::placed(const Frame& frame) const noexcept {
   if (frame.body < 0) return frame;
   const auto body = static_cast<std::size_t>(frame.body);
-  const Place& place = places_[body / kTogether];
-  const Matrix3d rotation = matrix_at(place.rotation, body % kTogether);
-  const Vector3d origin = vector_at(place.origin, body % kTogether);
+  const LinkGroup& group = link_groups_[body / kTogether];
+  const Matrix3d rotation = matrix_at(group.rotation, body % kTogether);
+  const Vector3d origin = vector_at(group.origin, body % kTogether);
   return {frame.body, rotation * frame.rotation, origin + rotation * frame.origin};
 }
 

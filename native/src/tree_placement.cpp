@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Where the bodies of a tree are and how they move.
-#include "vms_ph_native/sine_cosine.hpp"
+#include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 #include "vms_ph_native/wide.hpp"
@@ -31,7 +31,7 @@ VMS_PH_INLINED inline void Tree::measure(const double* q) noexcept {
 }
 
 template <class Poses>
-VMS_PH_INLINED inline void Tree::lay_out(const double* q, Poses& poses) noexcept {
+VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noexcept {
   measure(q);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
@@ -39,11 +39,11 @@ VMS_PH_INLINED inline void Tree::lay_out(const double* q, Poses& poses) noexcept
     const Lanes cosine = lanes(&cosines_[g * kTogether]), sine = lanes(&sines_[g * kTogether]),
                 position = lanes(&angles_[g * kTogether]);
     for (int k = 0; k < 9; ++k) {
-      keep(here.turn[k],
-           lanes(shape.fixed[k]) + cosine * lanes(shape.cosine[k]) + sine * lanes(shape.sine[k]));
+      store(here.turn[k],
+            lanes(shape.fixed[k]) + cosine * lanes(shape.cosine[k]) + sine * lanes(shape.sine[k]));
     }
     for (int k = 0; k < 3; ++k) {
-      keep(here.shift[k], lanes(shape.offset[k]) + position * lanes(shape.slide[k]));
+      store(here.shift[k], lanes(shape.offset[k]) + position * lanes(shape.slide[k]));
     }
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -55,9 +55,9 @@ VMS_PH_INLINED inline void Tree::lay_out(const double* q, Poses& poses) noexcept
     if (joints_[i].parent >= 0) {
       const auto parent = static_cast<std::size_t>(joints_[i].parent);
       const Pose& before = poses[parent / kTogether];
-      const Matrix3d turned = matrix_at(before.rotation, parent % kTogether);
-      origin = vector_at(before.origin, parent % kTogether) + turned * origin;
-      rotation = turned.lazyProduct(rotation).eval();
+      const Matrix3d parent_rotation = matrix_at(before.rotation, parent % kTogether);
+      origin = vector_at(before.origin, parent % kTogether) + parent_rotation * origin;
+      rotation = parent_rotation.lazyProduct(rotation).eval();
     }
     put(rotation, here.rotation, lane);
     put(origin, here.origin, lane);
@@ -68,24 +68,24 @@ bool Tree::is_placed_at(const VectorXd& q) const noexcept {
   return is_placed_ && q.tail(positions()) == placed_.tail(positions());
 }
 
-void Tree::place_as(const Tree& other, const VectorXd& q) noexcept {
+void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
   if (is_placed_at(q)) return;
   if (!(is_twin_of(other) && other.is_placed_at(q))) {
-    place(q);
+    set_configuration(q);
     return;
   }
   placed_.tail(positions()) = q.tail(positions());
   is_placed_ = true;
   has_reactions_ = other.has_reactions_;
   is_factorised_ = false;
-  places_ = other.places_;
+  link_groups_ = other.link_groups_;
   columns_ = other.columns_;
   total_ = other.total_;
   centre_ = other.centre_;
   turning_ = other.turning_;
 }
 
-void Tree::move_as(const Tree& other) noexcept {
+void Tree::copy_velocity(const Tree& other) noexcept {
   motions_ = other.motions_;
   base_ = other.base_;
   momentum_ = other.momentum_;
@@ -93,25 +93,25 @@ void Tree::move_as(const Tree& other) noexcept {
   rates_ = other.rates_;
 }
 
-VMS_PH_WIDE void Tree::place(const VectorXd& q) noexcept {
+VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   if (is_placed_at(q)) return;
   placed_.tail(positions()) = q.tail(positions());
   is_placed_ = true;
   has_reactions_ = is_factorised_ = false;
-  lay_out(q.data(), places_);
+  update_poses(q.data(), link_groups_);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
-    Place& here = places_[g];
+    LinkGroup& here = link_groups_[g];
     const LaneMatrix rotation(here.rotation);
     const LaneVector origin(here.origin), angular = rotation * LaneVector(shape.axis);
     const LaneVector linear = rotation * LaneVector(shape.along) + origin.cross(angular);
-    LaneScrew(linear, angular).keep_in(here.screw);
+    LaneScrew(linear, angular).store_in(here.screw);
     const LaneVector centre = origin + rotation * LaneVector(shape.lever);
-    const LaneInertia own(lanes(shape.mass), centre, rotation, shape.inertia);
-    own.keep_in(here.own);
-    own.keep_in(here.composite);
+    const LaneInertia link_inertia(lanes(shape.mass), centre, rotation, shape.inertia);
+    link_inertia.store_in(here.link_inertia);
+    link_inertia.store_in(here.composite);
   }
-  const auto rows = [this](std::size_t g) VMS_PH_INLINED { return places_[g].composite; };
+  const auto rows = [this](std::size_t g) VMS_PH_INLINED { return link_groups_[g].composite; };
   const Eigen::Matrix<double, 10, 1> sum = add_up<10>(rows);
   total_ = root_;
   total_ += SpatialInertia(sum);
@@ -137,7 +137,7 @@ VMS_PH_WIDE void Tree::place(const VectorXd& q) noexcept {
   turning_(2, 2) = over * (xx * yy - xy * xy);
 }
 
-VMS_PH_WIDE void Tree::move(const VectorXd& v) noexcept {
+VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
   const Screw& base = base_ = base_twist(v);
   momentum_ = b_ == 0 ? Screw{} : root_ * base;
   double twice = momentum_.dot(base);
@@ -150,8 +150,8 @@ VMS_PH_WIDE void Tree::move(const VectorXd& v) noexcept {
   Lanes powers{};
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew twist(motions_[g].twist);
-    const LaneScrew momentum = LaneInertia(places_[g].own) * twist;
-    momentum.keep_in(motions_[g].momentum);
+    const LaneScrew momentum = LaneInertia(link_groups_[g].link_inertia) * twist;
+    momentum.store_in(motions_[g].momentum);
     powers += momentum.dot(twist);
   }
   kinetic_ = 0.5 * (twice + sum_of(powers));
@@ -162,12 +162,13 @@ VMS_PH_WIDE void Tree::move(const VectorXd& v) noexcept {
 // With the mass and the first moment of the subtree behind it, every joint lifts like one body.
 VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
                                        const Vector3d& field) noexcept {
-  lay_out(q, ahead_);
+  update_poses(q, other_poses_);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
-    const LaneMatrix rotation(ahead_[g].rotation);
-    const LaneVector centre = LaneVector(ahead_[g].origin) + rotation * LaneVector(shape.lever);
-    (centre * lanes(shape.mass)).keep_in(passing_[g].force);
+    const LaneMatrix rotation(other_poses_[g].rotation);
+    const LaneVector centre =
+        LaneVector(other_poses_[g].origin) + rotation * LaneVector(shape.lever);
+    (centre * lanes(shape.mass)).store_in(passing_[g].force);
   }
   const Vector3d first =
       root_.first + add_up<3>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].force; });
@@ -176,13 +177,13 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
   const LaneVector down(field);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
-    const LaneMatrix rotation(ahead_[g].rotation);
+    const LaneMatrix rotation(other_poses_[g].rotation);
     const LaneVector angular = rotation * LaneVector(shape.axis);
     const LaneVector linear =
-        rotation * LaneVector(shape.along) + LaneVector(ahead_[g].origin).cross(angular);
-    const LaneVector moved =
+        rotation * LaneVector(shape.along) + LaneVector(other_poses_[g].origin).cross(angular);
+    const LaneVector velocity =
         linear * lanes(shape.carried) + angular.cross(LaneVector(passing_[g].force));
-    power -= lanes(&speeds_[g * kTogether]) * down.dot(moved);
+    power -= lanes(&speeds_[g * kTogether]) * down.dot(velocity);
   }
   if (b_ == 0) return sum_of(power);
   const Screw base = base_twist(v);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "vms_ph_native/symmetric_factors.hpp"
+#include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 #include "vms_ph_native/wide.hpp"
 
@@ -16,25 +16,25 @@ namespace vms_ph {
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-VMS_PH_WIDE void Tree::react() noexcept {
+VMS_PH_WIDE void Tree::propagate_forces() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
-  for (Place& here : places_) {
-    (LaneInertia(here.composite) * LaneScrew(here.screw)).keep_in(here.reaction);
+  for (LinkGroup& here : link_groups_) {
+    (LaneInertia(here.composite) * LaneScrew(here.screw)).store_in(here.reaction);
   }
   if (b_ == 0) return;
   if (is_coupled_) {
     std::fill(columns_.begin(), columns_.end(), Column{});
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const auto at = static_cast<std::size_t>(joints_[i].lead);
-      Screw sum = whole(joints_[i].lead);
+      Screw sum = full(joints_[i].lead);
       sum += about_centre(reaction(i));
-      put(sum, columns_[at / kTogether].whole, at % kTogether);
+      put(sum, columns_[at / kTogether].full, at % kTogether);
     }
   } else {
     const LaneVector centre(centre_);
     for (std::size_t g = 0; g < groups(); ++g) {
-      const Row* of = places_[g].reaction;
+      const Row* of = link_groups_[g].reaction;
       LaneScrew column(of);
       // Only what acts on a planar base.
       if (b_ == 3) {
@@ -42,16 +42,16 @@ VMS_PH_WIDE void Tree::react() noexcept {
         column = {{column.linear.x, column.linear.y, none}, {none, none, column.angular.z}};
       }
       column.angular = column.angular - centre.cross(column.linear);
-      column.keep_in(columns_[g].whole);
+      column.store_in(columns_[g].full);
     }
   }
   const Lanes over_mass = Lanes{} + 1.0 / total_.mass;
   for (Column& column : columns_) {
-    const LaneScrew all(column.whole);
+    const LaneScrew all(column.full);
     LaneVector turn = LaneVector(turning_.col(0)) * all.angular.x;
     turn = turn + LaneVector(turning_.col(1)) * all.angular.y;
     turn = turn + LaneVector(turning_.col(2)) * all.angular.z;
-    LaneScrew(all.linear * over_mass, turn).keep_in(column.turned);
+    LaneScrew(all.linear * over_mass, turn).store_in(column.reduced);
   }
 }
 
@@ -68,7 +68,7 @@ void Tree::couple() noexcept {
 VMS_PH_WIDE void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
-  react();
+  propagate_forces();
   const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kTogether;
   if (is_coupled_) {
     couple();
@@ -76,11 +76,11 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
     // The columns of the shape inertia below the diagonal.
     for (std::size_t j = 0; j < n; ++j) {
       double* column = &factor_[j * stride];
-      const LaneScrew one(screw(j)), base(b_ > 0 ? whole(static_cast<int>(j)) : Screw{});
+      const LaneScrew one(screw(j)), base(b_ > 0 ? full(static_cast<int>(j)) : Screw{});
       for (std::size_t g = j / kTogether; g < groups(); ++g) {
-        Lanes values = one.dot(LaneScrew(places_[g].reaction)) * lanes(behind(j, g));
-        if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].turned));
-        keep(column + g * kTogether, values);
+        Lanes values = one.dot(LaneScrew(link_groups_[g].reaction)) * lanes(is_descendant(j, g));
+        if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].reduced));
+        store(column + g * kTogether, values);
       }
       column[j] += joints_[j].armature;
     }
@@ -107,7 +107,7 @@ VMS_PH_WIDE void Tree::solve_shape(double* rates) noexcept {
 }
 
 double Tree::inertia_of(int joint) noexcept {
-  react();
+  propagate_forces();
   double sum = 0.0;
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     if (joints_[i].lead != joint) continue;
@@ -122,8 +122,8 @@ double Tree::inertia_of(int joint) noexcept {
 }
 
 Vector3d Tree::pull(int joint) noexcept {
-  react();
-  return whole(joint).linear;
+  propagate_forces();
+  return full(joint).linear;
 }
 
 VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
@@ -137,16 +137,16 @@ VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   const LaneScrew all(p);
   for (std::size_t g = 0; g < columns_.size(); ++g) {
     double* right = right_.data() + g * kTogether;
-    keep(right, lanes(right) - LaneScrew(columns_[g].turned).dot(all));
+    store(right, lanes(right) - LaneScrew(columns_[g].reduced).dot(all));
   }
   substitute();
-  leave_to_base(p, out);
+  solve_base(p, out);
 }
 
 /// Write the velocity (nv,) of the rates in `right_` and of a momentum about the centre of mass.
-VMS_PH_INLINED inline void Tree::leave_to_base(Screw p, VectorXd& out) const noexcept {
+VMS_PH_INLINED inline void Tree::solve_base(Screw p, VectorXd& out) const noexcept {
   for (int i = 0; i < n_; ++i) {
-    const Screw column = whole(i);
+    const Screw column = full(i);
     p.linear -= right_[i] * column.linear;
     p.angular -= right_[i] * column.angular;
   }
@@ -159,7 +159,7 @@ VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_h
   factorise();
   std::copy(pi_hat, pi_hat + n_, right_.data());
   substitute();
-  leave_to_base(b_ > 0 ? about_centre(momentum) : Screw{}, out);
+  solve_base(b_ > 0 ? about_centre(momentum) : Screw{}, out);
 }
 
 // Newton-Euler recursion with zero accelerations of joints and base.
@@ -169,21 +169,22 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
   carry(base, v.data(), [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
   for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
   for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew moved = LaneScrew(places_[g].screw) * lanes(&speeds_[g * kTogether]);
-    bracket(LaneScrew(motions_[g].twist), moved).keep_in(passing_[g].acceleration);
+    const LaneScrew joint_twist = LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kTogether]);
+    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(passing_[g].acceleration);
   }
   const Screw lift{-field_, Vector3d::Zero()};
   add_along(lift, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].acceleration; });
   for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneInertia own(places_[g].own);
-    const LaneScrew twist(motions_[g].twist), pushed = own * LaneScrew(passing_[g].acceleration);
-    (pushed + dual_bracket(twist, own * twist)).keep_in(passing_[g].force);
+    const LaneInertia link_inertia(link_groups_[g].link_inertia);
+    const LaneScrew twist(motions_[g].twist),
+        pushed = link_inertia * LaneScrew(passing_[g].acceleration);
+    (pushed + dual_bracket(twist, link_inertia * twist)).store_in(passing_[g].force);
   }
-  const Screw whole =
+  const Screw full =
       screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].force; }));
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Lanes needed = LaneScrew(places_[g].screw).dot(LaneScrew(passing_[g].force));
-    keep(&products_[g * kTogether], needed);
+    const Lanes needed = LaneScrew(link_groups_[g].screw).dot(LaneScrew(passing_[g].force));
+    store(&products_[g * kTogether], needed);
   }
   right_.head(n_) = force.tail(n_);
   for (std::size_t i = 0; i < joints_.size(); ++i) right_[joints_[i].lead] -= products_[i];
@@ -191,8 +192,8 @@ VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
   if (b_ > 0) {
     left = base_twist(force);
     const Screw bias = of_root(base, lift);
-    left.linear -= whole.linear + bias.linear;
-    left.angular -= whole.angular + bias.angular;
+    left.linear -= full.linear + bias.linear;
+    left.angular -= full.angular + bias.angular;
   }
   solve(left, out);
 }

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The terms of the equations of motion of a tree, by sums over pairs of a joint and one before it.
-#include "vms_ph_native/tree.hpp"
-
 #include <algorithm>
 
+#include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 #include "vms_ph_native/wide.hpp"
 
@@ -59,7 +58,7 @@ double* Tree::write_base(const Screw& value, double* out, int stride) const noex
 }
 
 VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
-  react();
+  propagate_forces();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   const int* which = b_ == 6 ? kSpatial : kInPlane;
@@ -73,8 +72,8 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
     out[at * size + at] += joints_[j].armature;
     const LaneScrew one(screw(j));
     for (std::size_t g = j / kTogether; g < groups(); ++g) {
-      const Lanes values = one.dot(LaneScrew(places_[g].reaction));
-      keep(&products_[g * kTogether], values * lanes(behind(j, g)));
+      const Lanes values = one.dot(LaneScrew(link_groups_[g].reaction));
+      store(&products_[g * kTogether], values * lanes(is_descendant(j, g)));
     }
     out[at * size + at] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
@@ -93,14 +92,14 @@ void Tree::write_locked_inverse(double* out) const noexcept {
 }
 
 VMS_PH_WIDE void Tree::write_connection(double* out) noexcept {
-  react();
+  propagate_forces();
   for (int i = 0; i < n_; ++i) {
-    write_base(mobility(whole(i)), out + i, n_);
+    write_base(mobility(full(i)), out + i, n_);
   }
 }
 
 VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
-  react();
+  propagate_forces();
   std::fill(out, out + n_ * n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const Screw acting = reaction(i);
@@ -116,9 +115,9 @@ VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
   }
   for (int i = 0; i < n_; ++i) {
     double* row = out + i * n_;
-    const Screw turn = b_ > 0 ? turned(i) : Screw{};
+    const Screw turn = b_ > 0 ? reduced(i) : Screw{};
     for (int j = 0; j <= i; ++j) {
-      if (b_ > 0) row[j] -= whole(j).dot(turn);
+      if (b_ > 0) row[j] -= full(j).dot(turn);
       out[j * n_ + i] = row[j];
     }
   }
@@ -190,7 +189,7 @@ void Tree::write_momentum(double* out) const noexcept {
 
 void Tree::write_shape_momentum(double* out) noexcept {
   const Screw v_hat = locked_twist(momentum_);
-  react();
+  propagate_forces();
   write_joint_momenta(out);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     out[joints_[i].lead] -= reaction(i).dot(v_hat);
@@ -201,29 +200,29 @@ void Tree::write_shape_momentum(double* out) noexcept {
 // mass that both move. Over a subtree with composite inertia Y and linear momentum l it is
 // `S_i . (Y dS_j/dt + B S_j)` with `B (v, w) = (w x l, spin w)`.
 VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
-  react();
+  propagate_forces();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  Matrix3d whole = b_ == 0 ? Matrix3d::Zero() : spin_of(root_, base_);
+  Matrix3d full = b_ == 0 ? Matrix3d::Zero() : spin_of(root_, base_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Place& place = places_[i / kTogether];
-    put(spin_of(inertia_at(place.own, i % kTogether), twist(i)), passing_[i / kTogether].turn,
-        i % kTogether);
+    const LinkGroup& link_group = link_groups_[i / kTogether];
+    put(spin_of(inertia_at(link_group.link_inertia, i % kTogether), twist(i)),
+        passing_[i / kTogether].turn, i % kTogether);
   }
   const Eigen::Matrix<double, 9, 1> spins =
       add_up<9>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].turn; });
-  whole += Eigen::Map<const Matrix3d>(spins.data());
+  full += Eigen::Map<const Matrix3d>(spins.data());
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) {
     const Screw e = unit(which[k]);
     Screw column = total_ * bracket(base_, e);
     column.linear += e.angular.cross(momentum_.linear);
-    column.angular += whole * e.angular;
+    column.angular += full * e.angular;
     write_base(column, out + k, size);
   }
   for (std::size_t g = 0; g < groups(); ++g) {
-    bracket(LaneScrew(motions_[g].twist), LaneScrew(places_[g].screw))
-        .keep_in(passing_[g].screw_rate);
+    bracket(LaneScrew(motions_[g].twist), LaneScrew(link_groups_[g].screw))
+        .store_in(passing_[g].screw_rate);
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::size_t group = i / kTogether, lane = i % kTogether;
@@ -234,13 +233,13 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
     column.linear += along.angular.cross(l);
     column.angular += spin * along.angular;
     // S_i . B, which has no linear part.
-    const Vector3d turned = l.cross(along.linear) + spin.transpose() * along.angular;
+    const Vector3d moment = l.cross(along.linear) + spin.transpose() * along.angular;
     const int at = b_ + joints_[i].lead;
     double* row = out + at * size;
     if (b_ > 0) {
       add_base(column, out + at, size);
       Screw left = pulled(base_, acting);
-      left.angular += turned;
+      left.angular += moment;
       add_base(left, row);
     }
     row[at] += along.dot(column);
@@ -250,7 +249,7 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
       const Screw rate = screw_at(passing_[before / kTogether].screw_rate, before % kTogether);
       const int k = b_ + joints_[before].lead;
       out[k * size + at] += earlier.dot(column);
-      row[k] += acting.dot(rate) + turned.dot(earlier.angular);
+      row[k] += acting.dot(rate) + moment.dot(earlier.angular);
     }
   }
 }
@@ -265,8 +264,8 @@ VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, cons
   const Vector3d pushed = a.cross(inertia.mass * l + w.cross(inertia.first));
   const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
   const Vector3d second = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
-  const Vector3d turned = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
-  return with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(turned);
+  const Vector3d moment = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
+  return with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(moment);
 }
 
 VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const LaneScrew& twist,
@@ -275,9 +274,9 @@ VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const
   const LaneVector &l = twist.linear, &w = twist.angular, &a = of.angular;
   const LaneVector pushed = a.cross(l * inertia.mass + w.cross(inertia.first));
   const Lanes half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-  const LaneVector second = a * half - inertia.turned(a);
-  const LaneVector turned = a * inertia.first.dot(l) - l * inertia.first.dot(a) - w.cross(second);
-  sum += with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(turned);
+  const LaneVector second = a * half - inertia.times_inertia(a);
+  const LaneVector moment = a * inertia.first.dot(l) - l * inertia.first.dot(a) - w.cross(second);
+  sum += with.dot(inertia * rate) + with.linear.dot(pushed) + with.angular.dot(moment);
 }
 
 }  // namespace
@@ -287,8 +286,8 @@ VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexce
   const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
   for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = y[b_ + joints_[i].lead];
   for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew moved = LaneScrew(places_[g].screw) * lanes(&speeds_[g * kTogether]);
-    bracket(LaneScrew(motions_[g].twist), moved).keep_in(passing_[g].acceleration);
+    const LaneScrew joint_twist = LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kTogether]);
+    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(passing_[g].acceleration);
   }
   add_along(rate, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].acceleration; });
   carry(base_x, x, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].with; });
@@ -296,11 +295,48 @@ VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexce
   Lanes sum{};
   for (std::size_t g = 0; g < groups(); ++g) {
     const Passing& here = passing_[g];
-    add_transport_power(LaneInertia(places_[g].own), LaneScrew(motions_[g].twist),
+    add_transport_power(LaneInertia(link_groups_[g].link_inertia), LaneScrew(motions_[g].twist),
                         LaneScrew(here.with), LaneScrew(here.of), LaneScrew(here.acceleration),
                         sum);
   }
   return sum_of(sum) + (b_ == 0 ? 0.0 : transport_power(root_, base_, base_x, base_y, rate));
+}
+
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+Screw Tree::transported() const noexcept {
+  const Screw& p = momentum_;
+  return restricted({p.linear.cross(base_.angular),
+                     p.angular.cross(base_.angular) + p.linear.cross(base_.linear)});
+}
+
+// pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
+VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
+  add_slopes(1.0, out);
+  if (b_ == 0) return;
+  propagate_forces();
+  const LaneScrew base(base_), v_hat(locked_twist(momentum_));
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneInertia link_inertia(link_groups_[g].link_inertia);
+    const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = link_inertia * v_hat;
+    h.store_in(passing_[g].locked);
+    (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(passing_[g].drift);
+  }
+  add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].locked; });
+  const Screw drift =
+      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].drift; }));
+  // The rate of the locked velocity.
+  Screw turn = about_centre({rate.linear - drift.linear, rate.angular - drift.angular});
+  turn = {turn.linear / total_.mass, turning_ * turn.angular};
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
+    const Lanes power = bracket(u, screw).dot(LaneScrew(passing_[g].locked)) +
+                        screw.dot(LaneScrew(passing_[g].drift));
+    store(&products_[g * kTogether], power);
+  }
+  for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].lead] -= products_[i];
+  for (int i = 0; i < n_; ++i) out[i] -= full(i).dot(turn);
 }
 
 }  // namespace vms_ph

@@ -1,15 +1,170 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/underactuated_flight.hpp"
-
+// Flight on thrust along one axis of the base, with an arm that moves.
 #include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include <Eigen/Geometry>
 
+#include "law_factories.hpp"
+#include "vms_ph_native/attitude_and_shape.hpp"
+#include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
+
+/// The axis of the thrusts of a base, and what they reach along it.
+struct SingleAxis {
+  Eigen::Vector3d axis;  ///< in the frame of the base, length one
+  double least = 0.0;    ///< thrust along it, N
+  double most = 0.0;     ///< thrust along it, N
+};
+
+/// @param name         of the robot, for messages.
+/// @throws ModelError  there are several axes, or the base cannot be turned about all axes.
+SingleAxis single_axis(const Allocation& allocation, const std::string& name);
+
+/// The attitudes of a base whose thrust has one axis; see
+/// vms_ph_controllers/laws/thrust_direction.py.
+class ThrustDirection {
+ public:
+  /// @param axis  of the thrust in the frame of the base, length one.
+  explicit ThrustDirection(const Eigen::Vector3d& axis);
+
+  /// The rotation whose thrust is along a force that is not zero, nose near that of a heading.
+  Eigen::Matrix3d attitude(const Eigen::Vector3d& force,
+                           const Eigen::Matrix3d& heading) const noexcept;
+
+  /// A force, or one per mass, brought into a cone around the vertical.
+  ///
+  /// @param up      length one.
+  /// @param weight  force, or one per mass, that holds the robot.
+  /// @param tilt    largest angle from the vertical, rad.
+  static Eigen::Vector3d within(const Eigen::Vector3d& force, const Eigen::Vector3d& up,
+                                double weight, double tilt) noexcept;
+
+ private:
+  Eigen::Matrix3d body_axes_;  // nose, left side and axis
+};
+
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+// Least share of the weight that a wanted force carries, so that its direction is defined.
+constexpr double kLeastLift = 0.3;
+
+// Most that a wanted force lifts, in weights.
+constexpr double kMostLift = 3.0;
+
+// Singular values below this share of the largest count as zero.
+constexpr double kRank = 1e-6;
+
+/// Of A A^T: the squares of the singular values, in increasing order, and the left vectors.
+SymmetricEigen squares(const Eigen::MatrixXd& A) {
+  SymmetricEigen eigen;
+  eigen.compute(product<Eigen::MatrixXd>(A, transposed(A)));
+  return eigen;
+}
+
+}  // namespace
+
+SingleAxis single_axis(const Allocation& allocation, const std::string& name) {
+  const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
+  const SymmetricEigen along = squares(forces);
+  const Eigen::VectorXd& sizes = along.values();
+  if (!(sizes[2] > 0.0) || std::max(sizes[1], 0.0) > kRank * kRank * sizes[2]) {
+    throw ModelError("the rotors of '" + name +
+                     "' push along several axes or none; UnderactuatedFlight is for one axis, "
+                     "DecoupledVMSController for all");
+  }
+  Vector3d axis = along.vectors().col(2);
+  Eigen::VectorXd shares = product<Eigen::VectorXd>(transposed(forces), axis);
+  if (shares.sum() < 0.0) {
+    axis = -axis;
+    shares = -shares;
+  }
+  const Eigen::VectorXd levers = squares(allocation.matrix()).values();
+  if (levers.size() < 4 || !(levers[2] > kRank * kRank * levers[5])) {
+    throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
+  }
+  const Eigen::VectorXd low = shares.cwiseProduct(allocation.lower());
+  const Eigen::VectorXd high = shares.cwiseProduct(allocation.upper());
+  return {axis, low.cwiseMin(high).sum(), low.cwiseMax(high).sum()};
+}
+
+ThrustDirection::ThrustDirection(const Vector3d& axis) {
+  const Vector3d forward = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
+  const Vector3d nose = (forward - axis * axis.dot(forward)).normalized();
+  body_axes_ << nose, axis.cross(nose), axis;
+}
+
+Matrix3d ThrustDirection::attitude(const Vector3d& force, const Matrix3d& heading) const noexcept {
+  const Vector3d along = force / force.norm();
+  Vector3d nose = heading * body_axes_.col(0);
+  Vector3d flat = nose - along * along.dot(nose);
+  if (flat.squaredNorm() < 1e-6) {
+    nose = (heading * body_axes_.col(1)).cross(along);
+    flat = nose - along * along.dot(nose);
+  }
+  flat /= flat.norm();
+  Matrix3d desired;
+  desired << flat, along.cross(flat), along;
+  return desired * body_axes_.transpose();
+}
+
+Vector3d ThrustDirection::within(const Vector3d& force, const Vector3d& up, double weight,
+                                 double tilt) noexcept {
+  const double along = force.dot(up);
+  const double lift = std::min(std::max(along, kLeastLift * weight), kMostLift * weight);
+  const Vector3d across = force - up * along;
+  const double size = across.norm();
+  const double most = std::cos(tilt) > 0.0 ? lift * std::tan(tilt) : size;
+  return lift * up + across * std::min(1.0, most / std::max(size, 1e-12));
+}
+
+/// Gains of the flight.
+struct UnderactuatedFlightGains : AttitudeGains {
+  double frequency_position = 1.2, largest_tilt = 0.6;
+
+  static const GainTable<UnderactuatedFlightGains>& table();
+};
+
+/// Geometric flight with a thrust along one axis, in the inertially decoupled coordinates of
+/// [A (59)]. The law is described in vms_ph_controllers/laws/underactuated_flight.py.
+class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, UnderactuatedFlightGains> {
+ public:
+  /// Control position and heading of the base and the joints of a robot, which must outlive the
+  /// controller.
+  ///
+  /// @param allocation   its rotors, whose thrusts all have one axis.
+  /// @throws ModelError  the base does not float or has no rotors; or the rotors push along several
+  ///                     axes, or cannot turn the base about all axes.
+  UnderactuatedFlight(const Model& model, const std::optional<Allocation>& allocation,
+                      bool base_actuated = true);
+
+ private:
+  BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept override;
+  Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
+    return direction_.attitude(up_, rotation);
+  }
+  Twist twist_of(const Twist& twist) const noexcept override;
+  double bandwidth() const noexcept override { return gains_now().frequency_position; }
+  double place_frequency() const noexcept override { return gains_now().frequency_position; }
+
+  const SingleAxis thrust_;
+  const ThrustDirection direction_;
+  const double strength_;     // of gravity, m/s^2
+  const Eigen::Vector3d up_;  // length one
+};
+
 namespace {
 
 using Eigen::Matrix3d;
@@ -69,9 +224,9 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   const Vector3d leading = level * own_velocity, turn = level * own_turn;
   // The centre of mass belongs above the reference of the base, wherever the arm is.
   const Vector3d arm = level * body.centre;
-  const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().place();
+  const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().position();
   const Vector3d centre = rotation * body.centre;
-  const Vector3d place = body.position + centre - (minimum + arm);
+  const Vector3d deviation = body.position + centre - (minimum + arm);
   const MatrixView coupling = MatrixView(d.M()).top_rows(3).right_columns(n_);
   const auto swung = product<Vector3d>(coupling, d.v().tail(n_));
   const Vector3d carrying = level * swung;
@@ -81,40 +236,40 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   const Vector3d speed = momentum / body.mass - leading;
   const Vector3d own_acceleration = reference.acceleration().head<3>();
   const Vector3d gaining = level * own_acceleration;
-  const Vector3d ahead = gaining + turn.cross(leading);
+  const Vector3d forward = gaining + turn.cross(leading);
   const double stiffness = gains.frequency_position * gains.frequency_position;
   double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
   // Damping of the velocity that it leaves.
   rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness));
   const Vector3d weight = strength_ * up_;
   const auto wanted_acceleration = [&](const Vector3d& at, const Vector3d& velocity) {
-    const Vector3d pull = weight + ahead - stiffness * at - rate * velocity;
+    const Vector3d pull = weight + forward - stiffness * at - rate * velocity;
     return ThrustDirection::within(pull, up_, strength_, gains.largest_tilt);
   };
 
-  const Vector3d push = body.mass * wanted_acceleration(place, speed);
+  const Vector3d push = body.mass * wanted_acceleration(deviation, speed);
   BaseMotion motion;
   motion.attitude = direction_.attitude(push, level);
   const Vector3d axis = rotation * thrust_.axis;
   const double along = push.dot(axis);
   const double thrust = std::min(std::max(along, thrust_.least), thrust_.most);
   const Vector3d force = thrust * axis;
-  const Vector3d gained = force / body.mass - weight - ahead;
+  const Vector3d gained = force / body.mass - weight - forward;
   constexpr double kStep = 1e-3;
   const Vector3d later =
-      wanted_acceleration(place + kStep * (speed - sway), speed + kStep * gained);
+      wanted_acceleration(deviation + kStep * (speed - sway), speed + kStep * gained);
   const Matrix3d frame = level * se3::rotation(kStep * own_turn);
   const Matrix3d after = direction_.attitude(later, frame);
   motion.force = thrust * thrust_.axis;
   const auto between = product<Matrix3d>(transposed(motion.attitude), after);
-  const Vector3d turned = motion.attitude * se3::rotation_vector(between);
-  motion.turning = product<Vector3d>(transposed(rotation), turned) / kStep;
+  const Vector3d world_rotation = motion.attitude * se3::rotation_vector(between);
+  motion.turning = product<Vector3d>(transposed(rotation), world_rotation) / kStep;
   motion.kinetic = 0.5 * body.mass * speed.squaredNorm();
-  motion.potential = 0.5 * body.mass * stiffness * place.squaredNorm();
+  motion.potential = 0.5 * body.mass * stiffness * deviation.squaredNorm();
   motion.damping = body.mass * rate * speed.squaredNorm();
-  motion.astray = speed.dot(force - push);
-  motion.carried = -body.mass * stiffness * place.dot(sway + integral().place_rate());
-  motion.reason = along > thrust_.least ? "" : "turning over: the least thrust";
+  motion.unactuated_power = speed.dot(force - push);
+  motion.carried = -body.mass * stiffness * deviation.dot(sway + integral().place_rate());
+  motion.reason = along > thrust_.least ? "" : reasons::turning_over;
   return motion;
 }
 
@@ -125,6 +280,10 @@ Twist UnderactuatedFlight::twist_of(const Twist& twist) const noexcept {
   Twist level = twist;
   level.tail<3>() = up.dot(turn) * up;
   return level;
+}
+
+std::unique_ptr<Controller> make_underactuated_flight(const LawSetup& setup) {
+  return std::make_unique<UnderactuatedFlight>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

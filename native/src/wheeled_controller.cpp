@@ -5,16 +5,13 @@
 
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 namespace {
 
-const char* const kUnusable =
-    "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
-    "holding against gravity";
-const char* const kFar =
-    "the effort of the law is not finite, because its reference is too large; holding against "
-    "gravity until the next reset";
+const char* const kUnusable = reasons::unusable_state;
+const char* const kFar = reasons::reference_too_large;
 
 }  // namespace
 
@@ -26,21 +23,21 @@ WheeledController::WheeledController(const Model& model, const std::vector<Wheel
       t_(model, wheels),
       limits_(model),
       torque_(VectorV::Zero(n_)),
-      resting_(model) {
+      at_rest_(model) {
   command_.wrench_base.setZero(b_);
   command_.torque.setZero(n_);
-  held_ = command_;
-  held_.status = Status::holding;
+  last_command_ = command_;
+  last_command_.status = Status::holding;
   hold(model.neutral_configuration(), kUnusable);
-  unusable_ = held_.torque;
+  unusable_ = last_command_.torque;
 }
 
 const Command& WheeledController::update(const RobotState& state, const Reference& reference,
                                          double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    held_.torque = unusable_;
-    held_.reason = kUnusable;
-    return held_;
+    last_command_.torque = unusable_;
+    last_command_.reason = kUnusable;
+    return last_command_;
   }
   if (!t_.compute(state)) return hold(state.q, t_.reason());
   const char* const obstacle = drive(reference, dt);
@@ -49,11 +46,11 @@ const Command& WheeledController::update(const RobotState& state, const Referenc
 
 /// Compensate gravity by the joints.
 const Command& WheeledController::hold(const ConstVector& q, const char* why) noexcept {
-  resting_.set(q, rest_);
-  held_.torque = resting_.g().tail(n_);
-  clip_to_effort(model_, held_.torque);
-  held_.reason = why;
-  return held_;
+  at_rest_.set(q, rest_);
+  last_command_.torque = at_rest_.g().tail(n_);
+  clip_to_effort(model_, last_command_.torque);
+  last_command_.reason = why;
+  return last_command_;
 }
 
 const char* WheeledController::send(const VectorV& force, const LimitGains& gains,

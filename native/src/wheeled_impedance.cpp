@@ -1,33 +1,76 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "vms_ph_native/wheeled_impedance.hpp"
-
+// Impedance of the end effector of a robot on wheels, in the velocities that its wheels allow.
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "law_factories.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/springs.hpp"
+#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/wheeled_controller.hpp"
 
 namespace vms_ph {
+
+/// Gains of the impedance on wheels.
+struct WheeledGains : LimitGains {
+  double stiffness = 100.0, stiffness_rotation = 5.0, damping = 40.0, damping_rotation = 1.0;
+  double damping_null = 1.0, limit_margin = 0.05, limit_frequency = 10.0;
+  double speed = 0.2, turn = 0.5;
+
+  static const GainTable<WheeledGains>& table();
+};
+
+/// A spring and a damper hold the end effector, and all joints follow as the wheels allow; the law
+/// is described in vms_ph_controllers/laws/wheeled_impedance.py.
+class WheeledImpedance final : public WheeledController {
+ public:
+  /// Control the end effector of a robot, which must outlive the controller.
+  ///
+  /// @throws ModelError  wheels that no joint moves, or a mistake in the wheels.
+  WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels);
+
+  bool reset(const RobotState& state) noexcept override;
+
+  std::vector<Gain> gains() const override { return WheeledGains::table().list(gains_); }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return WheeledGains::table().set(gains_, name, value);
+  }
+
+ private:
+  const char* drive(const Reference& reference, double dt) noexcept override;
+  void rest() noexcept;
+
+  WheeledGains gains_;
+  JointLimitPotential joint_limits_;
+  PoseReference tool_;
+  PoseEffort effort_;
+  Evaluation beginning_;
+  VectorV limit_inertia_, positions_, desired_;
+  Matrix6V jacobian_, momentum_;
+  Reason reason_;
+};
 
 const GainTable<WheeledGains>& WheeledGains::table() {
   using G = WheeledGains;
   static const GainTable<G> gains{
       LimitGains::table(),
       {
-          {"stiffness", "stiffness of the end-effector position, N/m", &G::stiffness, 0.0, 5000.0},
-          {"stiffness_rotation", "stiffness of its attitude, N m/rad", &G::stiffness_rotation, 0.0,
-           500.0},
-          {"damping", "damping of its velocity, N s/m", &G::damping, 0.0, 1000.0},
-          {"damping_rotation", "damping of its angular velocity, N m s/rad", &G::damping_rotation,
-           0.0, 100.0},
+          {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
+          {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0, 500.0},
+          {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
+          {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
           {"damping_null", "rate at which motion beside it is damped, 1/s", &G::damping_null, 0.0,
            100.0},
-          {"limit_margin", "distance from a joint limit at which its spring begins, rad or m",
-           &G::limit_margin, 0.0, 1.0},
-          {"limit_frequency", "natural frequency of the springs at the joint limits, rad/s",
-           &G::limit_frequency, 0.0, 100.0},
-          {"speed", "largest linear speed of the reference, m/s", &G::speed, 1e-3, 20.0},
-          {"turn", "largest angular speed of the reference, rad/s", &G::turn, 1e-3, 20.0},
+          {"limit_margin", gain_text::limit_margin, &G::limit_margin, 0.0, 1.0},
+          {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
+          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
       }};
   return gains;
 }
@@ -39,7 +82,7 @@ WheeledImpedance::WheeledImpedance(const Model& model, const std::vector<Wheel>&
       beginning_(model),
       limit_inertia_(VectorV::Zero(n_)),
       positions_(limit_inertia_),
-      wanted_(rest_),
+      desired_(rest_),
       reason_(1024) {
   RobotState home;
   home.q = model.neutral_configuration();
@@ -75,9 +118,9 @@ const char* WheeledImpedance::drive(const Reference& reference, double dt) noexc
   effort_.rest_damping *= gains.damping_null;
   rest();
   effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay));
-  multiply(transposed(t_.basis), d.g(), wanted_);
-  wanted_ += effort_.sent;
-  if (const char* obstacle = send(wanted_, gains, dt)) return obstacle;
+  multiply(transposed(t_.basis), d.g(), desired_);
+  desired_ += effort_.sampled;
+  if (const char* obstacle = send(desired_, gains, dt)) return obstacle;
   ControlEnergy& energy = command_.energy;
   energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
   energy.shaped_potential = effort_.potential;
@@ -86,7 +129,7 @@ const char* WheeledImpedance::drive(const Reference& reference, double dt) noexc
   energy.reference_power = effort_.reference_power;
   energy.clipped_power = (command_.torque - torque_).dot(d.v().tail(n_));
   command_.task_error = effort_.distance;
-  const char* const reduced = effort_.held.reason();
+  const char* const reduced = effort_.impedance.reason();
   if (*reduced != '\0') {
     reason_.set(limits_.reason().empty() ? "%s%s" : "%s; %s", limits_.reason().text(), reduced);
     command_.reason = reason_.text();
@@ -107,6 +150,10 @@ void WheeledImpedance::rest() noexcept {
   multiply(by_joints, limits.force, effort_.rest_force);
   for (Eigen::Index i = 0; i < n_; ++i) scaled.row(i) *= limits.stiffness[i];
   multiply(by_joints, scaled, effort_.rest_stiffness);
+}
+
+std::unique_ptr<Controller> make_wheeled_impedance(const LawSetup& setup) {
+  return std::make_unique<WheeledImpedance>(setup.model, setup.wheels);
 }
 
 }  // namespace vms_ph

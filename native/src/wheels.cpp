@@ -30,9 +30,9 @@ std::vector<Eigen::Index> pivots(const Eigen::MatrixXd& rows, Eigen::Index most)
     Eigen::Index best = -1;
     double largest = kRank;
     for (Eigen::Index i = 0; i < left.cols(); ++i) {
-      const bool taken = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
+      const bool is_chosen = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
       const double size = std::nearbyint(left.col(i).norm() * 1e9) / 1e9;
-      if (taken || !(size > largest)) continue;
+      if (is_chosen || !(size > largest)) continue;
       largest = size;
       best = i;
     }
@@ -104,16 +104,16 @@ void WheeledTerms::partition() {
   const int nv = model_.nv(), count = 5;
   const Eigen::Index all = all_.rows();
   Eigen::MatrixXd beside(all, count * nv);
-  std::vector<Eigen::MatrixXd> seen;
+  std::vector<Eigen::MatrixXd> samples;
   Eigen::Index rank = 0;
   for (int k = 0; k < count; ++k) {
     Eigen::VectorXd q = model_.neutral_configuration(), way(nv);
     for (int i = 0; i < nv; ++i) way[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
     model_.integrate(model_.neutral_configuration(), way, q);
-    seen.push_back(rows_at(q));
-    rank = std::max(rank, static_cast<Eigen::Index>(pivots(seen.back(), all).size()));
-    const double size = std::max(1e-300, seen.back().cwiseAbs().maxCoeff());
-    beside.middleCols(k * nv, nv) = seen.back() / size;
+    samples.push_back(rows_at(q));
+    rank = std::max(rank, static_cast<Eigen::Index>(pivots(samples.back(), all).size()));
+    const double size = std::max(1e-300, samples.back().cwiseAbs().maxCoeff());
+    beside.middleCols(k * nv, nv) = samples.back() / size;
   }
   if (rank == nv) {
     throw ModelError("the constraints leave the robot no motion; take away those too many");
@@ -123,7 +123,7 @@ void WheeledTerms::partition() {
   for (int k = 0; k < count; ++k) {
     for (Eigen::Index r = 0; r < rank; ++r) {
       below.col(k * rank + r) =
-          seen[static_cast<std::size_t>(k)].row(rows_[static_cast<std::size_t>(r)]);
+          samples[static_cast<std::size_t>(k)].row(rows_[static_cast<std::size_t>(r)]);
     }
   }
   dependent_ = pivots(below, rank);
@@ -163,13 +163,13 @@ VMS_PH_WIDE void WheeledTerms::constrain(bool moving) noexcept {
       turning += jacobian.col(i).tail<3>() * d_.v()[i];
     }
     if (moving) {
-      const Vector3d turned = turning.cross(axle);
+      const Vector3d axle_rate = turning.cross(axle);
       const auto& rate = d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
       for (Eigen::Index i = 0; i < all_.cols(); ++i) {
         const Vector3d point = contact(jacobian, wheel.radius, i);
         const Vector3d change = contact(rate, wheel.radius, i);
-        all_rates_(row, i) = along(axle).dot(change) + along(turned).dot(point);
-        all_rates_(row + 1, i) = axle.dot(change) + turned.dot(point);
+        all_rates_(row, i) = along(axle).dot(change) + along(axle_rate).dot(point);
+        all_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(point);
       }
     }
     row += 2;

@@ -68,9 +68,9 @@ Deadline Deadline::in(double seconds) noexcept {
   seconds = std::min(seconds, 1e8);  // three years, which any clock can count
   Deadline deadline;
   clock_gettime(CLOCK_MONOTONIC, &deadline.time_);
-  const double whole = std::floor(seconds);
-  deadline.time_.tv_sec += static_cast<time_t>(whole);
-  deadline.time_.tv_nsec += static_cast<long>((seconds - whole) * 1e9);
+  const double whole_seconds = std::floor(seconds);
+  deadline.time_.tv_sec += static_cast<time_t>(whole_seconds);
+  deadline.time_.tv_nsec += static_cast<long>((seconds - whole_seconds) * 1e9);
   if (deadline.time_.tv_nsec >= 1000000000L) {
     deadline.time_.tv_nsec -= 1000000000L;
     ++deadline.time_.tv_sec;
@@ -80,11 +80,11 @@ Deadline Deadline::in(double seconds) noexcept {
 
 // Shared by caller and thread: the thread may outlive the caller.
 struct Worker::Shared {
-  Semaphore wanted, done, gone;
+  Semaphore request, done, ended;
   std::unique_ptr<Task> task;
   std::atomic<bool> stop{false};
   int job = 0;
-  std::atomic<std::uint64_t> asked{0}, answered{0};
+  std::atomic<std::uint64_t> requested{0}, completed{0};
   std::atomic<bool> failed{false};
   std::string failure;  // of begin(); read after begin() has returned
 
@@ -103,20 +103,20 @@ struct Worker::Shared {
   }
 
   void work() {
-    bool begun = false;
+    bool started = false;
     try {
       task->begin();
-      begun = true;
+      started = true;
     } catch (...) {
       failure = caught();
     }
-    failed.store(!begun, std::memory_order_release);
-    answered.store(0, std::memory_order_release);
+    failed.store(!started, std::memory_order_release);
+    completed.store(0, std::memory_order_release);
     done.post();
-    while (begun) {
-      wanted.wait();
+    while (started) {
+      request.wait();
       if (stop.load(std::memory_order_acquire)) break;
-      const std::uint64_t sequence = asked.load(std::memory_order_acquire);
+      const std::uint64_t sequence = requested.load(std::memory_order_acquire);
       bool threw = false;
       try {
         task->run(job);
@@ -125,10 +125,10 @@ struct Worker::Shared {
         note(caught());
       }
       failed.store(threw, std::memory_order_relaxed);
-      answered.store(sequence, std::memory_order_release);
+      completed.store(sequence, std::memory_order_release);
       done.post();
     }
-    if (begun) task->end();
+    if (started) task->end();
     task.reset();
   }
 };
@@ -143,41 +143,41 @@ Worker::Worker(std::unique_ptr<Task> task, double timeout, int priority)
   try {
     thread_ = std::thread([shared = shared_] {
       shared->work();
-      shared->gone.post();
+      shared->ended.post();
     });
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  int refused = 0;
+  int scheduling_error = 0;
   if (priority > 0) {
     sched_param parameters{};
     parameters.sched_priority = priority;
-    refused = pthread_setschedparam(thread_.native_handle(), SCHED_FIFO, &parameters);
+    scheduling_error = pthread_setschedparam(thread_.native_handle(), SCHED_FIFO, &parameters);
   }
   std::string failure;
   if (!shared_->done.wait(Deadline::in(timeout))) {
     failure = "it took longer than " + std::to_string(timeout) + " s to begin";
   } else if (shared_->failed.load(std::memory_order_acquire)) {
     failure = shared_->failure;
-  } else if (refused != 0) {
+  } else if (scheduling_error != 0) {
     failure = "a thread cannot have real-time priority " + std::to_string(priority) + " (" +
-              std::strerror(refused) +
+              std::strerror(scheduling_error) +
               "); allow it by an rtprio entry in /etc/security/limits.conf, or use 0";
   } else {
     return;
   }
-  leave();
+  detach_thread();
   throw std::runtime_error(failure);
 }
 
-Worker::~Worker() { leave(); }
+Worker::~Worker() { detach_thread(); }
 
-void Worker::leave() noexcept {
+void Worker::detach_thread() noexcept {
   shared_->stop.store(true, std::memory_order_release);
-  shared_->wanted.post();
-  if (shared_->gone.wait(Deadline::in(kShutdownTimeout))) {
+  shared_->request.post();
+  if (shared_->ended.wait(Deadline::in(kShutdownTimeout))) {
     thread_.join();
   } else {
     thread_.detach();
@@ -185,10 +185,10 @@ void Worker::leave() noexcept {
 }
 
 Worker::Outcome Worker::settle(const Deadline& deadline) noexcept {
-  if (away_) {
+  if (thread_owns_buffers_) {
     if (!shared_->done.wait(deadline)) return Outcome::late;
-    away_ = false;
-    const bool ours = shared_->answered.load(std::memory_order_acquire) == sequence_;
+    thread_owns_buffers_ = false;
+    const bool ours = shared_->completed.load(std::memory_order_acquire) == sequence_;
     const bool failed = shared_->failed.load(std::memory_order_relaxed);
     last_ = ours && !failed ? Outcome::done : Outcome::failed;
   }
@@ -197,9 +197,9 @@ Worker::Outcome Worker::settle(const Deadline& deadline) noexcept {
 
 Worker::Outcome Worker::run(int job, const Deadline& deadline) noexcept {
   shared_->job = job;
-  shared_->asked.store(++sequence_, std::memory_order_release);
-  away_ = true;
-  shared_->wanted.post();
+  shared_->requested.store(++sequence_, std::memory_order_release);
+  thread_owns_buffers_ = true;
+  shared_->request.post();
   return settle(deadline);
 }
 

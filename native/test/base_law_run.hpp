@@ -50,16 +50,16 @@ class BaseLawRun {
   Controller& law() { return *law_; }
 
   /// Make the call of a step; the command of an update, else null. Whether it was taken is in
-  /// `taken`.
-  const Command* apply(const Step& step, bool& taken) noexcept {
+  /// `is_carried`.
+  const Command* apply(const Step& step, bool& is_carried) noexcept {
     if (step.kind == Step::Kind::update)
       return &law_->update(step.state, step.reference, step.value);
     if (step.kind == Step::Kind::payload) {
-      taken = law_->carry(step.payload[0], step.payload.segment<3>(1), step.payload[4]);
+      is_carried = law_->carry(step.payload[0], step.payload.segment<3>(1), step.payload[4]);
       return nullptr;
     }
-    taken = step.kind == Step::Kind::reset ? law_->reset(step.state)
-                                           : law_->set_gain(step.gain, step.value);
+    is_carried = step.kind == Step::Kind::reset ? law_->reset(step.state)
+                                                : law_->set_gain(step.gain, step.value);
     return nullptr;
   }
 

@@ -24,23 +24,23 @@ struct Line {
 
   /// The numbers that follow the key.
   Eigen::VectorXd numbers() const {
-    std::vector<double> found;
+    std::vector<double> parsed;
     const char* at = text.c_str();
     for (char* end = nullptr;; at = end) {
       const double value = std::strtod(at, &end);
       if (end == at) break;
-      found.push_back(value);
+      parsed.push_back(value);
     }
-    return Eigen::Map<Eigen::VectorXd>(found.data(), static_cast<Eigen::Index>(found.size()));
+    return Eigen::Map<Eigen::VectorXd>(parsed.data(), static_cast<Eigen::Index>(parsed.size()));
   }
   double number() const { return numbers()[0]; }
 
   /// The words that follow the key.
   std::vector<std::string> words() const {
     std::istringstream stream(text);
-    std::vector<std::string> found;
-    for (std::string word; stream >> word;) found.push_back(word);
-    return found;
+    std::vector<std::string> parsed;
+    for (std::string word; stream >> word;) parsed.push_back(word);
+    return parsed;
   }
 };
 
@@ -62,25 +62,25 @@ class Comparison {
   explicit Comparison(std::string name) : name_(std::move(name)) {}
 
   /// To 1e-9 of the size of the quantity, which counts as one where it is less.
-  void numbers(const Line& expected, const Eigen::VectorXd& given) {
-    const Eigen::VectorXd wanted = expected.numbers();
-    if (wanted.size() != given.size()) return differs(expected, "of another size");
-    for (Eigen::Index i = 0; i < wanted.size(); ++i) {
+  void numbers(const Line& expected, const Eigen::VectorXd& computed) {
+    const Eigen::VectorXd target = expected.numbers();
+    if (target.size() != computed.size()) return differs(expected, "of another size");
+    for (Eigen::Index i = 0; i < target.size(); ++i) {
       ++compared_;
-      if (wanted[i] == given[i]) continue;  // infinite too
-      const double off = std::abs(wanted[i] - given[i]) / std::max(1.0, std::abs(wanted[i]));
+      if (target[i] == computed[i]) continue;  // infinite too
+      const double off = std::abs(target[i] - computed[i]) / std::max(1.0, std::abs(target[i]));
       worst_ = std::max(worst_, off);
-      if (!(off <= 1e-9)) differs(expected, std::to_string(given[i]));
+      if (!(off <= 1e-9)) differs(expected, std::to_string(computed[i]));
     }
   }
-  void words(const Line& expected, const std::string& given) {
+  void words(const Line& expected, const std::string& computed) {
     ++compared_;
-    if (expected.text != (given.empty() ? "-" : given)) differs(expected, given);
+    if (expected.text != (computed.empty() ? "-" : computed)) differs(expected, computed);
   }
-  void differs(const Line& expected, const std::string& given) {
+  void differs(const Line& expected, const std::string& computed) {
     ++differing_;
     std::printf("%s: %s should be '%s', is %s\n", name_.c_str(), expected.key.c_str(),
-                expected.text.c_str(), given.c_str());
+                expected.text.c_str(), computed.c_str());
   }
 
   /// Print the sum; whether all is the same.

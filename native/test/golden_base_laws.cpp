@@ -12,20 +12,20 @@ using vms_ph::golden::Step;
 
 namespace {
 
-void compare(const vms_ph::Command& told, const Line& line, Comparison& comparison) {
+void compare(const vms_ph::Command& command, const Line& line, Comparison& comparison) {
   if (line.key == "status") {
-    comparison.words(line, std::to_string(static_cast<int>(told.status)));
+    comparison.words(line, std::to_string(static_cast<int>(command.status)));
   } else if (line.key == "reason") {
-    comparison.words(line, told.reason);
+    comparison.words(line, command.reason);
   } else if (line.key == "wrench_base") {
-    comparison.numbers(line, told.wrench_base);
+    comparison.numbers(line, command.wrench_base);
   } else if (line.key == "torque") {
-    comparison.numbers(line, told.torque);
+    comparison.numbers(line, command.torque);
   } else if (line.key == "energy") {
-    comparison.numbers(line, vms_ph::golden::numbers(told.energy));
+    comparison.numbers(line, vms_ph::golden::numbers(command.energy));
   } else if (line.key == "rest") {
-    comparison.numbers(
-        line, Eigen::Vector3d(told.task_error, told.smallest_singular_value, told.authority));
+    comparison.numbers(line, Eigen::Vector3d(command.task_error, command.smallest_singular_value,
+                                             command.authority));
   } else {
     comparison.differs(line, "not known");
   }
@@ -35,12 +35,13 @@ bool follows(const std::string& folder, const std::string& file) {
   BaseLawRun run(folder, file);
   Comparison comparison(file);
   for (const Step& step : run.steps()) {
-    bool taken = true;
-    const vms_ph::Command* told = run.apply(step, taken);
-    if (step.kind == Step::Kind::gain && !taken) comparison.differs({"gain", step.gain}, "refused");
+    bool is_carried = true;
+    const vms_ph::Command* command = run.apply(step, is_carried);
+    if (step.kind == Step::Kind::gain && !is_carried)
+      comparison.differs({"gain", step.gain}, "refused");
     for (const Line& line : step.expected) {
-      if (told) compare(*told, line, comparison);
-      if (line.key == "taken") comparison.words(line, taken ? "1" : "0");
+      if (command) compare(*command, line, comparison);
+      if (line.key == "taken") comparison.words(line, is_carried ? "1" : "0");
     }
   }
   return comparison.passed();

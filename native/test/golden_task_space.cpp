@@ -19,9 +19,9 @@ namespace {
 constexpr double kParity = 1e-9;
 
 Eigen::VectorXd numbers(std::istringstream& line) {
-  std::vector<double> found;
-  for (std::string word; line >> word;) found.push_back(std::stod(word));
-  return Eigen::Map<Eigen::VectorXd>(found.data(), static_cast<Eigen::Index>(found.size()));
+  std::vector<double> parsed;
+  for (std::string word; line >> word;) parsed.push_back(std::stod(word));
+  return Eigen::Map<Eigen::VectorXd>(parsed.data(), static_cast<Eigen::Index>(parsed.size()));
 }
 
 std::optional<Eigen::Vector3d> three(std::istringstream& line) {
@@ -60,7 +60,7 @@ class Play {
     } else if (word == "scenario") {
       line >> scenario_;
       law_ = std::make_unique<vms_ph::TaskSpaceIDAPBC>(*model_);
-      said_ = nullptr;
+      command_ = nullptr;
     } else if (word == "gain") {
       std::string name, value;
       line >> name >> value;
@@ -76,7 +76,7 @@ class Play {
     } else if (word == "velocity") {
       reference_.velocity = three(line);
     } else if (word == "dt") {
-      said_ = &law_->update(state_, reference_, numbers(line)[0]);
+      command_ = &law_->update(state_, reference_, numbers(line)[0]);
       ++updates_;
     } else if (word != "update") {
       compare(word, line);
@@ -87,11 +87,11 @@ class Play {
     if (word == "status") {
       int status = -1;
       line >> status;
-      expect(static_cast<int>(said_->status) == status, "status");
+      expect(static_cast<int>(command_->status) == status, "status");
     } else if (word == "reason") {
       std::string reason;
       std::getline(line >> std::ws, reason);
-      std::string ours = said_->reason[0] ? said_->reason : "-";
+      std::string ours = command_->reason[0] ? command_->reason : "-";
       if (reason.rfind("near a singularity", 0) == 0) {
         // The singular value is compared by itself; where it is zero it is told as mere rounding.
         ours.resize(std::min(ours.size(), ours.rfind(' ')));
@@ -99,30 +99,33 @@ class Play {
       }
       expect(ours == reason, "reason '" + ours + "' for '" + reason + "'");
     } else if (word == "torque") {
-      near(said_->torque, numbers(line), word);
+      near(command_->torque, numbers(line), word);
     } else if (word == "energy") {
-      near(vms_ph::golden::numbers(said_->energy), numbers(line), word);
+      near(vms_ph::golden::numbers(command_->energy), numbers(line), word);
     } else if (word == "rest") {
-      near(Eigen::Vector3d(said_->task_error, said_->smallest_singular_value, said_->authority),
+      near(Eigen::Vector3d(command_->task_error, command_->smallest_singular_value,
+                           command_->authority),
            numbers(line), word);
     }
   }
 
-  void near(const Eigen::VectorXd& ours, const Eigen::VectorXd& golden, const std::string& what) {
-    expect(ours.size() == golden.size(), what + " has another size");
+  void near(const Eigen::VectorXd& ours, const Eigen::VectorXd& golden,
+            const std::string& quantity) {
+    expect(ours.size() == golden.size(), quantity + " has another size");
     for (Eigen::Index i = 0; i < std::min(ours.size(), golden.size()); ++i) {
       if (ours[i] == golden[i]) continue;
-      const double apart = std::abs(ours[i] - golden[i]) / std::max(1.0, std::abs(golden[i]));
-      furthest_ = std::max(furthest_, apart);
-      expect(apart <= kParity, what + "[" + std::to_string(i) + "]: " + std::to_string(ours[i]) +
-                                   " for " + std::to_string(golden[i]));
+      const double difference = std::abs(ours[i] - golden[i]) / std::max(1.0, std::abs(golden[i]));
+      furthest_ = std::max(furthest_, difference);
+      expect(difference <= kParity, quantity + "[" + std::to_string(i) +
+                                        "]: " + std::to_string(ours[i]) + " for " +
+                                        std::to_string(golden[i]));
     }
   }
 
-  void expect(bool holds, const std::string& what) {
+  void expect(bool holds, const std::string& quantity) {
     if (holds) return;
     ++wrong_;
-    std::printf("%s, update %d: %s\n", scenario_.c_str(), updates_, what.c_str());
+    std::printf("%s, update %d: %s\n", scenario_.c_str(), updates_, quantity.c_str());
   }
 
   std::string folder_, scenario_;
@@ -130,7 +133,7 @@ class Play {
   std::unique_ptr<vms_ph::TaskSpaceIDAPBC> law_;
   vms_ph::RobotState state_;
   vms_ph::Reference reference_;
-  const vms_ph::Command* said_ = nullptr;
+  const vms_ph::Command* command_ = nullptr;
   int updates_ = 0, wrong_ = 0;
   double furthest_ = 0.0;
 };

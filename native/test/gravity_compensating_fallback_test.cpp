@@ -33,7 +33,7 @@ Eigen::Vector2d weight(const RobotState& at) {
 // By hand, with the elbow straight: about the shoulder, and its part at the elbow.
 const Eigen::Vector2d kInertia(0.02 + 2.0 * 0.25 + 0.01 + 1.0 * 2.25, 0.01 + 1.0 * 0.75);
 
-double away(const Eigen::VectorXd& torque, const Eigen::Vector2d& expected) {
+double distance(const Eigen::VectorXd& torque, const Eigen::Vector2d& expected) {
   return (torque - expected).cwiseAbs().maxCoeff();
 }
 
@@ -56,20 +56,20 @@ int main() {
   CHECK(command.status == Status::ok && std::abs(command.torque[0] + 10.0 * 0.3) < 1e-12);
   const double nan = std::nan("");
   const Command& blind = steadied.update(state(nan, 0.0), Reference(), 0.01);
-  CHECK(blind.status == Status::holding && away(blind.torque, weight(state(0.4, 0.0))) < 1e-12);
+  CHECK(blind.status == Status::holding && distance(blind.torque, weight(state(0.4, 0.0))) < 1e-12);
 
   // It hangs: weight is that of the present posture, not of the one it last saw; motion is braked.
   steadied.set_gain("nap", 60.0);
   law.set_period(0.002);
   for (const double shoulder : {0.4, 1.2, 3.0, -2.0}) {
-    const Command& held = steadied.update(state(shoulder, 0.3), Reference(), 0.001);
-    CHECK(held.status == Status::holding && std::string(held.reason).size() > 0);
-    CHECK(away(held.torque, weight(state(shoulder, 0.3))) < 1e-12);
+    const Command& held_command = steadied.update(state(shoulder, 0.3), Reference(), 0.001);
+    CHECK(held_command.status == Status::holding && std::string(held_command.reason).size() > 0);
+    CHECK(distance(held_command.torque, weight(state(shoulder, 0.3))) < 1e-12);
   }
   const RobotState swinging = state(0.5, 0.0, 0.2);
   // The damping of 10/s as it is stable when held for a millisecond, with a sample of delay.
   const Eigen::Vector2d brake = -10.0 / 1.03 * 0.2 * kInertia;
-  CHECK(away(steadied.update(swinging, Reference(), 0.001).torque, weight(swinging) + brake) <
+  CHECK(distance(steadied.update(swinging, Reference(), 0.001).torque, weight(swinging) + brake) <
         1e-12);
 
   // Within what the joints can give, and with what is no state as the law itself does.

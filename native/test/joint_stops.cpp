@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Stops of joints in simulated hardware: the motion and energies of the twin in Python.
-#include "../../ros2_control/src/plant.hpp"
+#include "vms_ph_native/plant/plant.hpp"
 
 #include <cmath>
 #include <string>
@@ -16,8 +16,8 @@ namespace {
 using Eigen::VectorXd;
 using vms_ph::Base;
 using vms_ph::Model;
-using vms_ph_ros2_control::Plant;
-using vms_ph_ros2_control::PlantOptions;
+using vms_ph::Plant;
+using vms_ph::PlantOptions;
 
 // That of test/dynamics/simulation/test_joint_stops.py.
 const std::string kNarrow = R"(<robot name="arm"><link name="base"><inertial><mass value="3"/>
@@ -82,9 +82,9 @@ void wheels_do_not_slip_when_a_joint_reaches_its_stop() {
   CHECK(allocations() == counted);
   VectorXd positions(4);
   model.joint_positions(plant.q(), positions);
-  const Eigen::Vector4d known(0.3444740351954376, -0.24888585645832853, 0.16632284160316177,
-                              3.000000006007765);
-  CHECK((positions - known).norm() < 1e-9);
+  const Eigen::Vector4d expected(0.3444740351954376, -0.24888585645832853, 0.16632284160316177,
+                                 3.000000006007765);
+  CHECK((positions - expected).norm() < 1e-9);
   const auto& energies = plant.port_energies();
   CHECK(std::abs(energies.supplied[0] - 0.8801673789024366) < 1e-9);
   CHECK(std::abs(energies.dissipated - 0.21529620221911797) < 1e-9);
@@ -100,18 +100,18 @@ void stores_what_is_supplied_and_not_dissipated() {
   vms_ph::EnergySplit split(model);
   const double before = split.of({plant.q(), plant.v()}).total();
   const VectorXd wrench = (VectorXd(6) << 0, 0, 40, 0, 0.5, 0).finished();
-  double taken = 0.0;
+  double taken_energy = 0.0;
   for (int i = 0; i < 60; ++i) {
     const double sign = i % 20 < 10 ? 1.0 : -1.0;
     CHECK(plant.advance(wrench, false, sign * Eigen::Vector2d(3.0, -2.0), 10));
-    CHECK(plant.port_energies().dissipated >= taken - 1e-6);
-    taken = plant.port_energies().dissipated;
+    CHECK(plant.port_energies().dissipated >= taken_energy - 1e-6);
+    taken_energy = plant.port_energies().dissipated;
     for (int joint = 0; joint < 2; ++joint) {
       CHECK(plant.q()[7 + joint] > model.lower()[joint] - 2e-4);
       CHECK(plant.q()[7 + joint] < model.upper()[joint] + 2e-4);
     }
   }
-  CHECK(taken > 1.0);
+  CHECK(taken_energy > 1.0);
   const double stored = split.of({plant.q(), plant.v()}).total() - before;
   CHECK(std::abs(stored - plant.port_energies().net()) < 1e-6);
 }

@@ -55,19 +55,19 @@ void check_refused(const std::string& xml, const char* why) {
 }
 
 // The mass matrix is that of the robot whose joints are all free, projected; and a step is taken.
-void check_mass(const Model& model, const Model& whole, const Eigen::VectorXd& q) {
+void check_mass(const Model& model, const Model& full_model, const Eigen::VectorXd& q) {
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::VectorXd full(whole.nq());
+  Eigen::VectorXd full(full_model.nq());
   model.fill_configuration(q, full);
-  vms_ph::Dynamics one(model), all(whole);
-  one.place(q.data());
-  all.place(full.data());
-  Matrix mass(model.nv(), model.nv()), expected(whole.nv(), whole.nv());
+  vms_ph::Dynamics one(model), all(full_model);
+  one.set_configuration(q.data());
+  all.set_configuration(full.data());
+  Matrix mass(model.nv(), model.nv()), expected(full_model.nv(), full_model.nv());
   one.mass(mass.data());
   all.mass(expected.data());
-  Matrix projection(whole.nv(), model.nv());
+  Matrix projection(full_model.nv(), model.nv());
   for (int k = 0; k < model.nv(); ++k) {
-    Eigen::VectorXd column(whole.nv());
+    Eigen::VectorXd column(full_model.nv());
     model.fill_velocity(Eigen::VectorXd::Unit(model.nv(), k), column);
     projection.col(k) = column;
   }

@@ -20,11 +20,11 @@ bool takes_none(const std::string& folder, const std::string& file) {
   const long before = allocations();
   while (done < kUpdates) {
     for (const Step& step : run.steps()) {
-      bool taken = true;
-      const vms_ph::Command* told = run.apply(step, taken);
-      if (!told || done == kUpdates) continue;
+      bool is_carried = true;
+      const vms_ph::Command* command = run.apply(step, is_carried);
+      if (!command || done == kUpdates) continue;
       ++done;
-      ++statuses[static_cast<int>(told->status)];
+      ++statuses[static_cast<int>(command->status)];
     }
   }
   const long count = allocations() - before;

@@ -24,8 +24,8 @@ using vms_ph::Model;
 double use(Dynamics& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
            const vms_ph::Efforts& efforts, std::vector<double>& out) {
   double* x = out.data();
-  d.place(q.data());
-  d.move(v.data());
+  d.set_configuration(q.data());
+  d.set_velocity(v.data());
   for (const auto write : {&Dynamics::mass, &Dynamics::shape_inertia, &Dynamics::coriolis}) {
     (d.*write)(x);
   }

@@ -13,7 +13,6 @@
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
-#include "vms_ph_native/integrators/suzuki.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace {
@@ -54,9 +53,6 @@ int main() {
     schemes.emplace_back("projected_rk4", std::make_unique<vms_ph::ProjectedRK4>(model, true));
     schemes.emplace_back("discrete_gradient",
                          std::make_unique<vms_ph::DiscreteGradient>(model, true));
-    schemes.emplace_back(
-        "discrete_gradient_4",
-        std::make_unique<vms_ph::Suzuki>(std::make_unique<vms_ph::DiscreteGradient>(model, true)));
     Eigen::VectorXd q = Eigen::VectorXd::Zero(model.nq());
     if (base == Base::floating) q[6] = 1.0;
     if (base == Base::planar) q[2] = 1.0;

@@ -27,7 +27,7 @@ void survives_everything(Base base, bool decoupled) {
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   Eigen::VectorXd effort = v;
   const double wrong[] = {std::nan(""), std::numeric_limits<double>::infinity(), -1.0};
-  int contacts = 0, seen = 0;
+  int contacts = 0, observed = 0;
   const long before = allocations();
   const auto begin = std::chrono::steady_clock::now();
   for (int k = 0; k < 4000; ++k) {
@@ -42,14 +42,14 @@ void survives_everything(Base base, bool decoupled) {
     if (k % 503 == 0) dt = wrong[k % 3];
     if (k % 700 == 0) observers.restart();
     if (k % 800 == 0) observers.payload_observer().expect_change();
-    seen += observers.add(q, v, effort, dt) ? 1 : 0;
+    observed += observers.add(q, v, effort, dt) ? 1 : 0;
     contacts += observers.contact().contact ? 1 : 0;
     CHECK(observers.force().value().allFinite());
     CHECK(observers.wrench().wrench().allFinite());
     CHECK(std::isfinite(observers.payload().mass));
   }
   CHECK(allocations() == before);
-  CHECK(seen > 3000 && contacts > 100);
+  CHECK(observed > 3000 && contacts > 100);
   const double spent =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
   std::printf("%d velocities: %.1f us for an update\n", model.nv(), spent / 4000.0);

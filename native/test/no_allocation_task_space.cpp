@@ -35,25 +35,25 @@ const std::vector<Setting> settings = {
 // Slow motions around postures of all kinds, one after the other; a few states are none.
 std::vector<vms_ph::RobotState> states(const vms_ph::Model& model, std::mt19937& random) {
   std::uniform_real_distribution<double> unit(-1.0, 1.0);
-  const auto drawn = [&](double size) {
+  const auto random_posture = [&](double size) {
     Eigen::VectorXd vector(model.nv());
     for (auto& x : vector) x = size * unit(random);
     return vector;
   };
-  std::vector<vms_ph::RobotState> found(kPostures * kStay);
+  std::vector<vms_ph::RobotState> motion_states(kPostures * kStay);
   for (int posture = 0; posture < kPostures; ++posture) {
     // Every tenth is stretched out, where the task is singular.
-    const Eigen::VectorXd middle = drawn(posture % 10 == 3 ? 1e-6 : 1.0);
+    const Eigen::VectorXd middle = random_posture(posture % 10 == 3 ? 1e-6 : 1.0);
     for (int k = 0; k < kStay; ++k) {
-      auto& state = found[static_cast<std::size_t>(posture * kStay + k)];
+      auto& state = motion_states[static_cast<std::size_t>(posture * kStay + k)];
       state.q.resize(model.nq());
-      const Eigen::VectorXd way = middle + drawn(1e-3);
+      const Eigen::VectorXd way = middle + random_posture(1e-3);
       model.integrate(model.neutral_configuration(), way, state.q);
-      state.v = drawn(posture % 10 == 5 ? 5.0 : 0.1);
+      state.v = random_posture(posture % 10 == 5 ? 5.0 : 0.1);
       if (k == kStay / 2) state.v[0] = std::numeric_limits<double>::quiet_NaN();
     }
   }
-  return found;
+  return motion_states;
 }
 
 long counted(const std::string& folder, const std::string& urdf, const std::string& frame) {
@@ -62,11 +62,11 @@ long counted(const std::string& folder, const std::string& urdf, const std::stri
   vms_ph::TaskSpaceIDAPBC law(model);
   std::mt19937 random(1);
   const auto visited = states(model, random);
-  vms_ph::Reference moving, still, resting, unusable;
+  vms_ph::Reference moving, still, steady, unusable;
   moving.velocity = Eigen::Vector3d(0.1, -0.2, 0.05);
   still.position = Eigen::Vector3d(0.4, 0.1, 0.6);
   unusable.position = Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
-  const vms_ph::Reference* references[] = {&moving, &moving, &still, &resting, &unusable};
+  const vms_ph::Reference* references[] = {&moving, &moving, &still, &steady, &unusable};
   int statuses[4] = {0, 0, 0, 0};
   double sum = 0.0;
 

@@ -19,15 +19,15 @@ int main() {
   pushed.torque = Eigen::Vector2d(2.0, 0.0);
   const RobotState turning{Eigen::Vector2d::Zero(), Eigen::Vector2d(3.0, 0.0)};
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const RobotState unseen{turning.q, Eigen::Vector2d(nan, 0.0)};
-  audit.add(unseen, pushed, pushed, nan, 0.0);
+  const RobotState unknown{turning.q, Eigen::Vector2d(nan, 0.0)};
+  audit.add(unknown, pushed, pushed, nan, 0.0);
   audit.add(turning, pushed, pushed, 10.0, 0.1);
   audit.add(turning, pushed, pushed, 10.6, 0.1);
-  const PowerBalance blind = audit.add(unseen, pushed, pushed, nan, 0.1);
+  const PowerBalance blind = audit.add(unknown, pushed, pushed, nan, 0.1);
   CHECK(std::abs(blind.torque_energy - 0.6) < 1e-12 && std::isnan(blind.torque));
   // What was done in the meantime is that of the powers before and after.
-  const PowerBalance& seen = audit.add(turning, pushed, pushed, 11.8, 0.1);
-  CHECK(std::abs(seen.torque_energy - 1.8) < 1e-12 && seen.torque == 6.0);
-  CHECK(std::abs(seen.stored - 1.8) < 1e-12 && std::abs(seen.residual) < 1e-12);
+  const PowerBalance& balance = audit.add(turning, pushed, pushed, 11.8, 0.1);
+  CHECK(std::abs(balance.torque_energy - 1.8) < 1e-12 && balance.torque == 6.0);
+  CHECK(std::abs(balance.stored - 1.8) < 1e-12 && std::abs(balance.residual) < 1e-12);
   return 0;
 }

@@ -122,10 +122,10 @@ void an_exception_holds_gravity(const char* kind, const char* words) {
   CHECK(holds(law.update(at(2.0, 0.0), Reference(), 0.001), at(0.3, 0.0)));
   CHECK(law.update(at(0.5, 0.2), Reference(), 0.001).status == Status::ok);
   for (int k = 0; k < 20; ++k) {
-    const Command& held = law.update(at(2.0, 0.0), Reference(), 0.001);
-    CHECK(holds(held, at(0.5, 0.2)));
-    CHECK_HAS(held.reason, "see the log");
-    CHECK(held.energy.closed_loop_energy == 0.0);
+    const Command& safe_command = law.update(at(2.0, 0.0), Reference(), 0.001);
+    CHECK(holds(safe_command, at(0.5, 0.2)));
+    CHECK_HAS(safe_command.reason, "see the log");
+    CHECK(safe_command.energy.closed_loop_energy == 0.0);
   }
   CHECK(law.failed() == 21 && law.late() == 0);
   CHECK_HAS(law.log(), words);
@@ -157,14 +157,14 @@ void a_late_answer_is_discarded_and_gravity_held() {
   Reference reference;
   reference.joints = Eigen::Vector2d(0.0, 0.0);
   reference.has_joints = true;
-  const auto begun = Clock::now();
+  const auto begin_time = Clock::now();
   const Command& late = law.update(at(1.0, 0.0), Reference(), 0.01);
   CHECK(holds(late, at(0.3, 0.0)));
   CHECK_HAS(late.reason, "did not answer within half a period");
   const Command& busy = law.update(at(2.0, 0.0), reference, 0.01);
   CHECK(holds(busy, at(0.3, 0.0)));
   CHECK_HAS(busy.reason, "still busy with an old state");
-  CHECK(elapsed(begun) < 0.2);
+  CHECK(elapsed(begin_time) < 0.2);
   CHECK(law.late() == 2);
   CHECK(law.set_gain("nap", 0.0));
   law.set_period(20.0);
@@ -200,16 +200,16 @@ void no_answer_is_ever_that_to_another_state() {
   options.period = 2e-3;
   PythonController law("users_own.Spring", arm(), options);
   CHECK(law.reset(at(0.0, 0.0)));
-  int answered = 0;
+  int answers = 0;
   for (int k = 0; k < 600; ++k) {
     law.set_gain("nap", (k % 7) * 0.3e-3);
     const Command& command = law.update(at(0.001 * k, 0.0), Reference(), 0.002);
     if (command.status != Status::ok) continue;
-    ++answered;
+    ++answers;
     CHECK(std::abs(command.torque[0] + 0.01 * k) < 1e-12);
   }
-  CHECK(answered > 0 && law.late() > 0);
-  CHECK(static_cast<std::uint64_t>(answered) + law.late() == 600);
+  CHECK(answers > 0 && law.late() > 0);
+  CHECK(static_cast<std::uint64_t>(answers) + law.late() == 600);
 }
 
 void the_caller_never_waits_for_the_gil() {
@@ -219,11 +219,11 @@ void the_caller_never_waits_for_the_gil() {
   PythonController other("users_own.Spring", arm(), options);
   CHECK(keeper.reset(at(0.3, 0.0)) && other.reset(at(0.3, 0.0)));
   keeper.set_gain("nap", 0.5);
-  const auto begun = Clock::now();
+  const auto begin_time = Clock::now();
   CHECK(holds(keeper.update(at(0.4, 0.0), Reference(), 0.01), at(0.3, 0.0)));
   CHECK(holds(other.update(at(0.4, 0.0), Reference(), 0.01), at(0.3, 0.0)));
   CHECK(other.set_gain("stiffness", 20.0) && other.gains()[0].value == 20.0);
-  CHECK(elapsed(begun) < 0.3);
+  CHECK(elapsed(begin_time) < 0.3);
   other.set_period(20.0);
   CHECK(other.update(at(0.4, 0.0), Reference(), 0.01).torque[0] == -20.0 * (0.4 - 0.3));
 }
@@ -232,7 +232,7 @@ void a_hanging_controller_does_not_block_its_owner() {
   PythonOptions options = patient();
   options.period = 0.002;
   options.reset_timeout = 0.2;
-  const auto begun = Clock::now();
+  const auto begin_time = Clock::now();
   {
     PythonController law("users_own.Spring", arm(), options);
     CHECK(law.reset(at(0.1, 0.0)));
@@ -240,13 +240,13 @@ void a_hanging_controller_does_not_block_its_owner() {
     CHECK(holds(law.update(at(0.1, 0.0), Reference(), 0.001), at(0.1, 0.0)));
     CHECK(!law.reset(at(0.2, 0.0)));
   }
-  CHECK(elapsed(begun) < 40.0);
+  CHECK(elapsed(begin_time) < 40.0);
   PythonController next("users_own.Spring", arm(), patient());
   CHECK(next.reset(at(0.1, 0.0)));
 }
 
-void refused(const std::string& kind, const PythonRobot& robot, const PythonOptions& options,
-             const char* words) {
+void check_refusal(const std::string& kind, const PythonRobot& robot, const PythonOptions& options,
+                   const char* words) {
   try {
     PythonController law(kind, robot, options);
   } catch (const PythonError& error) {
@@ -259,33 +259,35 @@ void refused(const std::string& kind, const PythonRobot& robot, const PythonOpti
 void mistakes_are_reported_in_one_sentence() {
   PythonOptions elsewhere = patient();
   elsewhere.environment = "/no/such/folder";
-  refused("users_own.Spring", arm(), elsewhere, "is no virtual environment of Python");
-  refused("users_own.Sprong", arm(), patient(), "there is no controller 'users_own.Sprong'");
-  refused("nowhere.Spring", arm(), patient(), "package.module:Class");
-  refused("Spring", arm(), patient(), "package.module:Class");
-  refused("users_own.NoController", arm(), patient(), "must derive from Controller");
-  refused("users_own.Unfinished", arm(), patient(), "it must define update");
-  refused("broken_module.Spring", arm(), patient(), "a module that fails when it is imported");
+  check_refusal("users_own.Spring", arm(), elsewhere, "is no virtual environment of Python");
+  check_refusal("users_own.Sprong", arm(), patient(), "there is no controller 'users_own.Sprong'");
+  check_refusal("nowhere.Spring", arm(), patient(), "package.module:Class");
+  check_refusal("Spring", arm(), patient(), "package.module:Class");
+  check_refusal("users_own.NoController", arm(), patient(), "must derive from Controller");
+  check_refusal("users_own.Unfinished", arm(), patient(), "it must define update");
+  check_refusal("broken_module.Spring", arm(), patient(),
+                "a module that fails when it is imported");
   const std::string kind = "vms_ph_controllers.TaskSpaceIDAPBC";
   PythonRobot robot = arm();
   robot.base = "floating";
-  refused(kind, robot, patient(), "is for arms on a fixed base");
+  check_refusal(kind, robot, patient(), "is for arms on a fixed base");
   robot.base = "flying";
-  refused(kind, robot, patient(), "base must be auto, fixed, planar or floating; given: 'flying'");
+  check_refusal(kind, robot, patient(),
+                "base must be auto, fixed, planar or floating; given: 'flying'");
   robot = arm();
   robot.end_effector = "hand";
-  refused(kind, robot, patient(), "hand");
+  check_refusal(kind, robot, patient(), "hand");
   robot = arm();
   robot.locked_joints = {"wrist"};
-  refused(kind, robot, patient(), "wrist");
+  check_refusal(kind, robot, patient(), "wrist");
   robot.urdf = "arm.urdf";
-  refused(kind, robot, patient(), "not a URDF");
+  check_refusal(kind, robot, patient(), "not a URDF");
   PythonOptions still = patient();
   still.period = 0.0;
-  refused("users_own.Spring", arm(), still, "must be a time above zero");
+  check_refusal("users_own.Spring", arm(), still, "must be a time above zero");
   PythonOptions hasty = patient();
   hasty.load_timeout = 0.05;
-  refused("users_own.SlowToLoad", arm(), hasty, "it took longer than");
+  check_refusal("users_own.SlowToLoad", arm(), hasty, "it took longer than");
   PythonController law("users_own.OneTorqueForAll", arm(), patient());
   CHECK(law.reset(at(0.3, 0.0)));
   CHECK(holds(law.update(at(0.3, 0.0), Reference(), 0.001), at(0.3, 0.0)));

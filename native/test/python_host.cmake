@@ -68,10 +68,6 @@ add_executable(replay replay.cpp)
 target_link_libraries(replay PRIVATE vms_ph_python_host vms_ph_warnings)
 add_dependencies(core_tests replay)
 
-add_executable(python_simulation_test python_simulation_test.cpp)
-target_link_libraries(python_simulation_test PRIVATE vms_ph_python_host vms_ph_warnings)
-add_host_test(the_simulator_is_stepped_as_a_robot python_simulation_test)
-
 # All but what is linked to the core, which takes minutes to compile with the sanitizers.
 add_custom_target(python_host_tests DEPENDS
-  worker_test python_controller_test test_plugin plugin_loader python_simulation_test)
+  worker_test python_controller_test test_plugin plugin_loader)

@@ -8,7 +8,6 @@
 #include "arm.hpp"
 #include "check.hpp"
 #include "vms_ph_native/python_controller.hpp"
-#include "vms_ph_native/python_simulation.hpp"
 
 extern "C" {
 // What glibc keeps them under for those who stand in for them.
@@ -76,19 +75,9 @@ void a_controller() {
   CHECK(law.late() > 0 && law.failed() > 0 && law.late() + law.failed() < 20000);
 }
 
-void the_simulator() {
-  PythonSimulation simulation(arm());
-  const Eigen::VectorXd none, torque = Eigen::Vector2d::Zero();
-  const long before = calls;
-  for (int k = 0; k < 1000; ++k) simulation.step(none, torque, 1e-3);
-  simulation.reset();
-  CHECK(calls == before);
-}
-
 }  // namespace
 
 int main() {
   a_controller();
-  the_simulator();
   return 0;
 }

@@ -23,11 +23,11 @@ class Sum final : public vms_ph::Task {
     if (job % 13 == 5) throw std::runtime_error("thirteen");
     if (job % 7 == 3) std::this_thread::sleep_for(std::chrono::microseconds(400));
     sum = 0;
-    for (int k = 0; k <= asked; ++k) sum += k;
+    for (int k = 0; k <= requested; ++k) sum += k;
   }
   void end() noexcept override {}
 
-  int asked = 0, sum = 0;
+  int requested = 0, sum = 0;
 };
 
 class Never final : public vms_ph::Task {
@@ -38,9 +38,9 @@ class Never final : public vms_ph::Task {
 };
 
 void every_answer_is_that_to_its_question() {
-  auto made = std::make_unique<Sum>();
-  Sum& task = *made;
-  Worker worker(std::move(made), 10.0);
+  auto sum_task = std::make_unique<Sum>();
+  Sum& task = *sum_task;
+  Worker worker(std::move(sum_task), 10.0);
   int done = 0, failed = 0, late = 0;
   for (int k = 0; k < 20000; ++k) {
     const Deadline deadline = Deadline::in(100e-6);
@@ -48,11 +48,11 @@ void every_answer_is_that_to_its_question() {
       ++late;
       continue;
     }
-    task.asked = k % 1000;
+    task.requested = k % 1000;
     task.sum = -1;
     switch (worker.run(k, deadline)) {
       case Worker::Outcome::done:
-        CHECK(task.sum == task.asked * (task.asked + 1) / 2 && k % 13 != 5);
+        CHECK(task.sum == task.requested * (task.requested + 1) / 2 && k % 13 != 5);
         ++done;
         break;
       case Worker::Outcome::failed:

@@ -12,7 +12,7 @@
 
 #include <rclcpp/node.hpp>
 
-#include "plant.hpp"
+#include "vms_ph_native/plant/plant.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -22,28 +22,29 @@ namespace vms_ph_ros2_control {
 class ActuatorFailures {
  public:
   explicit ActuatorFailures(std::vector<std::string> names)
-      : said_(std::make_shared<Said>(std::move(names))) {}
+      : names_(std::make_shared<Names>(std::move(names))) {}
 
   /// Declare the parameter.
   void listen(const rclcpp::Node::SharedPtr& node);
 
   /// Pass changes to a plant; called by the control loop, without locks or allocation.
-  void apply(Plant& plant) noexcept;
+  void apply(vms_ph::Plant& plant) noexcept;
 
  private:
-  struct Said {
-    explicit Said(std::vector<std::string> given) : names(std::move(given)), health(names.size()) {
-      for (auto& each : health) each = Health::good;
+  struct Names {
+    explicit Names(std::vector<std::string> input_names)
+        : names(std::move(input_names)), health(names.size()) {
+      for (auto& input : health) input = vms_ph::Health::good;
     }
     /// Read the names; why not, or nothing. Without `acts` they are only checked.
     std::string read(const std::string& text, bool acts);
 
     const std::vector<std::string> names;
-    std::vector<std::atomic<Health>> health;
+    std::vector<std::atomic<vms_ph::Health>> health;
     std::atomic<bool> changed{false};
   };
 
-  std::shared_ptr<Said> said_;  ///< shared with the callbacks, which may outlive this object
+  std::shared_ptr<Names> names_;  ///< shared with the callbacks, which may outlive this object
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
 };

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <exception>
 
-#include "plausibility_parameters.hpp"
 #include "vms_ph_native/payload_compensation.hpp"
 
 namespace vms_ph_ros2_control {
@@ -30,17 +29,17 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   parameters_ = listener_->get_params();
   auto& p = parameters_;
   RobotSetup setup = setup_of(p, get_robot_description());
-  const std::lock_guard<std::mutex> lock(making_->mutex);
+  const std::lock_guard<std::mutex> lock(printing_state_->mutex);
   law_.reset();  // before the model that it refers to
   try {
     setup.wheels = wheels_in(p.wheels);
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    auto made = make(*model_, setup);
-    made_ = made.get();
+    auto law = make(*model_, setup);
+    inner_law_ = law.get();
     law_ = std::make_unique<vms_ph::Supervisor>(
         *model_,
-        std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(made), p.payload.rate),
+        std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(law), p.payload.rate),
         bounds_of(p), base_allocation(setup), p.base_actuated);
     gains_ = std::make_unique<GainParameters>(get_node(), *law_);
     payload_ = std::make_unique<PayloadParameters>(get_node(), *law_);
@@ -51,28 +50,29 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
   stamps_ = StampWatch(p.state_timeout);
   references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout,
-                                                 p.frame_prefix, leads_both());
+                                                 p.frame_prefix, leads_base_and_tool());
   telemetry_ =
       std::make_unique<Telemetry>(get_node(), *model_, p.frame_prefix + inertial_frame(*model_),
                                   p.publish_rate, p.joint_friction);
   printed_.clear();
-  making_->shell = this;
-  printing_ = get_node()->create_wall_timer(std::chrono::seconds(1), [making = making_] {
-    const std::unique_lock<std::mutex> free(making->mutex, std::try_to_lock);
-    if (free && making->shell != nullptr) making->shell->print_log();
-  });
+  printing_state_->shell = this;
+  printing_ =
+      get_node()->create_wall_timer(std::chrono::seconds(1), [printing_state = printing_state_] {
+        const std::unique_lock<std::mutex> free(printing_state->mutex, std::try_to_lock);
+        if (free && printing_state->shell != nullptr) printing_state->shell->print_log();
+      });
   return CallbackReturn::SUCCESS;
 }
 
 InterfaceConfiguration ControllerShell::command_interface_configuration() const {
-  InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, {}};
-  for (const auto& joint : model_->joint_names()) wanted.names.push_back(joint + "/effort");
+  InterfaceConfiguration configuration{interface_configuration_type::INDIVIDUAL, {}};
+  for (const auto& joint : model_->joint_names()) configuration.names.push_back(joint + "/effort");
   if (parameters_.base_actuated) {
     for (const auto& name : wrench_interfaces(*model_, parameters_.base_name)) {
-      wanted.names.push_back(name);
+      configuration.names.push_back(name);
     }
   }
-  return wanted;
+  return configuration;
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {
@@ -95,7 +95,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   payload_->apply(*law_);
   stamps_.restart();
   if (!law_->reset(state)) {
-    const std::string text = log(*made_);
+    const std::string text = log(*inner_law_);
     RCLCPP_ERROR(
         get_node()->get_logger(),
         "cannot activate: the state of the robot is not finite, or the law rejected it%s%s",
@@ -116,8 +116,8 @@ ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_life
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecycle::State&) {
-  const std::lock_guard<std::mutex> lock(making_->mutex);
-  making_->shell = nullptr;
+  const std::lock_guard<std::mutex> lock(printing_state_->mutex);
+  printing_state_->shell = nullptr;
   printing_.reset();
   telemetry_.reset();
   references_.reset();
@@ -130,8 +130,8 @@ ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecyc
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_shutdown(const rclcpp_lifecycle::State&) {
-  const std::lock_guard<std::mutex> lock(making_->mutex);
-  making_->shell = nullptr;
+  const std::lock_guard<std::mutex> lock(printing_state_->mutex);
+  printing_state_->shell = nullptr;
   return CallbackReturn::SUCCESS;
 }
 
@@ -182,14 +182,14 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
 }
 
 void ControllerShell::print_log() {
-  const std::string text = log(*made_);
+  const std::string text = log(*inner_law_);
   if (text == printed_) return;
   printed_ = text;
   RCLCPP_WARN(get_node()->get_logger(), "%s", text.c_str());
 }
 
 void ControllerShell::write_zero() noexcept {
-  for (auto& each : command_interfaces_) std::ignore = each.set_value(0.0);
+  for (auto& interface : command_interfaces_) std::ignore = interface.set_value(0.0);
 }
 
 }  // namespace vms_ph_ros2_control

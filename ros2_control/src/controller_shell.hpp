@@ -12,8 +12,7 @@
 #include <controller_interface/chainable_controller_interface.hpp>
 #include <vms_ph/controller_shell_parameters.hpp>
 
-#include "gain_parameters.hpp"
-#include "payload_parameters.hpp"
+#include "law_parameters.hpp"
 #include "reference_ports.hpp"
 #include "robot_setup.hpp"
 #include "state_reader.hpp"
@@ -49,7 +48,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
                                                    const RobotSetup& setup) = 0;
 
   /// Whether a pose is that of the base alone, while a position is that of the end effector.
-  virtual bool leads_both() const { return false; }
+  virtual bool leads_base_and_tool() const { return false; }
 
   /// Messages of a law besides the reason of its last update; printed when they change, at most
   /// once a second. Not called by the control loop.
@@ -76,7 +75,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<ReferencePorts> references_;
   std::unique_ptr<GainParameters> gains_;
   std::unique_ptr<PayloadParameters> payload_;
-  const vms_ph::Controller* made_ = nullptr;  ///< by make(); inside of law_
+  const vms_ph::Controller* inner_law_ = nullptr;  ///< by make(); inside of law_
   std::unique_ptr<Telemetry> telemetry_;
   StampWatch stamps_;
   /// Serialises construction of the law and printing of its log; the control loop does neither.
@@ -85,7 +84,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
     std::mutex mutex;
     ControllerShell* shell = nullptr;  ///< whose law is printed
   };
-  std::shared_ptr<Printing> making_ = std::make_shared<Printing>();
+  std::shared_ptr<Printing> printing_state_ = std::make_shared<Printing>();
   std::string printed_;
   rclcpp::TimerBase::SharedPtr printing_;
 };

@@ -19,10 +19,9 @@
 #include <vms_ph/energy_guard_settings_parameters.hpp>
 #include <vms_ph/srv/change_budget.hpp>
 
-#include "gain_parameters.hpp"
 #include "guard_certificate.hpp"
 #include "kept_command.hpp"
-#include "plausibility_parameters.hpp"
+#include "law_parameters.hpp"
 #include "robot_setup.hpp"
 #include "state_reader.hpp"
 
@@ -287,7 +286,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr topic_;
   rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr service_;
   StampWatch stamps_;
-  std::vector<KeptCommand> kept_;
+  std::vector<TimedCommand> kept_;
   Eigen::VectorXd wanted_, acting_;
   std::string base_name_;
   double timeout_ = 0.25;

@@ -92,29 +92,29 @@ void ExternalWrench::listen(rclcpp::Node& node) {
 }
 
 void ExternalWrench::forget() noexcept {
-  if (inbox_) inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
+  if (inbox_) inbox_->handover.try_get([this](const Received& r) { received_ = r; });
   age_ = std::numeric_limits<double>::infinity();
   value_ = {};
 }
 
 void ExternalWrench::update(const Eigen::VectorXd& q, double passed) noexcept {
-  const auto count = seen_.count;
-  if (inbox_) inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
-  age_ = seen_.count != count ? 0.0 : age_ + std::max(passed, 0.0);
+  const auto count = received_.count;
+  if (inbox_) inbox_->handover.try_get([this](const Received& r) { received_ = r; });
+  age_ = received_.count != count ? 0.0 : age_ + std::max(passed, 0.0);
   if (!acts()) {
     value_ = {};
     return;
   }
-  value_ = seen_.wrench;
-  if (seen_.axes == Axes::end_effector) return;
+  value_ = received_.wrench;
+  if (received_.axes == Axes::end_effector) return;
   Eigen::Matrix3d turn;
   Eigen::Vector3d origin;
-  robot_.place(q.data());
+  robot_.set_configuration(q.data());
   robot_.placement(static_cast<int>(model_.end_effector()), turn, origin);
   turn.transposeInPlace();
-  if (seen_.axes == Axes::root) turn = turn * model_.base_pose(q).rotation();
-  value_.linear = turn * seen_.wrench.linear;
-  value_.angular = turn * seen_.wrench.angular;
+  if (received_.axes == Axes::root) turn = turn * model_.base_pose(q).rotation();
+  value_.linear = turn * received_.wrench.linear;
+  value_.angular = turn * received_.wrench.angular;
 }
 
 }  // namespace vms_ph_ros2_control

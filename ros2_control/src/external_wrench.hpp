@@ -56,7 +56,7 @@ class ExternalWrench {
   vms_ph::Model model_;
   vms_ph::Dynamics robot_;
   double timeout_, age_;
-  Received seen_;  ///< copy used by the loop
+  Received received_;  ///< copy used by the loop
   vms_ph::Screw value_;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callback, which may outlive this
   rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr subscription_;

@@ -17,9 +17,8 @@
 #include <vms_ph/msg/payload.hpp>
 
 #include "interface_names.hpp"
+#include "publishing.hpp"
 #include "robot_setup.hpp"
-#include "sampling.hpp"
-#include "sized_publisher.hpp"
 #include "state_reader.hpp"
 #include "vms_ph_native/observers/robot_observers.hpp"
 
@@ -83,14 +82,16 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
-    InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, reader_->names()};
-    for (const auto& joint : model_->joint_names()) wanted.names.push_back(joint + "/effort");
+    InterfaceConfiguration configuration{interface_configuration_type::INDIVIDUAL,
+                                         reader_->names()};
+    for (const auto& joint : model_->joint_names())
+      configuration.names.push_back(joint + "/effort");
     if (!base_wrench_.empty()) {
       for (const auto& name : wrench_interfaces(*model_, base_wrench_)) {
-        wanted.names.push_back(name);
+        configuration.names.push_back(name);
       }
     }
-    return wanted;
+    return configuration;
   }
 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override {
@@ -181,23 +182,23 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   // The topic of a wrench, and that of its standard deviations.
   void add_wrench(const std::string& topic, const std::string& frame) {
-    for (const char* what : {"", "_deviation"}) {
+    for (const char* suffix : {"", "_deviation"}) {
       wrench_.emplace_back().header.frame_id = frame;
-      wrenches_.push_back(make_publisher(*get_node(), topic + what, wrench_.back()));
+      wrenches_.push_back(make_publisher(*get_node(), topic + suffix, wrench_.back()));
     }
   }
 
   void publish(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const vms_ph::WrenchMap& found = observers_->wrench();
+    const vms_ph::WrenchMap& estimate = observers_->wrench();
     for (std::size_t k = 0; k < wrench_.size(); ++k) {
       const bool is_base = k >= 2, is_deviation = k % 2 == 1;
       double components[6] = {};
-      const int size = is_base ? found.wind() : 6, first = is_base ? 6 : 0;
+      const int size = is_base ? estimate.wind() : 6, first = is_base ? 6 : 0;
       for (int i = 0; i < size; ++i) {
         const int row = first + i;
         const int to = is_base && size == 3 ? kPlanar[static_cast<std::size_t>(i)] : i;
         components[to] =
-            is_deviation ? std::sqrt(found.covariance()(row, row)) : found.wrench()[row];
+            is_deviation ? std::sqrt(estimate.covariance()(row, row)) : estimate.wrench()[row];
       }
       auto& message = wrench_[k];
       message.header.stamp = stamp;
@@ -214,33 +215,33 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   void publish_contact(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const vms_ph::ContactReport& found = observers_->contact();
+    const vms_ph::ContactReport& estimate = observers_->contact();
     contact_.header.stamp = stamp;
-    contact_.contact = found.contact;
-    contact_.began = found.began;
-#define VMS_PH_FIELD(name) contact_.name = found.name;
+    contact_.contact = estimate.contact;
+    contact_.began = estimate.began;
+#define VMS_PH_FIELD(name) contact_.name = estimate.name;
     VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
     contact_.joint.clear();
-    if (found.joint >= 0) {
-      contact_.joint.assign(model_->joint_names()[static_cast<std::size_t>(found.joint)]);
+    if (estimate.joint >= 0) {
+      contact_.joint.assign(model_->joint_names()[static_cast<std::size_t>(estimate.joint)]);
     }
     contacts_->try_publish(contact_);
   }
 
   void publish_payload(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const vms_ph::Payload& found = observers_->payload();
-    const Eigen::Vector3d centre = found.centre(), deviation = found.centre_deviation();
+    const vms_ph::Payload& estimate = observers_->payload();
+    const Eigen::Vector3d centre = estimate.centre(), deviation = estimate.centre_deviation();
     payload_.header.stamp = stamp;
-    payload_.mass = found.mass;
-    payload_.mass_deviation = found.mass_deviation();
+    payload_.mass = estimate.mass;
+    payload_.mass_deviation = estimate.mass_deviation();
     payload_.centre_of_mass.x = centre.x();
     payload_.centre_of_mass.y = centre.y();
     payload_.centre_of_mass.z = centre.z();
     payload_.centre_deviation.x = deviation.x();
     payload_.centre_deviation.y = deviation.y();
     payload_.centre_deviation.z = deviation.z();
-    payload_.changed = found.changed;
+    payload_.changed = estimate.changed;
     payloads_->try_publish(payload_);
   }
 

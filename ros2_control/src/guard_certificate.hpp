@@ -10,11 +10,9 @@
 #include <memory>
 #include <string>
 
-#include <rclcpp_lifecycle/lifecycle_node.hpp>
-#include <realtime_tools/realtime_publisher.hpp>
 #include <vms_ph/msg/energy_certificate.hpp>
 
-#include "sampling.hpp"
+#include "publishing.hpp"
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
 namespace vms_ph_ros2_control {
@@ -25,9 +23,7 @@ class GuardCertificate {
   /// @param rate  of the topic, Hz.
   GuardCertificate(rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model,
                    const vms_ph::PortGuard& guard, const std::string& frame, double rate)
-      : sampling_(rate),
-        publisher_(std::make_unique<Publisher>(rclcpp::create_publisher<Message>(
-            node, "~/certificate", rclcpp::QoS(1).transient_local()))) {
+      : sampling_(rate) {
     if (model.b() > 0) message_.ports.emplace_back("wrench_base");
     for (const auto& name : model.joint_names()) message_.ports.push_back(name);
     message_.header.frame_id = frame;
@@ -36,8 +32,8 @@ class GuardCertificate {
     // Sized here, so that the loop copies without allocating.
     message_.reason.reserve(kReason);
     message_.verdict.reserve(kReason);
+    publisher_ = make_publisher(node, "~/certificate", message_, rclcpp::QoS(1).transient_local());
     publisher_->lock();
-    publisher_->msg_ = message_;
     publisher_->msg_.reason.reserve(kReason);
     publisher_->msg_.verdict.reserve(kReason);
     publisher_->unlock();
@@ -67,7 +63,6 @@ class GuardCertificate {
 
  private:
   using Message = vms_ph::msg::EnergyCertificate;
-  using Publisher = realtime_tools::RealtimePublisher<Message>;
   static constexpr std::size_t kReason = 1024;
 
   void fill(const builtin_interfaces::msg::Time& stamp, const vms_ph::PortGuard& guard,
@@ -85,7 +80,7 @@ class GuardCertificate {
 
   Sampling sampling_;
   Message message_;
-  std::unique_ptr<Publisher> publisher_;
+  SizedPublisher<Message> publisher_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -57,30 +57,31 @@ void HardwareTag::check_types() const {
   }
 }
 
-std::string HardwareTag::text(const std::string& name, const std::string& otherwise) const {
-  const auto found = info_.hardware_parameters.find(name);
-  return found == info_.hardware_parameters.end() ? otherwise : found->second;
+std::string HardwareTag::text(const std::string& name, const std::string& fallback) const {
+  const auto entry = info_.hardware_parameters.find(name);
+  return entry == info_.hardware_parameters.end() ? fallback : entry->second;
 }
 
-double HardwareTag::number(const std::string& name, double otherwise) const {
-  const std::string given = text(name, "");
-  if (given.empty()) return otherwise;
-  const double value = number_of(given);
+double HardwareTag::number(const std::string& name, double fallback) const {
+  const std::string attribute = text(name, "");
+  if (attribute.empty()) return fallback;
+  const double value = number_of(attribute);
   if (!(value > 0.0)) {
     throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be a positive number; given: '" + given + "'");
+                             " must be a positive number; given: '" + attribute + "'");
   }
   return value;
 }
 
-Eigen::Vector3d HardwareTag::vector(const std::string& name, const std::string& otherwise) const {
-  const std::string given = text(name, otherwise);
+Eigen::Vector3d HardwareTag::vector(const std::string& name, const std::string& fallback) const {
+  const std::string attribute = text(name, fallback);
   Eigen::Vector3d value;
-  std::istringstream stream(given);
+  std::istringstream stream(attribute);
   std::string rest;
   if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> rest) {
     throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be three numbers with spaces between; given: '" + given + "'");
+                             " must be three numbers with spaces between; given: '" + attribute +
+                             "'");
   }
   return value;
 }
@@ -102,12 +103,12 @@ Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
       check_follower(joint);
       continue;
     }
-    const auto found = std::find(names.begin(), names.end(), joint.name);
-    if (found == names.end()) {
+    const auto entry = std::find(names.begin(), names.end(), joint.name);
+    if (entry == names.end()) {
       throw vms_ph::ModelError("the ros2_control tag has the joint '" + joint.name +
                                "', which the robot does not have or holds locked");
     }
-    const auto k = static_cast<int>(found - names.begin());
+    const auto k = static_cast<int>(entry - names.begin());
     const int at = model.position_index(k);
     for (const auto& interface : joint.state_interfaces) {
       if (interface.name != "position" || interface.initial_value.empty()) continue;

@@ -20,11 +20,11 @@ class HardwareTag {
   /// @throws vms_ph::ModelError  an interface that is not of type double.
   explicit HardwareTag(const hardware_interface::HardwareInfo& info);
 
-  std::string text(const std::string& name, const std::string& otherwise) const;
+  std::string text(const std::string& name, const std::string& fallback) const;
   std::vector<std::string> words(const std::string& name) const;  ///< with spaces between
   bool flag(const std::string& name) const;                       ///< true unless it says otherwise
-  double number(const std::string& name, double otherwise) const;  ///< that is positive
-  Eigen::Vector3d vector(const std::string& name, const std::string& otherwise) const;
+  double number(const std::string& name, double fallback) const;  ///< that is positive
+  Eigen::Vector3d vector(const std::string& name, const std::string& fallback) const;
 
   /// Refuse command interfaces of a base that is driven by its wheels.
   void check_no_commands_of(const std::string& base) const;

@@ -15,11 +15,11 @@ namespace vms_ph_ros2_control {
 /// the robot with its last effort. A value that was read is replaced by the next larger double, so
 /// that one that is written again is seen, and controllers that read their last command back, as a
 /// JointTrajectoryController does, find it there.
-class KeptCommand {
+class TimedCommand {
  public:
   using Handle = hardware_interface::CommandInterface::SharedPtr;
 
-  explicit KeptCommand(Handle handle = nullptr) : handle_(std::move(handle)) {}
+  explicit TimedCommand(Handle handle = nullptr) : handle_(std::move(handle)) {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 

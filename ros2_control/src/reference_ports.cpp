@@ -60,7 +60,7 @@ struct ReferencePorts::Inbox {
   std::string without_prefix(const std::string& frame) const;
   void refuse(const std::string& problem);
   /// Whether a preceding controller commands this group, so that the message has no effect.
-  bool is_chained(Group group, const char* what);
+  bool is_chained(Group group, const char* quantity);
 
   rclcpp::Logger logger;
   rclcpp::Clock::ConstSharedPtr clock;
@@ -74,15 +74,15 @@ struct ReferencePorts::Inbox {
 
 ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                const vms_ph::Model& model, double timeout,
-                               const std::string& frame_prefix, bool leads_both)
+                               const std::string& frame_prefix, bool leads_base_and_tool)
     : node_(std::move(node)),
       base_(model.base()),
       joint_names_(model.joint_names()),
       timeout_(timeout),
-      leads_both_(leads_both),
+      leads_base_and_tool_(leads_base_and_tool),
       values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
-      seen_(inbox_->received) {
+      received_(inbox_->received) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
   pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
       "~/reference_pose", 10,
@@ -108,58 +108,58 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
     exported_.push_back(std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
     std::ignore = exported_.back()->set_value(kNaN);
   };
-  for (const char* each : kPosition) add(name, each);
-  for (const char* each : kOrientation) add(name, each);
-  for (const char* each : kLinearVelocity) add(name, each);
-  for (const char* each : kAngularVelocity) add(name, each);
+  for (const char* interface_name : kPosition) add(name, interface_name);
+  for (const char* interface_name : kOrientation) add(name, interface_name);
+  for (const char* interface_name : kLinearVelocity) add(name, interface_name);
+  for (const char* interface_name : kAngularVelocity) add(name, interface_name);
   for (const auto& joint : joint_names_) add(name + "/" + joint, "position");
   return exported_;
 }
 
 void ReferencePorts::forget() noexcept {
   values_.setConstant(kNaN);
-  for (const auto& each : exported_) std::ignore = each->set_value(kNaN);
-  for (auto& each : inbox_->chained) each = false;
-  inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
-  pose_taken_ = seen_.pose_count;
-  position_taken_ = seen_.position_count;
-  twist_taken_ = seen_.twist_count;
-  joints_taken_ = seen_.joints_count;
-  wrench_taken_ = seen_.wrench_count;
+  for (const auto& interface_name : exported_) std::ignore = interface_name->set_value(kNaN);
+  for (auto& interface_name : inbox_->chained) interface_name = false;
+  inbox_->handover.try_get([this](const Received& r) { received_ = r; });
+  pose_used_ = received_.pose_count;
+  position_used_ = received_.position_count;
+  twist_used_ = received_.twist_count;
+  joints_used_ = received_.joints_count;
+  wrench_used_ = received_.wrench_count;
   twist_age_ = wrench_age_ = std::numeric_limits<double>::infinity();
   reference_.position.reset();
   reference_.wrench.reset();
 }
 
 void ReferencePorts::take_topics(double passed) noexcept {
-  inbox_->handover.try_get([this](const Received& r) { seen_ = r; });
+  inbox_->handover.try_get([this](const Received& r) { received_ = r; });
   values_.setConstant(kNaN);
-  if (seen_.pose_count != pose_taken_) {
-    pose_taken_ = seen_.pose_count;
-    values_.head<kTwist>() = seen_.pose;
+  if (received_.pose_count != pose_used_) {
+    pose_used_ = received_.pose_count;
+    values_.head<kTwist>() = received_.pose;
   }
-  if (seen_.twist_count != twist_taken_) {
-    twist_taken_ = seen_.twist_count;
+  if (received_.twist_count != twist_used_) {
+    twist_used_ = received_.twist_count;
     twist_age_ = 0.0;
   } else {
     twist_age_ += std::max(passed, 0.0);
   }
   if (twist_age_ < timeout_) {
-    values_.segment<6>(kTwist) = seen_.twist;
-    in_base_axes_ = seen_.in_base_axes;
+    values_.segment<6>(kTwist) = received_.twist;
+    in_base_axes_ = received_.in_base_axes;
   }
-  if (seen_.joints_count != joints_taken_) {
-    joints_taken_ = seen_.joints_count;
-    values_.tail(seen_.joints.size()) = seen_.joints;
+  if (received_.joints_count != joints_used_) {
+    joints_used_ = received_.joints_count;
+    values_.tail(received_.joints.size()) = received_.joints;
   }
   reference_.position.reset();
-  if (seen_.position_count != position_taken_) {
-    position_taken_ = seen_.position_count;
-    reference_.position = seen_.position;
+  if (received_.position_count != position_used_) {
+    position_used_ = received_.position_count;
+    reference_.position = received_.position;
   }
   reference_.wrench.reset();
-  if (seen_.wrench_count != wrench_taken_) {
-    wrench_taken_ = seen_.wrench_count;
+  if (received_.wrench_count != wrench_used_) {
+    wrench_used_ = received_.wrench_count;
     wrench_age_ = 0.0;
   } else {
     const bool acted = wrench_age_ < timeout_;
@@ -167,7 +167,7 @@ void ReferencePorts::take_topics(double passed) noexcept {
     // What is not exerted any more ends, once.
     if (acted && wrench_age_ >= timeout_) reference_.wrench.emplace().setZero();
   }
-  if (wrench_age_ < timeout_) reference_.wrench = seen_.wrench;
+  if (wrench_age_ < timeout_) reference_.wrench = received_.wrench;
 }
 
 void ReferencePorts::take_interfaces() noexcept {
@@ -198,7 +198,7 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
       r.pose->topLeftCorner<3, 3>() = turn.toRotationMatrix();
       r.pose->topRightCorner<3, 1>() = values_.head<3>();
     }
-    if (!r.position && !(leads_both_ && r.pose)) r.position = values_.head<3>();
+    if (!r.position && !(leads_base_and_tool_ && r.pose)) r.position = values_.head<3>();
   }
   const auto linear = values_.segment<3>(kTwist), angular = values_.segment<3>(kTwist + 3);
   if (linear.allFinite() && q.allFinite()) {
@@ -231,9 +231,9 @@ std::string ReferencePorts::Inbox::without_prefix(const std::string& frame) cons
   return frame.compare(0, prefix.size(), prefix) == 0 ? frame.substr(prefix.size()) : frame;
 }
 
-bool ReferencePorts::Inbox::is_chained(Group group, const char* what) {
+bool ReferencePorts::Inbox::is_chained(Group group, const char* quantity) {
   if (!chained[group]) return false;
-  refuse(std::string(what) +
+  refuse(std::string(quantity) +
          " from a topic, because a preceding controller commands it through the interfaces");
   return true;
 }
@@ -322,13 +322,13 @@ void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& messag
   }
   Eigen::VectorXd joints(received.joints.size());
   for (std::size_t i = 0; i < joint_names.size(); ++i) {
-    const auto found = std::find(message.name.begin(), message.name.end(), joint_names[i]);
-    if (found == message.name.end()) {
+    const auto entry = std::find(message.name.begin(), message.name.end(), joint_names[i]);
+    if (entry == message.name.end()) {
       refuse("of the joints needs all of them; missing: " + joint_names[i]);
       return;
     }
     joints[static_cast<Eigen::Index>(i)] =
-        message.position[static_cast<std::size_t>(found - message.name.begin())];
+        message.position[static_cast<std::size_t>(entry - message.name.begin())];
   }
   if (!joints.allFinite()) {
     refuse("of the joints must be finite");

@@ -31,10 +31,11 @@ class ReferencePorts {
  public:
   /// @param timeout       after which a velocity or a wrench from a topic no longer acts, s.
   /// @param frame_prefix  of the robot's frames in /tf.
-  /// @param leads_both    whether a pose is that of the base alone, while a position is that of the
+  /// @param leads_base_and_tool    whether a pose is that of the base alone, while a position is
+  /// that of the
   ///                      end effector.
   ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-                 double timeout, const std::string& frame_prefix, bool leads_both = false);
+                 double timeout, const std::string& frame_prefix, bool leads_base_and_tool = false);
 
   /// The interfaces for preceding controllers; NaN until one writes.
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
@@ -73,14 +74,14 @@ class ReferencePorts {
   vms_ph::Base base_;
   std::vector<std::string> joint_names_;
   double timeout_;
-  bool leads_both_;
+  bool leads_base_and_tool_;
   std::vector<hardware_interface::CommandInterface::SharedPtr> exported_;
   Eigen::VectorXd values_;  ///< pose, twist, joints
   bool in_base_axes_ = true;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callbacks, which may outlive the ports
-  Received seen_;                 ///< copy used by the control loop
-  std::uint64_t pose_taken_ = 0, position_taken_ = 0, twist_taken_ = 0, joints_taken_ = 0,
-                wrench_taken_ = 0;
+  Received received_;             ///< copy used by the control loop
+  std::uint64_t pose_used_ = 0, position_used_ = 0, twist_used_ = 0, joints_used_ = 0,
+                wrench_used_ = 0;
   double twist_age_ = 0.0, wrench_age_ = 0.0;  ///< s
   vms_ph::Reference reference_;
   rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;

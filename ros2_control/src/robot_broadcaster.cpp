@@ -17,9 +17,8 @@
 #include <vms_ph/robot_broadcaster_parameters.hpp>
 
 #include "interface_names.hpp"
+#include "publishing.hpp"
 #include "robot_setup.hpp"
-#include "sampling.hpp"
-#include "sized_publisher.hpp"
 #include "state_reader.hpp"
 
 namespace vms_ph_ros2_control {
@@ -89,12 +88,15 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
-    InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, reader_->names()};
-    for (const auto& joint : model_->joint_names()) wanted.names.push_back(joint + "/effort");
+    InterfaceConfiguration configuration{interface_configuration_type::INDIVIDUAL,
+                                         reader_->names()};
+    for (const auto& joint : model_->joint_names())
+      configuration.names.push_back(joint + "/effort");
     if (!port_energy_name_.empty()) {
-      for (const char* name : kPortEnergies) wanted.names.push_back(port_energy_name_ + "/" + name);
+      for (const char* name : kPortEnergies)
+        configuration.names.push_back(port_energy_name_ + "/" + name);
     }
-    return wanted;
+    return configuration;
   }
 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
@@ -129,8 +131,8 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   double value(std::size_t i) const noexcept {
-    const auto got = state_interfaces_[i].get_optional();
-    return got ? *got : std::numeric_limits<double>::quiet_NaN();
+    const auto interface_value = state_interfaces_[i].get_optional();
+    return interface_value ? *interface_value : std::numeric_limits<double>::quiet_NaN();
   }
 
   void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
@@ -176,12 +178,12 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     }
     odometries_->try_publish(odometry_);
     if (!transforms_) return;
-    auto& moved = transform_.transforms[0];
-    moved.header.stamp = stamp;
-    moved.transform.translation.x = pose.position.x;
-    moved.transform.translation.y = pose.position.y;
-    moved.transform.translation.z = pose.position.z;
-    moved.transform.rotation = pose.orientation;
+    auto& base_transform = transform_.transforms[0];
+    base_transform.header.stamp = stamp;
+    base_transform.transform.translation.x = pose.position.x;
+    base_transform.transform.translation.y = pose.position.y;
+    base_transform.transform.translation.z = pose.position.z;
+    base_transform.transform.rotation = pose.orientation;
     transforms_->try_publish(transform_);
   }
 

@@ -56,16 +56,17 @@ std::vector<vms_ph::Wheel> wheels_in(const std::string& text) {
   return wheels;
 }
 
-std::optional<BaseActuators> base_actuators(const RobotSetup& setup) {
+std::optional<vms_ph::BaseActuators> base_actuators(const RobotSetup& setup) {
   return setup.base == "fixed" ? std::nullopt : actuators_in(setup.urdf);
 }
 
 std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup) {
-  const auto found = base_actuators(setup);
-  return found ? std::optional<vms_ph::Allocation>(found->allocation) : std::nullopt;
+  const auto base_parts = base_actuators(setup);
+  return base_parts ? std::optional<vms_ph::Allocation>(base_parts->allocation) : std::nullopt;
 }
 
-vms_ph::Allocation without_failed(const BaseActuators& actuators, const std::string& failed) {
+vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
+                                  const std::string& failed) {
   std::string text = failed, name;
   std::replace(text.begin(), text.end(), ',', ' ');
   std::istringstream words(text);
@@ -77,7 +78,8 @@ vms_ph::Allocation without_failed(const BaseActuators& actuators, const std::str
     }
     if (inputs.empty()) {
       std::string all;
-      for (const auto& each : actuators.names) all += (all.empty() ? "" : ", ") + each;
+      for (const auto& actuator_name : actuators.names)
+        all += (all.empty() ? "" : ", ") + actuator_name;
       throw ModelError("no actuator of the base has the name '" + name + "'; there are " + all);
     }
   }

@@ -44,7 +44,7 @@ vms_ph::Model make_model(const RobotSetup& setup);
 /// The actuators of a base that moves, where the description has them.
 ///
 /// @throws vms_ph::ModelError  they are not valid.
-std::optional<BaseActuators> base_actuators(const RobotSetup& setup);
+std::optional<vms_ph::BaseActuators> base_actuators(const RobotSetup& setup);
 
 /// What laws know of them.
 ///
@@ -55,7 +55,8 @@ std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 /// are zero.
 ///
 /// @throws vms_ph::ModelError  a name that no input has.
-vms_ph::Allocation without_failed(const BaseActuators& actuators, const std::string& failed);
+vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
+                                  const std::string& failed);
 
 /// Name of the root link, the frame of the base.
 std::string root_link(const vms_ph::Model& model);

@@ -31,7 +31,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     const hardware_interface::HardwareComponentInterfaceParams& params) {
   if (SystemInterface::on_init(params) != CallbackReturn::SUCCESS) return CallbackReturn::ERROR;
   RobotSetup setup;
-  PlantOptions options;
+  vms_ph::PlantOptions options;
   try {
     const HardwareTag tag(info_);
     setup.urdf = info_.original_xml;
@@ -57,8 +57,9 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.actuators = base_actuators(setup);
     failures_ = std::make_unique<ActuatorFailures>(options.actuators ? options.actuators->names
                                                                      : std::vector<std::string>());
-    plant_ = std::make_unique<Plant>(*model_, options);
-    servo_ = std::make_unique<Servo>(*model_, tag.number("servo_frequency", 30.0), options.wheels);
+    plant_ = std::make_unique<vms_ph::Plant>(*model_, options);
+    servo_ = std::make_unique<vms_ph::Servo>(*model_, tag.number("servo_frequency", 30.0),
+                                             options.wheels);
     push_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
     // Without an executor, as in tests of components, the hardware has no node.
     if (get_node()) {
@@ -95,9 +96,9 @@ void SimulatedSystem::find_handles() {
     joint.position = state(name + "/position");
     joint.velocity = state(name + "/velocity");
     joint.effort = state(name + "/effort");
-    joint.by_effort = KeptCommand(command(name + "/effort"));
+    joint.by_effort = TimedCommand(command(name + "/effort"));
     joint.by_position = command(name + "/position");
-    joint.by_velocity = KeptCommand(command(name + "/velocity"));
+    joint.by_velocity = TimedCommand(command(name + "/velocity"));
     joints_.push_back(joint);
   }
   followers_.clear();
@@ -134,7 +135,7 @@ void SimulatedSystem::find_handles() {
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifecycle::State&) {
   find_handles();
-  base_mode_ = Mode::held;  // as are the joints, whose handles are new
+  base_mode_ = Mode::braked;  // as are the joints, whose handles are new
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   // Port energies start at zero with every configuration, here or in another process: seconds since
@@ -145,7 +146,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
   steps_ = 0;
   state_.q = plant_->q();
   state_.v = plant_->v();
-  servo_->rest_at(state_.q);
+  servo_->hold_position(state_.q);
   write_states();
   return CallbackReturn::SUCCESS;
 }
@@ -160,11 +161,11 @@ SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
     const std::vector<std::string>& start, const std::vector<std::string>& stop) {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::string& name = model_->joint_names()[i];
-    const auto of_this = [&](const std::string& each) { return is_of(each, name); };
-    const auto wanted = std::count_if(start.begin(), start.end(), of_this);
+    const auto of_this = [&](const std::string& interface) { return is_of(interface, name); };
+    const auto requested = std::count_if(start.begin(), start.end(), of_this);
     const bool stays =
-        joints_[i].mode != Mode::held && std::none_of(stop.begin(), stop.end(), of_this);
-    if (wanted > (stays ? 0 : 1)) {
+        joints_[i].mode != Mode::braked && std::none_of(stop.begin(), stop.end(), of_this);
+    if (requested > (stays ? 0 : 1)) {
       RCLCPP_ERROR(get_logger(),
                    "the joint '%s' accepts one of effort, position and velocity at a time",
                    name.c_str());
@@ -186,10 +187,10 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
   const int b = model_->b();
   for (const auto& name : names) {
     if (b > 0 && is_of(name, base_name_)) {
-      base_mode_ = start ? Mode::effort : Mode::held;
-      servo_->rest_at(state_.q, 0);
-      for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !start;
-      for (auto& each : wrench_) each.forget();
+      base_mode_ = start ? Mode::effort : Mode::braked;
+      servo_->hold_position(state_.q, 0);
+      for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !start;
+      for (auto& interface : wrench_) interface.forget();
       continue;
     }
     for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -197,11 +198,11 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
       if (!is_of(name, joint_name)) continue;
       Joint& joint = joints_[i];
       const std::string kind = name.substr(joint_name.size() + 1);
-      joint.mode = !start               ? Mode::held
+      joint.mode = !start               ? Mode::braked
                    : kind == "effort"   ? Mode::effort
                    : kind == "position" ? Mode::position
                                         : Mode::velocity;
-      servo_->rest_at(state_.q, joint.v);
+      servo_->hold_position(state_.q, joint.v);
       // The joint is held until its controller writes.
       joint.by_effort.forget();
       joint.by_velocity.forget();
@@ -214,23 +215,24 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   const int b = model_->b();
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Joint& joint = joints_[i];
-    auto held = servo_->held.begin() + joint.v;
-    *held = true;
+    auto is_active = servo_->active.begin() + joint.v;
+    *is_active = true;
     servo_->rate[joint.v] = 0.0;
     switch (joint.mode) {
       case Mode::effort: {
         const double effort = joint.by_effort.take(period, command_timeout_);
         if (std::isfinite(effort)) {
           const double largest = model_->effort()[static_cast<Eigen::Index>(i)];
-          *held = false;
+          *is_active = false;
           effort_[joint.v] = std::clamp(effort, -largest, largest);
-          servo_->rest_at(state_.q, joint.v);
+          servo_->hold_position(state_.q, joint.v);
         }
         break;
       }
       case Mode::position: {
         const auto position = joint.by_position->get_optional();
-        if (position && std::isfinite(*position)) servo_->go_to(static_cast<int>(i), *position);
+        if (position && std::isfinite(*position))
+          servo_->set_target(static_cast<int>(i), *position);
         break;
       }
       case Mode::velocity: {
@@ -238,7 +240,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
         if (std::isfinite(velocity)) servo_->rate[joint.v] = velocity;
         break;
       }
-      case Mode::held:
+      case Mode::braked:
         break;
     }
   }
@@ -249,10 +251,10 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
     const bool commanded = base_mode_ == Mode::effort && wrench_base_.allFinite();
     if (!commanded) wrench_base_.setZero();
     driven_ = commanded || !has_stand_;
-    for (int i = 0; i < b; ++i) servo_->held[static_cast<std::size_t>(i)] = !driven_;
+    for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !driven_;
     if (driven_) {
       effort_.head(b) = wrench_base_;
-      servo_->rest_at(state_.q, 0);
+      servo_->hold_position(state_.q, 0);
     }
   }
   servo_->fill(state_, effort_);
@@ -307,19 +309,19 @@ void SimulatedSystem::write_states() noexcept {
   for (Joint& joint : joints_) {
     if (joint.continuous) {
       const double angle = std::atan2(state_.q[joint.q + 1], state_.q[joint.q]);
-      joint.turned += std::remainder(angle - joint.turned, 2.0 * M_PI);
-      set(joint.position, joint.turned);
+      joint.unwrapped += std::remainder(angle - joint.unwrapped, 2.0 * M_PI);
+      set(joint.position, joint.unwrapped);
     } else {
       set(joint.position, state_.q[joint.q]);
     }
     set(joint.velocity, state_.v[joint.v]);
     set(joint.effort, torque_[joint.v - model_->b()]);
   }
-  for (const Follower& each : followers_) {
-    const Joint& of = joints_[each.of];
-    set(each.position, each.multiplier * state_.q[of.q] + each.offset);
-    set(each.velocity, each.multiplier * state_.v[of.v]);
-    set(each.effort, 0.0);  // the motor is that of the other one
+  for (const Follower& interface : followers_) {
+    const Joint& of = joints_[interface.of];
+    set(interface.position, interface.multiplier * state_.q[of.q] + interface.offset);
+    set(interface.velocity, interface.multiplier * state_.v[of.v]);
+    set(interface.effort, 0.0);  // the motor is that of the other one
   }
   if (model_->b() > 0) {
     Eigen::Matrix<double, 13, 1> base = Eigen::Matrix<double, 13, 1>::Zero();

@@ -13,9 +13,9 @@
 #include "actuator_failures.hpp"
 #include "external_wrench.hpp"
 #include "kept_command.hpp"
-#include "plant.hpp"
 #include "robot_setup.hpp"
-#include "servo.hpp"
+#include "vms_ph_native/plant/plant.hpp"
+#include "vms_ph_native/plant/servo.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -41,18 +41,18 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   return_type write(const rclcpp::Time& time, const rclcpp::Duration& period) override;
 
  private:
-  enum class Mode : unsigned char { held, effort, position, velocity };
+  enum class Mode : unsigned char { braked, effort, position, velocity };
   using State = hardware_interface::StateInterface::SharedPtr;
   using Commanded = hardware_interface::CommandInterface::SharedPtr;
 
   struct Joint {
     int q, v;  ///< indices in configuration and velocity
     bool continuous;
-    double turned = 0.0;  ///< position of a continuous joint, with full turns
+    double unwrapped = 0.0;  ///< position of a continuous joint, with full turns
     State position, velocity, effort;
-    KeptCommand by_effort, by_velocity;
+    TimedCommand by_effort, by_velocity;
     Commanded by_position;
-    Mode mode = Mode::held;
+    Mode mode = Mode::braked;
   };
 
   /// A joint that mimics another: it has states, and no commands.
@@ -69,8 +69,8 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   void write_states() noexcept;
 
   std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<Plant> plant_;
-  std::unique_ptr<Servo> servo_;
+  std::unique_ptr<vms_ph::Plant> plant_;
+  std::unique_ptr<vms_ph::Servo> servo_;
   std::unique_ptr<ExternalWrench> push_;
   std::unique_ptr<ActuatorFailures> failures_;
   std::string base_name_, clock_name_, port_energy_name_, wrench_name_;
@@ -81,8 +81,8 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::vector<Joint> joints_;
   std::vector<Follower> followers_;
   std::vector<State> base_states_, clock_, port_energies_, actuator_energies_, wrench_states_;
-  std::vector<KeptCommand> wrench_;
-  Mode base_mode_ = Mode::held;
+  std::vector<TimedCommand> wrench_;
+  Mode base_mode_ = Mode::braked;
   bool has_stand_ = true;  ///< which holds a base that no controller commands
   bool driven_ = false;    ///< whether the base moves by its actuators, or freely
 

@@ -86,7 +86,7 @@ const vms_ph::RobotState& StateReader::read(
 }
 
 void StampWatch::restart() noexcept {
-  begun_ = false;
+  started_ = false;
   still_ = 0.0;
   agreeing_ = 0;
 }
@@ -94,8 +94,8 @@ void StampWatch::restart() noexcept {
 const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
                                 double passed) noexcept {
   const std::int64_t now = stamp.sec * kSecond + stamp.nanosec;
-  if (!begun_ || now > last_) {
-    begun_ = true;
+  if (!started_ || now > last_) {
+    started_ = true;
     last_ = now;
     still_ = 0.0;
     agreeing_ = 0;
@@ -104,8 +104,9 @@ const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
   still_ += std::max(passed, 0.0);
   if (now == last_) return still_ < timeout_ ? "" : "the state is old: its stamp does not advance";
   // A clock that was set back is believed once its stamps advance again.
-  agreeing_ = agreeing_ == 0 || now < refused_ ? 1 : agreeing_ + (now > refused_ ? 1 : 0);
-  refused_ = now;
+  agreeing_ =
+      agreeing_ == 0 || now < rejected_stamp_ ? 1 : agreeing_ + (now > rejected_stamp_ ? 1 : 0);
+  rejected_stamp_ = now;
   if (agreeing_ < kAgreeing) return "the state is older than the last one";
   last_ = now;
   still_ = 0.0;

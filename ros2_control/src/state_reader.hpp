@@ -20,8 +20,9 @@ namespace vms_ph_ros2_control {
 /// The name of an interface that is not a double, which cannot be read here; empty when all are.
 template <class Loaned>
 std::optional<std::string> other_than_double(const std::vector<Loaned>& interfaces) {
-  for (const auto& each : interfaces) {
-    if (each.get_data_type() != hardware_interface::HandleDataType::DOUBLE) return each.get_name();
+  for (const auto& entry : interfaces) {
+    if (entry.get_data_type() != hardware_interface::HandleDataType::DOUBLE)
+      return entry.get_name();
   }
   return std::nullopt;
 }
@@ -55,9 +56,9 @@ class StampWatch {
 
  private:
   double timeout_, still_ = 0.0;
-  std::int64_t last_ = 0, refused_ = 0;
+  std::int64_t last_ = 0, rejected_stamp_ = 0;
   int agreeing_ = 0;
-  bool begun_ = false;
+  bool started_ = false;
 };
 
 class StateReader {

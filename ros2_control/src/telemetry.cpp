@@ -13,27 +13,18 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Reasons are short sentences; their memory is reserved before the loop runs.
 constexpr std::size_t kReason = 512;
 
-template <typename Message>
-auto make(rclcpp_lifecycle::LifecycleNode& node, const std::string& topic) {
-  // Not a lifecycle publisher, which would log a warning when it publishes while inactive.
-  return std::make_unique<realtime_tools::RealtimePublisher<Message>>(
-      rclcpp::create_publisher<Message>(node, topic, 10));
-}
-
 }  // namespace
 
 Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                      const std::string& frame, double rate, bool friction)
-    : split_(model),
-      audit_(model, friction),
-      sampling_(rate),
-      states_(make<vms_ph::msg::ControllerState>(*node, "~/state")),
-      energies_(make<vms_ph::msg::Energy>(*node, "~/energy")),
-      powers_(make<vms_ph::msg::Power>(*node, "~/power")) {
+    : split_(model), audit_(model, friction), sampling_(rate) {
   before_.wrench_base = Eigen::VectorXd::Zero(model.b());
   before_.torque = Eigen::VectorXd::Zero(model.n());
   state_.header.frame_id = energy_.header.frame_id = power_.header.frame_id = frame;
   state_.reason.reserve(kReason);
+  states_ = make_publisher(*node, "~/state", state_);
+  energies_ = make_publisher(*node, "~/energy", energy_);
+  powers_ = make_publisher(*node, "~/power", power_);
   states_->lock();
   states_->msg_.reason.reserve(kReason);
   states_->unlock();
@@ -41,21 +32,21 @@ Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_
 
 void Telemetry::reset() noexcept {
   audit_.reset();
-  begun_ = false;
+  started_ = false;
 }
 
 void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::RobotState& state,
                     const vms_ph::Command& command) noexcept {
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
   const auto& energies = split_.of(state);
-  if (!begun_) {
+  if (!started_) {
     // Efforts are unknown before the first command.
     before_.wrench_base = command.wrench_base;
     before_.torque = command.torque;
   }
   const auto& balance =
-      audit_.add(state, before_, command, energies.total(), begun_ ? now - last_ : 0.0);
-  begun_ = true;
+      audit_.add(state, before_, command, energies.total(), started_ ? now - last_ : 0.0);
+  started_ = true;
   last_ = now;
   before_.wrench_base = command.wrench_base;
   before_.torque = command.torque;

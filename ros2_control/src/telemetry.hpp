@@ -7,13 +7,11 @@
 #include <memory>
 #include <string>
 
-#include <rclcpp_lifecycle/lifecycle_node.hpp>
-#include <realtime_tools/realtime_publisher.hpp>
 #include <vms_ph/msg/controller_state.hpp>
 #include <vms_ph/msg/energy.hpp>
 #include <vms_ph/msg/power.hpp>
 
-#include "sampling.hpp"
+#include "publishing.hpp"
 #include "vms_ph_native/energy_split.hpp"
 
 namespace vms_ph_ros2_control {
@@ -35,9 +33,6 @@ class Telemetry {
            const vms_ph::Command& command) noexcept;
 
  private:
-  template <typename Message>
-  using Publisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
-
   void publish_state(const vms_ph::Command& command) noexcept;
   void publish_energy(const vms_ph::Energies& energies) noexcept;
   void publish_power(const vms_ph::PowerBalance& balance, const vms_ph::Command& command) noexcept;
@@ -46,14 +41,14 @@ class Telemetry {
   vms_ph::PowerAudit audit_;
   Sampling sampling_;
   vms_ph::Command before_;
-  bool begun_ = false;
+  bool started_ = false;
   double last_ = 0.0;
   vms_ph::msg::ControllerState state_;
   vms_ph::msg::Energy energy_;
   vms_ph::msg::Power power_;
-  Publisher<vms_ph::msg::ControllerState> states_;
-  Publisher<vms_ph::msg::Energy> energies_;
-  Publisher<vms_ph::msg::Power> powers_;
+  SizedPublisher<vms_ph::msg::ControllerState> states_;
+  SizedPublisher<vms_ph::msg::Energy> energies_;
+  SizedPublisher<vms_ph::msg::Power> powers_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -47,9 +47,9 @@ class BroadcasterFixture : public testing::Test {
 
   bool activate() { return broadcaster_->get_node()->activate().label() == "active"; }
 
-  void tell(const std::string& name, double value) {
-    for (auto& each : states_) {
-      if (each->get_name() == name) std::ignore = each->set_value(value);
+  void set_interface(const std::string& name, double value) {
+    for (auto& interface : states_) {
+      if (interface->get_name() == name) std::ignore = interface->set_value(value);
     }
   }
 

@@ -79,12 +79,12 @@ class Shell final : public vms_ph_ros2_control::ControllerShell {
   bool both = false;
 
  protected:
-  bool leads_both() const override { return both; }
+  bool leads_base_and_tool() const override { return both; }
   void declare() override {}
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model, const RobotSetup&) override {
-    auto made = std::make_unique<Remembers>(model);
-    law = made.get();
-    return made;
+    auto remembering_law = std::make_unique<Remembers>(model);
+    law = remembering_law.get();
+    return remembering_law;
   }
 };
 
@@ -131,15 +131,15 @@ class ControllerShell : public testing::Test {
 
   /// As the executor does: who calls back is kept, until it has.
   rclcpp::SubscriptionBase::SharedPtr subscription(const std::string& topic) {
-    rclcpp::SubscriptionBase::SharedPtr found;
-    const auto is_it = [&](const rclcpp::SubscriptionBase::SharedPtr& each) {
-      return each->get_topic_name() == topic;
+    rclcpp::SubscriptionBase::SharedPtr match;
+    const auto is_it = [&](const rclcpp::SubscriptionBase::SharedPtr& candidate) {
+      return candidate->get_topic_name() == topic;
     };
     shell_->get_node()->get_node_base_interface()->for_each_callback_group(
         [&](const rclcpp::CallbackGroup::SharedPtr& group) {
-          if (auto of_this = group->find_subscription_ptrs_if(is_it)) found = of_this;
+          if (auto of_this = group->find_subscription_ptrs_if(is_it)) match = of_this;
         });
-    return found;
+    return match;
   }
 
   template <class Message>
@@ -229,14 +229,14 @@ TEST_F(ControllerShell, HoldsTheWeightOfAPayloadInTheSafeOutputToo) {
   for (int k = 0; k < 40; ++k) update(1.0 + 0.01 * k, 0.01);
   std::ignore = states_[1]->set_value(std::numeric_limits<double>::quiet_NaN());
   update(1.4, 0.01);
-  const double alone = *commands_[0]->get_optional();
+  const double unloaded = *commands_[0]->get_optional();
   std::ignore = states_[1]->set_value(0.0);
   node.set_parameter({"payload.mass", 0.5});
   node.set_parameter({"payload.center.x", 0.1});
   for (int k = 0; k < 100; ++k) update(1.5 + 0.01 * k, 0.01);
   std::ignore = states_[1]->set_value(std::numeric_limits<double>::quiet_NaN());
   update(2.5, 0.01);
-  EXPECT_NEAR(*commands_[0]->get_optional() - alone, -0.5 * 9.81 * 0.1, 1e-9);
+  EXPECT_NEAR(*commands_[0]->get_optional() - unloaded, -0.5 * 9.81 * 0.1, 1e-9);
 }
 
 TEST_F(ControllerShell, ExertsAWrenchUntilItsTimeoutAndThenNone) {
@@ -252,10 +252,10 @@ TEST_F(ControllerShell, ExertsAWrenchUntilItsTimeoutAndThenNone) {
   message.header.frame_id = "world";
   receive(*wrench, message);
   for (int k = 1; k < 60; ++k) update(1.0 + 0.01 * k, 0.01);
-  const auto& given = shell_->law->wrenches;
-  ASSERT_EQ(given.size(), 26U);  // the 0.25 s of command_timeout, and then zero, once
-  for (std::size_t k = 0; k < 25; ++k) EXPECT_EQ(given[k][2], -10.0);
-  EXPECT_TRUE(given.back().isZero(0.0));
+  const auto& passed_wrenches = shell_->law->wrenches;
+  ASSERT_EQ(passed_wrenches.size(), 26U);  // the 0.25 s of command_timeout, and then zero, once
+  for (std::size_t k = 0; k < 25; ++k) EXPECT_EQ(passed_wrenches[k][2], -10.0);
+  EXPECT_TRUE(passed_wrenches.back().isZero(0.0));
 }
 
 TEST_F(ControllerShell, LeadsTheEndEffectorByAPositionAndTheBaseByAPose) {
@@ -305,9 +305,9 @@ TEST_F(ControllerShell, IsUnloadedWhileItIsAboutToPrint) {
 TEST_F(ControllerShell, CommandsFromTheCycleOnInWhichItBegins) {
   begin();
   // Of the controller before it, which let go: for a cycle this would act.
-  for (auto& each : commands_) std::ignore = each->set_value(0.0);
+  for (auto& candidate : commands_) std::ignore = candidate->set_value(0.0);
   ASSERT_TRUE(activate());
-  for (const auto& each : commands_) EXPECT_EQ(each->get_optional(), 3.0);
+  for (const auto& candidate : commands_) EXPECT_EQ(candidate->get_optional(), 3.0);
 }
 
 TEST_F(ControllerShell, TakesEachGroupOfReferencesFromWhoCommandsIt) {
@@ -315,11 +315,11 @@ TEST_F(ControllerShell, TakesEachGroupOfReferencesFromWhoCommandsIt) {
   ASSERT_TRUE(shell_->set_chained_mode(true));
   ASSERT_TRUE(activate());
   const auto set = [this](const std::string& ending, double value) {
-    for (auto& each : exported_) {
-      const auto& name = each->get_name();
+    for (auto& candidate : exported_) {
+      const auto& name = candidate->get_name();
       if (name.size() >= ending.size() &&
           name.compare(name.size() - ending.size(), ending.size(), ending) == 0) {
-        std::ignore = each->set_value(value);
+        std::ignore = candidate->set_value(value);
       }
     }
   };

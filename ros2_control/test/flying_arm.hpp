@@ -10,10 +10,10 @@
 inline std::string flying_arm(const std::string& base = "floating", const std::string& effects = "",
                               const std::string& more_joints = "",
                               const std::string& more_parameters = "") {
-  const auto each = [](const std::string& tag, std::initializer_list<const char*> names) {
-    std::string made;
-    for (const char* name : names) made += "<" + tag + " name='" + name + "'/>";
-    return made;
+  const auto tags = [](const std::string& tag, std::initializer_list<const char*> names) {
+    std::string xml;
+    for (const char* name : names) xml += "<" + tag + " name='" + name + "'/>";
+    return xml;
   };
   const auto link = [](const std::string& name, const std::string& mass, const std::string& ixx,
                        const std::string& iyy, const std::string& izz) {
@@ -23,17 +23,17 @@ inline std::string flying_arm(const std::string& base = "floating", const std::s
   };
   const auto joint = [&](const std::string& name, const std::string& home) {
     return "<joint name='" + name + "'>" +
-           each("command_interface", {"effort", "position", "velocity"}) +
+           tags("command_interface", {"effort", "position", "velocity"}) +
            "<state_interface name='position'><param name='initial_value'>" + home +
-           "</param></state_interface>" + each("state_interface", {"velocity", "effort"}) +
+           "</param></state_interface>" + tags("state_interface", {"velocity", "effort"}) +
            "</joint>";
   };
   std::string moving;
   if (base != "fixed") {
     moving = "<gpio name='base'>" +
-             each("command_interface",
+             tags("command_interface",
                   {"force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"}) +
-             each("state_interface",
+             tags("state_interface",
                   {"position.x", "position.y", "position.z", "orientation.x", "orientation.y",
                    "orientation.z", "orientation.w", "linear_velocity.x", "linear_velocity.y",
                    "linear_velocity.z", "angular_velocity.x", "angular_velocity.y",
@@ -53,12 +53,12 @@ inline std::string flying_arm(const std::string& base = "floating", const std::s
          "<plugin>vms_ph/SimulatedSystem</plugin><param name='base'>" +
          base + "</param><param name='step'>0.001</param>" + more_parameters + "</hardware>" +
          joint("shoulder", "0.4") + joint("elbow", "-0.3") + more_joints + moving +
-         "<gpio name='clock'>" + each("state_interface", {"sec", "nanosec"}) +
+         "<gpio name='clock'>" + tags("state_interface", {"sec", "nanosec"}) +
          "</gpio><gpio name='port_energy'>" +
-         each("state_interface", {"torque", "wrench_base", "wrench_end_effector", "dissipated",
+         tags("state_interface", {"torque", "wrench_base", "wrench_end_effector", "dissipated",
                                   "resets", "electric", "actuator_losses", "spinning"}) +
          "</gpio><sensor name='wrench_end_effector'>" +
-         each("state_interface",
+         tags("state_interface",
               {"force.x", "force.y", "force.z", "torque.x", "torque.y", "torque.z"}) +
          "</sensor></ros2_control>" + effects + "</robot>";
 }

@@ -54,19 +54,19 @@ TEST_F(ForceBroadcaster, TellsOfAWrenchThatTheEffortOfARestingArmGivesAway) {
   EXPECT_FALSE(is_contact);
   // The arm is at rest although its shoulder gives 2 N m. A force at the elbow, 0.25 m away, and a
   // moment about the axis of the shoulder hold it; which of them, no joint tells.
-  tell("shoulder/effort", 2.0);
+  set_interface("shoulder/effort", 2.0);
   run(200);
   const auto& wrench = heard.back().wrench;
   EXPECT_NEAR(0.25 * wrench.force.x + wrench.torque.y, -2.0, 0.05);
   EXPECT_LT(wrench.force.x, -1.0);
   EXPECT_TRUE(is_contact);
   // Without a state nothing is told, and observation begins anew after it.
-  tell("shoulder/position", std::numeric_limits<double>::quiet_NaN());
+  set_interface("shoulder/position", std::numeric_limits<double>::quiet_NaN());
   run(20);
   heard.clear();
   run(20);
   EXPECT_TRUE(heard.empty());
-  tell("shoulder/position", 0.0);
+  set_interface("shoulder/position", 0.0);
   for (int k = 0; heard.empty() && k < 100; ++k) run(10);
   EXPECT_FALSE(heard.empty());
 }

@@ -55,22 +55,22 @@ TEST_F(RobotBroadcaster, TellsNothingOfAnInstantOrAStartThatItCouldNotRead) {
   };
   // What is heard at all: from here on no message is lost.
   for (int sec = 2; heard.empty() && sec < 200; ++sec) {
-    tell("clock/sec", sec);
+    set_interface("clock/sec", sec);
     update();
     listen(1, 0.1);
   }
   ASSERT_FALSE(heard.empty());
   listen(1000, 0.5);
   heard.clear();
-  tell("clock/sec", kNaN);
+  set_interface("clock/sec", kNaN);
   update();
   listen(1, 0.5);
-  tell("clock/sec", 1000.0);
-  tell("port_energy/resets", kNaN);
+  set_interface("clock/sec", 1000.0);
+  set_interface("port_energy/resets", kNaN);
   update();
   listen(1, 0.5);
-  tell("clock/sec", 1001.0);
-  tell("port_energy/resets", 3.0);
+  set_interface("clock/sec", 1001.0);
+  set_interface("port_energy/resets", 3.0);
   update();
   listen(1, 10.0);
   ASSERT_EQ(heard.size(), 1U);

@@ -4,7 +4,7 @@
 // A topic has the rate that it is given, whatever that is.
 #include <gmock/gmock.h>
 
-#include "../src/sampling.hpp"
+#include "../src/publishing.hpp"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <pinocchio/algorithm/center-of-mass.hpp>
 #include <pluginlib/class_loader.hpp>
 
-#include "../src/plant.hpp"
 #include "simulated_fixture.hpp"
 #include "spinning_actuators.hpp"
+#include "vms_ph_native/plant/plant.hpp"
 
 namespace {
 
@@ -18,15 +18,15 @@ using SimulatedEffects = SimulatedSystem;
 
 /// Six inputs, each a component of the wrench; the first with a lag and a dead zone.
 std::string six_inputs() {
-  std::string made = "<vms_ph_allocation base='floating' weights='1 1 1 1 1 1'>";
+  std::string xml = "<vms_ph_allocation base='floating' weights='1 1 1 1 1 1'>";
   for (int i = 0; i < 6; ++i) {
     std::string column;
     for (int k = 0; k < 6; ++k) column += k == i ? "1 " : "0 ";
-    made += "<input name='" + std::to_string(i) + "' column='" + column + "' lower='" +
-            (i < 3 ? "-5' upper='40'" : "-inf' upper='inf'") +
-            (i == 0 ? " time_constant='0.05' dead_zone='0.5'/>" : "/>");
+    xml += "<input name='" + std::to_string(i) + "' column='" + column + "' lower='" +
+           (i < 3 ? "-5' upper='40'" : "-inf' upper='inf'") +
+           (i == 0 ? " time_constant='0.05' dead_zone='0.5'/>" : "/>");
   }
-  return made + "</vms_ph_allocation>";
+  return xml + "</vms_ph_allocation>";
 }
 
 std::string water() {
@@ -41,16 +41,16 @@ std::string water() {
 
 /// Four rotors that push along one axis, with what their fluid takes.
 std::string four_rotors() {
-  std::string made = "<vms_ph_allocation base='floating' weights='1 1 1 1 1 1'>";
+  std::string xml = "<vms_ph_allocation base='floating' weights='1 1 1 1 1 1'>";
   const double arm = 0.2, drag = 0.02;
   for (int i = 0; i < 4; ++i) {
     const double x = i < 2 ? arm : -arm, y = i % 2 == 0 ? arm : -arm;
     const double turn = i == 0 || i == 3 ? drag : -drag;
-    made += "<input name='rotor_" + std::to_string(i) + "' column='0 0 1 " + std::to_string(y) +
-            " " + std::to_string(-x) + " " + std::to_string(turn) +
-            "' lower='0' upper='40' thrust_constant='1e-5' loss_ratio='0.02'/>";
+    xml += "<input name='rotor_" + std::to_string(i) + "' column='0 0 1 " + std::to_string(y) +
+           " " + std::to_string(-x) + " " + std::to_string(turn) +
+           "' lower='0' upper='40' thrust_constant='1e-5' loss_ratio='0.02'/>";
   }
-  return made + "</vms_ph_allocation>";
+  return xml + "</vms_ph_allocation>";
 }
 
 /// What a law commands a base at rest with as it becomes active, N and N m.
@@ -72,14 +72,14 @@ Eigen::VectorXd first_wrench(const std::string& plugin, const std::string& effec
       ADD_FAILURE() << plugin << " is not configured";
       return wrench.setConstant(std::numeric_limits<double>::quiet_NaN());
     }
-    std::vector<hardware_interface::StateInterface::SharedPtr> kept;
+    std::vector<hardware_interface::StateInterface::SharedPtr> handles;
     std::vector<hardware_interface::CommandInterface::SharedPtr> written;
     std::vector<hardware_interface::LoanedStateInterface> states;
     std::vector<hardware_interface::LoanedCommandInterface> commands;
     for (const auto& name : law->state_interface_configuration().names) {
-      kept.push_back(std::make_shared<hardware_interface::StateInterface>("robot", name));
-      std::ignore = kept.back()->set_value(name == "base/orientation.w" ? 1.0 : 0.0);
-      states.emplace_back(kept.back(), nullptr);
+      handles.push_back(std::make_shared<hardware_interface::StateInterface>("robot", name));
+      std::ignore = handles.back()->set_value(name == "base/orientation.w" ? 1.0 : 0.0);
+      states.emplace_back(handles.back(), nullptr);
     }
     for (const auto& name : law->command_interface_configuration().names) {
       written.push_back(std::make_shared<hardware_interface::CommandInterface>("robot", name));
@@ -178,9 +178,9 @@ TEST_F(SimulatedEffects, ARotorThatHasFailedGivesNothingUntilItIsRepaired) {
   ASSERT_TRUE(fail("rotor_1").successful);
   losses();
   EXPECT_GT(std::abs(losses() - 3.0), 1e-2);  // the allocation knows
-  const auto refused = fail("rotor_1 rotor_7");
-  EXPECT_FALSE(refused.successful);
-  EXPECT_THAT(refused.reason, testing::HasSubstr("there is no actuator 'rotor_7'; there are"));
+  const auto rejection = fail("rotor_1 rotor_7");
+  EXPECT_FALSE(rejection.successful);
+  EXPECT_THAT(rejection.reason, testing::HasSubstr("there is no actuator 'rotor_7'; there are"));
   ASSERT_TRUE(fail("").successful);
   losses();
   EXPECT_NEAR(losses(), 4.0, 1e-6);
@@ -206,9 +206,9 @@ TEST_F(SimulatedEffects, ARobotAdriftMovesWithTheWaterAndItsEnergyIsThatSeenFrom
   const double before = seen_from_water(), books = supplied();
   drift(5000);
   const Eigen::Vector2d from = drift(1);
-  const Eigen::Vector2d moved = drift(500) - from;  // in a second
-  EXPECT_NEAR(moved[0], 0.2, 0.02);
-  EXPECT_NEAR(moved[1], 0.1, 0.02);
+  const Eigen::Vector2d displacement = drift(500) - from;  // in a second
+  EXPECT_NEAR(displacement[0], 0.2, 0.02);
+  EXPECT_NEAR(displacement[1], 0.1, 0.02);
   EXPECT_NEAR(seen_from_water() - before, supplied() - books, 1e-7);
 }
 
@@ -217,10 +217,10 @@ TEST_F(SimulatedEffects, ACurrentAroundARobotThatIsNotInWaterIsRefused) {
   setup.base = "floating";
   setup.urdf = flying_arm("floating");
   const auto model = vms_ph_ros2_control::make_model(setup);
-  vms_ph_ros2_control::PlantOptions options;
+  vms_ph::PlantOptions options;
   options.start = model.neutral_configuration();
   options.current = {0.2, 0.0, 0.0};
-  EXPECT_THROW(vms_ph_ros2_control::Plant(model, options), vms_ph::ModelError);
+  EXPECT_THROW(vms_ph::Plant(model, options), vms_ph::ModelError);
 }
 
 TEST_F(SimulatedEffects, ABaseAppliesNoMoreThanItsActuatorsGive) {
@@ -269,10 +269,10 @@ TEST_F(SimulatedEffects, ARotorLagsAndHasADeadZone) {
   const double still = drive(0.4, 100);  // within the dead zone
   EXPECT_NEAR(still, drive(0.0, 1), 1e-2);
   // Half of the impulse is missing after a time constant, as 1 - (1 - exp(-t/T)) T/t.
-  const double begun = drive(20.0, 2);
+  const double first_rise = drive(20.0, 2);
   const double soon = drive(20.0, 25);
   const double later = drive(20.0, 25);
-  EXPECT_GT(later - soon, 1.5 * (soon - begun));
+  EXPECT_GT(later - soon, 1.5 * (soon - first_rise));
 }
 
 TEST_F(SimulatedEffects, ARobotInWaterIsHeldAndItsDragIsCounted) {

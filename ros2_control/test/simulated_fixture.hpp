@@ -63,7 +63,7 @@ class SimulatedSystem : public testing::Test {
 
   void release() {
     std::vector<std::string> names;
-    for (const auto& each : commands_) names.push_back(each.first);
+    for (const auto& entry : commands_) names.push_back(entry.first);
     commands_.clear();
     ASSERT_TRUE(manager_->prepare_command_mode_switch({}, names));
     ASSERT_TRUE(manager_->perform_command_mode_switch({}, names));
@@ -74,8 +74,8 @@ class SimulatedSystem : public testing::Test {
   }
 
   void set_lifecycle(std::uint8_t id, const std::string& label) {
-    rclcpp_lifecycle::State wanted(id, label);
-    ASSERT_EQ(manager_->set_component_state("simulated", wanted),
+    rclcpp_lifecycle::State target_state(id, label);
+    ASSERT_EQ(manager_->set_component_state("simulated", target_state),
               hardware_interface::return_type::OK);
   }
 

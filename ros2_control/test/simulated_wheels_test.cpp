@@ -15,9 +15,9 @@
 #include <pluginlib/class_loader.hpp>
 #include <rclcpp/rclcpp.hpp>
 
-#include "../src/plant.hpp"
 #include "../src/robot_setup.hpp"
 #include "vms_ph_native/energy_split.hpp"
+#include "vms_ph_native/plant/plant.hpp"
 
 namespace {
 
@@ -33,9 +33,9 @@ std::string link(const std::string& name, const std::string& centre, const std::
          "'/><inertia " + moments + " ixy='0' ixz='0' iyz='0'/></inertial></link>";
 }
 
-std::string joint(const std::string& name, const std::string& kind, const std::string& place,
+std::string joint(const std::string& name, const std::string& kind, const std::string& origin,
                   const std::string& parent, const std::string& child, const std::string& axis) {
-  return "<joint name='" + name + "' type='" + kind + "'><origin xyz='" + place +
+  return "<joint name='" + name + "' type='" + kind + "'><origin xyz='" + origin +
          "'/><parent link='" + parent + "'/><child link='" + child + "'/><axis xyz='" + axis +
          "'/><limit lower='-3' upper='3' effort='20' velocity='20'/>"
          "<dynamics damping='0.2' friction='0.1'/></joint>";
@@ -59,9 +59,9 @@ std::string cart(const std::string& commands_of_base = "") {
       "<state_interface name='orientation.w'/></gpio><gpio name='clock'>"
       "<state_interface name='sec'/><state_interface name='nanosec'/></gpio>"
       "<gpio name='port_energy'>";
-  for (const char* each : {"torque", "wrench_base", "wrench_end_effector", "dissipated", "resets",
+  for (const char* item : {"torque", "wrench_base", "wrench_end_effector", "dissipated", "resets",
                            "electric", "actuator_losses", "spinning"}) {
-    tag += "<state_interface name='" + std::string(each) + "'/>";
+    tag += "<state_interface name='" + std::string(item) + "'/>";
   }
   const std::string small = "ixx='0.004' iyy='0.007' izz='0.004'";
   return "<robot name='cart'>" +
@@ -123,17 +123,17 @@ class SimulatedWheels : public testing::Test {
   /// Load a law, connect it to the hardware and activate it, led by its reference interfaces.
   void activate(const std::string& plugin) {
     ASSERT_TRUE(configure(plugin, "left=0.1 right=0.1"));
-    const auto wanted = law_->command_interface_configuration().names;
-    ASSERT_EQ(wanted.size(), kJoints.size());  // no wrench on the base
-    ASSERT_TRUE(claim(wanted));
+    const auto claimed = law_->command_interface_configuration().names;
+    ASSERT_EQ(claimed.size(), kJoints.size());  // no wrench on the base
+    ASSERT_TRUE(claim(claimed));
     std::vector<hardware_interface::LoanedStateInterface> states;
     std::vector<hardware_interface::LoanedCommandInterface> commands;
     for (const auto& name : law_->state_interface_configuration().names) {
       states.push_back(manager_->claim_state_interface(name));
     }
-    for (const auto& name : wanted) commands.push_back(manager_->claim_command_interface(name));
-    for (const auto& each : law_->export_reference_interfaces()) {
-      references_.emplace(each->get_interface_name(), each);
+    for (const auto& name : claimed) commands.push_back(manager_->claim_command_interface(name));
+    for (const auto& item : law_->export_reference_interfaces()) {
+      references_.emplace(item->get_interface_name(), item);
     }
     ASSERT_TRUE(law_->set_chained_mode(true));
     law_->assign_interfaces(std::move(commands), std::move(states));
@@ -172,9 +172,10 @@ class SimulatedWheels : public testing::Test {
       manager_->write(at, period);
       if (states_.count("left/velocity") == 0) continue;
       // The wheels turn as the ground under them moves.
-      const double turn = state("base/angular_velocity.z"), ahead = state("base/linear_velocity.x");
-      const double left = kRadius * state("left/velocity") - (ahead - kHalfTrack * turn);
-      const double right = kRadius * state("right/velocity") - (ahead + kHalfTrack * turn);
+      const double turn = state("base/angular_velocity.z"),
+                   forward = state("base/linear_velocity.x");
+      const double left = kRadius * state("left/velocity") - (forward - kHalfTrack * turn);
+      const double right = kRadius * state("right/velocity") - (forward + kHalfTrack * turn);
       const double aside = state("base/linear_velocity.y");
       slip_ = std::max({slip_, std::abs(left), std::abs(right), std::abs(aside)});
     }
@@ -291,21 +292,21 @@ TEST_F(SimulatedWheels, HardwareThatCannotRollIsRefusedInASentence) {
   urdf.replace(urdf.find(position), position.size(),
                "<state_interface name='position'><param name='initial_value'>zero</param>"
                "</state_interface>");
-  hardware_interface::ResourceManager nowhere(urdf, clock, logger, true, kRate);
-  EXPECT_EQ(nowhere.get_components_status().count("simulated"), 0U);
+  hardware_interface::ResourceManager empty_manager(urdf, clock, logger, true, kRate);
+  EXPECT_EQ(empty_manager.get_components_status().count("simulated"), 0U);
 
   setup_.urdf = cart();
   setup_.base = "planar";
   const vms_ph::Model model = vms_ph_ros2_control::make_model(setup_);
-  const auto reason = [&model](const vms_ph_ros2_control::PlantOptions& options) {
+  const auto reason = [&model](const vms_ph::PlantOptions& options) {
     try {
-      const vms_ph_ros2_control::Plant plant(model, options);
+      const vms_ph::Plant plant(model, options);
     } catch (const vms_ph::ModelError& error) {
       return std::string(error.what());
     }
     return std::string();
   };
-  vms_ph_ros2_control::PlantOptions options;
+  vms_ph::PlantOptions options;
   options.start = model.neutral_configuration();
   options.wheels = vms_ph_ros2_control::wheels_in("left=0.1 right=0.1");
   EXPECT_EQ(reason(options), "");

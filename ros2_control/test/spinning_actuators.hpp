@@ -29,7 +29,7 @@ inline std::string three_wheels() {
 
 /// Four rotors that tilt about the y axis of the base.
 inline std::string tilting_rotors() {
-  std::string made;
+  std::string xml;
   for (int i = 0; i < 4; ++i) {
     const double x = i < 2 ? 0.2 : -0.2, y = i % 2 == 0 ? 0.2 : -0.2;
     const double turn = i == 0 || i == 3 ? 0.02 : -0.02;
@@ -39,12 +39,12 @@ inline std::string tilting_rotors() {
       return words;
     };
     // Along z, and a quarter turn about y from there along x: force, place x force + drag.
-    const std::string flat = text({0, 0, 1, y, -x, turn}), ahead = text({1, 0, 0, turn, 0, -y});
-    made += "<input name='rotor_" + std::to_string(i) + "' column='" + flat + "' column_cos='" +
-            flat + "' column_sin='" + ahead +
-            "' tilt_lower='-0.4' tilt_upper='0.5' tilt_rate='2' lower='0' upper='20' "
-            "thrust_constant='1e-5' loss_ratio='0.02' inertia='2e-5' spin_axis='0 0 " +
-            (turn > 0 ? "-1" : "1") + "' spin_axis_sin='" + (turn > 0 ? "-1" : "1") + " 0 0'/>";
+    const std::string flat = text({0, 0, 1, y, -x, turn}), forward = text({1, 0, 0, turn, 0, -y});
+    xml += "<input name='rotor_" + std::to_string(i) + "' column='" + flat + "' column_cos='" +
+           flat + "' column_sin='" + forward +
+           "' tilt_lower='-0.4' tilt_upper='0.5' tilt_rate='2' lower='0' upper='20' "
+           "thrust_constant='1e-5' loss_ratio='0.02' inertia='2e-5' spin_axis='0 0 " +
+           (turn > 0 ? "-1" : "1") + "' spin_axis_sin='" + (turn > 0 ? "-1" : "1") + " 0 0'/>";
   }
-  return allocation(made);
+  return allocation(xml);
 }

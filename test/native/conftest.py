@@ -52,6 +52,13 @@ def native(native_folder: Path) -> Iterator[ModuleType]:
         sys.modules["vms_ph_native"] = hidden  # type: ignore[assignment]
 
 
+@pytest.fixture(scope="package")
+def parity(native: ModuleType) -> ModuleType:
+    """What the tests compare and no program uses: terms, energies, observers, reasons."""
+    sys.modules["vms_ph_native"] = native
+    return importlib.import_module("vms_ph_native_parity")
+
+
 @pytest.fixture(scope="package", autouse=True)
 def _terms_in_python() -> Iterator[None]:
     """The Python that C++ is compared with uses none of it, unless a test says so."""

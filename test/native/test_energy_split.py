@@ -20,14 +20,14 @@ NAMES = ("kinetic", "potential", "kinetic_base", "kinetic_shape", "kinetic_task"
 
 @pytest.mark.parametrize("name", ["panda", "omnidirectional_panda", "borinot", "satellite_panda"])
 def test_the_split_is_that_of_the_energy_monitor(
-    native: ModuleType, name: str, rng: np.random.Generator
+    native: ModuleType, parity: ModuleType, name: str, rng: np.random.Generator
 ) -> None:
     model = robots.load(name)
     compiled, task = native_model(native, model), PositionTask(model)
     for _ in range(20):
         q, v = model.random_configuration(rng), rng.uniform(-2.0, 2.0, model.nv)
         expected = to_energy(Header(), model.evaluate(q, v), task)
-        found = native.energies(compiled, q, v)
+        found = parity.energies(compiled, q, v)
         # The inverse of the task inertia is off by rounding over the square of its smallest
         # singular value, which is above 1e-3 here.
         size = max(1.0, abs(expected.potential), expected.kinetic)

@@ -40,13 +40,13 @@ def states(model: VMSModel, rng: np.random.Generator, far: float) -> list[tuple[
 @pytest.mark.parametrize("far", [1.0, 1e4])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_term_is_that_of_python_even_ten_kilometres_away(
-    native: ModuleType, name: str, far: float, rng: np.random.Generator
+    native: ModuleType, parity: ModuleType, name: str, far: float, rng: np.random.Generator
 ) -> None:
-    compare_terms(native, robots.load(name), far, rng)
+    compare_terms(native, parity, robots.load(name), far, rng)
 
 
 def test_a_base_that_is_mounted_turned_falls_along_its_own_axes(
-    native: ModuleType, rng: np.random.Generator
+    native: ModuleType, parity: ModuleType, rng: np.random.Generator
 ) -> None:
     """Its positions count along axes that are not those of the inertial frame."""
     known = robots.get("satellite_panda")
@@ -59,14 +59,14 @@ def test_a_base_that_is_mounted_turned_falls_along_its_own_axes(
     model = VMSModel.from_pinocchio(whole, known.end_effector)
     assert abs(model.base_gravity[1]) > 9.0
     np.testing.assert_array_equal(native_model(native, model).base_gravity, model.base_gravity)
-    compare_terms(native, model, 10.0, rng)
+    compare_terms(native, parity, model, 10.0, rng)
 
 
 def compare_terms(
-    native: ModuleType, model: VMSModel, far: float, rng: np.random.Generator
+    native: ModuleType, parity: ModuleType, model: VMSModel, far: float, rng: np.random.Generator
 ) -> None:
     same = native_model(native, model)
-    d = native.Evaluation(same)
+    d = parity.Evaluation(same)
     frame = model.end_effector
     for q, v in states(model, rng, far):
         expected = model.evaluate(q, v)
@@ -88,20 +88,22 @@ def compare_terms(
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_configurations_are_added_and_subtracted_alike(
-    native: ModuleType, name: str, rng: np.random.Generator
+    native: ModuleType, parity: ModuleType, name: str, rng: np.random.Generator
 ) -> None:
     model = robots.load(name)
     same = native_model(native, model)
     for scale in (1.0, 1e-2, 1e-4, 1e-8):
         for q, v in states(model, rng, 1.0):
             moved = model.integrate(q, scale * v)
-            assert_same(native.integrate(same, q, scale * v), moved)
-            assert_same(native.difference(same, q, moved), model.difference(q, moved))
-            assert_same(native.joint_positions(same, q), model.joint_positions(q))
-            assert_same(native.base_pose(same, q), model.base_pose(q))
+            assert_same(parity.integrate(same, q, scale * v), moved)
+            assert_same(parity.difference(same, q, moved), model.difference(q, moved))
+            assert_same(parity.joint_positions(same, q), model.joint_positions(q))
+            assert_same(parity.base_pose(same, q), model.base_pose(q))
 
 
-def test_a_vector_of_the_wrong_size_is_refused_with_a_sentence(native: ModuleType) -> None:
-    d = native.Evaluation(native_model(native, robots.load("panda")))
+def test_a_vector_of_the_wrong_size_is_refused_with_a_sentence(
+    native: ModuleType, parity: ModuleType
+) -> None:
+    d = parity.Evaluation(native_model(native, robots.load("panda")))
     with pytest.raises(native.ModelError, match="q must have 7 entries; given: 3"):
         d.set(np.zeros(3), np.zeros(7))

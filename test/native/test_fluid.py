@@ -28,9 +28,9 @@ def model() -> VMSModel:
 
 
 def test_its_terms_and_energies_are_the_same(
-    native: ModuleType, model: VMSModel, rng: np.random.Generator
+    native: ModuleType, parity: ModuleType, model: VMSModel, rng: np.random.Generator
 ) -> None:
-    d = native.Evaluation(native_model(native, model))
+    d = parity.Evaluation(native_model(native, model))
     for _ in range(5):
         q, v = model.random_configuration(rng), rng.uniform(-1.0, 1.0, model.nv)
         expected = model.evaluate(q, v)

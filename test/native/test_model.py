@@ -36,7 +36,7 @@ def test_a_robot_has_the_same_joints_and_limits_in_both_languages(
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_the_default_end_effector_is_a_link_that_a_joint_moves(
-    native: ModuleType, base: str
+    native: ModuleType, parity: ModuleType, base: str
 ) -> None:
     # The stand of the panda is the last link of the file, and no end effector.
     xml = robots.get("panda").description()
@@ -45,7 +45,7 @@ def test_the_default_end_effector_is_a_link_that_a_joint_moves(
     model = VMSModel.from_urdf(xml.replace("</robot>", stand), base)
     assert model.link_names[-1] == "stand"
     assert model.end_effector == VMSModel.from_urdf(xml, base).end_effector
-    d = native.Evaluation(native.Model(model.tree.pinocchio))
+    d = parity.Evaluation(native.Model(model.tree.pinocchio))
     q = model.neutral_configuration()
     d.set(q, np.zeros(model.nv))
     np.testing.assert_allclose(d.placement(""), d.placement(model.end_effector), atol=1e-12)
@@ -81,7 +81,9 @@ JOINTS = [
 
 @pytest.mark.parametrize("joint", JOINTS, ids=lambda joint: joint.shortname())
 @pytest.mark.parametrize("base", [pin.JointModelFreeFlyer(), pin.JointModelPlanar(), None])
-def test_every_kind_of_joint_arrives_as_it_is(native: ModuleType, joint: Any, base: Any) -> None:
+def test_every_kind_of_joint_arrives_as_it_is(
+    native: ModuleType, parity: ModuleType, joint: Any, base: Any
+) -> None:
     source, rng = pin.Model(), np.random.default_rng(7)
     source.gravity.linear = np.array([1.0, -2.0, -9.0])
     at = 0
@@ -96,7 +98,7 @@ def test_every_kind_of_joint_arrives_as_it_is(native: ModuleType, joint: Any, ba
     assert robot.joint_names == list(source.names)[-3:]
     q, v = pin.randomConfiguration(source, -np.ones(source.nq), np.ones(source.nq)), np.zeros(0)
     v = rng.normal(size=source.nv)
-    d = native.Evaluation(robot)
+    d = parity.Evaluation(robot)
     d.set(q, v)
     data = source.createData()
     pin.crba(source, data, q)

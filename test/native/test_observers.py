@@ -50,7 +50,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, float]]] = [
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
-def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
+def test_both_languages_observe_the_same(native: ModuleType, parity: ModuleType, case: int) -> None:
     name, options, stated = CASES[case]
     known, rng, dt = robots.get(name), np.random.default_rng(case), 5e-3
     model = known.load()
@@ -63,7 +63,7 @@ def test_both_languages_observe_the_same(native: ModuleType, case: int) -> None:
     wind = {"wind_force": 10.0, "wind_moment": 1.0, **options}
     ports = WrenchMap(balance, wind_force=wind["wind_force"], wind_moment=wind["wind_moment"])
     payload = PayloadObserver(standard)
-    theirs = native.RobotObservers(native_model(native, model), asdict(noise), **options)
+    theirs = parity.RobotObservers(native_model(native, model), asdict(noise), **options)
     q = model.configuration(known.home)
 
     def outside(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -124,14 +124,14 @@ MOVING = ("panda", "hextilt", "borinot", "omnidirectional_panda", "satellite_pan
     ],
 )
 def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated(
-    native: ModuleType, name: str, periods: int
+    native: ModuleType, parity: ModuleType, name: str, periods: int
 ) -> None:
     # A period is 10 s at 100 Hz. The short form expects hundreds of alarms in an hour, so that one
     # period has some to count, and too many are seen.
     known, noise, dt = robots.get(name), NoiseModel(), 1e-2
     stated = 10.0 if periods > 1 else 3600.0
     model, rng = known.load(), np.random.default_rng(2)
-    observers = native.RobotObservers(
+    observers = parity.RobotObservers(
         native_model(native, model), asdict(noise), false_alarms=stated
     )
     q, none = model.configuration(known.home), np.zeros(model.nv)
@@ -170,7 +170,7 @@ def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated(
     ],
 )
 def test_the_deviations_of_a_payload_cover_the_errors_of_draws_of_noise_and_offsets(
-    native: ModuleType, name: str, mass: float, moving: bool, draws: int
+    native: ModuleType, parity: ModuleType, name: str, mass: float, moving: bool, draws: int
 ) -> None:
     # The controller holds the motion whatever the offsets are, as integral action does: they are
     # errors of the measured torques.
@@ -184,7 +184,7 @@ def test_the_deviations_of_a_payload_cover_the_errors_of_draws_of_noise_and_offs
     for seed in range(draws):
         rng = np.random.default_rng(1000 + seed)
         offset = np.concatenate([np.zeros(model.b), noise.torque_error * rng.normal(size=model.n)])
-        observers = native.RobotObservers(native_model(native, model), asdict(noise))
+        observers = parity.RobotObservers(native_model(native, model), asdict(noise))
         for moment in run:
             state, given = measured(model, noise, moment, rng)
             observers.add(state.q, state.v, given - offset, dt)
@@ -200,11 +200,13 @@ def test_the_deviations_of_a_payload_cover_the_errors_of_draws_of_noise_and_offs
     assert rms < (0.03 if name == "panda" else 0.06)
 
 
-def test_the_noise_has_the_names_and_defaults_of_python(native: ModuleType) -> None:
-    assert native.observer_noise == asdict(NoiseModel())
+def test_the_noise_has_the_names_and_defaults_of_python(parity: ModuleType) -> None:
+    assert parity.observer_noise == asdict(NoiseModel())
 
 
-def test_options_out_of_range_are_refused_in_a_sentence(native: ModuleType) -> None:
+def test_options_out_of_range_are_refused_in_a_sentence(
+    native: ModuleType, parity: ModuleType
+) -> None:
     robot = native_model(native, robots.load("panda"))
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"noise": {"torque": -1.0}}, "torque of a noise model must be finite and not negative"),
@@ -214,4 +216,4 @@ def test_options_out_of_range_are_refused_in_a_sentence(native: ModuleType) -> N
     ]
     for options, said in wrong:
         with pytest.raises(ValueError, match=said):
-            native.RobotObservers(robot, **options)
+            parity.RobotObservers(robot, **options)

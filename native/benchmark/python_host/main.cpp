@@ -68,7 +68,7 @@ int run(int count, char** words) {
   vms_ph::Reference references[2];
   references[0].velocity = Eigen::Vector3d(0.0, 0.05, 0.0);
   references[1].velocity = Eigen::Vector3d(0.0, -0.05, 0.0);
-  std::vector<double> taken(static_cast<std::size_t>(updates));
+  std::vector<double> durations(static_cast<std::size_t>(updates));
   std::uint64_t late = 0;
   for (int k = -updates / 10; k < updates; ++k) {  // the first for caches
     if (k == 0) late = law.late();
@@ -76,17 +76,17 @@ int run(int count, char** words) {
     const auto start = Clock::now();
     law.update(state, references[(std::max(k, 0) / 1000) % 2], 1e-3);
     const std::chrono::duration<double, std::nano> passed = Clock::now() - start;
-    if (k >= 0) taken[static_cast<std::size_t>(k)] = passed.count();
+    if (k >= 0) durations[static_cast<std::size_t>(k)] = passed.count();
   }
   if (law.failed() > 0) {
     std::fprintf(stderr, "%s\n", law.log().c_str());
     return 1;
   }
-  std::sort(taken.begin(), taken.end());
+  std::sort(durations.begin(), durations.end());
   std::printf("%s", kind.substr(kind.rfind('.') + 1).c_str());
   for (const double share : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
-    const double place = std::ceil(share * static_cast<double>(taken.size())) - 1.0;
-    std::printf("\t%.0f", taken[static_cast<std::size_t>(std::max(0.0, place))]);
+    const double rank = std::ceil(share * static_cast<double>(durations.size())) - 1.0;
+    std::printf("\t%.0f", durations[static_cast<std::size_t>(std::max(0.0, rank))]);
   }
   std::printf("\t%llu\n", static_cast<unsigned long long>(law.late() - late));
   return 0;

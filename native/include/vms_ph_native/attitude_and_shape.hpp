@@ -4,12 +4,11 @@
 // The attitude of a base and the joints of its arm, in the inertially decoupled coordinates.
 #pragma once
 
-#include "vms_ph_native/allocation.hpp"
-#include "vms_ph_native/held_impedance.hpp"
-#include "vms_ph_native/integral_action.hpp"
-#include "vms_ph_native/joint_reference.hpp"
-#include "vms_ph_native/pose_potential.hpp"
+#include "vms_ph_native/base_actuation.hpp"
+#include "vms_ph_native/decoupled_effort.hpp"
+#include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_reference.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/staged_controller.hpp"
 
 namespace vms_ph {
@@ -31,7 +30,7 @@ struct BaseMotion {
   double kinetic = 0.0;                             ///< energy of the centre of mass, J
   double potential = 0.0;                           ///< energy of its place, J
   double damping = 0.0;                             ///< power of its damping, W
-  double astray = 0.0;      ///< power of the force that the base does not have, W
+  double unactuated_power = 0.0;  ///< power of the force that the base does not have, W
   double carried = 0.0;     ///< power by arm and reference moving the minimum of its potential, W
   const char* reason = "";  ///< what is not as it should be, in words
 };
@@ -84,10 +83,10 @@ class AttitudeAndShape : public StagedController {
   PoseReference base_;
   JointReference joints_;
   IntegralAction integral_;
-  HeldImpedance held_;
+  SampledImpedance impedance_;
   double inertia_ = 0.0;
-  bool begun_ = false;
-  VectorV shape_inertia_, positions_, offset_, error_, gradient_, wanted_;
+  bool started_ = false;
+  VectorV shape_inertia_, positions_, offset_, error_, gradient_, desired_;
   MatrixV stiffness_, damping_;
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;
   Eigen::Vector3d turn_lost_;

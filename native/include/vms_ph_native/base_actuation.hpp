@@ -1,18 +1,77 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The wrench that the actuators of a base can apply.
+// How a wrench on the base is made by its actuators.
 #pragma once
 
+#include <limits>
 #include <optional>
+#include <vector>
 
-#include "vms_ph_native/actuation.hpp"
-#include "vms_ph_native/allocation.hpp"
+#include <Eigen/Core>
+
+#include "vms_ph_native/bounded_least_squares.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
+
+/// A rotor or thruster fixed to the base.
+struct Rotor {
+  Eigen::Vector3d position;  ///< in the base frame, m
+  Eigen::Vector3d axis;      ///< direction of its thrust in the base frame; scaled to length one
+  double drag_ratio = 0.0;   ///< reaction torque on the base about the axis over thrust, m
+  double lower = -std::numeric_limits<double>::infinity();  ///< thrust, N
+  double upper = std::numeric_limits<double>::infinity();   ///< thrust, N
+};
+
+/// The map w = B u from actuator thrusts to the base wrench.
+class Allocation {
+ public:
+  /// Construct the map from the actuators of a robot on a floating or planar base.
+  ///
+  /// @throws ModelError  no actuator, a fixed base, or an actuator with an entry that is not
+  /// finite,
+  ///                     an axis of length zero, or limits in the wrong order.
+  explicit Allocation(const std::vector<Rotor>& rotors, Base base = Base::floating);
+
+  /// Construct it from B itself, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.
+  ///
+  /// @throws ModelError  wrong shapes, entries that are not finite, limits in the wrong order.
+  Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::VectorXd upper);
+
+  /// B, linear first; for a planar base the rows (x, y, rotation about z).
+  const Eigen::MatrixXd& matrix() const { return matrix_; }
+  const Eigen::VectorXd& lower() const { return lower_; }
+  const Eigen::VectorXd& upper() const { return upper_; }
+
+  /// Whether every wrench can be produced, apart from limits.
+  bool is_fully_actuated() const;
+
+ private:
+  Eigen::MatrixXd matrix_;
+  Eigen::VectorXd lower_, upper_;
+};
+
+/// The actuators of a base; after construction they do not allocate or throw.
+class Actuation {
+ public:
+  virtual ~Actuation() = default;
+
+  /// Whether the base has actuators.
+  virtual bool actuated() const noexcept = 0;
+
+  /// The wrench (b,) that the base applies for a desired one.
+  ///
+  /// @param desired   (b,) wrench of the law.
+  /// @param static_effort  (b,) wrench that compensates gravity.
+  virtual const VectorB& apply(const ConstVector& desired,
+                               const ConstVector& static_effort) noexcept = 0;
+
+  /// Why the last wrench differs from the desired one, in words; empty when it does not.
+  virtual const Reason& reason() const noexcept = 0;
+};
 
 /// Maps desired wrenches of a base to those that its actuators can apply.
 /// A wrench beyond the limits is moved towards the one that compensates gravity, keeping the
@@ -28,7 +87,8 @@ class BaseActuation final : public Actuation {
 
   bool actuated() const noexcept override { return actuated_; }
 
-  const VectorB& apply(const ConstVector& wanted, const ConstVector& resting) noexcept override;
+  const VectorB& apply(const ConstVector& desired,
+                       const ConstVector& static_effort) noexcept override;
   const Reason& reason() const noexcept override { return reason_; }
 
  private:
@@ -39,10 +99,43 @@ class BaseActuation final : public Actuation {
   bool actuated_;
   std::optional<Allocation> allocation_;
   Eigen::MatrixXd inverse_, reach_;
-  Eigen::VectorXd held_;  // (m,) inputs whose bounds leave no room, else zero
+  Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
   Eigen::VectorXd thrusts_, least_, step_;
   VectorB offset_;  // (b,) wrench of the held inputs
   VectorB wrench_, missing_;
+  Reason reason_;
+};
+
+/// Maps desired wrenches to the nearest that the actuators can apply within their limits; forces
+/// are given up before moments, see vms_ph_controllers/safety/prioritised_actuation.py.
+class PrioritisedActuation final : public Actuation {
+ public:
+  /// @param weights      (b,) of the components of a wrench; when (0,), a force has the weight 1
+  /// and
+  ///                     a moment ten over the actuators' mean lever arm.
+  /// @throws ModelError  more actuators than kMaxVelocities, or weights of another size.
+  explicit PrioritisedActuation(const Allocation& allocation, const Eigen::VectorXd& weights = {});
+
+  bool actuated() const noexcept override { return true; }
+  const VectorB& apply(const ConstVector& desired,
+                       const ConstVector& static_effort) noexcept override;
+  const Reason& reason() const noexcept override { return reason_; }
+
+  /// The inputs (m,) that make the last wrench, N or N m.
+  const Eigen::VectorXd& inputs() const noexcept { return inputs_; }
+
+ private:
+  bool within() const noexcept;
+
+  Allocation allocation_;
+  VectorB weights_;
+  Eigen::MatrixXd weighted_;      // diag(weights) B
+  Eigen::MatrixXd reach_;         // onto the weighted wrenches that inputs can make
+  Eigen::MatrixXd inverse_;       // of the weighted map of the inputs that are not held, (m,b)
+  Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
+  Eigen::VectorXd inputs_;
+  BoundedLeastSquares search_;
+  VectorB wrench_, goal_, rest_;
   Reason reason_;
 };
 

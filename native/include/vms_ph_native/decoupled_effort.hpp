@@ -1,15 +1,58 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The effort of the decoupled law for a potential and a reference.
+// The effort of the laws in inertially decoupled coordinates, and its integral action.
 #pragma once
 
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/held_impedance.hpp"
-#include "vms_ph_native/joint_limit_potential.hpp"
-#include "vms_ph_native/pose_potential.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
+#include "vms_ph_native/se3.hpp"
+#include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/springs.hpp"
 
 namespace vms_ph {
+
+/// A displacement of the reference by which a constant unknown force is carried; it is described in
+/// vms_ph_controllers/references/integral_action.py.
+class IntegralAction {
+ public:
+  explicit IntegralAction(int n);
+
+  /// Remove the displacement.
+  void restart() noexcept;
+
+  /// Keep the displacement during a time step.
+  void rest() noexcept;
+
+  /// Advance by one time step.
+  ///
+  /// @param share   rate of the correction as a share of the natural frequency; 0 removes the
+  ///                displacement at once.
+  /// @param base    natural frequency of the base, rad/s; 0 where it is not held.
+  /// @param shape   natural frequency of the joints, rad/s.
+  /// @param position_error    error of the place of the base in the inertial frame, m.
+  /// @param rotation_error  attitude of the base relative to its reference; null where not
+  /// corrected.
+  /// @param offset  (n,) errors of the joints.
+  /// @param dt      time step, s.
+  void advance(double share, double base, double shape, const Eigen::Vector3d& position_error,
+               const Eigen::Matrix3d* rotation_error, const VectorV& offset, double dt) noexcept;
+
+  const Eigen::Vector3d& position() const { return position_; }         ///< m, inertial frame
+  const Eigen::Vector3d& place_rate() const { return position_rate_; }  ///< m/s
+  const Eigen::Matrix3d& turn() const { return turn_; }                 ///< minimum to reference
+  const Eigen::Vector3d& turn_rate() const {
+    return rotation_rate_;
+  }  ///< rad/s, axes of the minimum
+  const VectorV& joints() const { return joints_; }            ///< (n,)
+  const VectorV& joint_rates() const { return joint_rates_; }  ///< (n,)
+
+ private:
+  Eigen::Vector3d position_, position_rate_, rotation_, rotation_rate_;
+  Eigen::Matrix3d turn_;
+  VectorV joints_, joint_rates_;
+};
 
 /// What a potential, a reference and damping of locked motion and shape demand of a robot on a
 /// moving base [A (59)]; the part of vms_ph_controllers.DecoupledVMSController without memory.
@@ -64,20 +107,20 @@ class DecoupledEffort {
   /// Compute the effort at a state.
   void compute(Evaluation& d) noexcept;
 
-  VectorV error;   ///< of the velocity, (nv,)
-  VectorV wanted;  ///< (nv,) the effort in which the energy balance is stated
-  VectorV sent;    ///< (nv,) with the reduced spring and the brake
+  VectorV error;       ///< of the velocity, (nv,)
+  VectorV continuous;  ///< (nv,) the effort in which the energy balance is stated
+  VectorV sampled;     ///< (nv,) with the reduced spring and the brake
   double kinetic_base = 0.0, kinetic_shape = 0.0;  ///< J
   double damping_base = 0.0, damping_shape = 0.0;  ///< W
 
   /// What was reduced, in words; empty when nothing was.
-  const char* reason() const noexcept { return held_.reason(); }
+  const char* reason() const noexcept { return impedance_.reason(); }
 
  private:
   const int b_, n_;
   JointLimitPotential joint_limits_;
   VectorV positions_;
-  HeldImpedance held_;
+  SampledImpedance impedance_;
   MatrixV damping_, stiffness_;
 };
 

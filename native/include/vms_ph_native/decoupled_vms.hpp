@@ -7,11 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/decoupled_effort.hpp"
-#include "vms_ph_native/integral_action.hpp"
-#include "vms_ph_native/joint_reference.hpp"
-#include "vms_ph_native/pose_potential.hpp"
+#include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/staged_controller.hpp"
 
@@ -46,7 +44,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
   void follow(const Reference& reference, double dt) noexcept;
   bool switched(const Pose& error) noexcept;
-  void integrate(const Pose& pose, const Eigen::Vector3d& astray, double dt) noexcept;
+  void integrate(const Pose& pose, const Eigen::Vector3d& position_error, double dt) noexcept;
   double displacing(const Pose& pose, const Pose& error) const noexcept;
   void take_springs() noexcept;
 
@@ -57,9 +55,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   const double active_;           // 1 for an actuated base, else 0
   std::vector<bool> continuous_;  // (n,) whether a joint is continuous
   double mass_ = 0.0, inertia_ = 0.0;
-  VectorV shape_inertia_, positions_, away_;
+  VectorV shape_inertia_, positions_, offset_;
   DecoupledEffort::Springs springs_;
-  bool begun_ = false;
+  bool started_ = false;
   DecoupledEffort effort_;
 };
 

@@ -57,11 +57,11 @@ class Dynamics {
   bool is_configuration(const double* q) const noexcept;
 
   /// Set the configuration (nq,), then the velocity (nv,).
-  void place(const double* q) noexcept;
-  void move(const double* v) noexcept;
+  void set_configuration(const double* q) noexcept;
+  void set_velocity(const double* v) noexcept;
 
   /// The same, taking over what a tree has computed if it is of the same robot and placed there.
-  void place_as(const Tree& tree, const double* q) noexcept;
+  void copy_configuration(const Tree& tree, const double* q) noexcept;
 
   /// Set configuration and velocity to those of another robot that is the same one; false, and
   /// nothing is set, if it is not the same or stands or moves differently.
@@ -142,7 +142,7 @@ class Dynamics {
   std::vector<Tree::Frame> frames_;
   std::vector<Model::Rotation> units_;
   Eigen::Vector3d gravity_, mount_;
-  double held_;  ///< potential of the mass at the mount, J
+  double mount_potential_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mounted_, turn_ = Eigen::Matrix3d::Identity();
   Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), field_;
   Eigen::VectorXd q_, v_, pi_;

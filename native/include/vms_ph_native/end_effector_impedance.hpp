@@ -6,14 +6,23 @@
 
 #include <optional>
 
-#include "vms_ph_native/allocation.hpp"
-#include "vms_ph_native/base_spring.hpp"
+#include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/pose_reference.hpp"
-#include "vms_ph_native/push.hpp"
+#include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/springs.hpp"
 #include "vms_ph_native/staged_controller.hpp"
 
 namespace vms_ph {
+
+/// A push of the end effector along one direction.
+struct Push {
+  Eigen::Vector3d direction = Eigen::Vector3d::UnitX();  ///< in end-effector axes, of length one
+  VectorV effort;           ///< (nv,) generalised force that the law adds
+  double damping = 0.0;     ///< along the direction, N s/m
+  double authority = 1.0;   ///< share of the desired force in force, in [0, 1]
+  const char* reason = "";  ///< why it is not the whole, in words; empty otherwise
+};
 
 /// Gains of the impedance.
 struct ImpedanceGains : OutputGains {
@@ -48,7 +57,7 @@ class PoseImpedance : public StagedController {
   BaseSpring spring_;
   double base_power_ = 0.0;  // with which the base's reference moves the minimum, W
   bool relative_ = false;    // whether the end effector is held in the frame of the base
-  VectorV given_;            // (nv,) effort that was passed last
+  VectorV last_effort_;      // (nv,) effort that was passed last
 
  private:
   Pose tool_pose() noexcept;
@@ -59,7 +68,7 @@ class PoseImpedance : public StagedController {
   SwitchRamp holding_, attached_, upright_;
   Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
   double smallest_ = 0.0;         // singular value
-  VectorV shape_inertia_, positions_, wanted_, sent_;
+  VectorV shape_inertia_, positions_, desired_, sent_;
   MatrixV small_;
   SymmetricEigen eigen_, relative_eigen_;
 };

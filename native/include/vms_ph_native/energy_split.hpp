@@ -79,9 +79,9 @@ class PowerAudit {
 
   int b_, n_;
   Eigen::VectorXd damping_;
-  bool begun_ = false;
+  bool started_ = false;
   double first_ = 0.0, dissipated_ = 0.0;
-  double unseen_ = 0.0;  // time of samples that were not finite, s
+  double gap_ = 0.0;  // time of samples that were not finite, s
   Rates last_{0.0, 0.0};
   PowerBalance balance_;
 };

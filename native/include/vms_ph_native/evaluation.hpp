@@ -88,8 +88,8 @@ class Evaluation {
       pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
 
  private:
-  Dynamics& placed() noexcept;
-  Dynamics& moved() noexcept;
+  Dynamics& with_configuration() noexcept;
+  Dynamics& with_velocity() noexcept;
   FluidTerms& immersed() noexcept;
   FluidTerms& flowing() noexcept;
 
@@ -105,9 +105,10 @@ class Evaluation {
   MatrixB M_b_inverse_;
   MatrixBN A_;
   VectorV momentum_, g_;
-  struct Known {
-    bool placed, moved, immersed, flowing, M, M_b_inverse, A, M_hat_m, momentum, C, g;
-  } known_{};
+  struct Computed {
+    bool with_configuration, with_velocity, immersed, flowing, M, M_b_inverse, A, M_hat_m, momentum,
+        C, g;
+  } computed_{};
 };
 
 }  // namespace vms_ph

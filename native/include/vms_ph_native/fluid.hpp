@@ -47,8 +47,8 @@ class FluidTerms {
   bool exist() const noexcept { return !bodies_.empty(); }
 
   /// Take the configuration that a robot was placed at, then the velocity (nv,) it was moved with.
-  void place(const Dynamics& robot) noexcept;
-  void move(const Dynamics& robot, const ConstVector& v) noexcept;
+  void set_configuration(const Dynamics& robot) noexcept;
+  void set_velocity(const Dynamics& robot, const ConstVector& v) noexcept;
 
   // Of the configuration:
   void add_mass(MatrixV& M) const noexcept;     ///< sum J^T M_A J, (nv,nv)
@@ -67,7 +67,7 @@ class FluidTerms {
   using Vector6 = Eigen::Matrix<double, 6, 1>;
 
   struct Body {
-    ImmersedBody given;
+    ImmersedBody description;
     int frame;
     Jacobian jacobian, rate;
     Vector6 twist, momentum, buoyancy;

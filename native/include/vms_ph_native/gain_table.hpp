@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The gains of a law in one table: names, descriptions and bounds.
+// The gains of a law: their table, and the ramp by which changes come into force.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace vms_ph {
 /// One member of a record of gains: a number with bounds, or a switch that is on or off.
 template <class Record>
 struct GainField {
-  GainField(const char* its_name, const char* what, double Record::* member, double least,
-            double most, bool is_limit = false)
+  GainField(const char* its_name, const char* its_description, double Record::* member,
+            double least, double most, bool is_limit = false)
       : name(its_name),
-        description(what),
+        description(its_description),
         number(member),
         low(least),
         high(most),
         at_once(is_limit) {}
-  GainField(const char* its_name, const char* what, bool Record::* member)
-      : name(its_name), description(what), flag(member) {}
+  GainField(const char* its_name, const char* its_description, bool Record::* member)
+      : name(its_name), description(its_description), flag(member) {}
   template <class Base>
   GainField(const GainField<Base>& field)  // NOLINT: implicit conversion intended
       : name(field.name),
@@ -73,7 +73,7 @@ class GainTable {
     for (const GainField<Record>& field : fields) {
       const std::string name = field.name;
       const auto same = std::find_if(fields_.begin(), fields_.end(),
-                                     [&](const auto& given) { return name == given.name; });
+                                     [&](const auto& listed) { return name == listed.name; });
       if (same == fields_.end()) {
         fields_.push_back(field);
       } else {
@@ -112,6 +112,74 @@ class GainTable {
 
  private:
   std::vector<GainField<Record>> fields_;
+};
+
+/// Time in which a gain crosses the whole range between its bounds, s.
+constexpr double kCrossing = 1.0;
+
+/// The share of the crossing time in a time step, s.
+inline double crossing_share(double dt) noexcept {
+  return dt > 0.0 ? std::min(dt / kCrossing, 1.0) : 0.0;
+}
+
+/// A value moved towards a target by at most a step.
+inline double approach(double now, double target, double step) noexcept {
+  return std::min(std::max(target, now - step), now + step);
+}
+
+/// The gains in force: each moves to the value set at most its whole range in kCrossing seconds.
+/// After a restart the next values are taken as they are: no effort depends on earlier ones.
+template <class Record>
+class GainRamp {
+ public:
+  explicit GainRamp(const Record& gains = {}) : now_(gains) {}
+
+  /// Take these gains, and the next ones, as they are.
+  void restart(const Record& gains) noexcept {
+    now_ = gains;
+    started_ = false;
+  }
+
+  /// Move towards the gains set, for a time step in s, and return those in force.
+  const Record& follow(const Record& target, double dt) noexcept {
+    if (started_) {
+      const double share = crossing_share(dt);
+      for (const auto& field : Record::table().fields()) field.follow(now_, target, share);
+    } else {
+      now_ = target;
+      started_ = true;
+    }
+    return now_;
+  }
+
+  const Record& now() const noexcept { return now_; }
+
+ private:
+  Record now_;
+  bool started_ = false;
+};
+
+/// The share, in [0, 1], of a part of a law that is switched on or off.
+class SwitchRamp {
+ public:
+  /// Take the next position of the switch as it is.
+  void restart() noexcept {
+    share_ = 0.0;
+    started_ = false;
+  }
+
+  /// Move towards one or zero, for a time step in s, and return the share.
+  double follow(bool on, double dt) noexcept {
+    share_ = approach(share_, on ? 1.0 : 0.0, started_ ? crossing_share(dt) : 1.0);
+    started_ = true;
+    return share_;
+  }
+
+  double share() const noexcept { return share_; }
+
+ private:
+  double share_ = 0.0;
+  bool started_ = false;
 };
 
 }  // namespace vms_ph

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "vms_ph_native/allocation.hpp"
+#include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/wheels.hpp"
 

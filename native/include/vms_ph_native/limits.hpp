@@ -34,18 +34,19 @@ class TorqueLimits {
   void replace(const ConstVector& torque) noexcept { torque_ = torque; }
 
   /// The share, in [0, 1], of `torque - resting` (n,) that the effort limits admit.
-  double share_within(const ConstVector& resting, const ConstVector& torque) const noexcept;
+  double share_within(const ConstVector& static_effort, const ConstVector& torque) const noexcept;
 
   /// Torques (n,) within the limits.
   ///
-  /// @param wanted   (n,) torques of the law.
-  /// @param resting  (n,) torques that compensate gravity; only the difference to them is scaled
+  /// @param desired   (n,) torques of the law.
+  /// @param static_effort  (n,) torques that compensate gravity; only the difference to them is
+  /// scaled
   ///                 down to meet the power limit.
   /// @param rates    (n,) joint rates, rad/s or m/s.
   /// @param rate     largest rate of change of a torque, N m/s; 0 for none.
   /// @param power    largest power into the joints, W; 0 for none.
   /// @param dt       time since the last torques, s.
-  const VectorV& apply(const ConstVector& wanted, const ConstVector& resting,
+  const VectorV& apply(const ConstVector& desired, const ConstVector& static_effort,
                        const ConstVector& rates, double rate, double power, double dt) noexcept;
 
   /// What the last call limited, in words; empty when nothing was limited.

@@ -4,6 +4,7 @@
 // The robot: a kinematic tree on a base that is fixed, planar or floating.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,11 +12,34 @@
 
 #include <Eigen/Core>
 
-#include "vms_ph_native/mimic.hpp"
 #include "vms_ph_native/pinocchio.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
+
+/// A joint that follows another: `position = multiplier * position of the other + offset`.
+struct Mimic {
+  std::string joint, of;
+  double multiplier = 1.0;  ///< m/rad or rad/m between joints of different kinds
+  double offset = 0.0;      ///< rad or m
+};
+
+/// Mimics without chains.
+struct ResolvedMimics {
+  std::vector<Mimic> mimics;             ///< each of a joint that mimics no other
+  std::map<std::string, double> locked;  ///< all joints to lock, with their positions
+};
+
+/// Resolve chains of mimics, and lock joints that mimic locked ones.
+///
+/// @throws ModelError  joints mimic each other in a circle.
+ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
+                              const std::map<std::string, double>& locked);
+
+/// The mimic tags of a URDF without comments, in the order of the file.
+///
+/// @throws ModelError  a tag that names no joint, or has a number that is none.
+std::vector<Mimic> mimics_of_urdf(const std::string& xml);
 
 /// An input that cannot be used; the message says what was given, what is accepted and what to do.
 class ModelError : public std::runtime_error {
@@ -198,6 +222,36 @@ class Model {
   Eigen::VectorXd lower_, upper_, effort_, velocity_, damping_, dry_friction_, neutral_;
   double total_mass_;
   Eigen::Vector3d base_gravity_;
+};
+
+/// What a model of Pinocchio holds, in its order and by its names.
+struct ModelNumbers {
+  /// A joint and the body that it moves.
+  struct Joint {
+    std::string name, kind;       ///< of Pinocchio, such as JointModelRZ
+    int velocities;               ///< its degrees of freedom
+    std::size_t parent;           ///< 0 is the universe, 1 the first joint
+    Eigen::Matrix4d placement;    ///< in the frame of the parent
+    Eigen::Vector3d slide, axis;  ///< its linear and angular rate in its own axes
+    double mass;                  ///< of the body, kg
+    Eigen::Vector3d centre;       ///< of its mass, m
+    Eigen::Matrix3d inertia;      ///< about its centre of mass, kg m^2
+  };
+
+  /// A frame, fixed to the body of a joint.
+  struct Frame {
+    std::string name;
+    int type;  ///< of Pinocchio
+    std::size_t joint, parent;
+    Eigen::Matrix4d placement;  ///< in the frame of the joint
+  };
+
+  std::string name;
+  std::vector<Joint> joints;                                          ///< without the universe
+  std::vector<Frame> frames;                                          ///< without the universe
+  Eigen::VectorXd lower, upper;                                       ///< of configurations, (nq,)
+  Eigen::VectorXd effort, velocity, armature, damping, dry_friction;  ///< (nv,)
+  Eigen::Vector3d gravity;                                            ///< m/s^2
 };
 
 }  // namespace vms_ph

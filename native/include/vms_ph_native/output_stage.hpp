@@ -57,7 +57,7 @@ class OutputStage {
 
   /// The efforts (nv,) sent to the robot for a desired force (nv,): base wrench, then joint
   /// torques.
-  const VectorV& apply(Evaluation& d, const VectorV& wanted, const OutputGains& gains,
+  const VectorV& apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
                        double dt) noexcept;
 
   /// What the last call changed, in words; empty when nothing was changed.
@@ -68,7 +68,7 @@ class OutputStage {
 
  private:
   // Write the efforts (nv,) within the limits of the base for desired ones to `result`.
-  void achieve(Evaluation& d, const VectorV& wanted, VectorV& result) noexcept;
+  void achieve(Evaluation& d, const VectorV& desired, VectorV& result) noexcept;
   void hold(Evaluation& d) noexcept;
   void add_reason(const Reason& part) noexcept;
 
@@ -76,9 +76,9 @@ class OutputStage {
   std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
   SampledTank tank_;
-  VectorV active_, force_, resting_, weight_, brake_;
+  VectorV active_, force_, static_effort_, weight_, brake_;
   Reason reason_;
-  Command safe_, refused_;
+  Command safe_, rejected_;
 };
 
 }  // namespace vms_ph

@@ -36,7 +36,7 @@ class PayloadCompensation final : public Controller {
   const Eigen::VectorXd* further_weight(const Eigen::VectorXd& q) noexcept override;
 
   /// Mass in force, kg.
-  double mass() const noexcept { return held_[0]; }
+  double mass() const noexcept { return carried_[0]; }
 
  private:
   void follow(double dt) noexcept;
@@ -46,8 +46,8 @@ class PayloadCompensation final : public Controller {
   const double rate_;
   const Eigen::VectorXd rest_;  // (nv,) zeros
   Evaluation d_;
-  Eigen::Vector4d target_ = Eigen::Vector4d::Zero(), held_ = target_;  // mass and its moment
-  Eigen::VectorXd weight_;                                             // (nv,)
+  Eigen::Vector4d target_ = Eigen::Vector4d::Zero(), carried_ = target_;  // mass and its moment
+  Eigen::VectorXd weight_;                                                // (nv,)
   Command command_;
 };
 

@@ -95,7 +95,7 @@ class StatePlausibility {
   const VectorV speed_;
   VectorV lower_, upper_;
   std::vector<Limited> limited_;
-  VectorQ q_, seen_;
+  VectorQ q_, last_q_;
   VectorV v_, step_, rate_, travelled_, frozen_;
   double blind_ = 0.0;  // time without a position, s
   bool holding_ = false;
@@ -117,7 +117,7 @@ class ReferencePlausibility {
   const Reason& reason() const noexcept { return reason_; }
 
  private:
-  bool is_near(const char* name, const Eigen::Vector3d& place, const ConstVector& q) noexcept;
+  bool is_near(const char* name, const Eigen::Vector3d& point, const ConstVector& q) noexcept;
   void refuse(const char* name, const char* why) noexcept;
 
   const Model& model_;

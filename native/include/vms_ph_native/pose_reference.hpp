@@ -1,13 +1,14 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A pose that moves smoothly to a target, with its velocity and acceleration.
+// References that are approached with limited speeds: of a pose, and of joints.
 #pragma once
 
 #include <optional>
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/se3.hpp"
+#include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
 
@@ -18,7 +19,7 @@ class PoseReference {
   void restart(const Pose& pose) noexcept;
 
   /// Set the target pose.
-  void go_to(const Pose& target) noexcept;
+  void set_target(const Pose& target) noexcept;
 
   /// Displace the pose and its target, in the frame of the pose, m.
   void slide(const Eigen::Vector3d& displacement) noexcept;
@@ -46,6 +47,35 @@ class PoseReference {
   Pose pose_ = Pose::Identity(), target_ = Pose::Identity();
   Twist twist_ = Twist::Zero(), acceleration_ = Twist::Zero();
   bool has_target_ = false, is_resting_ = true;
+};
+
+/// Joint positions that follow a target with bounded rates and bounded accelerations.
+class JointReference {
+ public:
+  explicit JointReference(int n);
+
+  /// Restart at rest at positions (n,).
+  void restart(const ConstVector& positions) noexcept;
+
+  /// Set the target positions (n,).
+  void set_target(const ConstVector& target) noexcept;
+
+  /// Advance by one time step; see PoseReference::advance.
+  void advance(double speed, double quickness, double dt) noexcept {
+    advance(VectorV(VectorV::Constant(positions_.size(), speed)), quickness, dt);
+  }
+
+  /// The same with a largest speed for each joint, (n,).
+  void advance(const VectorV& speed, double quickness, double dt) noexcept;
+
+  const VectorV& positions() const { return positions_; }          ///< (n,)
+  const VectorV& rates() const { return rates_; }                  ///< (n,)
+  const VectorV& accelerations() const { return accelerations_; }  ///< (n,)
+  bool is_resting() const { return is_resting_; }  ///< whether the target is reached
+
+ private:
+  VectorV positions_, rates_, accelerations_, target_, desired_rates_;
+  bool is_resting_ = true;
 };
 
 }  // namespace vms_ph

@@ -40,11 +40,11 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
   double push_level() const noexcept { return tank_ ? tank_->level : gains_now().push_energy; }
 
   /// Force on the surroundings along the direction of the push, as observed, N.
-  double observed_force() const noexcept { return taken_; }
+  double observed_force() const noexcept { return observed_force_; }
 
  private:
   // A force that was held over the last sample.
-  struct Held {
+  struct AppliedForce {
     Eigen::Vector3d from;  // where the end effector was, m
     double force;          // N
     Eigen::Vector3d along;
@@ -62,12 +62,12 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
   WrenchMap wrenches_;
   Push push_;
   std::optional<EnergyTank> tank_;
-  std::optional<Held> held_;
+  std::optional<AppliedForce> applied_;
   Matrix6V tool_jacobian_;  // (6,nv) of the end effector, in its axes
   Eigen::Matrix3d turn_;    // its rotation
   Eigen::Vector3d at_;      // its place, m
-  Eigen::Vector3d wanted_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
-  double force_ = 0.0, correction_ = 0.0, taken_ = 0.0, routable_ = 0.0;
+  Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
+  double force_ = 0.0, correction_ = 0.0, observed_force_ = 0.0, routable_ = 0.0;
 };
 
 }  // namespace vms_ph

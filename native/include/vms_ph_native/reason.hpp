@@ -40,9 +40,9 @@ class Reason {
  private:
   void write(const char* format, std::va_list arguments) noexcept {
     const std::size_t room = text_.size() - size_;
-    const int wanted = std::vsnprintf(text_.data() + size_, room, format, arguments);
-    if (wanted <= 0) return;
-    const auto written = static_cast<std::size_t>(wanted);
+    const int length = std::vsnprintf(text_.data() + size_, room, format, arguments);
+    if (length <= 0) return;
+    const auto written = static_cast<std::size_t>(length);
     size_ += written < room ? written : room - 1;
   }
 

@@ -8,10 +8,10 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/joint_limit_potential.hpp"
-#include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
 #include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/springs.hpp"
+#include "vms_ph_native/task_effort.hpp"
 
 namespace vms_ph {
 
@@ -46,8 +46,8 @@ class MinimumStep {
   bool is_out_of_reach = false;  ///< whether it cannot follow the reference
 
  private:
-  VectorV moved(const Matrix3V& jacobian, const Eigen::Vector3d& lead, const VectorV& before,
-                const VectorV& posture, const Bounds& bounds) const noexcept;
+  VectorV solution(const Matrix3V& jacobian, const Eigen::Vector3d& lead, const VectorV& before,
+                   const VectorV& posture, const Bounds& bounds) const noexcept;
 
   const Model& model_;
   JointLimitPotential limits_;
@@ -69,7 +69,7 @@ class ReferenceGovernor {
   const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
 
   /// Whether the last reference was not finite.
-  bool refused() const noexcept { return refused_; }
+  bool is_rejected() const noexcept { return is_rejected_; }
 
   /// Whether the minimum cannot follow the reference.
   bool is_out_of_reach() const noexcept { return is_out_of_reach_; }
@@ -94,7 +94,7 @@ class ReferenceGovernor {
   void accept(const Minimum& minimum) noexcept;
 
  private:
-  Eigen::Vector3d wanted(const Reference& reference, double dt) noexcept;
+  Eigen::Vector3d desired_step(const Reference& reference, double dt) noexcept;
   bool usable(const std::optional<Eigen::Vector3d>& value) noexcept;
 
   const Model& model_;
@@ -103,9 +103,9 @@ class ReferenceGovernor {
   MinimumStep step_;
   VectorV posture_;
   Minimum now_, between_;
-  std::uint64_t places_ = 0;
+  std::uint64_t last_identifier_ = 0;
   std::optional<Eigen::Vector3d> target_;
-  bool refused_ = false, is_out_of_reach_ = false, settled_ = true;
+  bool is_rejected_ = false, is_out_of_reach_ = false, settled_ = true;
 };
 
 }  // namespace vms_ph

@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/split_motion.hpp"
 #include "vms_ph_native/symmetric_eigen.hpp"
-#include "vms_ph_native/task_svd.hpp"
+#include "vms_ph_native/task_effort.hpp"
 
 namespace vms_ph {
 

@@ -1,13 +1,117 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The largest share of an effort whose work over a whole sample an energy budget covers.
+// Efforts that are held over a sample: what they did, what they will do, and how much of them a
+// budget covers.
 #pragma once
 
+#include <optional>
+
+#include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/reason.hpp"
-#include "vms_ph_native/sample_prediction.hpp"
+#include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
+
+/// The effort held since the last update, and the energy that it has transferred.
+/// The work of a held effort is exactly f^T (q_next - q). A wrench that is held in the axes of a
+/// base that turns does the work w^T int v_b dt instead; the integral is the displacement less
+/// dt^2 / 12 [v_b, v_b_next] (Magnus expansion). The rest is of fifth order; a bound of it is added
+/// to the work.
+/// If the safe output has acted for a part of the sample, it is unknown how far the robot moved
+/// under each of the two efforts.
+class SampleWork {
+ public:
+  explicit SampleWork(const Model& model);
+
+  /// Restart; no effort is held.
+  void forget() noexcept { holds_ = missed_ = false; }
+
+  /// Hold efforts (nv,) from a state on, where `store` joules are stored.
+  /// `displacement` (nv,) is the displacement that the efforts are predicted to cause in the
+  /// sample.
+  void hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
+            double store) noexcept;
+
+  /// Note that the safe output (nv,) has replaced the held effort.
+  void missed_updates(const VectorV& safe) noexcept;
+
+  /// The decrease of the stored energy less the work of the held effort, J.
+  /// After missed updates the largest work that the two efforts can have done is used: that of one
+  /// of them alone, or of the held effort over the predicted displacement and of the other one over
+  /// the rest. The result is then not positive.
+  /// @param dt  time since the last update, s.
+  double recovered_energy(const Evaluation& d, double store, double dt) noexcept;
+
+ private:
+  double turning(const Evaluation& d, double dt) const noexcept;
+
+  const Model& model_;
+  bool holds_ = false, missed_ = false;
+  VectorQ q_;
+  VectorV v_, force_, safe_, predicted_, displacement_;
+  double store_ = 0.0;
+};
+
+/// The outcome of a sample.
+struct Prediction {
+  /// Upper bound of the energy that the budget lacks for the sample, J; not positive where the
+  /// budget covers it.
+  double lack = 0.0;
+  VectorV acceleration;  ///< (nv,) at the beginning of the sample
+  VectorV displacement;  ///< (nv,) displacement over the sample
+};
+
+/// Predicts the net work of held efforts, beyond that against gravity, over the sample.
+///
+/// The motion of the robot is integrated over the whole sample by Runge-Kutta steps of fourth
+/// order, so that Coriolis forces, the change of gravity and that of the inertia are covered. The
+/// second-order scheme with the same stages estimates the error, of which the margin is a share.
+/// Within a step the energy is the cubic polynomial through the energies and the powers at its
+/// ends, so that an effort that gives energy first and takes it back later is seen.
+class SamplePrediction {
+ public:
+  explicit SamplePrediction(const Model& model);
+
+  /// Begin at a state, which must stay unchanged until the last prediction.
+  ///
+  /// @param unactuated_gravity  (nv,) part of gravity that no actuator compensates; its work is not
+  /// counted.
+  /// @param budget  energy that the sample may give, J; negative if it must take some out.
+  /// @param dt      duration of the sample, s.
+  void begin(Evaluation& d, const VectorV& unactuated_gravity, double budget, double dt) noexcept;
+
+  /// Write what efforts (nv,) held over the sample do.
+  void predict(const VectorV& force, Prediction& result) noexcept;
+
+  /// Upper bound of the energy that the last prediction gives, J; infinite for a motion that is too
+  /// fast to be predicted.
+  double energy() const noexcept { return energy_; }
+
+  /// Configuration (nq,) and velocity (nv,) at the end of the last prediction, if it is finite.
+  const Eigen::VectorXd& end_q() const noexcept { return start_; }
+  const VectorV& end_v() const noexcept { return v1_; }
+
+ private:
+  // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
+  double rate(Dynamics& at, const VectorV& v, const VectorV& force, VectorV& result) noexcept;
+  // Power of an effort at q_ and a velocity, W.
+  double power(const VectorV& v, const VectorV& force) noexcept;
+  // Set q_ to the configuration reached from start_ by a displacement.
+  void move(const VectorV& displacement) noexcept;
+
+  const Model& model_;
+  std::optional<Evaluation> in_fluid_;  ///< in a fluid, in place of those below
+  Cholesky inertia_;
+  // The first two stages of a sample stand where those of the previous prediction did, whatever
+  // the effort: each keeps its inertia.
+  Dynamics first_, second_, at_;
+  Evaluation* d_ = nullptr;
+  Eigen::VectorXd start_, q_, velocity_, tangent_, force_, weight_, acceleration_;
+  VectorV unactuated_gravity_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, displacement_;
+  double budget_ = 0.0, dt_ = 0.0, energy_ = 0.0;
+};
 
 /// Grants shares of efforts by their work W(s) = W(0) + s a + s^2 b / 2 over a sample.
 ///
@@ -24,17 +128,17 @@ class SampleGrant {
   /// s = -a / b, which takes out the most, before it would reverse the motion.
   ///
   /// @param force    (nv,) wanted effort; unchanged where the budget covers it.
-  /// @param resting  (nv,) effort that compensates gravity as far as the actuators can.
+  /// @param static_effort  (nv,) effort that compensates gravity as far as the actuators can.
   /// @param budget   energy available, J; negative for a debt.
   /// @param dt       duration of the sample, s; without one, in continuous time, no work is held.
-  bool grant(Evaluation& d, VectorV& force, const VectorV& resting, double budget,
+  bool grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double budget,
              double dt) noexcept;
 
   /// Replace a granted effort by the least brake that meets the budget.
   ///
   /// @param force      (nv,) granted effort.
   /// @param strongest  (nv,) the strongest brake, see strongest_brake().
-  void brake(VectorV& force, const VectorV& resting, const VectorV& strongest) noexcept;
+  void brake(VectorV& force, const VectorV& static_effort, const VectorV& strongest) noexcept;
 
   /// The share of the last effort that was granted, in [0, 1].
   double share() const noexcept { return share_; }
@@ -43,12 +147,12 @@ class SampleGrant {
   const Reason& reason() const noexcept { return reason_; }
 
   /// Displacement that is predicted for the last grant, (nv,).
-  const VectorV& way() const noexcept { return chosen_.way; }
+  const VectorV& displacement() const noexcept { return chosen_.displacement; }
 
  private:
   SamplePrediction prediction_;
-  Prediction rest_, tried_, chosen_;
-  VectorV beyond_, force_;
+  Prediction rest_, candidate_, chosen_;
+  VectorV excess_, force_;
   double share_ = 1.0;
   Reason reason_;
 };

@@ -10,7 +10,6 @@
 #include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sample_grant.hpp"
-#include "vms_ph_native/sample_work.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
@@ -54,12 +53,12 @@ class SampledTank {
 
   /// Reduce an effort (nv,) to the share that the tank and `stored` joules besides cover; return
   /// whether it is covered then. See SampleGrant.
-  bool grant(Evaluation& d, VectorV& force, const VectorV& resting, double stored,
+  bool grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored,
              double dt) noexcept;
 
   /// Replace an effort that is not covered by a brake; see SampleGrant.
-  void brake(VectorV& force, const VectorV& resting, const VectorV& strongest) noexcept {
-    grant_.brake(force, resting, strongest);
+  void brake(VectorV& force, const VectorV& static_effort, const VectorV& strongest) noexcept {
+    grant_.brake(force, static_effort, strongest);
   }
 
   /// Why the last share was less than one, in words; empty otherwise.

@@ -68,10 +68,10 @@ VMS_PH_INLINED inline SpatialInertia& SpatialInertia::operator+=(const SpatialIn
 
 VMS_PH_INLINED inline Screw SpatialInertia::operator*(const Screw& twist) const {
   const Eigen::Vector3d& w = twist.angular;
-  const Eigen::Vector3d turned(xx * w.x() + xy * w.y() + xz * w.z(),
-                               xy * w.x() + yy * w.y() + yz * w.z(),
-                               xz * w.x() + yz * w.y() + zz * w.z());
-  return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + turned};
+  const Eigen::Vector3d rotational(xx * w.x() + xy * w.y() + xz * w.z(),
+                                   xy * w.x() + yy * w.y() + yz * w.z(),
+                                   xz * w.x() + yz * w.y() + zz * w.z());
+  return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + rotational};
 }
 
 /// That of a body in the axes of the root, of its inertia about its centre of mass in its own axes.
@@ -82,14 +82,14 @@ VMS_PH_INLINED inline SpatialInertia inertia_at(double mass, const Eigen::Vector
   y.mass = mass;
   y.first = mass * centre;
   const Eigen::Matrix3d half = rotation * about_centre;
-  const auto turned = [&](int i, int j) { return half.row(i).dot(rotation.row(j)); };
+  const auto rotational = [&](int i, int j) { return half.row(i).dot(rotation.row(j)); };
   const Eigen::Vector3d square = y.first.cwiseProduct(centre);
-  y.xx = turned(0, 0) + square.y() + square.z();
-  y.yy = turned(1, 1) + square.x() + square.z();
-  y.zz = turned(2, 2) + square.x() + square.y();
-  y.xy = turned(0, 1) - y.first.x() * centre.y();
-  y.xz = turned(0, 2) - y.first.x() * centre.z();
-  y.yz = turned(1, 2) - y.first.y() * centre.z();
+  y.xx = rotational(0, 0) + square.y() + square.z();
+  y.yy = rotational(1, 1) + square.x() + square.z();
+  y.zz = rotational(2, 2) + square.x() + square.y();
+  y.xy = rotational(0, 1) - y.first.x() * centre.y();
+  y.xz = rotational(0, 2) - y.first.x() * centre.z();
+  y.yz = rotational(1, 2) - y.first.y() * centre.z();
   return y;
 }
 

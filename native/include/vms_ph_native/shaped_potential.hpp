@@ -7,16 +7,16 @@
 #include <cstdint>
 
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/task_effort.hpp"
 
 namespace vms_ph {
 
 /// A minimum of the potential and the task position that it represents.
 struct Minimum {
-  VectorQ q;                ///< (nq,)
-  Eigen::Vector3d x;        ///< m
-  std::uint64_t place = 0;  ///< identifier, unique for every minimum
+  VectorQ q;                     ///< (nq,)
+  Eigen::Vector3d x;             ///< m
+  std::uint64_t identifier = 0;  ///< identifier, unique for every minimum
 };
 
 /// W (n,n), symmetric and positive semidefinite, N m/rad.
@@ -37,7 +37,7 @@ class ShapedPotential {
   void set(const Minimum& minimum, const Weight& weight) noexcept;
 
   /// Set the minimum; the weight is kept.
-  void move(const ShapedPotential& there) noexcept;
+  void move(const ShapedPotential& source) noexcept;
 
   /// The value at a configuration (nq,), J.
   double energy(const ConstVector& q) const noexcept;
@@ -55,12 +55,12 @@ class ShapedPotential {
   const VectorQ& q_star() const noexcept { return q_star_; }
 
  private:
-  VectorV away(const ConstVector& q) const noexcept;
-  VectorV weighted(const VectorV& away) const noexcept;
+  VectorV displacement(const ConstVector& q) const noexcept;
+  VectorV weighted(const VectorV& displacement) const noexcept;
 
   const Model* model_;
   VectorQ q_star_;
-  std::uint64_t place_ = 0;
+  std::uint64_t minimum_ = 0;
   bool is_number_ = true;
   double number_ = 0.0;
   Weight weight_;

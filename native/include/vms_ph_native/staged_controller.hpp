@@ -12,9 +12,9 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/gain_ramp.hpp"
-#include "vms_ph_native/joint_limit_potential.hpp"
+#include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/output_stage.hpp"
+#include "vms_ph_native/springs.hpp"
 
 namespace vms_ph {
 
@@ -45,15 +45,16 @@ class StagedController : public Controller {
   virtual void follow_gains(const double* dt) noexcept = 0;
 
   /// The effort (nv,) that the output stage passes of a wanted one.
-  const VectorV& pass(const VectorV& wanted, double dt) noexcept {
-    return output_.apply(d_, wanted, gains_now(), dt);
+  const VectorV& pass(const VectorV& desired, double dt) noexcept {
+    return output_.apply(d_, desired, gains_now(), dt);
   }
 
   /// The safe output at a state for which the law computed no finite effort.
   const Command& refuse() noexcept { return output_.refuse(d_); }
 
   /// Complete the command with the effort that was passed, and with further reasons.
-  const Command& told(const VectorV& force, std::initializer_list<const char*> reasons) noexcept;
+  const Command& make_command(const VectorV& force,
+                              std::initializer_list<const char*> reasons) noexcept;
 
   const Model& model_;
   const int b_, n_;

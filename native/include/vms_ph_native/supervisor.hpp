@@ -46,8 +46,8 @@ class Supervisor final : public Controller {
   const Controller& law() const { return *law_; }
 
  private:
-  void wait_with(const Reference& reference) noexcept;
-  const Command& safe(const char* what, const char* why, double dt) noexcept;
+  void store_reference(const Reference& reference) noexcept;
+  const Command& safe(const char* problem, const char* why, double dt) noexcept;
   const Command& bounded(const Command& command) noexcept;
 
   const Model& model_;
@@ -55,10 +55,10 @@ class Supervisor final : public Controller {
   StatePlausibility states_;
   ReferencePlausibility references_;
   SafeOutput safe_;
-  const Eigen::VectorXd nowhere_, motionless_;
-  Eigen::VectorXd place_;  // (nq,) where the safe output acts
+  const Eigen::VectorXd unknown_q_, unknown_v_;
+  Eigen::VectorXd safe_q_;  // (nq,) where the safe output acts
   Reference waiting_;
-  const Judgement* seen_ = nullptr;
+  const Judgement* judgement_ = nullptr;
   Command command_;
   Reason reason_;
 };

@@ -67,7 +67,7 @@ class TankBudget {
   /// Reduce a torque (n,) to the share whose work tank and potential cover; brake where none is.
   /// The spring forces take their work from the potential; what tank and potential hold together is
   /// therefore the budget of a sample.
-  void grant(Evaluation& d, VectorV& torque, const VectorV& resting, double limit_energy,
+  void grant(Evaluation& d, VectorV& torque, const VectorV& static_effort, double limit_energy,
              const TorqueLimits& limits, double dt) noexcept;
 
   /// Why the last share was less than one, in words; empty otherwise.

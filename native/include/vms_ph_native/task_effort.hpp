@@ -1,15 +1,46 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The damping and the springs of a task-space law, split into task and null space.
+// Tasks of a position, and the effort of a law in their coordinates.
 #pragma once
 
+#include <string>
+
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/held_impedance.hpp"
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
+#include "vms_ph_native/sizes.hpp"
 #include "vms_ph_native/split_motion.hpp"
-#include "vms_ph_native/task_svd.hpp"
 
 namespace vms_ph {
+
+/// eta = J v is the velocity of a frame's origin in the inertial frame, m/s.
+class PositionTask {
+ public:
+  static constexpr int kDimension = 3;
+
+  /// @param frame        its name; the model's end effector when empty.
+  /// @throws ModelError  no such frame.
+  PositionTask(const Model& model, const std::string& frame);
+
+  /// Of a frame by Pinocchio's index.
+  explicit PositionTask(pinocchio::FrameIndex frame) : frame_(frame) {}
+
+  /// The position in the inertial frame, (3,), m.
+  Eigen::Vector3d value(Evaluation& d) const noexcept { return d.placement(frame_).translation(); }
+
+  /// J(q), (3,nv).
+  Matrix3V jacobian(Evaluation& d) const noexcept;
+
+  /// The derivative of J along the velocity of the evaluation, (3,nv).
+  Matrix3V jacobian_rate(Evaluation& d) const noexcept;
+
+  /// <B, dJ/dq_k> for all directions k, (nv,), with a weight B (3,nv).
+  VectorV jacobian_slope(Evaluation& d, const Matrix3V& weight) const noexcept;
+
+ private:
+  pinocchio::FrameIndex frame_;
+};
 
 /// The part of vms_ph_controllers.TaskSpaceIDAPBC without memory: the motion in a task of three
 /// dimensions and in its null space, and what is held of springs and damping.
@@ -18,7 +49,7 @@ namespace vms_ph {
 class TaskEffort {
  public:
   /// The model must outlive it.
-  explicit TaskEffort(const Model& model) : held(model) {}
+  explicit TaskEffort(const Model& model) : impedance(model) {}
 
   /// Split the motion by the Jacobian (3,nv) of the task; see SplitMotion.
   void split(Evaluation& d, const Matrix3V& jacobian, double singular_below) noexcept;
@@ -35,7 +66,7 @@ class TaskEffort {
 
   TaskSvd svd;
   SplitMotion motion;
-  HeldImpedance held;
+  SampledImpedance impedance;
   Eigen::Vector3d damping_task;  ///< force of the damping in the task
   VectorV damping_null;          ///< the same in the null space, (k,)
   VectorV damping;               ///< (nv,) of both and of the spring ahead

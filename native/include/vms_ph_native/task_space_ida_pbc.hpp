@@ -9,14 +9,12 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/gain_ramp.hpp"
 #include "vms_ph_native/gain_table.hpp"
-#include "vms_ph_native/joint_limit_potential.hpp"
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/position_task.hpp"
 #include "vms_ph_native/reference_governor.hpp"
 #include "vms_ph_native/routing.hpp"
 #include "vms_ph_native/shaped_potential.hpp"
+#include "vms_ph_native/springs.hpp"
 #include "vms_ph_native/tank_budget.hpp"
 #include "vms_ph_native/task_effort.hpp"
 
@@ -109,16 +107,16 @@ class TaskSpaceIDAPBC final : public Controller {
 
   // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
   // the share of the other stiffness.
-  Weight given_, weighed_;
-  std::uint64_t weighed_place_ = 0;
-  double weighed_task_ = 0.0, weighed_null_ = 0.0, weighed_share_ = 0.0, weighed_rest_ = 0.0;
-  ShapedPotential wanted_potential_;
+  Weight option_weight_, current_weight_;
+  std::uint64_t weight_minimum_ = 0;
+  double weight_stiffness_ = 0.0, weight_null_ = 0.0, weight_share_ = 0.0, weight_rest_ = 0.0;
+  ShapedPotential desired_potential_;
 
   // Of one update.
   Matrix3V jacobian_;
   TaskEffort effort_;
   MatrixV stiffness_;
-  VectorV safe_torque_, positions_, depth_, spring_, wanted_, sent_, routed_, torque_;
+  VectorV safe_torque_, positions_, depth_, spring_, desired_, sent_, routed_, torque_;
   Reason reason_{1024};
   Command command_;
 };

@@ -57,10 +57,10 @@ class Tree {
   const Eigen::VectorXd& neutral() const { return neutral_; }  ///< configuration, joints at zero
 
   /// Set the joint positions from a configuration (nq,); the base pose is not used.
-  void place(const Eigen::VectorXd& q) noexcept;
+  void set_configuration(const Eigen::VectorXd& q) noexcept;
 
   /// The same, taking over what another tree of the same robot has computed at these positions.
-  void place_as(const Tree& other, const Eigen::VectorXd& q) noexcept;
+  void copy_configuration(const Tree& other, const Eigen::VectorXd& q) noexcept;
 
   /// Whether the other tree is of the same robot: same joints, same inertias.
   bool is_twin_of(const Tree& other) const noexcept {
@@ -100,10 +100,10 @@ class Tree {
   }
 
   /// Compute twists and momenta of a velocity (nv,).
-  void move(const Eigen::VectorXd& v) noexcept;
+  void set_velocity(const Eigen::VectorXd& v) noexcept;
 
   /// Take over those of another tree of the same robot, placed alike, at its velocity.
-  void move_as(const Tree& other) noexcept;
+  void copy_velocity(const Tree& other) noexcept;
 
   // Of the velocity set last:
   const Screw& momentum() const {
@@ -237,13 +237,13 @@ class Tree {
   struct alignas(Lanes) Pose {
     Row rotation[9], origin[3];
   };
-  struct Place : Pose {
-    Row screw[6], own[10], composite[10];
+  struct LinkGroup : Pose {
+    Row screw[6], link_inertia[10], composite[10];
     Row reaction[6];  ///< composite inertia times screw
   };
   /// Of the n joints in the rows of the base.
   struct alignas(Lanes) Column {
-    Row whole[6], turned[6];  ///< of the mass matrix; with the base eliminated
+    Row full[6], reduced[6];  ///< of the mass matrix; with the base eliminated
   };
   struct alignas(Lanes) Motion {
     Row twist[6], momentum[6];  ///< the momentum is that of the subtree
@@ -260,14 +260,14 @@ class Tree {
 
   std::size_t groups() const noexcept { return shapes_.size(); }
   /// Of the bodies in a group, ones for a body itself and those behind it.
-  const double* behind(std::size_t body, std::size_t group) const noexcept {
-    return &behind_[(body * groups() + group) * kTogether];
+  const double* is_descendant(std::size_t body, std::size_t group) const noexcept {
+    return &descendants_[(body * groups() + group) * kTogether];
   }
   Screw screw(std::size_t body) const noexcept {
-    return screw_at(places_[body / kTogether].screw, body % kTogether);
+    return screw_at(link_groups_[body / kTogether].screw, body % kTogether);
   }
   Screw reaction(std::size_t body) const noexcept {
-    return screw_at(places_[body / kTogether].reaction, body % kTogether);
+    return screw_at(link_groups_[body / kTogether].reaction, body % kTogether);
   }
   Screw twist(std::size_t body) const noexcept {
     return screw_at(motions_[body / kTogether].twist, body % kTogether);
@@ -276,22 +276,22 @@ class Tree {
     return screw_at(motions_[body / kTogether].momentum, body % kTogether);
   }
   SpatialInertia composite(std::size_t body) const noexcept {
-    return inertia_at(places_[body / kTogether].composite, body % kTogether);
+    return inertia_at(link_groups_[body / kTogether].composite, body % kTogether);
   }
-  Screw whole(int joint) const noexcept {
+  Screw full(int joint) const noexcept {
     const auto at = static_cast<std::size_t>(joint);
-    return screw_at(columns_[at / kTogether].whole, at % kTogether);
+    return screw_at(columns_[at / kTogether].full, at % kTogether);
   }
-  Screw turned(int joint) const noexcept {
+  Screw reduced(int joint) const noexcept {
     const auto at = static_cast<std::size_t>(joint);
-    return screw_at(columns_[at / kTogether].turned, at % kTogether);
+    return screw_at(columns_[at / kTogether].reduced, at % kTogether);
   }
 
   /// Positions of the joints, their sines and cosines.
   void measure(const double* q) noexcept;
   /// Write the poses of all bodies, a vector of Pose or Place.
   template <class Poses>
-  void lay_out(const double* q, Poses& poses) noexcept;
+  void update_poses(const double* q, Poses& poses) noexcept;
   /// Add the rows of every body to those of the one before it, from the last on; return the sum of
   /// what is next to the root. The rows of a group are `rows(group)`.
   template <int kRows, class Rows>
@@ -309,12 +309,12 @@ class Tree {
   double position(const Joint& joint, const double* q) const noexcept {
     return joint.multiplier * q[joint.at] + joint.constant;
   }
-  void react() noexcept;
+  void propagate_forces() noexcept;
   void couple() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
   void substitute() noexcept;
-  void leave_to_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
+  void solve_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
   Screw of_root(const Screw& twist, const Screw& acceleration) const noexcept;
   Screw restricted(const Screw& wrench) const noexcept;
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
@@ -334,12 +334,12 @@ class Tree {
   std::uint64_t fingerprint_ = 0;
   std::vector<double> angles_, sines_, cosines_;  ///< of all bodies; angles are any positions
   std::vector<Shape> shapes_;
-  std::vector<Place> places_;
+  std::vector<LinkGroup> link_groups_;
   std::vector<Motion> motions_;
   std::vector<Passing> passing_;
-  std::vector<Pose> ahead_;  ///< at another configuration
+  std::vector<Pose> other_poses_;  ///< at another configuration
   std::vector<Column> columns_;
-  std::vector<double> behind_;
+  std::vector<double> descendants_;
   std::vector<double> speeds_;    ///< rates of the joints of all bodies
   std::vector<double> products_;  ///< of all bodies, in passing
   SpatialInertia root_, total_;

@@ -68,8 +68,8 @@ VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::add_up(Rows&& rows) 
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
     Row* to = rows(parent / kTogether);
-    const std::size_t there = parent % kTogether;
-    for (int k = 0; k < kRows; ++k) to[k][there] += from[k][lane];
+    const std::size_t parent_lane = parent % kTogether;
+    for (int k = 0; k < kRows; ++k) to[k][parent_lane] += from[k][lane];
   }
   return sum;
 }
@@ -88,8 +88,8 @@ VMS_PH_INLINED inline void Tree::add_along(const Screw& first, Rows&& rows) noex
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
     const Row* from = rows(parent / kTogether);
-    const std::size_t there = parent % kTogether;
-    for (int k = 0; k < 6; ++k) to[k][lane] += from[k][there];
+    const std::size_t parent_lane = parent % kTogether;
+    for (int k = 0; k < 6; ++k) to[k][lane] += from[k][parent_lane];
   }
 }
 
@@ -97,7 +97,7 @@ template <class Rows>
 VMS_PH_INLINED inline void Tree::carry(const Screw& base, const double* v, Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const double rate = v[b_ + joints_[i].lead];
-    const Row* along = places_[i / kTogether].screw;
+    const Row* along = link_groups_[i / kTogether].screw;
     Row* to = rows(i / kTogether);
     const std::size_t lane = i % kTogether;
     if (joints_[i].parent < 0) {
@@ -109,8 +109,8 @@ VMS_PH_INLINED inline void Tree::carry(const Screw& base, const double* v, Rows&
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
     const Row* from = rows(parent / kTogether);
-    const std::size_t there = parent % kTogether;
-    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][there] + rate * along[k][lane];
+    const std::size_t parent_lane = parent % kTogether;
+    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][parent_lane] + rate * along[k][lane];
   }
 }
 

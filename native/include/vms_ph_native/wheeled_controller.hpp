@@ -49,10 +49,10 @@ class WheeledController : public Controller {
   const Command& hold(const ConstVector& q, const char* why) noexcept;
   bool torque_for(const VectorV& force) noexcept;
 
-  Evaluation resting_;
+  Evaluation at_rest_;
   MatrixV squares_;
   Eigen::VectorXd unusable_;  // (n,) the safe output for no state
-  Command held_;
+  Command last_command_;
 };
 
 }  // namespace vms_ph

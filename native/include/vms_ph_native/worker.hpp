@@ -71,11 +71,11 @@ class Worker {
 
  private:
   struct Shared;
-  void leave() noexcept;
+  void detach_thread() noexcept;
 
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
-  bool away_ = false;  // the thread owns the buffers
+  bool thread_owns_buffers_ = false;  // the thread owns the buffers
   std::uint64_t sequence_ = 0;
   Outcome last_ = Outcome::done;
 };

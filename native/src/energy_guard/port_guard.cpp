@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "vms_ph_native/energy_guard/port_guard.hpp"
+#include "vms_ph_native/texts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -63,8 +64,7 @@ const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
       {"joint_speed", "largest rate of a joint, rad/s or m/s; 0: no limit", &S::joint_speed, 0.0,
        1e3, true},
       {"torque", "largest torque of a joint, as a share of its limit", &S::torque, 0.0, 1.0, true},
-      {"torque_rate", "largest rate of change of a torque, N m/s; 0: no limit", &S::torque_rate,
-       0.0, 1e6, true},
+      {"torque_rate", gain_text::torque_rate, &S::torque_rate, 0.0, 1e6, true},
       {"engagement_time", "time over which a jump of the effort at engagement fades out, s",
        &S::engagement_time, 0.0, 10.0},
       {"freeze", "grant nothing out of the tank: only efforts that brake act", &S::freeze},
@@ -90,21 +90,21 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& given,
       budget_(model_,
               BaseWrench(model, checked(model, options), options.base_actuated, options.weights)),
       safe_(model_, options.allocation, options.base_actuated),
-      under_way_(model_, delay_),
+      effort_queue_(model_, delay_),
       d_(model_),
       weight_(model),
       tank_(given.tank_capacity, given.tank_initial),
       ceiling_(delay_),
-      resting_(VectorV::Zero(model.nv())),
-      unheld_(resting_),
-      wanted_(resting_),
-      force_(resting_),
-      brake_(resting_),
-      ahead_(resting_),
-      acting_(resting_),
-      offset_(resting_),
-      still_(resting_) {
-  guarded_.effort = resting_;
+      static_effort_(VectorV::Zero(model.nv())),
+      unactuated_gravity_(static_effort_),
+      wanted_(static_effort_),
+      force_(static_effort_),
+      brake_(static_effort_),
+      ahead_(static_effort_),
+      acting_(static_effort_),
+      offset_(static_effort_),
+      still_(static_effort_) {
+  guarded_.effort = static_effort_;
 }
 
 void PortGuard::restart() noexcept {
@@ -122,18 +122,18 @@ bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
   states_.restart(q, v);
   restart();
   d_.set(q, v);
-  budget_.unheld(d_, unheld_);
+  budget_.unactuated_gravity(d_, unactuated_gravity_);
   has_acting_ = is_effort(acting);
   if (has_acting_) {
     acting_ = acting;
     budget_.deliver(acting_);
   } else {
-    budget_.resting(d_, acting_);
+    budget_.static_effort(d_, acting_);
   }
-  force_ = acting_ - unheld_;
-  budget_.resting(d_, resting_);
-  resting_ = acting_ - resting_;
-  under_way_.forget(force_, resting_);
+  force_ = acting_ - unactuated_gravity_;
+  budget_.static_effort(d_, static_effort_);
+  static_effort_ = acting_ - static_effort_;
+  effort_queue_.forget(force_, static_effort_);
   return true;
 }
 
@@ -153,7 +153,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   settle(dt);
   counts_.duration += dt;
   const double step = std::max(dt, period_);
-  budget_.resting(d_, resting_);
+  budget_.static_effort(d_, static_effort_);
   reason_.clear();
   const bool is_reflex = !is_effort(effort);
   bool is_fading = false, is_beyond = false;
@@ -165,20 +165,20 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     is_fading = bumpless(dt);
     is_beyond = budget_.deliver(force_);
   }
-  if (is_beyond) tell("base wrench at the limits of its actuators");
-  limit(resting_, step, dt);
+  if (is_beyond) tell(reasons::base_wrench_limited);
+  limit(static_effort_, step, dt);
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
   if (is_fading) tell("fading in");
-  budget_.grant(d_, force_, under_way_, level, ceiling_, step);
+  budget_.grant(d_, force_, effort_queue_, level, ceiling_, step);
   if (budget_.reason()[0] != '\0') {
     limits_.replace(force_.tail(n_));
     tell(budget_.reason());
   }
   count(is_reflex, !reason_.empty(), budget_.is_brake());
-  budget_.unheld(d_, unheld_);
-  unheld_ = force_ - unheld_;
-  under_way_.send(unheld_, budget_.active());
-  under_way_.see(d_);
+  budget_.unactuated_gravity(d_, unactuated_gravity_);
+  unactuated_gravity_ = force_ - unactuated_gravity_;
+  effort_queue_.send(unactuated_gravity_, budget_.active());
+  effort_queue_.begin_effort(d_);
   if (is_reflex) {
     acting_ = force_;
     has_acting_ = true;
@@ -218,12 +218,12 @@ Certificate PortGuard::certificate() const noexcept {
 /// Count the energy given since the last state.
 void PortGuard::settle(double dt) noexcept {
   tank_.capacity = settings.tank_capacity;
-  const double work = under_way_.work(d_, dt);
+  const double work = effort_queue_.work(d_, dt);
   tank_.withdraw(work);
   if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
   const double unseen = ceiling_.settle(tank_.level, work, d_.kinetic_energy());
   counts_.largest_unseen = std::max(counts_.largest_unseen, unseen);
-  counts_.lent = ceiling_.lent();
+  counts_.lent = ceiling_.largest_loan();
   double potential = 0.0;
   if (weightless_) {
     weight_.set(d_.q(), still_);
@@ -254,7 +254,7 @@ bool PortGuard::bumpless(double dt) noexcept {
 }
 
 /// Reduce the effort in force_ to the limits of joints and motion.
-void PortGuard::limit(const VectorV& resting, double step, double dt) noexcept {
+void PortGuard::limit(const VectorV& static_effort, double step, double dt) noexcept {
   if (settings.torque < 1.0) {
     const auto bound = (settings.torque * weighed_.effort()).array();
     if ((force_.tail(n_).cwiseAbs().array() > bound).any()) {
@@ -264,14 +264,14 @@ void PortGuard::limit(const VectorV& resting, double step, double dt) noexcept {
           100.0 * settings.torque);
     }
   }
-  const VectorV& torque = limits_.apply(force_.tail(n_), resting.tail(n_), d_.v().tail(n_),
+  const VectorV& torque = limits_.apply(force_.tail(n_), static_effort.tail(n_), d_.v().tail(n_),
                                         settings.torque_rate, 0.0, dt);
   force_.tail(n_) = torque;
   if (!limits_.reason().empty()) tell(limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;
   budget_.strongest_brake(d_, step, brake_);
-  budget_.velocity_ahead(d_, under_way_, step, ahead_);
-  const double share = motion_.share(d_, ahead_, force_, brake_, resting, settings, step);
+  budget_.next_velocity(d_, effort_queue_, step, ahead_);
+  const double share = motion_.share(d_, ahead_, force_, brake_, static_effort, settings, step);
   if (!(share < 1.0)) return;
   force_ = brake_ + share * (force_ - brake_);
   limits_.replace(force_.tail(n_));
@@ -292,12 +292,12 @@ const GuardedEffort& PortGuard::blind(const ConstVector& q, const ConstVector& v
   const bool timed = 0.0 < dt && dt <= kLongestStep;
   safe_effort(q, v, timed ? dt : kStep);
   d_.set(q, still_);
-  budget_.unheld(d_, unheld_);
-  unheld_ = force_ - unheld_;
-  budget_.resting(d_, resting_);
-  resting_ = force_ - resting_;
-  under_way_.send(unheld_, resting_);
-  under_way_.act_unseen();
+  budget_.unactuated_gravity(d_, unactuated_gravity_);
+  unactuated_gravity_ = force_ - unactuated_gravity_;
+  budget_.static_effort(d_, static_effort_);
+  static_effort_ = force_ - static_effort_;
+  effort_queue_.send(unactuated_gravity_, static_effort_);
+  effort_queue_.act_between_states();
   limits_.replace(force_.tail(n_));
   acting_ = force_;
   has_acting_ = true;

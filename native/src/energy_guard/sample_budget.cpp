@@ -5,11 +5,120 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
+namespace {
+
+// Relative difference up to which a wrench is one that the actuators give: rounding of allocations.
+constexpr double kGiven = 1e-9;
+
+}  // namespace
+
+BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation, bool actuated,
+                       const Eigen::VectorXd& weights)
+    : is_ideal_(model.b() == 0 || (actuated && !allocation)), allocation_(std::move(allocation)) {
+  if (!allocation_) return;
+  const Eigen::MatrixXd& matrix = allocation_->matrix();
+  if (matrix.rows() != model.b()) {
+    throw ModelError("the allocation makes wrenches of " + std::to_string(matrix.rows()) +
+                     " components; the base of '" + model.name() + "' has " +
+                     std::to_string(model.b()));
+  }
+  if (weights.size() > 0 && !(weights.array() > 0.0).all()) {
+    throw ModelError("the weights of a wrench must be above zero");
+  }
+  if (!actuated) return;
+  nearest_.emplace(*allocation_, weights);
+  search_.emplace(matrix);
+  scaled_ = matrix;
+  inputs_ = Eigen::VectorXd::Zero(matrix.cols());
+}
+
+bool BaseWrench::deliver(VectorB& wrench) noexcept {
+  if (is_ideal_) return false;
+  if (!nearest_) {
+    const bool is_other = (wrench.array() != 0.0).any();
+    wrench.setZero();
+    return is_other;
+  }
+  const VectorB& applied = nearest_->apply(wrench, wrench);
+  const double missing = (wrench - applied).cwiseAbs().maxCoeff();
+  if (missing <= kGiven * (1.0 + wrench.cwiseAbs().maxCoeff())) return false;
+  wrench = applied;
+  return true;
+}
+
+void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept {
+  if (!nearest_) {
+    deliver(wrench);
+    return;
+  }
+  root_.compute(M_b);
+  scaled_ = allocation_->matrix();
+  for (Eigen::Index i = 0; i < scaled_.cols(); ++i) root_.solve_root(&scaled_.coeffRef(0, i));
+  root_.solve_root(wrench.data());
+  search_->replace(scaled_);
+  search_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
+  multiply(allocation_->matrix(), inputs_, wrench);
+}
+
+EffortQueue::EffortQueue(const Model& model, int delay)
+    : model_(model),
+      delay_(delay),
+      sample_(model),
+      start_(VectorQ::Zero(model.nq())),
+      low_(VectorV::Zero(model.nv())),
+      high_(low_),
+      displacement_(low_),
+      zero_velocity_(low_) {
+  queue_.fill(low_);
+  active_.fill(low_);
+}
+
+void EffortQueue::forget(const VectorV& effort, const VectorV& active) noexcept {
+  queue_.fill(effort);
+  active_.fill(active);
+  sample_.forget();
+  has_start_ = false;
+  is_measured_ = true;
+}
+
+void EffortQueue::send(const VectorV& effort, const VectorV& active) noexcept {
+  queue_[index(0)] = effort;
+  active_[index(0)] = active;
+  first_ = (first_ + 1) % (delay_ + 1);
+}
+
+void EffortQueue::begin_effort(Evaluation& d) noexcept {
+  start_ = d.q();
+  potential_ = d.potential_energy();
+  has_start_ = is_measured_ = true;
+  sample_.hold(d, at(0), zero_velocity_, -potential_);
+  low_ = high_ = at(0);
+}
+
+void EffortQueue::act_between_states() noexcept {
+  if (!has_start_) return;
+  is_measured_ = false;
+  low_ = low_.cwiseMin(at(0));
+  high_ = high_.cwiseMax(at(0));
+}
+
+double EffortQueue::work(Evaluation& d, double dt) noexcept {
+  if (!has_start_) return 0.0;
+  const double potential = d.potential_energy();
+  if (is_measured_) return -sample_.recovered_energy(d, -potential, dt);
+  model_.difference(start_, d.q(), displacement_);
+  const double most =
+      low_.cwiseProduct(displacement_).cwiseMax(high_.cwiseProduct(displacement_)).sum();
+  return std::max(0.0, most - (potential - potential_));
+}
+
 namespace {
 
 // Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
@@ -32,18 +141,18 @@ constexpr double kNear = 0.2;
 SampleBudget::SampleBudget(const Model& model, BaseWrench wrench)
     : model_(model),
       wrench_(std::move(wrench)),
-      ahead_(model),
+      predicted_(model),
       prediction_(model),
       grant_(model),
       limits_(model),
-      resting_(VectorV::Zero(model.nv())),
-      unheld_(resting_),
-      active_(resting_),
-      granted_(resting_),
-      step_(resting_),
-      rest_(resting_),
-      brake_(resting_) {
-  found_.acceleration = found_.way = resting_;
+      static_effort_(VectorV::Zero(model.nv())),
+      unactuated_gravity_(static_effort_),
+      active_(static_effort_),
+      limited_(static_effort_),
+      step_(static_effort_),
+      rest_(static_effort_),
+      brake_(static_effort_) {
+  best_.acceleration = best_.displacement = static_effort_;
 }
 
 bool SampleBudget::deliver(VectorV& effort) noexcept {
@@ -54,19 +163,19 @@ bool SampleBudget::deliver(VectorV& effort) noexcept {
   return true;
 }
 
-void SampleBudget::resting(Evaluation& d, VectorV& result) noexcept {
+void SampleBudget::static_effort(Evaluation& d, VectorV& result) noexcept {
   result = d.g();
   if (wrench_.is_ideal()) return;
   VectorB wrench = result.head(model_.b());
   if (wrench_.deliver(wrench)) replace_wrench(d, wrench, result);
 }
 
-void SampleBudget::unheld(Evaluation& d, VectorV& result) noexcept {
+void SampleBudget::unactuated_gravity(Evaluation& d, VectorV& result) noexcept {
   if (wrench_.is_ideal()) {
     result.setZero(model_.nv());
     return;
   }
-  resting(d, result);
+  static_effort(d, result);
   result -= d.g();
 }
 
@@ -80,7 +189,7 @@ void SampleBudget::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV&
 
 void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   const int n = model_.n();
-  resting(d, rest_);
+  static_effort(d, rest_);
   vms_ph::strongest_brake(d, dt, result);
   if (!wrench_.is_ideal()) {
     // Measured from what is held of the weight.
@@ -94,84 +203,84 @@ void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) no
   result = rest_ + share * (result - rest_);
 }
 
-void SampleBudget::velocity_ahead(Evaluation& d, const EffortsUnderWay& under_way, double dt,
-                                  VectorV& result) noexcept {
+void SampleBudget::next_velocity(Evaluation& d, const EffortQueue& effort_queue, double dt,
+                                 VectorV& result) noexcept {
   result = d.v();
-  const int count = under_way.waiting();
+  const int count = effort_queue.waiting();
   if (count == 0) return;
-  unheld(d, unheld_);
-  step_ = d.g() - unheld_;
+  unactuated_gravity(d, unactuated_gravity_);
+  step_ = d.g() - unactuated_gravity_;
   add_product(d.C(), d.v(), step_);
   active_ = -count * step_;
-  for (int k = 0; k < count; ++k) active_ += under_way.waiting(k);
+  for (int k = 0; k < count; ++k) active_ += effort_queue.waiting(k);
   inertia_.compute(d.M());
   inertia_.solve(active_.data());
   result += dt * active_;
 }
 
-void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortsUnderWay& under_way,
+void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effort_queue,
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
   is_brake_ = false;
-  if (is_clear(d, force, under_way, level, dt)) {
-    resting(d, granted_);
-    granted_ = force - granted_;
+  if (is_clear(d, force, effort_queue, level, dt)) {
+    static_effort(d, limited_);
+    limited_ = force - limited_;
     return;
   }
-  Evaluation* ahead = &d;
+  Evaluation* predicted = &d;
   double spent = 0.0;
-  for (int k = 0; k < under_way.waiting(); ++k) {
-    unheld(*ahead, unheld_);
-    prediction_.begin(*ahead, unheld_, 0.0, dt);
-    active_ = under_way.waiting(k) + unheld_;
-    prediction_.predict(active_, found_);
+  for (int k = 0; k < effort_queue.waiting(); ++k) {
+    unactuated_gravity(*predicted, unactuated_gravity_);
+    prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
+    active_ = effort_queue.waiting(k) + unactuated_gravity_;
+    prediction_.predict(active_, best_);
     const double energy = prediction_.energy();
     spent += level < 0.0 ? energy : std::max(0.0, energy);
     if (!std::isfinite(energy)) break;
     // The state at the end is copied before it is overwritten.
-    ahead_.set(prediction_.end_q(), prediction_.end_v());
-    ahead = &ahead_;
+    predicted_.set(prediction_.end_q(), prediction_.end_v());
+    predicted = &predicted_;
   }
   double budget = std::isfinite(spent) ? level - spent : std::min(level, 0.0);
   if (level < 0.0) budget = std::min(budget, 0.0);
-  resting(*ahead, resting_);
-  const bool covered = grant_.grant(*ahead, force, resting_, budget, dt);
+  static_effort(*predicted, static_effort_);
+  const bool covered = grant_.grant(*predicted, force, static_effort_, budget, dt);
   is_brake_ = !covered;
   reason_ = grant_.reason().text();
   if (!covered) {
-    brake(*ahead, force, budget, dt);
+    brake(*predicted, force, budget, dt);
   }
-  granted_ = force - resting_;
+  limited_ = force - static_effort_;
   if (!(level < -DebtCeiling::kRounding)) return;
-  inertia_.compute(ahead->M());
+  inertia_.compute(predicted->M());
   double left = ceiling.rise();
-  for (int k = 0; k < under_way.waiting(); ++k) left -= rise(under_way.waiting_active(k), dt);
+  for (int k = 0; k < effort_queue.waiting(); ++k) left -= rise(effort_queue.waiting_active(k), dt);
   left = std::max(0.0, left);
-  const double wanted = rise(granted_, dt);
-  if (!(wanted > left)) return;
-  unheld(*ahead, unheld_);
-  prediction_.begin(*ahead, unheld_, 0.0, dt);
-  granted_ *= std::max(left / wanted, neutral(force));
-  force = resting_ + granted_;
-  if (reason_[0] == '\0') reason_ = "the energy tank has a debt";
+  const double required = rise(limited_, dt);
+  if (!(required > left)) return;
+  unactuated_gravity(*predicted, unactuated_gravity_);
+  prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
+  limited_ *= std::max(left / required, neutral(force));
+  force = static_effort_ + limited_;
+  if (reason_[0] == '\0') reason_ = reasons::tank_in_debt;
 }
 
 /// Replace a granted effort by the least brake that meets the budget, or what comes next to it.
 void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept {
   strongest_brake(d, dt, brake_);
-  unheld(d, unheld_);
-  prediction_.begin(d, unheld_, budget, dt);
-  prediction_.predict(brake_, found_);
-  const double lack = found_.lack, least = prediction_.energy();
+  unactuated_gravity(d, unactuated_gravity_);
+  prediction_.begin(d, unactuated_gravity_, budget, dt);
+  prediction_.predict(brake_, best_);
+  const double lack = best_.lack, least = prediction_.energy();
   if (lack > 0.0) {
-    prediction_.predict(force, found_);
-    if (lack < found_.lack) force = brake_;
+    prediction_.predict(force, best_);
+    if (lack < best_.lack) force = brake_;
     return;
   }
-  prediction_.predict(resting_, found_);
+  prediction_.predict(static_effort_, best_);
   const double rest = prediction_.energy();
-  if (found_.lack <= DebtCeiling::kRounding) {
-    force = resting_;
+  if (best_.lack <= DebtCeiling::kRounding) {
+    force = static_effort_;
     return;
   }
   force = brake_;
@@ -180,9 +289,9 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   // sample may be too high.
   double share = std::max(kMore * (rest - budget) / (rest - least), kLeast);
   for (int k = 0; k < kTrials && share < 1.0; ++k) {
-    active_ = resting_ + share * (brake_ - resting_);
-    prediction_.predict(active_, found_);
-    if (found_.lack <= 0.0) {
+    active_ = static_effort_ + share * (brake_ - static_effort_);
+    prediction_.predict(active_, best_);
+    if (best_.lack <= 0.0) {
       force = active_;
       return;
     }
@@ -200,26 +309,26 @@ double SampleBudget::rise(const VectorV& active, double dt) noexcept {
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
 double SampleBudget::neutral(const VectorV& force) noexcept {
-  prediction_.predict(resting_, found_);
+  prediction_.predict(static_effort_, best_);
   const double rest = prediction_.energy();
   if (!(rest > 0.0)) return 0.0;
-  prediction_.predict(force, found_);
+  prediction_.predict(force, best_);
   const double braked = prediction_.energy();
   return rest > braked ? std::min(1.0, rest / (rest - braked)) : 1.0;
 }
 
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
 /// effort F changes the root of the kinetic energy by at most |F|_{M^-1} / sqrt 2 per time.
-bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortsUnderWay& under_way,
+bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue,
                             double level, double dt) noexcept {
   if (!(level > 0.0)) return false;
   inertia_.compute(d.M());
-  unheld(d, unheld_);
+  unactuated_gravity(d, unactuated_gravity_);
   double most = 0.0, reach = 0.0;
-  const int count = under_way.waiting();
+  const int count = effort_queue.waiting();
   for (int k = 0; k <= count; ++k) {
-    active_ = k < count ? under_way.waiting(k) : force;
-    if (k == count) active_ -= unheld_;
+    active_ = k < count ? effort_queue.waiting(k) : force;
+    if (k == count) active_ -= unactuated_gravity_;
     active_ -= d.g();
     step_ = active_;
     inertia_.solve(step_.data());
@@ -230,6 +339,104 @@ bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortsUn
   if (!(time * (d.v().cwiseAbs().maxCoeff() + time * reach) < kNear)) return false;
   const double push = time * std::sqrt(std::max(0.0, most));
   return kClear * push * (std::sqrt(2.0 * d.kinetic_energy()) + 0.5 * push) <= level;
+}
+
+namespace {
+
+// A speed below this, m/s, has no direction.
+constexpr double kStill = 1e-9;
+
+// The largest share s in [0, 1] with a s^2 + b s + c <= 0, for a >= 0; else 0.
+double largest(double a, double b, double c) {
+  if (a + b + c <= 0.0) return 1.0;
+  if (c > 0.0) return 0.0;
+  const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
+  // c <= 0 < a + b + c: the larger root is in [0, 1).
+  const double share = b <= 0.0 ? (root - b) / (2.0 * a) : -2.0 * c / (b + root);
+  return std::min(std::max(share, 0.0), 1.0);
+}
+
+}  // namespace
+
+MotionLimits::MotionLimits(const Model& model)
+    : model_(model),
+      slow_(VectorV::Zero(model.nv())),
+      step_(slow_),
+      more_(slow_),
+      least_(slow_),
+      direction_(slow_) {}
+
+bool MotionLimits::is_limited(const EnergyGuardSettings& s) noexcept {
+  return s.power > 0.0 || s.kinetic_energy > 0.0 || s.speed > 0.0 || s.joint_speed > 0.0;
+}
+
+bool MotionLimits::meets(double share, double& share_bound) noexcept {
+  if (!(share < share_bound)) return false;
+  share_bound = share;
+  return true;
+}
+
+double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desired,
+                           const VectorV& brake, const VectorV& static_effort,
+                           const EnergyGuardSettings& s, double dt) noexcept {
+  reason_.clear();
+  inertia_.compute(d.M());
+  slow_ = brake - d.g();
+  add_product(d.C(), d.v(), slow_, -1.0);
+  inertia_.solve(slow_.data());
+  slow_ = v + dt * slow_;
+  more_ = desired - brake;
+  step_ = more_;
+  inertia_.solve(step_.data());
+  step_ *= dt;
+  double share_bound = 1.0;
+  if (s.power > 0.0) {
+    least_ = brake - static_effort;
+    const double by_speed = 0.5 * (more_.dot(v) + more_.dot(slow_));
+    const double least = 0.5 * (least_.dot(v) + least_.dot(slow_));
+    if (meets(largest(0.5 * more_.dot(step_), by_speed + 0.5 * least_.dot(step_), least - s.power),
+              share_bound)) {
+      reason_.set("power at its limit of %g W", s.power);
+    }
+  }
+  if (s.joint_speed > 0.0) {
+    for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
+      const double start = slow_[i], change = step_[i], most = s.joint_speed;
+      if (!(std::abs(start + change) > most)) continue;
+      const double end = start + change > 0.0 ? most : -most;
+      const double room = std::abs(start) < most && change != 0.0 ? (end - start) / change : 0.0;
+      if (meets(std::min(std::max(room, 0.0), 1.0), share_bound)) {
+        reason_.set("joint rate at its limit of %g", s.joint_speed);
+      }
+    }
+  }
+  if (s.speed > 0.0 || s.kinetic_energy > 0.0) limit_tool(d, v, s, share_bound);
+  return share_bound;
+}
+
+void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& s,
+                              double& share_bound) noexcept {
+  const MatrixView jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
+  const MatrixView linear = jacobian.top_rows(3);
+  const auto first = product<Eigen::Vector3d>(linear, slow_);
+  const auto more = product<Eigen::Vector3d>(linear, step_);
+  const double a = more.squaredNorm(), b = 2.0 * first.dot(more), c = first.squaredNorm();
+  if (s.speed > 0.0 && meets(largest(a, b, c - s.speed * s.speed), share_bound)) {
+    reason_.set("speed at its limit of %g m/s", s.speed);
+  }
+  if (!(s.kinetic_energy > 0.0)) return;
+  auto u = product<Eigen::Vector3d>(linear, v);
+  if (!(u.norm() > kStill)) u = first + more;
+  const double length = u.norm();
+  if (!(length > kStill)) return;
+  u /= length;
+  multiply(transposed(linear), u, direction_);
+  slow_ = direction_;
+  inertia_.solve(slow_.data());
+  const double most = 2.0 * s.kinetic_energy * direction_.dot(slow_);
+  if (meets(largest(a, b, c - most), share_bound)) {
+    reason_.set("kinetic energy at its limit of %g J", s.kinetic_energy);
+  }
 }
 
 }  // namespace vms_ph

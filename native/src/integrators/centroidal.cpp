@@ -59,19 +59,19 @@ void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverSta
   x.fall.gravity = fall;
   x.energy = CompensatedSum{};
   x.past.count = 0;
-  tree.place(q);
+  tree.set_configuration(q);
   if (k > 0) {
     const Matrix3d turn = rotation(q);
-    tree.move(v);
+    tree.set_velocity(v);
     Vector3d linear = tree.momentum().linear;
     if (k == 2) linear.z() = 0.0;
-    const Vector3d away = turn * tree.centre();
+    const Vector3d centre_offset = turn * tree.centre();
     x.fall.linear = turn * linear;
-    x.fall.centre = position(q) + away;
+    x.fall.centre = position(q) + centre_offset;
     if (k == 2) x.fall.centre.z() = 0.0;
     for (int i = 0; i < k; ++i) x.v[i] -= linear[i] / mass;
-    set_position(-away, x.q);
-    tree.move(x.v);
+    set_position(-centre_offset, x.q);
+    tree.set_velocity(x.v);
     const Screw& p = tree.momentum();
     x.angular = turn * (p.angular - tree.centre().cross(p.linear));
     if (k == 2) x.angular.head<2>().setZero();
@@ -124,8 +124,8 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& reach,
         small ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
               : (angle - std::sin(angle)) / (square * angle);
     const Vector3d once = w.cross(step.linear);
-    const Vector3d moved = step.linear + bend * once + twist * w.cross(once);
-    set_position(position(q) + rotation(q) * moved, out);
+    const Vector3d displacement = step.linear + bend * once + twist * w.cross(once);
+    set_position(position(q) + rotation(q) * displacement, out);
   }
   if (k == 2) {
     const double c = std::cos(w.z()), s = std::sin(w.z());
@@ -147,8 +147,8 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& reach,
 }
 
 double Centroidal::energy(const VectorXd& q, const VectorXd& v) noexcept {
-  tree.place(q);
-  tree.move(v);
+  tree.set_configuration(q);
+  tree.set_velocity(v);
   return tree.kinetic() + tree.potential();
 }
 

@@ -3,12 +3,119 @@
 
 #include "vms_ph_native/integrators/discrete_gradient.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "vms_ph_native/linear_solve.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
+namespace {
+
+// As in the Python solver, which gives the reasons.
+constexpr double kTolerance = 1e-11, kFloor = 1e-13;
+constexpr double kStagnation = 1e-9, kNoise = 1e-10;
+constexpr double kContraction = 0.5;
+constexpr int kFixedPointLimit = 60, kNewtonLimit = 30;
+constexpr double kDifference = 1e-7, kShortest = 1.0 / 64.0;
+
+/// The largest size of an entry; NaN where one is NaN.
+double size_of(const Eigen::VectorXd& y) {
+  double largest = 0.0;
+  for (const double entry : y) {
+    if (std::isnan(entry)) return entry;
+    largest = std::max(largest, std::abs(entry));
+  }
+  return largest;
+}
+
+double rounding(double size) { return kStagnation * size + kNoise; }
+
+}  // namespace
+
+FixedPoint::FixedPoint(int size) : slope_(size, size) {
+  unknown = y_ = following_ = residual_ = step_ = trial_ = left_ = Eigen::VectorXd::Zero(size);
+}
+
+bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
+  const double infinite = std::numeric_limits<double>::infinity();
+  result.failure = Failure::none;
+  y_ = unknown;
+  double last = infinite, before = infinite;
+  int count = 1;
+  for (; count <= kFixedPointLimit; ++count) {
+    if (!sweep.sweep(y_, following_)) {
+      result.failure = Failure::not_finite;
+      return false;
+    }
+    residual_ = following_ - y_;
+    const double size = size_of(following_), change = size_of(residual_);
+    const bool stalls = change > kContraction * before;
+    if (change <= kTolerance * size + kFloor || (stalls && change <= rounding(size))) {
+      unknown = y_;
+      result.iterations = count;
+      return true;
+    }
+    if (stalls || !(change < infinite)) break;
+    y_ = following_;
+    before = last;
+    last = change;
+  }
+  result.iterations = std::min(count, kFixedPointLimit);
+  return newton(sweep, result);
+}
+
+bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
+  const auto fails = [&result](Failure failure, double amount, double extent) {
+    result.failure = failure;
+    result.amount = amount;
+    result.extent = extent;
+    return false;
+  };
+  y_ = unknown;
+  if (!sweep.sweep(y_, following_)) return fails(Failure::not_finite, 0.0, 0.0);
+  residual_ = following_ - y_;
+  // Full steps may cycle around a kink of a force within the step: they are shortened.
+  for (int count = 1; count <= kNewtonLimit; ++count) {
+    const double size = size_of(y_) + size_of(residual_);
+    if (size_of(residual_) <= kTolerance * size + kFloor) {
+      unknown = y_;
+      result.iterations += count;
+      return true;
+    }
+    const double width = kDifference * std::max(size, 1e-3);
+    for (Eigen::Index i = 0; i < y_.size(); ++i) {
+      trial_ = y_;
+      trial_[i] += width;
+      if (!sweep.sweep(trial_, following_)) return fails(Failure::not_finite, 0.0, 0.0);
+      slope_.col(i) = (following_ - trial_ - residual_) / width;
+    }
+    if (!slope_.allFinite()) return fails(Failure::not_finite, 0.0, 0.0);
+    step_ = residual_;
+    if (!solve_square(slope_, step_, 0.0)) return fails(Failure::not_finite, 0.0, 0.0);
+    double length = 1.0;
+    while (true) {
+      trial_ = y_ - length * step_;
+      if (!sweep.sweep(trial_, following_)) return fails(Failure::not_finite, 0.0, 0.0);
+      left_ = following_ - trial_;
+      if (size_of(left_) < (1.0 - 0.1 * length) * size_of(residual_)) break;
+      length *= 0.5;
+      if (length < kShortest) {
+        if (!(size_of(residual_) <= rounding(size))) {
+          return fails(Failure::newton_stalls, size_of(residual_), 0.0);
+        }
+        unknown = y_;
+        result.iterations += count;
+        return sweep.sweep(y_, following_);
+      }
+    }
+    y_ = trial_;
+    residual_ = left_;
+  }
+  return fails(Failure::newton_unfinished, size_of(residual_), kNewtonLimit);
+}
+
 namespace {
 
 using Eigen::Matrix3d;
@@ -35,7 +142,7 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
       free_(end_.nv() + 1),
       forced_(end_.nv() + 1 + (robot_.k > 0 ? 3 : 0)) {
   const int nv = end_.nv(), n = end_.n();
-  end_.place(end_.neutral());
+  end_.set_configuration(end_.neutral());
   weights_ = VectorXd::Zero(n);
   for (int i = 0; i < n; ++i) weights_[i] = end_.inertia_of(i);
   typical_ = std::sqrt(weights_.mean());
@@ -57,9 +164,9 @@ Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& angular) c
   return robot_.rotation(q).transpose() * angular;
 }
 
-void DiscreteGradient::seen(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
+void DiscreteGradient::inertial_motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
-  end_.place(q);
+  end_.set_configuration(q);
   if (robot_.k > 0) {
     const Matrix3d rotation = robot_.rotation(q);
     robot_.set_position(-(rotation * end_.centre()), q);
@@ -70,7 +177,7 @@ void DiscreteGradient::seen(const SolverState& x, VectorXd& q, VectorXd& v) noex
 void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q.resize(x.q.size());
   v.resize(robot_.tree.nv());
-  seen(x, q, v);
+  inertial_motion(x, q, v);
   if (robot_.k > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
@@ -80,7 +187,7 @@ void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool fre
   if (!fresh && x.past.count == Past::kPoints) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
-    seen(x, q_mid_, v_mid_);
+    inertial_motion(x, q_mid_, v_mid_);
     end_.accelerate(v_mid_, nothing_, velocity_);
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
@@ -135,8 +242,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
   weighted_ = weights_.cwiseProduct(reach_.tail(n));
   square_ = reach_.tail(n).dot(weighted_);
 
-  middle.place(q_mid_);
-  middle.move(v_mid_);
+  middle.set_configuration(q_mid_);
+  middle.set_velocity(v_mid_);
   slope_.setZero();
   middle.add_slopes(1.0, slope_.data());
   if (robot_.has_potential) middle.add_weight(-1.0, slope_);
@@ -218,7 +325,7 @@ double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l
 
 DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vector3d& angular,
                                                   const VectorXd& pi) noexcept {
-  end_.place(q);
+  end_.set_configuration(q);
   end_.solve({Vector3d::Zero(), angular}, pi, velocity_);
   const double kinetic = 0.5 * (angular.dot(end_.base_twist(velocity_).angular) +
                                 pi.dot(velocity_.tail(robot_.tree.n())));

@@ -32,7 +32,7 @@ JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
   if (!wheels.empty()) rolling_.emplace(model_, wheels);
   free_.q = VectorXd::Zero(model.nq());
   free_.v = VectorXd::Zero(model.nv());
-  at_ = moved_ = impulse_ = rates_ = least_ = most_ = torque_ = VectorXd::Zero(model.n());
+  at_ = end_ = impulse_ = rates_ = least_ = most_ = torque_ = VectorXd::Zero(model.n());
   for (Eigen::Index i = 0; i < at_.size(); ++i) {
     exist_ = exist_ || std::isfinite(lower_[i]) || std::isfinite(upper_[i]);
   }
@@ -50,11 +50,11 @@ bool JointStops::passed(const VectorXd& q, const VectorXd& v, double dt) noexcep
 
 /// Compute the mobility: the inverse of the mass matrix.
 void JointStops::weigh(const VectorXd& q) noexcept {
-  tree_.place(q);
+  tree_.set_configuration(q);
   tree_.write_mass(mass_.data());
   if (fluid_.exist()) {
-    robot_->place(q.data());
-    fluid_.place(*robot_);
+    robot_->set_configuration(q.data());
+    fluid_.set_configuration(*robot_);
     added_.setZero(model_.nv(), model_.nv());
     fluid_.add_mass(added_);
     mass_ += added_;
@@ -92,14 +92,15 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     double change = 0.0;
     for (Eigen::Index i = 0; i < n; ++i) {
-      const double own = mobility_(b + i, b + i);
-      const double alone = rates_[i] - own * impulse_[i];
-      const double wanted = (std::min(std::max(alone, least_[i]), most_[i]) - alone) / own;
-      const double added = wanted - impulse_[i];
+      const double inverse_mass = mobility_(b + i, b + i);
+      const double free_rate = rates_[i] - inverse_mass * impulse_[i];
+      const double required =
+          (std::min(std::max(free_rate, least_[i]), most_[i]) - free_rate) / inverse_mass;
+      const double added = required - impulse_[i];
       if (added == 0.0) continue;
-      impulse_[i] = wanted;
+      impulse_[i] = required;
       for (Eigen::Index k = 0; k < n; ++k) rates_[k] += mobility_(b + k, b + i) * added;
-      change = std::max(change, std::abs(own * added));
+      change = std::max(change, std::abs(inverse_mass * added));
     }
     if (change < kConverged) break;
   }
@@ -107,14 +108,14 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
   return torque_;
 }
 
-const VectorXd& JointStops::moved(const VectorXd& from, const VectorXd& to) noexcept {
+const VectorXd& JointStops::displacement(const VectorXd& from, const VectorXd& to) noexcept {
   model_.joint_positions(from, at_);
-  model_.joint_positions(to, moved_);
+  model_.joint_positions(to, end_);
   for (Eigen::Index i = 0; i < at_.size(); ++i) {
     // The angle of a continuous joint may jump, but nothing acts on it.
-    moved_[i] = tree_.is_pair(static_cast<int>(i)) ? 0.0 : moved_[i] - at_[i];
+    end_[i] = tree_.is_pair(static_cast<int>(i)) ? 0.0 : end_[i] - at_[i];
   }
-  return moved_;
+  return end_;
 }
 
 }  // namespace vms_ph

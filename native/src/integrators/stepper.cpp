@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "vms_ph_native/integrators/stepper.hpp"
+#include "vms_ph_native/texts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -78,7 +79,7 @@ std::string StepResult::reason() const {
     case Failure::none:
       break;
     case Failure::not_finite:
-      return "the motion within the step is not finite";
+      return reasons::step_not_finite;
     case Failure::energy_off:
       std::snprintf(text, sizeof text,
                     "the energy is off by %.3g J after the step, too much for the %.3g J of the "
@@ -105,14 +106,14 @@ MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, doub
                              long steps, SolverState& room) noexcept {
   MultiStepResult total;
   SolverState* here = &x;
-  SolverState* there = &room;
+  SolverState* next = &room;
   for (; total.steps < steps; ++total.steps) {
     const double t = t0 + static_cast<double>(first + total.steps) * dt;
-    const StepResult part = step(*here, ports, t, dt, *there);
+    const StepResult part = step(*here, ports, t, dt, *next);
     if (part.failure != Failure::none) break;
     total.result.add(part);
     total.result.iterations = std::max(total.result.iterations, part.iterations);
-    std::swap(here, there);
+    std::swap(here, next);
   }
   if (here != &x) std::swap(x, room);
   return total;

@@ -26,9 +26,9 @@ constexpr Stage kStages[] = {{0.0, 1.0 / 6}, {0.5, 1.0 / 3}, {0.5, 1.0 / 3}, {1.
 constexpr double kClosable = 1e-3;
 
 /// The factor of the speed that gives the wanted kinetic energy, J; 1 at rest.
-double closing(double found, double wanted) noexcept {
-  if (!(found > 0.0 && wanted > 0.0)) return 1.0;
-  const double factor = std::sqrt(wanted / found);
+double closing(double energy_change, double target) noexcept {
+  if (!(energy_change > 0.0 && target > 0.0)) return 1.0;
+  const double factor = std::sqrt(target / energy_change);
   return std::abs(factor - 1.0) <= kClosable ? factor : 1.0;
 }
 
@@ -62,7 +62,7 @@ void WheeledRK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept
 
 /// Compute the terms at `reach_` from a configuration, with the velocities in `at_`, of which the
 /// independent ones are taken.
-Failure WheeledRK4::place(const VectorXd& from, double lead) noexcept {
+Failure WheeledRK4::evaluate_at(const VectorXd& from, double lead) noexcept {
   if (lead > 0.0) {
     model_.integrate(from, reach_, at_.q);
   } else {
@@ -85,7 +85,7 @@ double WheeledRK4::energy() noexcept {
 void WheeledRK4::accelerate(const Ports& ports, double passed, StepResult& result) noexcept {
   force_.setZero();
   if (ports.any) {
-    robot_.tree.place(at_.q);
+    robot_.tree.set_configuration(at_.q);
     robot_.external_force(ports, 0.0, velocity_, force_);  // held efforts only
     robot_.add_port_energies(ports, velocity_, passed, result);
   }
@@ -116,7 +116,7 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   double before = 0.0;
   for (const auto& [lead, weight] : kStages) {
     lead_to(lead * dt, rate_, slope_);
-    result.failure = place(x.q, lead);
+    result.failure = evaluate_at(x.q, lead);
     if (result.failure != Failure::none) return result;
     if (lead == 0.0) before = energy();
     accelerate(ports, weight * dt, result);
@@ -124,12 +124,12 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
     mean_slope_ += weight * slope_;
   }
   lead_to(dt, mean_, mean_slope_);
-  result.failure = place(x.q, 1.0);
+  result.failure = evaluate_at(x.q, 1.0);
   if (result.failure != Failure::none) return result;
   const double kinetic = terms_.d().kinetic_energy();
-  const double wanted = before + result.net() - (energy() - kinetic);
+  const double target = before + result.net() - (energy() - kinetic);
   next.q = at_.q;
-  next.v = closing(kinetic, wanted) * velocity_;
+  next.v = closing(kinetic, target) * velocity_;
   next.t = x.t + dt;
   return result;
 }

@@ -84,8 +84,8 @@ ContactDetector::Sums::Sums(Eigen::Index nv)
       works_systematic(0.0),
       impulse(Eigen::VectorXd::Zero(nv)),
       systematic(impulse),
-      held(Eigen::MatrixXd::Zero(nv, nv)),
-      before(held) {}
+      effort_noise(Eigen::MatrixXd::Zero(nv, nv)),
+      before(effort_noise) {}
 
 ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows)
     : model_(balance.model()),
@@ -102,8 +102,8 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
       q_(VectorQ::Zero(model_.nq())),
       momentum_(VectorV::Zero(model_.nv())),
       gravity_(momentum_),
-      known_(momentum_),
-      way_(momentum_),
+      model_effort_(momentum_),
+      displacement_(momentum_),
       value_(momentum_),
       solved_(momentum_),
       diagonal_(momentum_),
@@ -113,7 +113,7 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
 
 void ContactDetector::restart() noexcept {
   contact_ = false;
-  quiet_ = 0;
+  samples_without_contact_ = 0;
   begin();
 }
 
@@ -125,7 +125,7 @@ void ContactDetector::begin() noexcept {
   first.time = first.works = first.works_held = first.works_systematic = 0.0;
   first.impulse.setZero();
   first.systematic.setZero();
-  first.held.setZero();
+  first.effort_noise.setZero();
   first.before.setZero();
   first.work = Work();
   has_end_ = false;
@@ -146,10 +146,10 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   Sums& now = back(1);
   now.time = before.time + impulse.dt;
   now.impulse = before.impulse + impulse.value;
-  now.held = before.held + impulse.held;
+  now.effort_noise = before.effort_noise + impulse.effort_noise;
   now.systematic = before.systematic + impulse.systematic;
   now.works = before.works + work_.value;
-  now.works_held = before.works_held + work_.held;
+  now.works_held = before.works_held + work_.effort_noise;
   now.works_systematic = before.works_systematic + work_.systematic;
   now.before = *impulse.before;
   now.work = work_;
@@ -159,8 +159,8 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   by_energy();
   const double largest = std::max(report_.by_momentum, report_.by_energy);
   report_.began = !contact_ && largest > 1.0;
-  quiet_ = largest > kQuiet ? 0 : quiet_ + 1;
-  contact_ = (contact_ || report_.began) && quiet_ < (1 << (windows_ - 1));
+  samples_without_contact_ = largest > kQuiet ? 0 : samples_without_contact_ + 1;
+  contact_ = (contact_ || report_.began) && samples_without_contact_ < (1 << (windows_ - 1));
   report_.contact = contact_;
   if (!(largest > 1.0)) report_.joint = -1;
   return report_;
@@ -172,14 +172,14 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
   const double energy = d.kinetic_energy() + d.potential_energy();
   work_ = Work();
   if (has_end_) {
-    model_.difference(q_, d.q(), way_);
-    known_ = impulse.effort + impulse.friction;
-    work_.known = true;
-    work_.value = energy - energy_ - known_.dot(way_);
+    model_.difference(q_, d.q(), displacement_);
+    model_effort_ = impulse.effort + impulse.friction;
+    work_.is_known = true;
+    work_.value = energy - energy_ - model_effort_.dot(displacement_);
     work_.before = variance(momentum_, gravity_);
     work_.after = variance(d.momentum(), d.g());
-    work_.held = efforts_.dot(way_.cwiseAbs2());
-    work_.systematic = way_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
+    work_.effort_noise = efforts_.dot(displacement_.cwiseAbs2());
+    work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
     work_.curved = d.M().diagonal().dot(velocities_);
   }
   has_end_ = true;
@@ -190,7 +190,8 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
 }
 
 double ContactDetector::variance(const VectorV& momentum, const VectorV& gravity) noexcept {
-  return velocities_.dot(momentum.cwiseAbs2()) + positions_.dot((gravity - known_).cwiseAbs2());
+  return velocities_.dot(momentum.cwiseAbs2()) +
+         positions_.dot((gravity - model_effort_).cwiseAbs2());
 }
 
 /// Find the thresholds, for samples half as long, s; they serve until samples are half or twice as
@@ -202,7 +203,7 @@ void ContactDetector::find_thresholds(double dt) noexcept {
   limits_of_ = dt;
   many_ = chi_square_quantile(tail, nv);
   one_ = chi_square_quantile(tail, 1);
-  each_ = chi_square_quantile(tail / nv, 1);
+  single_threshold_ = chi_square_quantile(tail / nv, 1);
 }
 
 void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
@@ -212,7 +213,7 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
     const Sums &then = back(1 + length), &first = back(length);
     value_ = now.impulse - then.impulse;
-    spread_ = *impulse.after + first.before + now.held - then.held;
+    spread_ = *impulse.after + first.before + now.effort_noise - then.effort_noise;
     spread_.diagonal().array() += kFloor;
     spread_.diagonal() += (now.systematic - then.systematic).cwiseAbs2();
     diagonal_ = spread_.diagonal();
@@ -226,7 +227,7 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
     report_.duration = now.time - then.time;
     report_.joint = -1;
     for (int i = b; i < nv; ++i) {
-      if (value_[i] * value_[i] > each_ * diagonal_[i]) report_.joint = i - b;
+      if (value_[i] * value_[i] > single_threshold_ * diagonal_[i]) report_.joint = i - b;
     }
   }
 }
@@ -237,7 +238,7 @@ void ContactDetector::by_energy() noexcept {
   report_.work_deviation = std::numeric_limits<double>::infinity();
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
     const Sums &then = back(1 + length), &first = back(length);
-    if (!first.work.known) break;
+    if (!first.work.is_known) break;
     const double value = now.works - then.works;
     const double slow = now.works_systematic - then.works_systematic;
     const double noise = now.work.after + first.work.before + now.works_held - then.works_held;

@@ -30,7 +30,7 @@ MomentumObserver::MomentumObserver(const Model& model, double bandwidth)
       value_(VectorV::Zero(model.nv())),
       systematic_(value_),
       rest_(MatrixV::Zero(model.nv(), model.nv())),
-      held_(rest_),
+      effort_noise_(rest_),
       ending_(rest_),
       covariance_(rest_) {}
 
@@ -38,7 +38,7 @@ void MomentumObserver::restart() noexcept {
   value_.setZero();
   systematic_.setZero();
   rest_.setZero();
-  held_.setZero();
+  effort_noise_.setZero();
   ending_.setZero();
   leak_ = 0.0;
 }
@@ -54,10 +54,10 @@ void MomentumObserver::add(const ExternalImpulse& impulse) noexcept {
   value_ = keep * value_ + gain * impulse.value;
   rest_ = keep * keep * rest_ + leak * leak * *impulse.before;
   leak_ = gain;
-  held_ = keep * keep * held_ + gain * gain * impulse.held;
+  effort_noise_ = keep * keep * effort_noise_ + gain * gain * impulse.effort_noise;
   systematic_ = keep * systematic_ + gain * impulse.systematic;
   ending_ = gain * gain * *impulse.after;
-  covariance_ = rest_ + held_ + ending_;
+  covariance_ = rest_ + effort_noise_ + ending_;
   covariance_.diagonal() += systematic_.cwiseAbs2();
 }
 

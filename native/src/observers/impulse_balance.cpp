@@ -69,7 +69,7 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
     coulomb_ = model.dry_friction();
   }
   impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = change_;
-  impulse_.held = inertia_;
+  impulse_.effort_noise = inertia_;
 }
 
 void ImpulseBalance::restart() noexcept { has_last_ = has_bend_ = false; }
@@ -126,19 +126,19 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
     const MatrixBN sizes = connection_.cwiseAbs();
     add_product(transposed(sizes), unknown_.head(b), unknown_.tail(n));
     // The frame [[1, 0], [-A^T, 1]] on both sides of the diagonal covariance.
-    MatrixV& held = result.held;
-    held.setZero();
-    held.diagonal() = effort_variance_;
+    MatrixV& effort_noise = result.effort_noise;
+    effort_noise.setZero();
+    effort_noise.diagonal() = effort_variance_;
     for (int i = 0; i < b; ++i) {
       for (int k = 0; k < n; ++k) {
-        held(i, b + k) = held(b + k, i) = -effort_variance_[i] * connection_(i, k);
+        effort_noise(i, b + k) = effort_noise(b + k, i) = -effort_variance_[i] * connection_(i, k);
       }
     }
-    const MatrixView below = MatrixView(held).bottom_rows(n).left_columns(b);
-    add_product(below, connection_, held.bottomRightCorner(n, n), -1.0);
-    held *= dt * dt;
+    const MatrixView below = MatrixView(effort_noise).bottom_rows(n).left_columns(b);
+    add_product(below, connection_, effort_noise.bottomRightCorner(n, n), -1.0);
+    effort_noise *= dt * dt;
   } else {
-    result.held.diagonal() = dt * dt * effort_variance_;
+    result.effort_noise.diagonal() = dt * dt * effort_variance_;
   }
   rate_ += 0.5 * (last.drift + now.drift);
   result.value = now.momentum - last.momentum - dt * rate_;

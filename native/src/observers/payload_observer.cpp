@@ -7,10 +7,105 @@
 #include <cmath>
 #include <limits>
 
+#include <Eigen/LU>
+
 #include "vms_ph_native/observers/contact_detector.hpp"
 #include "vms_ph_native/products.hpp"
 
 namespace vms_ph {
+namespace {
+
+// As in motion_window.py, where they are described.
+constexpr double kFrame = 4.5e-3;
+constexpr double kReach = 0.05;
+constexpr int kFewest = 2;
+constexpr double kRest = 4.0;
+constexpr double kSeen = 3.0;
+
+}  // namespace
+
+MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
+    : deviations_(deviations) {
+  Frame empty;
+  empty.q = model.neutral_configuration();
+  empty.v = empty.value = empty.effort_noise = empty.systematic = VectorV::Zero(model.nv());
+  frames_.fill(empty);
+  smoothed_.velocity = smoothed_.missed = empty.v;
+}
+
+void MotionWindow::restart() noexcept {
+  first_ = count_ = half_ = 0;
+  is_open_ = false;
+  time_ = 0.0;
+}
+
+const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept {
+  // The window that was complete at the last sample moves on.
+  if (half_ > 0 && count_ > 2 * half_) {
+    first_ = (first_ + 1) % kFrames;
+    --count_;
+  }
+  Frame& frame = at(count_);
+  time_ += impulse.dt;
+  if (!is_open_) {
+    frame.dt = impulse.dt;
+    frame.value = impulse.value;
+    frame.effort_noise = impulse.effort_noise.diagonal();
+    frame.systematic = impulse.systematic;
+  } else {
+    frame.dt += impulse.dt;
+    frame.value += impulse.value;
+    frame.effort_noise += impulse.effort_noise.diagonal();
+    frame.systematic += impulse.systematic;
+  }
+  frame.time = time_;
+  frame.q = impulse.d->q();
+  frame.v = impulse.d->v();
+  is_open_ = frame.dt < kFrame;
+  if (is_open_) return nullptr;
+  if (half_ == 0) {
+    half_ = std::clamp(static_cast<int>(std::min(kReach / frame.dt, 1e3) + 0.5), kFewest, kMost);
+  }
+  ++count_;
+  if (count_ <= 2 * half_) return nullptr;
+  smooth();
+  return &smoothed_;
+}
+
+/// Find the middle frame with the value of the quadratic at its end.
+void MotionWindow::smooth() noexcept {
+  const Frame& middle = at(half_);
+  const double span = 0.5 * (at(2 * half_).time - at(0).time);
+  Eigen::Matrix3d moments = Eigen::Matrix3d::Zero();
+  for (int k = 0; k <= 2 * half_; ++k) {
+    if (k == half_) continue;
+    const double t = (at(k).time - middle.time) / span;
+    const Eigen::Vector3d powers(1.0, t, t * t);
+    moments.noalias() += powers * powers.transpose();
+  }
+  const Eigen::Vector3d first = moments.inverse().col(0);
+  smoothed_.velocity.setZero();
+  double share = 0.0;
+  for (int k = 0; k <= 2 * half_; ++k) {
+    if (k == half_) continue;
+    const double t = (at(k).time - middle.time) / span;
+    const double weight = first[0] + t * (first[1] + t * first[2]);
+    smoothed_.velocity += weight * at(k).v;
+    share += weight * weight;
+  }
+  const double rest = kRest * std::sqrt(share), noise_bound = kSeen * std::sqrt(1.0 + share);
+  for (Eigen::Index i = 0; i < deviations_.size(); ++i) {
+    double& velocity = smoothed_.velocity[i];
+    const double size = std::pow(velocity / std::max(rest * deviations_[i], 1e-12), 2);
+    velocity *= size * size / (1.0 + size * size);
+    const double error = middle.v[i] - velocity;
+    const double excess = std::max(std::abs(error) - noise_bound * deviations_[i], 0.0);
+    smoothed_.missed[i] = std::copysign(excess, error);
+  }
+  smoothed_.frame = &middle;
+  smoothed_.lasting = 2 * half_ + 1;
+}
+
 namespace {
 
 // As in payload_observer.py, where they are described.
@@ -81,7 +176,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
                                       balance.noise().base_angular, balance.noise().velocity)
                       .cwiseMax(kLeastNoise)),
       window_(model_, deviations_),
-      ahead_(model_),
+      smoothed_state_(model_),
       prior_(Eigen::VectorXd::Zero(nv_ + kParameters)),
       vector_(prior_),
       mean_(prior_),
@@ -100,7 +195,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       covariance_(MatrixV::Zero(nv_, nv_)),
       spread_(covariance_),
       gain_(covariance_),
-      moved_(covariance_) {
+      predicted_(covariance_) {
   prior_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, error_);
   const double moment = mass * reach;
   prior_[nv_] = mass;
@@ -132,8 +227,8 @@ void PayloadObserver::expect_change() noexcept {
 
 const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
   if (impulse.begins) begin();
-  const SmoothedFrame* seen = window_.add(impulse);
-  return told(seen != nullptr && observe(*seen));
+  const SmoothedFrame* smoothed = window_.add(impulse);
+  return report(smoothed != nullptr && observe(*smoothed));
 }
 
 /// Begin at the next frame, with what is known.
@@ -162,12 +257,12 @@ void PayloadObserver::forget_payload() noexcept {
 }
 
 /// Take a frame into account; return whether the payload has changed.
-bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
-  const Frame& frame = *seen.frame;
+bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
+  const Frame& frame = *smoothed.frame;
   const double dt = frame.dt;
   now_ = 1 - now_;
   End &now = ends_[now_], &last = ends_[1 - now_];
-  find_end(seen, now);
+  find_end(smoothed, now);
   const bool has_last = has_last_;
   has_last_ = true;
   if (!has_last) return false;
@@ -188,53 +283,54 @@ bool PayloadObserver::observe(const SmoothedFrame& seen) noexcept {
   }
   for (int i = 0; i < nv_; ++i) {
     const double wandering = std::max(frame.systematic[i] - dt * error_, 0.0);
-    covariance_(i, i) += frame.held[i] + wandering * wandering * (2.0 * kCorrelated / dt);
+    covariance_(i, i) += frame.effort_noise[i] + wandering * wandering * (2.0 * kCorrelated / dt);
   }
   innovation_ = sum_ - expected_;
   spread_ = covariance_ + now.noise;
-  add_product(now.missed, transposed(now.missed), spread_, seen.lasting);
+  add_product(now.missed, transposed(now.missed), spread_, smoothed.lasting);
   // Whether the innovation is one that what is known of the payload explains.
   rest_ = innovation_;
   add_product(slope_, mean_, rest_, -1.0);
   multiply(slope_, inverse_, product_);
-  moved_ = spread_;
-  add_product(product_, transposed(slope_), moved_);
-  const Cholesky whole(moved_), own(spread_);
-  if (!whole.is_positive() || !own.is_positive()) return false;
+  predicted_ = spread_;
+  add_product(product_, transposed(slope_), predicted_);
+  const Cholesky total(predicted_), prior(spread_);
+  if (!total.is_positive() || !prior.is_positive()) return false;
   VectorV weighted = rest_;
-  whole.solve(weighted.data());
+  total.solve(weighted.data());
   if (rest_.dot(weighted) > limit_) {
     forget_payload();
     return true;
   }
   weighted_ = slope_;
-  own.solve_columns(weighted_);
+  prior.solve_columns(weighted_);
   weighted = innovation_;
-  own.solve(weighted.data());
+  prior.solve(weighted.data());
   gain_ = covariance_;
-  own.solve_columns(gain_);
+  prior.solve_columns(gain_);
   add_product(transposed(slope_), weighted_, information_);
   add_product(transposed(slope_), weighted, vector_);
   add_product(transposed(gain_), innovation_, expected_);
   multiply(transposed(gain_), slope_, product_);
   slope_ -= product_;
-  multiply(transposed(gain_), covariance_, moved_);
-  covariance_ -= moved_;
-  moved_ = covariance_.transpose();
-  covariance_ = 0.5 * (covariance_ + moved_);
+  multiply(transposed(gain_), covariance_, predicted_);
+  covariance_ -= predicted_;
+  predicted_ = covariance_.transpose();
+  covariance_ = 0.5 * (covariance_ + predicted_);
   solve();
   return false;
 }
 
 /// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
 /// noise of the end of a frame.
-void PayloadObserver::find_end(const SmoothedFrame& seen, End& end) noexcept {
-  ahead_.set(seen.frame->q, seen.velocity);
+void PayloadObserver::find_end(const SmoothedFrame& smoothed, End& end) noexcept {
+  smoothed_state_.set(smoothed.frame->q, smoothed.velocity);
   const auto frame = model_.end_effector();
-  const Eigen::Vector3d gravity = ahead_.placement(frame).rotation().transpose() * model_.gravity();
-  const auto& jacobian = ahead_.frame_jacobian(frame, pinocchio::LOCAL);
-  const auto& jacobian_rate = ahead_.frame_jacobian_rate(frame, pinocchio::LOCAL);
-  const auto twist = product<Vector6>(jacobian, ahead_.v());
+  const Eigen::Vector3d gravity =
+      smoothed_state_.placement(frame).rotation().transpose() * model_.gravity();
+  const auto& jacobian = smoothed_state_.frame_jacobian(frame, pinocchio::LOCAL);
+  const auto& jacobian_rate = smoothed_state_.frame_jacobian_rate(frame, pinocchio::LOCAL);
+  const auto twist = product<Vector6>(jacobian, smoothed_state_.v());
   const Eigen::Matrix3d turning = cross(twist.tail<3>()), moving = cross(twist.head<3>());
   const Matrix610 momentum = body_momentum(twist.head<3>(), twist.tail<3>());
   const MatrixView linear = MatrixView(momentum).top_rows(3);
@@ -248,10 +344,10 @@ void PayloadObserver::find_end(const SmoothedFrame& seen, End& end) noexcept {
   multiply(transposed(jacobian), momentum, end.momentum);
   multiply(transposed(jacobian_rate), momentum, end.rate);
   add_product(transposed(jacobian), change, end.rate);
-  moved_ = ahead_.M();
-  for (int k = 0; k < nv_; ++k) moved_.col(k) *= deviations_[k] * deviations_[k];
-  multiply(moved_, transposed(ahead_.M()), end.noise);
-  const auto slip = product<Vector6>(jacobian, seen.missed);
+  predicted_ = smoothed_state_.M();
+  for (int k = 0; k < nv_; ++k) predicted_.col(k) *= deviations_[k] * deviations_[k];
+  multiply(predicted_, transposed(smoothed_state_.M()), end.noise);
+  const auto slip = product<Vector6>(jacobian, smoothed.missed);
   const auto lost =
       product<Vector6>(body_momentum(slip.head<3>(), slip.tail<3>()), mean_.tail(kParameters));
   multiply(transposed(jacobian), lost, end.missed);
@@ -269,7 +365,7 @@ void PayloadObserver::solve() noexcept {
   multiply(inverse_, vector_, mean_);
 }
 
-const Payload& PayloadObserver::told(bool changed) noexcept {
+const Payload& PayloadObserver::report(bool changed) noexcept {
   payload_.mass = mean_[nv_];
   payload_.moment = mean_.segment<3>(nv_ + 1);
   payload_.covariance = kMargin * kMargin * inverse_.block<4, 4>(nv_, nv_);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "vms_ph_native/energy_guard/motion_limits.hpp"
 #include "vms_ph_native/energy_guard/sample_budget.hpp"
 #include "vms_ph_native/energy_guard/settings.hpp"
 #include "vms_ph_native/energy_tank.hpp"
@@ -117,7 +116,7 @@ class PortGuard {
  private:
   void restart() noexcept;
   void settle(double dt) noexcept;
-  void limit(const VectorV& resting, double step, double dt) noexcept;
+  void limit(const VectorV& static_effort, double step, double dt) noexcept;
   const GuardedEffort& blind(const ConstVector& q, const ConstVector& v, double dt,
                              const char* why) noexcept;
   bool bumpless(double dt) noexcept;
@@ -137,12 +136,12 @@ class PortGuard {
   MotionLimits motion_;
   SampleBudget budget_;
   SafeOutput safe_;
-  EffortsUnderWay under_way_;
+  EffortQueue effort_queue_;
   Evaluation d_, weight_;
   EnergyTank tank_;
   DebtCeiling ceiling_;
   Certificate counts_;
-  VectorV resting_, unheld_, wanted_, force_, brake_, ahead_, acting_, offset_;
+  VectorV static_effort_, unactuated_gravity_, wanted_, force_, brake_, ahead_, acting_, offset_;
   const VectorV still_;
   bool has_acting_ = false, has_offset_ = false, has_potential_ = false;
   double fading_ = 0.0, potential_ = 0.0;

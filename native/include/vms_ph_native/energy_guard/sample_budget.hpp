@@ -1,16 +1,179 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The grant of an effort that begins to act after others that are under way.
+// What a sample may give: the base wrench that acts, efforts under way, and the grant of the tank.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/energy_guard/base_wrench.hpp"
-#include "vms_ph_native/energy_guard/efforts_under_way.hpp"
+#include "vms_ph_native/energy_guard/settings.hpp"
+#include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sample_grant.hpp"
+#include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
+
+/// Finds the wrench that the actuators of a base give for a wanted one, within their limits; see
+/// vms_ph_controllers.guard.base_wrench. After construction nothing allocates or throws.
+class BaseWrench {
+ public:
+  /// Serve a base. Without an allocation it can apply any wrench; one that is not actuated none.
+  ///
+  /// @param weights      (b,) of the components of a wrench, those of small weight are given up
+  ///                     first; when (0,), forces before moments.
+  /// @throws ModelError  an allocation or weights for another kind of base, or more actuators than
+  ///                     kMaxVelocities.
+  BaseWrench(const Model& model, std::optional<Allocation> allocation, bool actuated,
+             const Eigen::VectorXd& weights);
+
+  /// Whether every wrench is given, and so that of a fixed base.
+  bool is_ideal() const noexcept { return is_ideal_; }
+
+  /// Replace a wanted wrench (b,) by the nearest that is given; return whether it is another one.
+  bool deliver(VectorB& wrench) noexcept;
+
+  /// Replace a brake (b,) by the nearest wrench in the norm of the inverse of M_b (b,b), which
+  /// takes energy out.
+  void brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept;
+
+ private:
+  bool is_ideal_;
+  std::optional<Allocation> allocation_;
+  std::optional<PrioritisedActuation> nearest_;
+  std::optional<BoundedLeastSquares> search_;
+  Cholesky root_;
+  Eigen::MatrixXd scaled_;  // (b,m) map of the inputs in the norm of a brake
+  Eigen::VectorXd inputs_;
+};
+
+/// Largest delay of an energy guard from measurement to effort, samples.
+constexpr int kMostDelay = 3;
+
+/// Energy given over the delay + 1 samples from a decision to the sight of its outcome.
+class UnseenWork {
+ public:
+  explicit UnseenWork(int delay) noexcept : size_(static_cast<std::size_t>(delay + 1)) {}
+
+  /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
+  double add(double work) noexcept {
+    starts_[next_] = supplied_;
+    next_ = (next_ + 1) % size_;
+    supplied_ += work;
+    double least = supplied_;
+    for (std::size_t i = 0; i < size_; ++i) least = std::min(least, starts_[i]);
+    return supplied_ - least;
+  }
+
+ private:
+  std::array<double, kMostDelay + 1> starts_{};  // energy given at the start of each sample, J
+  std::size_t size_, next_ = 0;
+  double supplied_ = 0.0;
+};
+
+/// Keeps efforts that repay a debt from raising it; see
+/// vms_ph_controllers.guard.debt_ceiling.
+class DebtCeiling {
+ public:
+  /// A debt below this, J, is a rounding error.
+  static constexpr double kRounding = 1e-12;
+
+  explicit DebtCeiling(int delay) noexcept : unobserved_(delay) {}
+
+  /// Note that a sample in which energy was given, J, has led to a level of the tank, J, and to a
+  /// kinetic energy of the robot, J; return the work not seen at its end, J.
+  double settle(double level, double work, double kinetic) noexcept {
+    fastest_ = std::max(fastest_, kinetic);
+    const double unobserved = unobserved_.add(work), debt = -level;
+    if (debt <= kRounding) {
+      ceiling_ = 0.0;
+      room_ = std::numeric_limits<double>::infinity();
+      return unobserved;
+    }
+    const double loan = std::max(kLeastLoan, kLent * kinetic);
+    largest_loan_ = std::max(largest_loan_, loan);
+    ceiling_ = std::max(ceiling_, unobserved + loan);
+    if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
+    room_ = ceiling_ - debt;
+    return unobserved;
+  }
+
+  /// By how much efforts may raise the root of twice the kinetic energy, one after the other.
+  double rise() const noexcept {
+    return std::sqrt(2.0 * (fastest_ + kRisked * std::max(0.0, room_))) - std::sqrt(2.0 * fastest_);
+  }
+
+  /// Largest loan so far, J.
+  double largest_loan() const noexcept { return largest_loan_; }
+
+ private:
+  // What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
+  // energy, and at least so many J.
+  static constexpr double kLent = 0.05, kLeastLoan = 1e-3;
+  // Share of what is left below the ceiling that is risked at once.
+  static constexpr double kRisked = 0.8;
+
+  UnseenWork unobserved_;
+  double ceiling_ = 0.0, fastest_ = 0.0, largest_loan_ = kLeastLoan;
+  double room_ = std::numeric_limits<double>::infinity();
+};
+
+/// A queue of efforts: one sent in a sample acts from `delay` samples later on, for a sample.
+/// Efforts here are those whose work counts: without a part of the weight that no actuator holds.
+class EffortQueue {
+ public:
+  EffortQueue(const Model& model, int delay);
+
+  /// Restart; an effort (nv,), with its part beyond the resting one, acts until the next one does.
+  void forget(const VectorV& effort, const VectorV& active) noexcept;
+
+  /// Take an effort (nv,) into the queue; the first one in it begins to act.
+  void send(const VectorV& effort, const VectorV& active) noexcept;
+
+  /// The number of efforts that act before the next one that is sent, and the k-th of them.
+  int waiting() const noexcept { return delay_; }
+  const VectorV& waiting(int k) const noexcept { return at(k + 1); }
+
+  /// Its part beyond the resting effort for which it was sent.
+  const VectorV& waiting_active(int k) const noexcept { return active_[index(k + 1)]; }
+
+  /// Note the state at which the first effort of the queue begins to act.
+  void begin_effort(Evaluation& d) noexcept;
+
+  /// Note that the first effort of the queue acts after others, without a state between them.
+  void act_between_states() noexcept;
+
+  /// The energy given since the last state, J.
+  ///
+  /// If several efforts have acted since then, it is unknown how far the robot moved under each:
+  /// the largest work along the displacement is taken, and nothing is credited.
+  double work(Evaluation& d, double dt) noexcept;
+
+ private:
+  std::size_t index(int k) const noexcept {
+    return static_cast<std::size_t>((first_ + k) % (delay_ + 1));
+  }
+  const VectorV& at(int k) const noexcept { return queue_[index(k)]; }
+
+  const Model& model_;
+  const int delay_;
+  int first_ = 0;
+  std::array<VectorV, kMostDelay + 1> queue_, active_;
+  SampleWork sample_;
+  bool has_start_ = false, is_measured_ = true;
+  VectorQ start_;
+  double potential_ = 0.0;
+  VectorV low_, high_, displacement_;
+  const VectorV zero_velocity_;
+};
 
 /// Predicts the efforts under way, then grants a share of the next one.
 ///
@@ -25,28 +188,28 @@ class SampleBudget {
   bool deliver(VectorV& effort) noexcept;
 
   /// Write the effort (nv,) that compensates gravity as far as the actuators can.
-  void resting(Evaluation& d, VectorV& result) noexcept;
+  void static_effort(Evaluation& d, VectorV& result) noexcept;
 
   /// Write the part of gravity (nv,) that no actuator holds; its work does not count.
-  void unheld(Evaluation& d, VectorV& result) noexcept;
+  void unactuated_gravity(Evaluation& d, VectorV& result) noexcept;
 
   /// Write the strongest brake (nv,) within the limits of the actuators.
   void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept;
 
   /// Write the velocity (nv,) at which the next effort begins to act, about.
-  void velocity_ahead(Evaluation& d, const EffortsUnderWay& under_way, double dt,
-                      VectorV& result) noexcept;
+  void next_velocity(Evaluation& d, const EffortQueue& effort_queue, double dt,
+                     VectorV& result) noexcept;
 
   /// Reduce an effort (nv,) to the share that the tank covers; unchanged where it covers it.
   ///
   /// @param level    energy available, J; negative for a debt.
   /// @param ceiling  bounds what may be risked while there is a debt.
   /// @param dt       duration of a sample, s.
-  void grant(Evaluation& d, VectorV& force, const EffortsUnderWay& under_way, double level,
+  void grant(Evaluation& d, VectorV& force, const EffortQueue& effort_queue, double level,
              const DebtCeiling& ceiling, double dt) noexcept;
 
   /// The part (nv,) of the last grant beyond the resting effort.
-  const VectorV& active() const noexcept { return granted_; }
+  const VectorV& active() const noexcept { return limited_; }
 
   /// What the last grant changed, in words; empty for an effort that was covered.
   const char* reason() const noexcept { return reason_; }
@@ -55,7 +218,7 @@ class SampleBudget {
   bool is_brake() const noexcept { return is_brake_; }
 
  private:
-  bool is_clear(Evaluation& d, const VectorV& force, const EffortsUnderWay& under_way, double level,
+  bool is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue, double level,
                 double dt) noexcept;
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
@@ -64,15 +227,49 @@ class SampleBudget {
 
   const Model& model_;
   BaseWrench wrench_;
-  Evaluation ahead_;
+  Evaluation predicted_;
   SamplePrediction prediction_;
-  Prediction found_;
+  Prediction best_;
   SampleGrant grant_;
   TorqueLimits limits_;
   Cholesky inertia_;
-  VectorV resting_, unheld_, active_, granted_, step_, rest_, brake_;
+  VectorV static_effort_, unactuated_gravity_, active_, limited_, step_, rest_, brake_;
   const char* reason_ = "";
   bool is_brake_ = false;
+};
+
+/// Finds the largest share of an effort with which a sample meets the limits; see
+/// vms_ph_controllers.guard.motion_limits.
+class MotionLimits {
+ public:
+  explicit MotionLimits(const Model& model);
+
+  /// Whether any limit of the motion is set.
+  static bool is_limited(const EnergyGuardSettings& settings) noexcept;
+
+  /// The share of the wanted effort, in [0, 1].
+  ///
+  /// @param v         (nv,) velocity at which the effort begins to act.
+  /// @param desired    (nv,) effort.
+  /// @param brake     (nv,) effort that takes its place.
+  /// @param static_effort   (nv,) effort that compensates gravity, no power of the controller.
+  /// @param dt        duration of the sample, s.
+  double share(Evaluation& d, const VectorV& v, const VectorV& desired, const VectorV& brake,
+               const VectorV& static_effort, const EnergyGuardSettings& settings,
+               double dt) noexcept;
+
+  /// Which limit the last share meets, in words; empty for a share of one.
+  const Reason& reason() const noexcept { return reason_; }
+
+ private:
+  void limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& s,
+                  double& share_bound) noexcept;
+  bool meets(double share, double& share_bound) noexcept;
+
+  const Model& model_;
+  VectorV slow_, step_, more_, least_, direction_;
+  Cholesky inertia_;
+  Reason reason_;
 };
 
 }  // namespace vms_ph

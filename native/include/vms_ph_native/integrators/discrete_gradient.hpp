@@ -7,9 +7,33 @@
 #include <Eigen/Core>
 
 #include "vms_ph_native/integrators/centroidal.hpp"
-#include "vms_ph_native/integrators/implicit.hpp"
+#include "vms_ph_native/integrators/stepper.hpp"
 
 namespace vms_ph {
+
+/// Finds the fixed point of a sweep; see vms_ph_dynamics/integrators/implicit.py.
+class FixedPoint {
+ public:
+  /// Evaluates one sweep from a guess of the unknown; false when the result is not finite.
+  class Sweep {
+   public:
+    virtual ~Sweep() = default;
+    virtual bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& following) noexcept = 0;
+  };
+
+  explicit FixedPoint(int size);
+
+  Eigen::VectorXd unknown;  ///< the guess, then the solution
+
+  /// Solve; the last sweep made is that of the solution. Writes iterations and failure.
+  bool solve(Sweep& sweep, StepResult& result) noexcept;
+
+ private:
+  bool newton(Sweep& sweep, StepResult& result) noexcept;
+
+  Eigen::VectorXd y_, following_, residual_, step_, trial_, left_;
+  Eigen::MatrixXd slope_;
+};
 
 /// Advances by the Cayley map of the velocity in the middle of the step, with Gonzalez' correction
 /// of the shape force; see vms_ph_dynamics/integrators/{cayley,discrete_gradient}.py.
@@ -36,7 +60,7 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   double multiplier(const Eigen::VectorXd& following, const Eigen::Vector3d& l1) noexcept;
   void correct(double by) noexcept;
   void polish(StepResult& result) noexcept;
-  void seen(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
+  void inertial_motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
   Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
 
   Centroidal robot_;

@@ -44,7 +44,8 @@ class JointStops {
                                 double dt) noexcept;
 
   /// Displacement (n,) of the joints that have limits; zero for continuous joints.
-  const Eigen::VectorXd& moved(const Eigen::VectorXd& from, const Eigen::VectorXd& to) noexcept;
+  const Eigen::VectorXd& displacement(const Eigen::VectorXd& from,
+                                      const Eigen::VectorXd& to) noexcept;
 
  private:
   void weigh(const Eigen::VectorXd& q) noexcept;
@@ -58,7 +59,7 @@ class JointStops {
   std::optional<WheeledTerms> rolling_;  ///< on wheels
   RobotState free_;
   bool exist_ = false;
-  Eigen::VectorXd lower_, upper_, at_, moved_, impulse_, rates_, least_, most_, torque_;
+  Eigen::VectorXd lower_, upper_, at_, end_, impulse_, rates_, least_, most_, torque_;
   Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter
 };
 

@@ -34,7 +34,7 @@ class WheeledRK4 final : public Stepper {
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
-  Failure place(const Eigen::VectorXd& from, double lead) noexcept;
+  Failure evaluate_at(const Eigen::VectorXd& from, double lead) noexcept;
   double energy() noexcept;
   void accelerate(const Ports& ports, double passed, StepResult& result) noexcept;
 

@@ -48,15 +48,16 @@ class ContactDetector {
  private:
   // The work of the external forces over a sample, with its uncertainty, J and J^2.
   struct Work {
-    bool known = false;
-    double value = 0.0, before = 0.0, after = 0.0, held = 0.0, systematic = 0.0, curved = 0.0;
+    bool is_known = false;
+    double value = 0.0, before = 0.0, after = 0.0, effort_noise = 0.0, systematic = 0.0,
+           curved = 0.0;
   };
   // Sums over all samples up to one, of which a window is a difference; and of that sample.
   struct Sums {
     explicit Sums(Eigen::Index nv);
     double time, works, works_held, works_systematic;
     Eigen::VectorXd impulse, systematic;
-    Eigen::MatrixXd held, before;
+    Eigen::MatrixXd effort_noise, before;
     Work work;
   };
 
@@ -73,12 +74,12 @@ class ContactDetector {
   const int windows_;
   const VectorV positions_, velocities_, efforts_;
   std::vector<Sums> sums_;
-  int count_ = 0, last_ = 0, quiet_ = 0;
+  int count_ = 0, last_ = 0, samples_without_contact_ = 0;
   bool contact_ = false, has_end_ = false;
-  double limits_of_ = 0.0, many_ = 0.0, one_ = 0.0, each_ = 0.0;
+  double limits_of_ = 0.0, many_ = 0.0, one_ = 0.0, single_threshold_ = 0.0;
   Work work_;
   VectorQ q_;
-  VectorV momentum_, gravity_, known_, way_, value_, solved_, diagonal_;
+  VectorV momentum_, gravity_, model_effort_, displacement_, value_, solved_, diagonal_;
   MatrixV spread_;
   double energy_ = 0.0;
   ContactReport report_;

@@ -28,7 +28,7 @@ class MomentumObserver {
  private:
   const double bandwidth_;
   VectorV value_, systematic_;
-  MatrixV rest_, held_, ending_, covariance_;
+  MatrixV rest_, effort_noise_, ending_, covariance_;
   double leak_ = 0.0;
 };
 

@@ -42,7 +42,7 @@ struct ExternalImpulse {
   VectorV value;                    ///< (nv,) N s and N m s, in the coordinates of the balance
   const MatrixV* before = nullptr;  ///< (nv,nv) covariances of the momenta at both ends
   const MatrixV* after = nullptr;
-  MatrixV held;              ///< (nv,nv) covariance by noise of the efforts
+  MatrixV effort_noise;      ///< (nv,nv) covariance by noise of the efforts
   VectorV systematic;        ///< (nv,) standard deviations of slow errors
   VectorV effort, friction;  ///< (nv,) means over the sample
   bool begins = false;       ///< whether it is the first sample after a beginning

@@ -4,10 +4,58 @@
 // The mass and centre of mass of a payload, observed online from the balance of momentum.
 #pragma once
 
+#include <array>
+
 #include "vms_ph_native/cholesky.hpp"
-#include "vms_ph_native/observers/motion_window.hpp"
+#include "vms_ph_native/observers/impulse_balance.hpp"
 
 namespace vms_ph {
+
+/// The samples of at least 4.5 ms, added up; see vms_ph_controllers.observers.motion_window.
+struct Frame {
+  double time = 0.0, dt = 0.0;  ///< of its end, and its duration, s
+  VectorQ q;                    ///< (nq,) and (nv,) measured at its end
+  VectorV v;
+  VectorV value;         ///< (nv,) external impulse, in the standard coordinates
+  VectorV effort_noise;  ///< (nv,) variances of the impulse by noise of the efforts
+  VectorV systematic;    ///< (nv,) standard deviations of slow errors
+};
+
+/// The frame in the middle of a window.
+struct SmoothedFrame {
+  const Frame* frame = nullptr;
+  VectorV velocity;  ///< (nv,) at its end, from all velocities of the window but its own
+  VectorV missed;    ///< (nv,) what the measured velocity differs by beyond noise
+  int lasting = 0;   ///< number of frames for which such an error lasts
+};
+
+/// Frames around the one for which a velocity is wanted; see
+/// vms_ph_controllers.observers.motion_window.MotionWindow. Nothing but the constructor allocates.
+class MotionWindow {
+ public:
+  /// Smooth velocities with the standard deviations (nv,) of their noise.
+  MotionWindow(const Model& model, const VectorV& deviations);
+
+  /// Forget all frames.
+  void restart() noexcept;
+
+  /// The middle of the window where a sample completes it, valid until the next one; else nullptr.
+  const SmoothedFrame* add(const ExternalImpulse& impulse) noexcept;
+
+ private:
+  static constexpr int kMost = 10;
+  static constexpr int kFrames = 2 * kMost + 1;
+
+  Frame& at(int k) noexcept { return frames_[static_cast<std::size_t>((first_ + k) % kFrames)]; }
+  void smooth() noexcept;
+
+  const VectorV deviations_;
+  std::array<Frame, kFrames> frames_;
+  int first_ = 0, count_ = 0, half_ = 0;
+  bool is_open_ = false;
+  double time_ = 0.0;
+  SmoothedFrame smoothed_;
+};
 
 /// An observed payload; see vms_ph_controllers.observers.Payload.
 struct Payload {
@@ -57,17 +105,17 @@ class PayloadObserver {
 
   void begin() noexcept;
   void forget_payload() noexcept;
-  bool observe(const SmoothedFrame& seen) noexcept;
-  void find_end(const SmoothedFrame& seen, End& end) noexcept;
+  bool observe(const SmoothedFrame& smoothed) noexcept;
+  void find_end(const SmoothedFrame& smoothed, End& end) noexcept;
   void solve() noexcept;
-  const Payload& told(bool changed) noexcept;
+  const Payload& report(bool changed) noexcept;
 
   const Model& model_;
   const int nv_;
   const double error_, limit_;
   const VectorV deviations_;
   MotionWindow window_;
-  Evaluation ahead_;  // the state with the smoothed velocity
+  Evaluation smoothed_state_;  // the state with the smoothed velocity
   // Of the slow efforts, then of the payload: what is known, and mean and covariance by it.
   Eigen::VectorXd prior_, vector_, mean_, scale_;
   Eigen::MatrixXd information_, inverse_, scaled_;
@@ -75,7 +123,7 @@ class PayloadObserver {
   Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
   Eigen::MatrixXd across_;                      // (10,nv+1)
   VectorV sum_, expected_, innovation_, rest_;
-  MatrixV covariance_, spread_, gain_, moved_;
+  MatrixV covariance_, spread_, gain_, predicted_;
   End ends_[2];
   int now_ = 0;
   bool has_sum_ = false, has_last_ = false;

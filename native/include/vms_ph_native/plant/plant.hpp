@@ -1,0 +1,93 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The robot that simulated hardware integrates.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vms_ph_native/integrators/joint_stops.hpp"
+#include "vms_ph_native/integrators/stepper.hpp"
+#include "vms_ph_native/plant/actuated_base.hpp"
+#include "vms_ph_native/wheels.hpp"
+
+namespace vms_ph {
+
+/// Options of the integration.
+struct PlantOptions {
+  Eigen::VectorXd start;                   ///< (nq,) configuration, also after a reset
+  double step = 1e-3;                      ///< s
+  std::string scheme;                      ///< when empty projected_rk4, in a fluid rkmk4
+  bool friction = true;                    ///< whether the joints' friction acts
+  bool stops = true;                       ///< whether the limits of the joints are stops
+  std::optional<BaseActuators> actuators;  ///< of the base; without them it makes any wrench
+  std::vector<Wheel> wheels;               ///< that do not slip; then its joints drive the base
+  /// Velocity of the water around a floating base, in inertial axes, m/s. As WaterCurrent in
+  /// vms_ph_dynamics/simulation/water_current.py: the motion is integrated in the frame of the
+  /// water, and the port energies are those seen from there.
+  Eigen::Vector3d current = Eigen::Vector3d::Zero();
+};
+
+/// Integrates a robot with the efforts held over each step, as digital controllers do.
+class Plant {
+ public:
+  /// @throws ModelError  an unknown scheme, a mistake in the wheels, wheels and actuators
+  ///                             of the base at once, or a current around a robot that is not in
+  ///                             water or does not float.
+  Plant(const Model& model, const PlantOptions& options);
+
+  /// Return to the start, at rest, with the port energies at zero.
+  void reset();
+
+  /// Hold a wrench at the end effector, in its axes, N and N m, from the next step on.
+  ///
+  /// @param acts  whether there is one.
+  void push(const Screw& wrench, bool acts) noexcept;
+
+  /// Integrate steps; false, with the state unchanged, when a step fails. Does not allocate.
+  ///
+  /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
+  /// @param by_stand     whether it is that of a stand, and not of the actuators of the base.
+  /// @param torque       (n,) N m or N.
+  bool advance(const Eigen::VectorXd& wrench_base, bool by_stand, const Eigen::VectorXd& torque,
+               int steps) noexcept;
+
+  /// The wrench (b,) that acted on the base in the last step.
+  const Eigen::VectorXd& wrench_base() const noexcept { return ports_.wrench_base; }
+
+  /// Set the health of an actuator, from the next step on.
+  void set_health(std::size_t input, Health health) noexcept { base_.set_health(input, health); }
+
+  /// The motion over ground.
+  const Eigen::VectorXd& q() const { return ground_q_; }
+  const Eigen::VectorXd& v() const { return ground_v_; }
+  /// Port energies since the reset; what stops take is dissipated.
+  const StepResult& port_energies() const { return result_; }
+  /// What the actuators of the base took from their supply and lost since the reset, and store.
+  const ActuatedBase& actuators() const { return base_; }
+  /// A sentence about the last failure.
+  std::string reason() const { return failed_.reason(); }
+
+ private:
+  void update_ground_motion() noexcept;
+  bool step_with_stops(double t, const Eigen::VectorXd& torque) noexcept;
+  bool step_with_retry(double t, double dt, int halvings) noexcept;
+
+  Model model_;
+  PlantOptions options_;
+  std::unique_ptr<Stepper> stepper_;
+  ActuatedBase base_;
+  std::unique_ptr<JointStops> stops_;
+  Ports ports_;
+  SolverState at_, next_, saved_, started_;
+  StepResult result_, failed_;
+  std::int64_t steps_ = 0;
+  Eigen::VectorXd q_, v_;                // as the integrator has them
+  Eigen::VectorXd ground_q_, ground_v_;  // over ground
+  Eigen::VectorXd twist_, twist_before_, free_q_, free_v_;
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,60 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Damping and stiffness of a sampled law that are stable at its rate, for all gains.
+#pragma once
+
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/symmetric_eigen.hpp"
+
+namespace vms_ph {
+
+/// The horizon h = (1 + 2 delay) dt, s; zero, the law in continuous time, without a valid dt.
+double horizon(double dt, double delay) noexcept;
+
+/// Spring and damping that may be held for a sample; the rule is described in
+/// vms_ph_controllers/laws/held_impedance.py.
+class SampledImpedance {
+ public:
+  /// @param velocities  number of velocities of the law. Where wheels leave fewer than the robot
+  /// has,
+  ///                    brake() must not be called.
+  explicit SampledImpedance(const Model& model, Eigen::Index velocities);
+  explicit SampledImpedance(const Model& model) : SampledImpedance(model, model.nv()) {}
+
+  /// Compute what a law holds for a sample. All matrices are (nv,nv) and symmetric.
+  ///
+  /// @param damping    D, positive semidefinite.
+  /// @param stiffness  K, an upper bound of the Hessian of the potential, positive semidefinite.
+  /// @param gradient   (nv,) of the potential.
+  /// @param velocity   (nv,) of the robot, or its error.
+  /// @param h          the horizon, s.
+  /// @param drift      (nv,) damping force at the velocity of the reference; null for none.
+  void compute(const MatrixV& mass, const MatrixV& damping, const MatrixV& stiffness,
+               const VectorV& gradient, const VectorV& velocity, double h,
+               const VectorV* drift = nullptr) noexcept;
+
+  /// A force (nv,) along the momentum that takes out the energy which holding the compensation of
+  /// gravity, and a gyroscopic force (nv,) if there is one, pumps within the horizon.
+  const VectorV& brake(Evaluation& d, double h, const VectorV* gyroscopic = nullptr) noexcept;
+
+  VectorV spring;            ///< (nv,) gradient of the potential, reduced where the stiffness is
+  VectorV velocity;          ///< w (nv,), to be multiplied by the damping
+  VectorV predicted_spring;  ///< (nv,) additional spring force at the predicted pose, h K w
+
+  /// What was reduced, in words; empty when nothing was.
+  const char* reason() const noexcept { return reason_; }
+
+ private:
+  void reduce(const MatrixV& mass, double most) noexcept;
+
+  Eigen::VectorXd q_ahead_;
+  MatrixV stiffness_, margin_, modes_;
+  VectorV brake_;
+  SymmetricEigen eigen_;
+  bool is_reduced_ = false;
+  const char* reason_ = "";
+};
+
+}  // namespace vms_ph

@@ -1,0 +1,101 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Springs of a pose, of a base, and at the limits of joints.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/se3.hpp"
+#include "vms_ph_native/sizes.hpp"
+
+namespace vms_ph {
+
+/// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.
+///
+/// eta is the scalar part of the unit quaternion, s a sign that is switched where s eta falls below
+/// minus a margin (C. G. Mayhew, R. G. Sanfelice, A. R. Teel, IEEE Trans. Automatic Control 56(11),
+/// 2011); see vms_ph_controllers/potentials/pose_potential.py.
+class PosePotential {
+ public:
+  /// Restart at a pose error with the sign of the shorter rotation.
+  void restart(const Pose& error) noexcept;
+
+  /// Set the pose error; return whether the sign was switched.
+  bool follow(const Pose& error) noexcept;
+
+  /// The potential at the pose error set last, J; k_position in N/m, k_rotation in N m/rad
+  /// for small angles.
+  double value(const Pose& error, double k_position, double k_rotation) const noexcept;
+
+  /// The gradient as a wrench in the axes of the body, linear first.
+  Twist gradient(const Pose& error, double k_position, double k_rotation) const noexcept;
+
+ private:
+  Eigen::Vector4d quaternion_ = Eigen::Vector4d::UnitW();  // x, y, z, w
+  double sign_ = 1.0;
+};
+
+/// The components of a twist or wrench that a base has: (b,), none of a fixed one.
+VectorB base_components(const Twist& twist, int b) noexcept;
+
+/// A PosePotential of the base about its pose at the last restart. Its stiffness is given by a
+/// frequency relative to the locked inertia there.
+class BaseSpring {
+ public:
+  explicit BaseSpring(const Model& model)
+      : force(VectorB::Zero(model.b())), stiffness(force), b_(model.b()) {}
+
+  /// Hold the base where it is in a state.
+  void restart(Evaluation& d) noexcept;
+
+  /// Hold the base at another pose from now on.
+  void move(const Pose& pose) noexcept { home_ = pose; }
+
+  /// Compute the spring at a pose of the base.
+  ///
+  /// @param frequency  rad/s.
+  /// @param share      of the spring of its place that is in force, in [0, 1].
+  /// @param turning    of the spring of its attitude.
+  void compute(const Pose& pose, double frequency, double share, double turning) noexcept;
+
+  double energy = 0.0;       ///< J
+  VectorB force, stiffness;  ///< gradient of the potential and stiffnesses, (b,)
+
+ private:
+  const int b_;
+  PosePotential potential_;
+  Pose home_ = Pose::Identity();
+  double mass_ = 0.0, inertia_ = 0.0;
+};
+
+/// The springs at the limits of the joints, in a state.
+struct LimitSprings {
+  double energy = 0.0;       ///< J
+  VectorV force, stiffness;  ///< gradient and stiffness, (n,)
+};
+
+/// 1/2 k d^2 with d the depth of a joint within the margin before its limit.
+class JointLimitPotential {
+ public:
+  explicit JointLimitPotential(const Model& model) : lower_(model.lower()), upper_(model.upper()) {}
+
+  /// Depths d (n,) of the joints within the margin; negative at the lower limits.
+  VectorV depth(const VectorV& positions, double margin) const noexcept;
+
+  /// The springs of joints at `positions` (n,) that move at `rates` (n,), with stiffnesses `wall`
+  /// (n,). The stiffness of those that begin to act within the time h, s, counts as well.
+  LimitSprings springs(const VectorV& positions, const VectorV& rates, const VectorV& wall,
+                       double margin, double h) const noexcept;
+
+  /// Joint positions (n,) clipped to the margins.
+  /// Joints that were beyond a margin `before` may stay there, but move no further.
+  VectorV clipped(const VectorV& positions, const VectorV& before, double margin) const noexcept;
+
+ private:
+  VectorV lower_, upper_;
+};
+
+}  // namespace vms_ph

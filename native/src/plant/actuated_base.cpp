@@ -1,0 +1,244 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/plant/actuated_base.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace vms_ph {
+namespace {
+
+/// The rate of a shaft at a thrust, with its sign.
+double rate_of(double thrust, double constant) {
+  return std::copysign(std::sqrt(std::abs(thrust) / constant), thrust);
+}
+
+}  // namespace
+
+ActuatedBase::Allocating::Allocating(const BaseActuators& actuators)
+    : nearest(actuators.allocation, actuators.weights),
+      weighted(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
+      search(weighted),
+      map(actuators),
+      tilting(actuators) {}
+
+ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double step)
+    : step_(step),
+      actuators_(std::move(actuators)),
+      twist_(Eigen::VectorXd::Zero(model.b())),
+      wrench_(twist_) {
+  if (!actuators_) return;
+  const auto& a = *actuators_;
+  if (a.allocation.matrix().rows() != model.b()) {
+    throw ModelError("the actuators of the robot description are those of a base with " +
+                     std::to_string(a.allocation.matrix().rows()) + " velocities; that of '" +
+                     model.name() + "' has " + std::to_string(model.b()));
+  }
+  parts_.emplace(a);
+  const Eigen::Index m = a.allocation.matrix().cols();
+  lower_ = upper_ = sent_ = inputs_ = friction_ = acting_ = Eigen::VectorXd::Zero(m);
+  rates_ = angles_ = moving_ = mean_rates_ = remaining_ = sent_;
+  goal_ = a.weights;
+  for (Eigen::Index i = 0; i < m; ++i) {
+    if (a.time_constant[i] > 0.0) remaining_[i] = std::exp(-step / a.time_constant[i]);
+  }
+  health_.assign(static_cast<std::size_t>(m), Health::good);
+  reset(wrench_);
+  saved_ = now_;
+}
+
+void ActuatedBase::reset(const Eigen::VectorXd& wrench) noexcept {
+  if (parts_) {
+    now_.rates = actuators_->rate;
+    now_.thrusts.setZero(now_.rates.size());
+    now_.angles = actuators_->columns.start;
+    settle(wrench);
+  }
+  now_.electric = now_.lost = 0.0;
+}
+
+double ActuatedBase::stored() const noexcept {
+  if (!parts_) return 0.0;
+  return 0.5 * actuators_->spinning.inertia.dot(now_.rates.cwiseAbs2());
+}
+
+Eigen::Vector3d ActuatedBase::momentum() const noexcept {
+  if (!parts_) return Eigen::Vector3d::Zero();
+  return parts_->map.momentum(now_.angles, now_.rates);
+}
+
+/// Set the limits of the inputs, which move as `moving_`.
+void ActuatedBase::set_limits() noexcept {
+  const auto& a = *actuators_;
+  lower_ = a.allocation.lower();
+  upper_ = a.allocation.upper();
+  for (Eigen::Index i = 0; i < lower_.size(); ++i) {
+    const double most = a.largest_rate[i];
+    if (a.reaction[static_cast<std::size_t>(i)]) {
+      // A reaction wheel ends no step beyond its largest spin.
+      const double per_rate = a.spinning.inertia[i] / step_, drag = a.friction[i] * moving_[i];
+      const double up = per_rate * (most - now_.rates[i]) + drag;
+      const double down = per_rate * (-most - now_.rates[i]) + drag;
+      const double least = lower_[i], greatest = upper_[i];
+      upper_[i] = std::max(std::min(greatest, up), least);
+      lower_[i] = std::min(std::max(least, down), greatest);
+    } else {
+      if (moving_[i] >= most) upper_[i] = 0.0;
+      if (moving_[i] <= -most) lower_[i] = 0.0;
+    }
+    if (health_[static_cast<std::size_t>(i)] == Health::failed) lower_[i] = upper_[i] = 0.0;
+  }
+}
+
+/// Find the inputs that are sent, the tilts at the end of the step and the map in its middle;
+/// `moving_` are the velocities of the inputs at its start, of bearings those relative to the base.
+void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
+  const auto& a = *actuators_;
+  auto& [nearest, weighted, search, map, tilting] = *parts_;
+  map.turn(now_.angles);
+  moving_.noalias() = map.matrix().transpose().lazyProduct(twist);
+  for (Eigen::Index i = 0; i < moving_.size(); ++i) {
+    if (a.reaction[static_cast<std::size_t>(i)]) moving_[i] += now_.rates[i];
+  }
+  set_limits();
+  goal_ = a.weights.cwiseProduct(wrench);
+  angles_ = now_.angles;
+  if (map.turns()) {
+    if (tilting.exist()) {
+      tilting.aim(goal_, lower_, upper_, now_.angles, step_, angles_);
+      mean_rates_ = 0.5 * (now_.angles + angles_);
+      map.turn(mean_rates_);
+    }
+    weighted = a.weights.asDiagonal() * map.matrix();
+    search.replace(weighted);
+    search.solve(goal_, lower_, upper_, sent_);
+  } else {
+    nearest.apply(wrench, wrench);
+    sent_ = nearest.inputs();
+    if ((sent_.array() < lower_.array()).any() || (sent_.array() > upper_.array()).any()) {
+      search.solve(goal_, lower_, upper_, sent_);
+    }
+  }
+  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
+    const bool fails = health_[static_cast<std::size_t>(i)] != Health::good;
+    if (fails || std::abs(sent_[i]) < a.dead_zone[i]) sent_[i] = 0.0;
+  }
+}
+
+void ActuatedBase::settle(const Eigen::VectorXd& wrench) noexcept {
+  if (!parts_) return;
+  const auto& a = *actuators_;
+  const double before = stored();
+  twist_.setZero();
+  allocate(wrench, twist_);
+  now_.thrusts = sent_;
+  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
+    const double k = a.thrust_constant[i];
+    if (k > 0.0) now_.rates[i] = rate_of(sent_[i], k);
+  }
+  now_.electric += stored() - before;
+}
+
+/// Find the inputs over a step and the rates of rotors at its end.
+void ActuatedBase::lag() noexcept {
+  rates_ = now_.rates;
+  for (Eigen::Index i = 0; i < sent_.size(); ++i) {
+    const double k = actuators_->thrust_constant[i];
+    if (k > 0.0) {
+      // The rate of the shaft lags; the thrust is that of its mean over the step.
+      const double goal = rate_of(sent_[i], k);
+      rates_[i] = goal + remaining_[i] * (now_.rates[i] - goal);
+      const double mean = 0.5 * (now_.rates[i] + rates_[i]);
+      inputs_[i] = k * mean * std::abs(mean);
+    } else {
+      inputs_[i] = sent_[i] + remaining_[i] * (now_.thrusts[i] - sent_[i]);
+    }
+  }
+}
+
+const Eigen::VectorXd& ActuatedBase::hold(const Eigen::VectorXd& wrench,
+                                          const Eigen::VectorXd& twist) noexcept {
+  wrench_ = wrench;
+  if (!parts_) return wrench_;
+  const auto& a = *actuators_;
+  const auto& map = parts_->map;
+  twist_ = twist;
+  allocate(wrench, twist);
+  lag();
+  friction_ = -a.friction.cwiseProduct(moving_);
+  acting_ = inputs_ + friction_;
+  for (Eigen::Index i = 0; i < acting_.size(); ++i) {
+    if (!a.reaction[static_cast<std::size_t>(i)]) continue;
+    rates_[i] += step_ * acting_[i] / a.spinning.inertia[i];
+    acting_[i] = 0.0;  // its reaction is the change of its momentum
+  }
+  mean_rates_ = 0.5 * (now_.rates + rates_);
+  wrench_.noalias() = map.matrix().lazyProduct(acting_);
+  if (!map.spins()) return wrench_;
+  spin_.momentum = map.momentum(now_.angles, now_.rates);
+  spin_.rate = (map.momentum(angles_, rates_) - spin_.momentum) / step_;
+  if (wrench_.size() == 6) {
+    wrench_.tail<3>() -= spin_.rate;
+  } else {
+    wrench_[2] -= spin_.rate.z();
+  }
+  return wrench_;
+}
+
+const Spin& ActuatedBase::spin(double t) noexcept {
+  // A planar base turns about one axis, without gyroscopic moments about it.
+  spin_.any = parts_ && parts_->map.spins() && wrench_.size() == 6;
+  spin_.since = t;
+  return spin_;
+}
+
+void ActuatedBase::commit(double work, const Eigen::VectorXd& twist) noexcept {
+  if (!parts_) return;
+  const auto& a = *actuators_;
+  twist_ = 0.5 * (twist_ + twist);
+  moving_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(moving_);
+  const double before = stored();
+  double lost = 0.0;
+  for (Eigen::Index i = 0; i < moving_.size(); ++i) {
+    const double k = a.thrust_constant[i], speed = std::abs(mean_rates_[i]);
+    const double relative =
+        a.reaction[static_cast<std::size_t>(i)] ? moving_[i] + mean_rates_[i] : moving_[i];
+    // The motor of a rotor turns against drag, climb and its inertia, that of a wheel gives the
+    // input itself.
+    double torque = inputs_[i];
+    if (k > 0.0) {
+      torque = k * speed * (a.loss_ratio[i] * mean_rates_[i] + moving_[i]) +
+               a.spinning.inertia[i] * (rates_[i] - now_.rates[i]) / step_;
+    }
+    const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
+    lost += a.loss_ratio[i] * k * speed * speed * speed - friction_[i] * relative +
+            a.resistance[i] * current * current;
+  }
+  now_.rates = rates_;
+  now_.thrusts = inputs_;
+  now_.lost += step_ * lost;
+  now_.electric += work + stored() - before + step_ * lost;
+}
+
+/// Set the angles at the end of a step in which the inputs move with mean rates (m,).
+void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
+  if (!parts_->map.turns()) return;
+  now_.angles = angles_;
+  for (Eigen::Index i = 0; i < rates.size(); ++i) {
+    if (actuators_->columns.steers(i)) now_.angles[i] += step_ * rates[i];
+  }
+}
+
+void ActuatedBase::follow(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept {
+  if (!parts_ || !parts_->map.turns()) return;
+  twist_ = 0.5 * (before + after);
+  angles_ = now_.angles;
+  parts_->map.turn(now_.angles);
+  moving_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(moving_);
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,129 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/sampled_impedance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "vms_ph_native/cholesky.hpp"
+#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Share of the damping power, and least power (W), from which a reduction is reported.
+constexpr double kNoticeable = 0.5, kLeastPower = 1e-3;
+
+// The pose at which the weight is looked up is at most this far ahead, rad or m.
+constexpr double kFarthest = 0.5;
+
+// What the brake takes out of what is pumped, so that it suffices while both grow from one sample
+// to the next.
+constexpr double kAmple = 1.25;
+
+}  // namespace
+
+double horizon(double dt, double delay) noexcept {
+  return dt > 0.0 ? (1.0 + 2.0 * delay) * std::min(dt, 1.0) : 0.0;
+}
+
+SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocities)
+    : spring(VectorV::Zero(model.nv())),
+      velocity(spring),
+      predicted_spring(spring),
+      q_ahead_(Eigen::VectorXd::Zero(model.nq())),
+      brake_(spring),
+      eigen_(velocities) {}
+
+VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& damping,
+                                           const MatrixV& stiffness, const VectorV& gradient,
+                                           const VectorV& its_velocity, double h,
+                                           const VectorV* drift) noexcept {
+  spring = gradient;
+  velocity = its_velocity;
+  is_reduced_ = false;
+  reason_ = "";
+  if (!(h > 0.0)) {
+    predicted_spring.setZero(velocity.size());
+    return;
+  }
+  const double most = 0.5 / (h * h);
+  stiffness_ = stiffness;
+  margin_ = most * mass - stiffness_;
+  if (!Cholesky(margin_).is_positive()) reduce(mass, most);
+  margin_ = mass + h * (damping + h * stiffness_);
+  const VectorV damping_force = damping.lazyProduct(velocity);
+  const double led = drift ? velocity.dot(*drift) : 0.0;
+  const double damping_power = velocity.dot(damping_force) - led;
+  VectorV left = mass.lazyProduct(velocity);
+  if (drift) left += h * *drift;
+  Cholesky(margin_).solve(left.data());
+  // D is symmetric: the power of D w is w against D v.
+  const bool slowed =
+      damping_power > kLeastPower && left.dot(damping_force) - led < kNoticeable * damping_power;
+  velocity = left;
+  predicted_spring = h * stiffness_.lazyProduct(velocity);
+  if (slowed) {
+    reason_ = is_reduced_ ? "damping reduced to what is stable at this rate; stiffness reduced to "
+                            "what is stable at this rate"
+                          : reasons::damping_reduced;
+  } else if (is_reduced_) {
+    reason_ = reasons::stiffness_reduced;
+  }
+}
+
+// Reduce the stiffness to `most` times the mass matrix, in every direction.
+void SampledImpedance::reduce(const MatrixV& mass, double most) noexcept {
+  const Cholesky factors(mass);
+  const Eigen::Index size = mass.rows();
+  for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
+  for (Eigen::Index j = 1; j < size; ++j) {
+    for (Eigen::Index i = 0; i < j; ++i) std::swap(stiffness_(i, j), stiffness_(j, i));
+  }
+  for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
+  if (!eigen_.compute(stiffness_)) {  // no direction is known: no spring is held
+    stiffness_.setZero();
+    spring.setZero();
+    is_reduced_ = true;
+    return;
+  }
+  const Eigen::VectorXd& values = eigen_.values();
+  is_reduced_ = values[size - 1] > most;
+  factors.solve_root(spring.data());
+  auto along = product<VectorV>(transposed(eigen_.vectors()), spring);
+  modes_ = eigen_.vectors();
+  MatrixV reduced(size, size);
+  for (Eigen::Index k = 0; k < size; ++k) {
+    along[k] *= most / std::max(values[k], most);
+    factors.multiply_root(&modes_(0, k));
+    reduced.col(k) = std::min(std::max(values[k], 0.0), most) * modes_.col(k);
+  }
+  multiply(modes_, along, spring);
+  multiply(reduced, transposed(modes_), stiffness_);
+}
+
+const VectorV& SampledImpedance::brake(Evaluation& d, double h,
+                                       const VectorV* gyroscopic) noexcept {
+  brake_.setZero(d.v().size());
+  const double farthest = 0.5 * h * d.v().cwiseAbs().maxCoeff();
+  const double kinetic = 2.0 * d.kinetic_energy();
+  if (!(farthest > 0.0 && std::isfinite(farthest) && kinetic > 0.0)) return brake_;
+  const double step = 0.5 * h * std::min(1.0, kFarthest / farthest);
+  const VectorV way = step * d.v();
+  d.model().integrate(d.q(), way, q_ahead_);
+  double pumped = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(q_ahead_));
+  if (gyroscopic) {
+    VectorV gyroscopic_rate = *gyroscopic;
+    margin_ = d.M();
+    Cholesky(margin_).solve(gyroscopic_rate.data());
+    pumped += 0.5 * h * gyroscopic->dot(gyroscopic_rate);
+  }
+  brake_ = -std::min(kAmple * pumped / kinetic, 1.0 / h) * d.momentum();
+  return brake_;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,127 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/springs.hpp"
+
+#include <algorithm>
+
+#include <Eigen/Geometry>
+
+#include "vms_ph_native/products.hpp"
+
+namespace vms_ph {
+namespace {
+
+// The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
+// turn cannot make the sign chatter.
+constexpr double kMargin = 0.1;
+
+Eigen::Vector4d quaternion_of(const Pose& error) noexcept {
+  return Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
+}
+
+}  // namespace
+
+void PosePotential::restart(const Pose& error) noexcept {
+  quaternion_ = quaternion_of(error);
+  sign_ = quaternion_[3] >= 0.0 ? 1.0 : -1.0;
+}
+
+bool PosePotential::follow(const Pose& error) noexcept {
+  const Eigen::Vector4d next = quaternion_of(error);
+  // Of the two quaternions of a rotation, the one that is continuous in time.
+  const bool opposite = next.dot(quaternion_) < 0.0;
+  quaternion_ = opposite ? Eigen::Vector4d(-next) : next;
+  if (sign_ * quaternion_[3] >= -kMargin) return false;
+  sign_ = -sign_;
+  return true;
+}
+
+double PosePotential::value(const Pose& error, double k_position,
+                            double k_rotation) const noexcept {
+  const Eigen::Vector3d e = error.topRightCorner<3, 1>(), turn = quaternion_.head<3>();
+  const double eta = sign_ * quaternion_[3];
+  // 1 - eta, without its cancellation near the reference.
+  const double rest = eta > 0.0 ? turn.dot(turn) / (1.0 + eta) : 1.0 - eta;
+  return 0.5 * k_position * e.dot(e) + 4.0 * k_rotation * rest;
+}
+
+Twist PosePotential::gradient(const Pose& error, double k_position,
+                              double k_rotation) const noexcept {
+  const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
+  const Eigen::Vector3d e = error.topRightCorner<3, 1>();
+  Twist wrench;
+  wrench.head<3>() = k_position * product<Eigen::Vector3d>(transposed(rotation), e);
+  wrench.tail<3>() = (2.0 * k_rotation * sign_) * quaternion_.head<3>();
+  return wrench;
+}
+
+VectorB base_components(const Twist& twist, int b) noexcept {
+  if (b == 6) return twist;
+  if (b == 3) return Eigen::Vector3d(twist[0], twist[1], twist[5]);
+  return VectorB();
+}
+
+void BaseSpring::restart(Evaluation& d) noexcept {
+  home_ = d.model().base_pose(d.q()).toHomogeneousMatrix();
+  potential_.restart(Pose::Identity());
+  if (b_ == 0) return;
+  const int linear = b_ == 6 ? 3 : 2;
+  const VectorV diagonal = d.M().diagonal();
+  mass_ = diagonal.head(linear).mean();
+  inertia_ = diagonal.segment(linear, b_ - linear).mean();
+}
+
+void BaseSpring::compute(const Pose& pose, double frequency, double share,
+                         double turning) noexcept {
+  energy = 0.0;
+  force.setZero();
+  stiffness.setZero();
+  if (share == 0.0 && turning == 0.0) return;
+  const Pose error = se3::inverse(home_) * pose;
+  potential_.follow(error);
+  const double squared = frequency * frequency;
+  const double k_position = share * squared * mass_, k_rotation = turning * squared * inertia_;
+  Twist both;
+  both << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
+  energy = potential_.value(error, k_position, k_rotation);
+  force = base_components(potential_.gradient(error, k_position, k_rotation), b_);
+  stiffness = base_components(both, b_);
+}
+
+VectorV JointLimitPotential::depth(const VectorV& positions, double margin) const noexcept {
+  VectorV depth(positions.size());
+  for (Eigen::Index i = 0; i < depth.size(); ++i) {
+    const double above = std::max(positions[i] - (upper_[i] - margin), 0.0);
+    const double below = std::max((lower_[i] + margin) - positions[i], 0.0);
+    depth[i] = above - below;
+  }
+  return depth;
+}
+
+LimitSprings JointLimitPotential::springs(const VectorV& positions, const VectorV& rates,
+                                          const VectorV& wall, double margin,
+                                          double h) const noexcept {
+  const VectorV now = depth(positions, margin), soon = depth(positions + h * rates, margin);
+  LimitSprings limit_springs;
+  limit_springs.force = wall.cwiseProduct(now);
+  limit_springs.energy = 0.5 * limit_springs.force.dot(now);
+  limit_springs.stiffness = wall;
+  for (Eigen::Index i = 0; i < wall.size(); ++i) {
+    if (now[i] == 0.0 && soon[i] == 0.0) limit_springs.stiffness[i] = 0.0;
+  }
+  return limit_springs;
+}
+
+VectorV JointLimitPotential::clipped(const VectorV& positions, const VectorV& before,
+                                     double margin) const noexcept {
+  VectorV clamped(positions.size());
+  for (Eigen::Index i = 0; i < clamped.size(); ++i) {
+    const double low = std::min(lower_[i] + margin, std::max(before[i], lower_[i]));
+    const double high = std::max(upper_[i] - margin, std::min(before[i], upper_[i]));
+    clamped[i] = std::min(std::max(positions[i], low), high);
+  }
+  return clamped;
+}
+
+}  // namespace vms_ph

@@ -1,0 +1,200 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the tests compare with Python and no program uses from there: terms of single states,
+// energies, observers, reasons.
+#include <memory>
+
+#include <pybind11/eigen.h>
+#include <pybind11/pybind11.h>
+
+#include "vms_ph_native/energy_split.hpp"
+#include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/observers/robot_observers.hpp"
+#include "vms_ph_native/texts.hpp"
+
+namespace py = pybind11;
+using vms_ph::Evaluation;
+using vms_ph::Model;
+using vms_ph::RobotObservers;
+using Vector = Eigen::VectorXd;
+using Matrix = Eigen::MatrixXd;
+
+namespace {
+
+// Python may give vectors of any size; the core may not be given them.
+void check(const Eigen::VectorXd& vector, int size, const char* name) {
+  if (vector.size() != size) {
+    throw vms_ph::ModelError(std::string(name) + " must have " + std::to_string(size) +
+                             " entries; given: " + std::to_string(vector.size()));
+  }
+}
+
+void bind_evaluation(py::module_& module) {
+  module.def("integrate",
+             [](const Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& dv) {
+               check(q, model.nq(), "q");
+               check(dv, model.nv(), "dv");
+               Eigen::VectorXd result(model.nq());
+               model.integrate(q, dv, result);
+               return result;
+             });
+  module.def("difference",
+             [](const Model& model, const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
+               check(a, model.nq(), "q0");
+               check(b, model.nq(), "q1");
+               Eigen::VectorXd result(model.nv());
+               model.difference(a, b, result);
+               return result;
+             });
+  module.def("joint_positions", [](const Model& model, const Eigen::VectorXd& q) {
+    check(q, model.nq(), "q");
+    Eigen::VectorXd result(model.n());
+    model.joint_positions(q, result);
+    return result;
+  });
+  module.def("base_pose", [](const Model& model, const Eigen::VectorXd& q) {
+    check(q, model.nq(), "q");
+    return model.base_pose(q).toHomogeneousMatrix();
+  });
+  py::class_<Evaluation>(module, "Evaluation", "See vms_ph_dynamics.Evaluation.")
+      .def(py::init<const Model&>(), py::keep_alive<1, 2>())
+      .def("set",
+           [](Evaluation& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v) {
+             check(q, d.model().nq(), "q");
+             check(v, d.model().nv(), "v");
+             d.set(q, v);
+           })
+      .def_property_readonly("M", [](Evaluation& d) { return Eigen::MatrixXd(d.M()); })
+      .def_property_readonly("M_b_inverse",
+                             [](Evaluation& d) { return Eigen::MatrixXd(d.M_b_inverse()); })
+      .def_property_readonly("A", [](Evaluation& d) { return Eigen::MatrixXd(d.A()); })
+      .def_property_readonly("M_hat_m", [](Evaluation& d) { return Eigen::MatrixXd(d.M_hat_m()); })
+      .def_property_readonly("C", [](Evaluation& d) { return Eigen::MatrixXd(d.C()); })
+      .def_property_readonly("g", [](Evaluation& d) { return Eigen::VectorXd(d.g()); })
+      .def_property_readonly("momentum",
+                             [](Evaluation& d) { return Eigen::VectorXd(d.momentum()); })
+      .def_property_readonly("kinetic_energy", &Evaluation::kinetic_energy)
+      .def_property_readonly("potential_energy", &Evaluation::potential_energy)
+      .def("placement",
+           [](Evaluation& d, const std::string& frame) {
+             return d.placement(d.model().frame_id(frame)).toHomogeneousMatrix();
+           })
+      .def("jacobian",
+           [](Evaluation& d, const std::string& frame) {
+             return Eigen::MatrixXd(d.frame_jacobian(d.model().frame_id(frame), pinocchio::LOCAL));
+           })
+      .def("jacobian_rate", [](Evaluation& d, const std::string& frame) {
+        return Eigen::MatrixXd(d.frame_jacobian_rate(d.model().frame_id(frame), pinocchio::LOCAL));
+      });
+}
+
+void bind_energy_split(py::module_& module) {
+  module.def("energies",
+             [](const vms_ph::Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& v) {
+               const vms_ph::RobotState state{q, v};
+               if (!state.is_usable(model))
+                 throw vms_ph::ModelError("(q, v) is no state of this robot");
+               vms_ph::EnergySplit split(model);
+               const auto& e = split.of(state);
+               py::dict energies;
+               energies["kinetic"] = e.kinetic;
+               energies["potential"] = e.potential;
+               energies["kinetic_base"] = e.kinetic_base;
+               energies["kinetic_shape"] = e.kinetic_shape;
+               energies["kinetic_task"] = e.kinetic_task;
+               energies["kinetic_null"] = e.kinetic_null;
+               return energies;
+             });
+}
+
+std::unique_ptr<RobotObservers> make(const vms_ph::Model& model, const py::dict& noise,
+                                     bool decoupled, bool friction, double bandwidth,
+                                     double false_alarms, int windows, double wind_force,
+                                     double wind_moment) {
+  vms_ph::ObserverOptions options;
+#define VMS_PH_FIELD(name, initial) \
+  if (noise.contains(#name)) options.noise.name = py::cast<double>(noise[#name]);
+  VMS_PH_NOISE_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  options.decoupled = decoupled;
+  options.friction = friction;
+  options.bandwidth = bandwidth;
+  options.false_alarms = false_alarms;
+  options.windows = windows;
+  options.wind_force = wind_force;
+  options.wind_moment = wind_moment;
+  return std::make_unique<RobotObservers>(model, options);
+}
+
+py::dict noise() {
+  py::dict result;
+#define VMS_PH_FIELD(name, initial) result[#name] = initial;
+  VMS_PH_NOISE_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  return result;
+}
+
+py::dict contact(const RobotObservers& observers) {
+  const vms_ph::ContactReport& report = observers.contact();
+  py::dict result;
+  result["contact"] = report.contact;
+  result["began"] = report.began;
+#define VMS_PH_FIELD(name) result[#name] = report.name;
+  VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  result["joint"] = report.joint;
+  return result;
+}
+
+py::dict payload(const RobotObservers& observers) {
+  const vms_ph::Payload& report = observers.payload();
+  py::dict result;
+  result["mass"] = report.mass;
+  result["moment"] = Vector(report.moment);
+  result["covariance"] = Matrix(report.covariance);
+  result["changed"] = report.changed;
+  result["mass_deviation"] = report.mass_deviation();
+  result["centre"] = Vector(report.centre());
+  result["centre_deviation"] = Vector(report.centre_deviation());
+  return result;
+}
+
+void bind_observers(py::module_& module) {
+  module.attr("observer_noise") = noise();
+  py::class_<RobotObservers>(module, "RobotObservers",
+                             "All observers of vms_ph_controllers.observers, of the same samples.")
+      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"), py::arg("noise") = py::dict(),
+           py::arg("decoupled") = false, py::arg("friction") = false, py::arg("bandwidth") = 30.0,
+           py::arg("false_alarms") = 1.0, py::arg("windows") = 6, py::arg("wind_force") = 10.0,
+           py::arg("wind_moment") = 1.0)
+      .def("restart", &RobotObservers::restart)
+      .def("add", [](RobotObservers& observers, const Vector& q, const Vector& v,
+                     const Vector& effort, double dt) { return observers.add(q, v, effort, dt); })
+      .def("expect_change",
+           [](RobotObservers& observers) { observers.payload_observer().expect_change(); })
+      .def_property_readonly("force",
+                             [](const RobotObservers& o) { return Vector(o.force().value()); })
+      .def_property_readonly("force_covariance",
+                             [](const RobotObservers& o) { return Matrix(o.force().covariance()); })
+      .def_property_readonly("wrench",
+                             [](const RobotObservers& o) { return Vector(o.wrench().wrench()); })
+      .def_property_readonly(
+          "covariance", [](const RobotObservers& o) { return Matrix(o.wrench().covariance()); })
+      .def_property_readonly("contact", &contact)
+      .def_property_readonly("payload", &payload);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(vms_ph_native_parity, module) {
+  py::module_::import("vms_ph_native");  // of which the robots are
+  bind_evaluation(module);
+  bind_energy_split(module);
+  bind_observers(module);
+  py::dict reasons;
+#define VMS_PH_REASON(name, text) reasons[#name] = text;
+  VMS_PH_REASONS(VMS_PH_REASON)
+#undef VMS_PH_REASON
+  module.attr("reasons") = reasons;
+}

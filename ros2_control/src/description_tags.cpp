@@ -1,0 +1,343 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "description_tags.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+
+#include "vms_ph_native/model.hpp"
+
+namespace vms_ph_ros2_control {
+namespace {
+
+using boost::property_tree::ptree;
+using vms_ph::ActuatorInputs;
+using vms_ph::BaseActuators;
+using vms_ph::ModelError;
+using vms_ph::SpinningParts;
+using vms_ph::TurningColumns;
+
+/// Relative error of numbers that are equal, or of an axis of length one, but for the last digits.
+constexpr double kRounded = 1e-9;
+
+/// The element of a robot that has a name, if the text has it.
+///
+/// @throws vms_ph::ModelError  the text is not XML.
+std::optional<ptree> element_of(const std::string& urdf, const std::string& name) {
+  // Descriptions without it, most of them, are not parsed.
+  if (urdf.find("<" + name) == std::string::npos) return std::nullopt;
+  std::istringstream text(urdf);
+  ptree document;
+  try {
+    boost::property_tree::read_xml(text, document);
+  } catch (const boost::property_tree::xml_parser_error& error) {
+    throw ModelError(std::string("the robot description is not XML: ") + error.what());
+  }
+  const auto match = document.get_child_optional("robot." + name);
+  return match ? std::optional<ptree>(*match) : std::nullopt;
+}
+
+/// Whether an element has an attribute.
+bool has(const ptree& element, const std::string& key) {
+  return element.get_optional<std::string>("<xmlattr>." + key).has_value();
+}
+
+/// The text of an attribute; empty without it.
+std::string text_of(const ptree& element, const std::string& key) {
+  return element.get<std::string>("<xmlattr>." + key, "");
+}
+
+/// An attribute of numbers, of which a certain count is accepted.
+///
+/// @param element_name  name of the element, in messages.
+/// @throws vms_ph::ModelError  they are not numbers, or of another count. As those below, its
+///                             message names the attribute, what was given and what is accepted.
+Eigen::VectorXd numbers(const ptree& element, const std::string& element_name,
+                        const std::string& key, Eigen::Index count) {
+  const auto text = element.get<std::string>("<xmlattr>." + key, "");
+  std::vector<double> values;
+  const char* at = text.c_str();
+  for (char* end = nullptr;; at = end) {
+    const double value = std::strtod(at, &end);  // a stream would not read "inf"
+    if (end == at) break;
+    values.push_back(value);
+  }
+  const std::string rest(at);
+  if (static_cast<Eigen::Index>(values.size()) != count ||
+      rest.find_first_not_of(" \t\r\n") != std::string::npos) {
+    throw ModelError("the attribute " + key + " of <" + element_name + "> must be " +
+                     std::to_string(count) + " numbers; given: '" + text + "'");
+  }
+  return Eigen::Map<const Eigen::VectorXd>(values.data(), count);
+}
+
+double number(const ptree& element, const std::string& element_name, const std::string& key,
+              std::optional<double> fallback = std::nullopt) {
+  if (fallback && !element.get_optional<std::string>("<xmlattr>." + key)) return *fallback;
+  return numbers(element, element_name, key, 1)[0];
+}
+
+/// A number that is not negative; infinite only where that is what it is without the attribute.
+double size_of(const ptree& element, const std::string& element_name, const std::string& key,
+               double fallback = 0.0) {
+  const double value = number(element, element_name, key, fallback);
+  if (value >= 0.0 && (std::isfinite(value) || value == fallback)) return value;
+  throw ModelError("the attribute " + key + " of <" + element_name +
+                   "> must not be negative; given: " + std::to_string(value));
+}
+
+/// The same, all finite; zero without the attribute.
+Eigen::VectorXd finite_numbers(const ptree& element, const std::string& element_name,
+                               const std::string& key, Eigen::Index count) {
+  if (!has(element, key)) return Eigen::VectorXd::Zero(count);
+  Eigen::VectorXd match = numbers(element, element_name, key, count);
+  if (match.allFinite()) return match;
+  throw ModelError("the attribute " + key + " of <" + element_name + "> must be finite; given: '" +
+                   text_of(element, key) + "'");
+}
+
+/// An axis, of length one.
+Eigen::Vector3d axis_of(const ptree& element, const std::string& element_name,
+                        const std::string& key) {
+  const Eigen::Vector3d axis = numbers(element, element_name, key, 3);
+  if (std::abs(axis.norm() - 1.0) < kRounded) return axis;
+  throw ModelError("the attribute " + key + " of <" + element_name +
+                   "> must be an axis of length one; given: '" + text_of(element, key) + "'");
+}
+
+constexpr const char* kReactionWheel = "reaction_wheel";
+
+std::string words(const Eigen::VectorXd& values) {
+  std::ostringstream parsed;
+  for (Eigen::Index i = 0; i < values.size(); ++i) parsed << (i > 0 ? " " : "") << values[i];
+  return parsed.str();
+}
+
+/// The momentum of what an input spins.
+void read_spin(const ptree& child, const std::string& element_name, Eigen::Index i,
+               ActuatorInputs& parsed, SpinningParts& spinning) {
+  const auto kind = text_of(child, "kind");
+  if (!kind.empty() && kind != kReactionWheel) {
+    throw ModelError("the attribute kind of <" + element_name + "> must be " + kReactionWheel +
+                     ", or not be there; given: '" + kind + "'");
+  }
+  const bool reaction = kind == kReactionWheel;
+  parsed.reaction[static_cast<std::size_t>(i)] = reaction;
+  parsed.rate[i] = finite_numbers(child, element_name, "rate", 1)[0];
+  spinning.inertia[i] = size_of(child, element_name, "inertia");
+  if (reaction && !(spinning.inertia[i] > 0.0)) {
+    throw ModelError("the attribute inertia of an <" + element_name + "> of the kind " +
+                     kReactionWheel + " must be above zero; given: '" + text_of(child, "inertia") +
+                     "'");
+  }
+  if (reaction && std::abs(parsed.rate[i]) > parsed.largest_rate[i]) {
+    throw ModelError("the attribute rate of an <" + element_name + "> of the kind " +
+                     kReactionWheel + " must be within largest_rate, " +
+                     std::to_string(parsed.largest_rate[i]) +
+                     "; given: " + std::to_string(parsed.rate[i]));
+  }
+  if (!(spinning.inertia[i] > 0.0)) return;
+  if (!reaction && !(parsed.thrust_constant[i] > 0.0)) {
+    throw ModelError("an <" + element_name +
+                     "> with the attribute inertia needs thrust_constant, from which its rate "
+                     "follows, or the kind " +
+                     kReactionWheel);
+  }
+  spinning.axis.col(i) = axis_of(child, element_name, "spin_axis");
+  if (has(child, "tilt_rate"))
+    spinning.quarter.col(i) = axis_of(child, element_name, "spin_axis_sin");
+}
+
+/// The limits of a tilt.
+void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index i,
+               TurningColumns& columns) {
+  const double lower = number(child, element_name, "tilt_lower"),
+               upper = number(child, element_name, "tilt_upper");
+  columns.fastest[i] = number(child, element_name, "tilt_rate");
+  if (!(lower <= 0.0 && upper >= 0.0 && upper - lower <= M_PI + kRounded &&
+        columns.fastest[i] > 0.0)) {
+    throw ModelError("an <" + element_name +
+                     "> that tilts must have tilt_lower and tilt_upper around zero, at most pi "
+                     "apart, and a tilt_rate above zero; given: " +
+                     std::to_string(lower) + ", " + std::to_string(upper) + " and " +
+                     std::to_string(columns.fastest[i]));
+  }
+  columns.lower[i] = lower;
+  columns.upper[i] = upper;
+}
+
+/// The input whose angle turns the column of input i; -1 for none.
+Eigen::Index turned_by(const ptree& child, const std::string& element_name, Eigen::Index i,
+                       const std::vector<std::string>& names) {
+  const std::string steering = text_of(child, "steering");
+  if (has(child, "tilt_rate")) {
+    if (has(child, "angle")) {
+      throw ModelError("the attribute angle of <" + element_name +
+                       "> is that of steering, an input with tilt_rate starts without tilt; "
+                       "given: '" +
+                       text_of(child, "angle") + "'");
+    }
+    if (steering.empty()) return i;
+    throw ModelError("an <" + element_name + "> has tilt_rate or steering, not both; given: '" +
+                     text_of(child, "tilt_rate") + "' and '" + steering + "'");
+  }
+  if (steering.empty()) {
+    for (const char* key : {"tilt_lower", "tilt_upper", "angle", "column_fixed", "column_cos",
+                            "column_sin", "spin_axis_sin"}) {
+      if (!has(child, key)) continue;
+      throw ModelError("an <" + element_name + "> that has the attribute " + key +
+                       " turns and must have tilt_rate or steering; given: none of them");
+    }
+    return -1;
+  }
+  const auto match = std::find(names.begin(), names.end(), steering);
+  if (match != names.end()) return match - names.begin();
+  throw ModelError("the attribute steering of <" + element_name +
+                   "> must be the name of an input; given: '" + steering + "'");
+}
+
+/// Check an input that turns: what steers it, and its column at the start, which is `column` (b,).
+void check_turning(const TurningColumns& parsed, const std::string& element_name, Eigen::Index i,
+                   const std::vector<std::string>& names, const Eigen::VectorXd& column) {
+  const Eigen::Index by = parsed.by[static_cast<std::size_t>(i)];
+  if (by < 0) return;
+  const std::string& name = names[static_cast<std::size_t>(i)];
+  if (parsed.by[static_cast<std::size_t>(by)] != by || (by != i && parsed.tilts(by))) {
+    throw ModelError("the attribute steering of the <" + element_name + "> '" + name +
+                     "' must be an input that steers itself; given: '" +
+                     names[static_cast<std::size_t>(by)] + "'");
+  }
+  const double angle = parsed.start[by];
+  const Eigen::VectorXd start_column = parsed.fixed.col(i) +
+                                       std::cos(angle) * parsed.cosine.col(i) +
+                                       std::sin(angle) * parsed.sine.col(i);
+  const double size = 1.0 + start_column.cwiseAbs().maxCoeff();
+  if ((start_column - column).cwiseAbs().maxCoeff() <= kRounded * size) return;
+  throw ModelError("the attribute column of the <" + element_name + "> '" + name +
+                   "' must be column_fixed + cos(angle) column_cos + sin(angle) column_sin at the "
+                   "angle of the start, '" +
+                   words(start_column) + "'; given: '" + words(column) + "'");
+}
+
+/// What turns the columns of inputs, of which `matrix` (b,m) is the map at the start.
+TurningColumns turning_columns(const ptree& element, const std::string& element_name,
+                               const std::vector<std::string>& names,
+                               const Eigen::MatrixXd& matrix) {
+  const Eigen::Index b = matrix.rows(), m = matrix.cols();
+  TurningColumns parsed;
+  parsed.fixed = matrix;
+  parsed.cosine = parsed.sine = Eigen::MatrixXd::Zero(b, m);
+  parsed.start = parsed.lower = parsed.upper = parsed.fastest = Eigen::VectorXd::Zero(m);
+  Eigen::Index i = 0;
+  for (const auto& [name, child] : element) {
+    if (name != element_name) continue;
+    parsed.by.push_back(turned_by(child, element_name, i, names));
+    if (parsed.by.back() >= 0) {
+      parsed.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
+      parsed.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
+      parsed.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
+      parsed.start[i] = finite_numbers(child, element_name, "angle", 1)[0];
+      if (has(child, "tilt_rate")) read_tilt(child, element_name, i, parsed);
+    }
+    ++i;
+  }
+  for (i = 0; i < m; ++i) check_turning(parsed, element_name, i, names, matrix.col(i));
+  return parsed;
+}
+
+}  // namespace
+
+std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names) {
+  const auto owner = [](const std::string& input) { return input.substr(0, input.find('/')); };
+  std::vector<std::size_t> match;
+  bool exists = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    exists = exists || names[i] == name || owner(names[i]) == name;
+    if (owner(names[i]) == owner(name)) match.push_back(i);
+  }
+  return exists ? match : std::vector<std::size_t>();
+}
+
+std::optional<BaseActuators> actuators_in(const std::string& urdf) {
+  const std::string tag = "vms_ph_allocation", input = "input";
+  const auto element = element_of(urdf, tag);
+  if (!element) {
+    if (!element_of(urdf, "vms_ph_actuators")) return std::nullopt;
+    throw ModelError(
+        "the robot description has <vms_ph_actuators>, but not <vms_ph_allocation>, which the "
+        "plugins read: publish what 'ros2 run vms_ph describe ROBOT --ros2-control TAG' prints, or "
+        "remove the element for a base that makes any wrench");
+  }
+  const auto m = static_cast<Eigen::Index>(element->count(input));
+  const Eigen::Index b = text_of(*element, "base") == "planar" ? 3 : 6;
+  Eigen::MatrixXd matrix(b, m);
+  Eigen::VectorXd lower(m), upper(m);
+  ActuatorInputs parsed;
+  SpinningParts spinning;
+  for (Eigen::VectorXd* child :
+       {&spinning.inertia, &parsed.rate, &parsed.thrust_constant, &parsed.time_constant,
+        &parsed.dead_zone, &parsed.loss_ratio, &parsed.friction, &parsed.largest_rate,
+        &parsed.torque_constant, &parsed.resistance}) {
+    child->resize(m);
+  }
+  parsed.reaction.resize(static_cast<std::size_t>(m));
+  spinning.axis = spinning.quarter = Eigen::Matrix3Xd::Zero(3, m);
+  Eigen::Index i = 0;
+  for (const auto& [name, child] : *element) {
+    if (name != input) continue;
+    matrix.col(i) = numbers(child, input, "column", b);
+    lower[i] = number(child, input, "lower");
+    upper[i] = number(child, input, "upper");
+    parsed.names.push_back(child.get<std::string>("<xmlattr>.name", std::to_string(i)));
+    parsed.thrust_constant[i] = size_of(child, input, "thrust_constant");
+    parsed.time_constant[i] = size_of(child, input, "time_constant");
+    parsed.dead_zone[i] = size_of(child, input, "dead_zone");
+    parsed.loss_ratio[i] = size_of(child, input, "loss_ratio");
+    parsed.friction[i] = size_of(child, input, "friction");
+    parsed.largest_rate[i] =
+        size_of(child, input, "largest_rate", std::numeric_limits<double>::infinity());
+    parsed.torque_constant[i] = size_of(child, input, "torque_constant");
+    parsed.resistance[i] = size_of(child, input, "resistance");
+    read_spin(child, input, i, parsed, spinning);
+    ++i;
+  }
+  Eigen::VectorXd weights = numbers(*element, tag, "weights", b);
+  if (!(weights.minCoeff() > 0.0) || !weights.allFinite()) {
+    throw ModelError("the attribute weights of <" + tag + "> must be positive");
+  }
+  TurningColumns columns = turning_columns(*element, input, parsed.names, matrix);
+  return BaseActuators{std::move(parsed),
+                       vms_ph::Allocation(std::move(matrix), std::move(lower), std::move(upper)),
+                       std::move(weights), std::move(spinning), std::move(columns)};
+}
+
+std::optional<vms_ph::Fluid> fluid_in(const std::string& urdf) {
+  const std::string tag = "vms_ph_fluid", part = "body";
+  const auto element = element_of(urdf, tag);
+  if (!element) return std::nullopt;
+  vms_ph::Fluid fluid;
+  fluid.density = number(*element, tag, "density");
+  for (const auto& [name, child] : *element) {
+    if (name != part) continue;
+    vms_ph::ImmersedBody body;
+    body.link = child.get<std::string>("<xmlattr>.link", "");
+    body.added_mass = Eigen::Map<const Eigen::Matrix<double, 6, 6>>(
+        numbers(child, part, "added_mass", 36).data());
+    body.volume = number(child, part, "volume");
+    body.centre_of_buoyancy = numbers(child, part, "centre_of_buoyancy", 3);
+    body.linear_drag = numbers(child, part, "linear_drag", 6);
+    body.quadratic_drag = numbers(child, part, "quadratic_drag", 6);
+    fluid.bodies.push_back(body);
+  }
+  return fluid;
+}
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,85 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "law_parameters.hpp"
+
+#include <cmath>
+
+namespace vms_ph_ros2_control {
+namespace {
+
+rcl_interfaces::msg::ParameterDescriptor descriptor_of(const vms_ph::Gain& gain) {
+  rcl_interfaces::msg::ParameterDescriptor descriptor;
+  descriptor.description = gain.description;
+  if (std::isfinite(gain.low) && std::isfinite(gain.high)) {
+    descriptor.floating_point_range.resize(1);
+    descriptor.floating_point_range[0].from_value = gain.low;
+    descriptor.floating_point_range[0].to_value = gain.high;
+  }
+  return descriptor;
+}
+
+// Switches are declared as booleans by a schema and as numbers by the law.
+double number(const rclcpp::Parameter& parameter) {
+  return parameter.get_type() == rclcpp::ParameterType::PARAMETER_BOOL
+             ? (parameter.as_bool() ? 1.0 : 0.0)
+             : parameter.as_double();
+}
+
+}  // namespace
+
+GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
+                               vms_ph::Controller& law)
+    : GainParameters(std::move(node), law.gains(), [&law](const std::string& name, double value) {
+        return law.set_gain(name, value);
+      }) {}
+
+GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
+                               const std::vector<vms_ph::Gain>& gains,
+                               const std::function<bool(const std::string&, double)>& set)
+    : node_(std::move(node)), slots_(std::make_shared<Slots>()) {
+  for (const auto& gain : gains) {
+    if (!node_->has_parameter(gain.name)) {
+      node_->declare_parameter(gain.name, gain.value, descriptor_of(gain));
+    }
+    const double value = number(node_->get_parameter(gain.name));
+    if (!set(gain.name, value)) {
+      throw vms_ph::ModelError("the gain " + gain.name + " must be from " +
+                               std::to_string(gain.low) + " to " + std::to_string(gain.high) +
+                               "; given: " + std::to_string(value));
+    }
+    slots_->all.push_back(std::make_unique<Slot>());
+    slots_->all.back()->name = gain.name;
+    slots_->all.back()->value = value;
+    slots_->all.back()->is_number =
+        node_->get_parameter(gain.name).get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE;
+  }
+  // "ros2 param set <controller> stiffness 100" sends an integer.
+  convert_ = node_->add_pre_set_parameters_callback(
+      [slots = slots_](std::vector<rclcpp::Parameter>& parameters) {
+        for (auto& parameter : parameters) {
+          if (parameter.get_type() != rclcpp::ParameterType::PARAMETER_INTEGER) continue;
+          for (const auto& slot : slots->all) {
+            if (slot->name == parameter.get_name() && slot->is_number)
+              parameter = {slot->name, static_cast<double>(parameter.as_int())};
+          }
+        }
+      });
+  watch_ = node_->add_post_set_parameters_callback(
+      [slots = slots_](const std::vector<rclcpp::Parameter>& parameters) {
+        for (const auto& parameter : parameters) {
+          for (const auto& slot : slots->all) {
+            if (slot->name != parameter.get_name()) continue;
+            slot->value.store(number(parameter), std::memory_order_relaxed);
+            slot->changed.store(true, std::memory_order_release);
+            slots->changed.store(true, std::memory_order_release);
+          }
+        }
+      });
+}
+
+void GainParameters::apply(vms_ph::Controller& law) noexcept {
+  apply_to([&law](const std::string& name, double value) { law.set_gain(name, value); });
+}
+
+}  // namespace vms_ph_ros2_control

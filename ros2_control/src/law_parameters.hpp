@@ -1,0 +1,141 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Numbers that a user sets as parameters of a node: gains of a law, its payload, bounds of
+// plausible states.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rclcpp_lifecycle/lifecycle_node.hpp>
+#include <vms_ph/controller_shell_parameters.hpp>
+
+#include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/model.hpp"
+#include "vms_ph_native/plausibility.hpp"
+
+namespace vms_ph_ros2_control {
+
+/// Gains that are declared already (by a parameter schema) are used as they are; the others are
+/// declared with the bounds of the law. Changes reach the law between two updates.
+class GainParameters {
+ public:
+  /// Read all gains and set them.
+  ///
+  /// @throws vms_ph::ModelError  a value that the law does not accept.
+  GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, vms_ph::Controller& law);
+
+  /// The same for other numbers that a user sets; `set` takes a name and a value, and returns
+  /// whether the value is accepted.
+  GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
+                 const std::vector<vms_ph::Gain>& gains,
+                 const std::function<bool(const std::string&, double)>& set);
+
+  /// Pass the changed gains to the law; called by the control loop, without locks or
+  /// allocation.
+  void apply(vms_ph::Controller& law) noexcept;
+
+  /// Pass the changed gains to a function of name and value, in the same way.
+  template <class Set>
+  void apply_to(Set&& set) noexcept {
+    if (!slots_->changed.exchange(false, std::memory_order_acquire)) return;
+    for (const auto& slot : slots_->all) {
+      if (!slot->changed.exchange(false, std::memory_order_acquire)) continue;
+      set(slot->name, slot->value.load(std::memory_order_relaxed));
+    }
+  }
+
+ private:
+  struct Slot {
+    std::string name;
+    std::atomic<double> value;
+    std::atomic<bool> changed{false};
+    bool is_number = true;  ///< else a switch
+  };
+  struct Slots {
+    std::vector<std::unique_ptr<Slot>> all;
+    std::atomic<bool> changed{false};  ///< whether any of them has changed
+  };
+
+  rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
+  std::shared_ptr<Slots> slots_;  ///< shared with the callback, which may outlive this object
+  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr convert_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr watch_;
+};
+
+/// The parameters `payload.mass`, kg, and `payload.center.x`, `.y`, `.z`, m, of the centre of mass
+/// from the end effector in its axes. They change while the controller runs. Any mass that is not
+/// negative with any centre is a payload: only its weight is compensated, not its inertia.
+class PayloadParameters {
+ public:
+  /// Declare and read the parameters, and tell them to a law that compensates payloads.
+  ///
+  /// @throws vms_ph::ModelError  a value out of its bounds.
+  PayloadParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, vms_ph::Controller& law)
+      : numbers_(std::move(node), declared(),
+                 [this](const std::string& name, double value) { return set(name, value); }) {
+    update_law(law);
+  }
+
+  /// Pass what has changed to the law; called by the control loop, without locks or allocation.
+  void apply(vms_ph::Controller& law) noexcept {
+    bool changed = false;
+    numbers_.apply_to(
+        [&](const std::string& name, double value) { changed = set(name, value) || changed; });
+    if (changed) update_law(law);
+  }
+
+ private:
+  static constexpr std::array<const char*, 4> kNames{"payload.mass", "payload.center.x",
+                                                     "payload.center.y", "payload.center.z"};
+  static constexpr double kMass = 1e4, kDistance = 10.0;  // the largest, kg and m
+
+  static std::vector<vms_ph::Gain> declared() {
+    std::vector<vms_ph::Gain> all;
+    for (const char* name : kNames) {
+      const bool is_mass = all.empty();
+      all.push_back({name,
+                     is_mass ? "mass of what the end effector holds, of which the weight is "
+                               "compensated, kg; 0: nothing"
+                             : "centre of that mass, from the end effector in its axes, m",
+                     0.0, is_mass ? 0.0 : -kDistance, is_mass ? kMass : kDistance});
+    }
+    return all;
+  }
+
+  bool set(const std::string& name, double value) noexcept {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      if (name != kNames[i]) continue;
+      if (!(value >= (i == 0 ? 0.0 : -kDistance) && value <= (i == 0 ? kMass : kDistance))) {
+        return false;
+      }
+      payload_[static_cast<Eigen::Index>(i)] = value;
+      return true;
+    }
+    return false;
+  }
+
+  void update_law(vms_ph::Controller& law) noexcept {
+    law.carry(payload_[0], payload_[0] * payload_.tail<3>(), 0.0);
+  }
+
+  Eigen::Vector4d payload_ = Eigen::Vector4d::Zero();  ///< mass and centre
+  GainParameters numbers_;
+};
+
+/// The bounds of plausible states, which all controllers have.
+inline vms_ph::PlausibilityBounds bounds_of(const controller_shell::Params& parameters) {
+  const auto& limits = parameters.plausibility;
+  vms_ph::PlausibilityBounds bounds;
+#define VMS_PH_FIELD(name, initial, least, most) bounds.name = static_cast<double>(limits.name);
+  VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
+#undef VMS_PH_FIELD
+  return bounds;
+}
+
+}  // namespace vms_ph_ros2_control

@@ -1,0 +1,59 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Publishers for the control loop: of messages sized before it begins, at times on a grid of
+// stamps.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <builtin_interfaces/msg/time.hpp>
+#include <rclcpp_lifecycle/lifecycle_node.hpp>
+#include <realtime_tools/realtime_publisher.hpp>
+
+namespace vms_ph_ros2_control {
+
+/// Publication times, so that all publishers of one rate choose the same stamps.
+class Sampling {
+ public:
+  explicit Sampling(double rate) : rate_(rate) {}
+
+  /// Whether this stamp is the first in its interval of the grid.
+  bool is_due(const builtin_interfaces::msg::Time& stamp) noexcept {
+    // Seconds since 1970 use most digits of a double: whole intervals are counted separately.
+    const double until = stamp.sec * rate_, intervals = std::floor(until);
+    const double rest = until - intervals + stamp.nanosec * 1e-9 * rate_;
+    const auto slot =
+        static_cast<std::int64_t>(intervals) + static_cast<std::int64_t>(std::floor(rest + 1e-6));
+    const bool due = slot != slot_;
+    slot_ = slot;
+    return due;
+  }
+
+ private:
+  double rate_;
+  std::int64_t slot_ = -1;
+};
+
+template <typename Message>
+using SizedPublisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
+
+/// A publisher whose own message has the sizes of another, so that the loop copies without
+/// allocating. It is not a lifecycle publisher, which would log a warning when it publishes while
+/// inactive.
+template <typename Message>
+SizedPublisher<Message> make_publisher(rclcpp_lifecycle::LifecycleNode& node,
+                                       const std::string& topic, const Message& sized,
+                                       const rclcpp::QoS& qos = rclcpp::QoS(10)) {
+  auto publisher = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
+      rclcpp::create_publisher<Message>(node, topic, qos));
+  publisher->lock();
+  publisher->msg_ = sized;
+  publisher->unlock();
+  return publisher;
+}
+
+}  // namespace vms_ph_ros2_control
