@@ -175,10 +175,10 @@ class Hopper:
         """Repeat a step until it ends at the event; the scheme is less accurate within a step."""
         margins = self._margins[self.phase]
         h = part * step.length
-        near = min(1.0, part + 1e-3)
-        away = near - 2e-3
-        slope = margins(step.state(near))[0] - margins(step.state(away))[0]
-        slope /= (near - away) * step.length
+        after = min(1.0, part + 1e-3)
+        before = after - 2e-3
+        slope = margins(step.state(after))[0] - margins(step.state(before))[0]
+        slope /= (after - before) * step.length
         cut = step
         for _ in range(6):
             again = self._stepper.attempt(h)

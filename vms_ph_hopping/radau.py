@@ -208,13 +208,14 @@ class RadauStepper:
             StiffStepError: the step size would have to be below rounding.
         """
         while True:
-            wanted = min(self._h, self._largest)
-            if wanted <= 1e-14 * max(1.0, abs(self.time)):
+            desired_step = min(self._h, self._largest)
+            if desired_step <= 1e-14 * max(1.0, abs(self.time)):
                 raise StiffStepError(
-                    f"the motion at t = {self.time:.9g} s needs steps below {wanted:.3g} s; check "
-                    "gains and contact parameters for values that are far too stiff"
+                    f"the motion at t = {self.time:.9g} s needs steps below "
+                    f"{desired_step:.3g} s; check gains and contact parameters for values that "
+                    "are far too stiff"
                 )
-            h = min(wanted, until - self.time)
+            h = min(desired_step, until - self.time)
             step = self.attempt(h)
             if step is None:
                 self._fail(0.25 * h)
@@ -224,7 +225,7 @@ class RadauStepper:
             if error < 1.0:
                 # A longer step costs a factorisation, so that a slightly longer one does not pay
                 # off.
-                if factor > 1.3 and h == wanted:
+                if factor > 1.3 and h == desired_step:
                     self._h = h * min(factor, 6.0)
                 return step
             self._fail(h * max(0.2, factor))
@@ -310,10 +311,10 @@ class RadauStepper:
         y, base = self.state, self.rate(self.state)
         columns = []
         for i, size in enumerate(self._scale):
-            ahead = y.copy()
+            shifted = y.copy()
             # The square root of rounding, relative to the size of the entry.
-            ahead[i] += 1e-8 * max(abs(y[i]), size)
-            columns.append((self.rate(ahead) - base) / (ahead[i] - y[i]))
+            shifted[i] += 1e-8 * max(abs(y[i]), size)
+            columns.append((self.rate(shifted) - base) / (shifted[i] - y[i]))
         self.evaluations += len(y) + 1
         return np.stack(columns, axis=1)
 
@@ -322,12 +323,12 @@ class RadauStepper:
         _, inverse = self._factor(h)
         inner = h * (self.tableau.embedded @ step.rates)
         error = inverse @ (inner + h * self.tableau.gamma * self.rate(step.before))
-        found = self._size(error)
-        if found >= 1.0:
+        error_norm = self._size(error)
+        if error_norm >= 1.0:
             # In the stiff directions the estimate is far too large unless it is filtered twice.
-            ahead = self.rate(step.before + error)
-            found = self._size(inverse @ (inner + h * self.tableau.gamma * ahead))
-        return found
+            corrected_rate = self.rate(step.before + error)
+            error_norm = self._size(inverse @ (inner + h * self.tableau.gamma * corrected_rate))
+        return error_norm
 
     def _size(self, error: Array) -> float:
         return self._norm(error) / self._tolerance

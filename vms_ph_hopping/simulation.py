@@ -74,7 +74,7 @@ class HoppingSimulation:
         self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
         self._hopper = Hopper(self._system, self._home, self._velocity, tolerance=self._tolerance)
         self._steps, self.failure = 0, ""
-        self._held: Actuation | None = None
+        self._step_command: Actuation | None = None
         self.resets += 1
         self._renew(self.dt)
 
@@ -149,11 +149,11 @@ class HoppingSimulation:
         self._continuous = None if self._law is None else self._law()
         if self._control is not None:
             leg = self._system.leg_state(self._hopper.state)
-            self._held = self._control(leg.q, leg.v, passed)
+            self._step_command = self._control(leg.q, leg.v, passed)
 
     def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:
         if self._continuous is None:
-            efforts = LegEfforts(self._generalised(self._held), (), 0.0)
+            efforts = LegEfforts(self._generalised(self._step_command), (), 0.0)
         else:
             efforts = self._continuous.efforts(leg, stance)
         force = efforts.force + self._generalised(self._external)
