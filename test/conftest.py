@@ -29,9 +29,10 @@ if find_spec("vms_ph_nodes") is not None:
 
 GOLDEN = Path(__file__).parent / "golden"
 
-# A script's background jobs inherit an ignored SIGINT. The processes that tests start would too,
-# and then Ctrl-C would not reach them.
+# Background jobs of a script inherit an ignored SIGINT, those of nohup an ignored SIGHUP. The
+# processes that tests start would too, and then these signals would not reach them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Whatever is installed: the schemes in Python are to be tested here, and in native/ those in C++.
 sys.modules["vms_ph_native"] = None  # type: ignore[assignment]
