@@ -89,11 +89,12 @@ def draw_lines(
     axes: Any, time: Array | None, series: Mapping[str, Array | None], label: str
 ) -> None:
     """Draw curves over time (s) with a legend; ports have the same colours in all plots."""
-    free = cycle(_COLOURS)
+    # Joints beyond the number of colours are dashed, so that no two curves look alike.
+    styles = cycle((colour, line) for line in ("-", "--", ":") for colour in _COLOURS)
     for name, values in series.items():
-        colour = _COLOUR_OF.get(name) or next(free)
+        colour, line = (_COLOUR_OF[name], "-") if name in _COLOUR_OF else next(styles)
         if time is not None and values is not None:
-            axes.plot(time, values, label=name, color=colour, linewidth=1.3)
+            axes.plot(time, values, label=name, color=colour, linestyle=line, linewidth=1.3)
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if time is not None:
