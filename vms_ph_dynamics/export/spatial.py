@@ -61,7 +61,7 @@ class ArrayNamespace(ABC):
 
     def mirrored(self, upper: Expression) -> Expression:
         """Return the symmetric matrix whose upper triangle is that of a matrix (n,n)."""
-        mask = np.triu(np.ones(upper.shape))
+        mask = np.triu(np.ones(upper.shape, dtype=int))
         return upper * mask + (upper * np.triu(mask, 1)).T
 
     def ad(self, x: Expression, y: Expression) -> Expression:
