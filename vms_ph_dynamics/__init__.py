@@ -32,16 +32,11 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         DecouplingTransform as DecouplingTransform,
         ExternalInternal as ExternalInternal,
     )
-    from .evaluation import (
-        Evaluation as Evaluation,
-    )
-    from .evaluation_batch import (
-        EvaluationBatch as EvaluationBatch,
-    )
+    from .evaluation import Evaluation as Evaluation
+    from .evaluation_batch import EvaluationBatch as EvaluationBatch
     from .forms import (
         CanonicalForm as CanonicalForm,
         DecoupledForm as DecoupledForm,
-        DiracStructure as DiracStructure,
         Energy as Energy,
         EnergyDerivatives as EnergyDerivatives,
         Form as Form,
@@ -60,11 +55,8 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         TaskSpaceForm as TaskSpaceForm,
         energy_derivatives as energy_derivatives,
         linear_port_hamiltonian as linear_port_hamiltonian,
-        linear_port_hamiltonian_along as linear_port_hamiltonian_along,
         linearize as linearize,
         momenta as momenta,
-        numerical_energy_derivatives as numerical_energy_derivatives,
-        numerical_rate_derivatives as numerical_rate_derivatives,
         rate_derivatives as rate_derivatives,
         structure_checks as structure_checks,
     )
@@ -75,9 +67,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         integrate as integrate,
         integrate_batch as integrate_batch,
     )
-    from .model import (
-        VMSModel as VMSModel,
-    )
+    from .model import VMSModel as VMSModel
     from .tasks import (
         CentreOfMassTask as CentreOfMassTask,
         DistanceTask as DistanceTask,
@@ -103,12 +93,10 @@ _HOME = {
         "integrators": "IntegrationError Trajectory TrajectoryBatch integrate integrate_batch",
         "model": "VMSModel",
         "forms": (
-            "CanonicalForm DecoupledForm DiracStructure Energy Form FreeFloating Linearization "
+            "CanonicalForm DecoupledForm Energy Form FreeFloating Linearization "
             "Momenta PHRate PHState Ports PowerBalance StandardForm StructureCheck TaskEvaluation "
             "TaskSpaceForm linearize momenta structure_checks EnergyDerivatives RateDerivatives "
-            "LinearPortHamiltonian energy_derivatives rate_derivatives linear_port_hamiltonian "
-            "linear_port_hamiltonian_along numerical_energy_derivatives "
-            "numerical_rate_derivatives"
+            "LinearPortHamiltonian energy_derivatives rate_derivatives linear_port_hamiltonian"
         ),
         "tasks": (
             "CentreOfMassTask DistanceTask FrameTask OrientationTask PoseTask PositionTask "

@@ -177,7 +177,7 @@ def test_a_pair_between_free_bodies_keeps_energy_and_the_momentum_of_both(
     spatial = np.array(
         [
             sum(
-                group.coAd(group.inverse(q)) @ p
+                group.Ad(group.inverse(q)).T @ p
                 for q, p in ((motion.value(f"{n}.q")[k], motion.value(f"{n}.p")[k]) for n in "ab")
             )
             for k in range(motion.t.size)

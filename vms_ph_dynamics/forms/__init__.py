@@ -10,18 +10,7 @@ from .derivatives import (
     EnergyDerivatives,
     RateDerivatives,
     energy_derivatives,
-    numerical_energy_derivatives,
-    numerical_rate_derivatives,
     rate_derivatives,
-)
-from .dirac import (
-    DiracStructure,
-    base_structure,
-    compose,
-    coupled_structure,
-    direct_product,
-    manipulator_structure,
-    wrench_junction,
 )
 from .form import Form
 from .free_floating import FreeFloating, FreeFloatingEvaluation
@@ -29,7 +18,6 @@ from .linearization import (
     Linearization,
     LinearPortHamiltonian,
     linear_port_hamiltonian,
-    linear_port_hamiltonian_along,
     linearize,
 )
 from .ports import PORTS, Ports, PowerBalance, port_names
@@ -41,14 +29,11 @@ from .task_terms import OperationalSpace, RegularJacobian, TaskPower, TaskTerms
 
 __all__ = [
     "PORTS", "BaseShapeEnergy", "CanonicalForm", "DecoupledEvaluation", "DecoupledForm",
-    "DiracStructure", "Energy", "EnergyDerivatives", "Form", "FreeFloating",
-    "FreeFloatingEvaluation", "LinearPortHamiltonian", "Linearization", "Momenta",
-    "OperationalSpace", "PHRate", "PHState", "Ports", "PowerBalance", "RateDerivatives",
-    "RegularJacobian", "StandardEnergy", "StandardForm", "StructureCheck", "TaskCoupling",
-    "TaskEnergy", "TaskEvaluation", "TaskPower", "TaskSpaceForm", "TaskTerms",
-    "TransformedWrenches", "base_structure", "compose", "coupled_structure", "direct_product",
-    "energy_derivatives", "linear_port_hamiltonian", "linear_port_hamiltonian_along", "linearize",
-    "manipulator_structure", "momenta", "numerical_energy_derivatives",
-    "numerical_rate_derivatives", "port_names", "rate_derivatives", "structure_checks",
-    "wrench_junction",
+    "Energy", "EnergyDerivatives", "Form", "FreeFloating", "FreeFloatingEvaluation",
+    "LinearPortHamiltonian", "Linearization", "Momenta", "OperationalSpace", "PHRate",
+    "PHState", "Ports", "PowerBalance", "RateDerivatives", "RegularJacobian", "StandardEnergy",
+    "StandardForm", "StructureCheck", "TaskCoupling", "TaskEnergy", "TaskEvaluation",
+    "TaskPower", "TaskSpaceForm", "TaskTerms", "TransformedWrenches", "energy_derivatives",
+    "linear_port_hamiltonian", "linearize", "momenta", "port_names", "rate_derivatives",
+    "structure_checks",
 ]  # fmt: skip

@@ -265,17 +265,6 @@ class DecoupledForm(Form):
         d = self.model.evaluate(q, v)
         return PHState(d.q, np.concatenate([d.p, d.pi_hat]))
 
-    def from_standard(self, x: PHState) -> PHState:
-        """Return the state of this form from one of the standard form: the map phi [A (56)]."""
-        x, b = self.checked_state(x), self.model.b
-        a = Evaluation(self.model, x.q, np.zeros(self.model.nv)).A
-        return PHState(x.q, np.concatenate([x.z[:b], x.z[b:] - a.T @ x.z[:b]]))
-
-    def to_standard(self, x: PHState) -> PHState:
-        """Return the state of the standard form from one of this form: the inverse of phi."""
-        x = self.checked_state(x)
-        return PHState(x.q, self._conjugate(x.q, x.z))
-
     def velocity_arrays(self, q: Array, z: Array) -> Array:
         """Return the velocity, (nv,)."""
         velocity = native_velocity(self.model, self._decoupled, q, z)

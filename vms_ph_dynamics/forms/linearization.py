@@ -3,7 +3,6 @@
 
 """Exact linearisation around a state, also as a linear port-Hamiltonian system."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -172,28 +171,4 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
         frozen(np.vstack([zero, unit])),
         frozen((stiffness - stiffness.T) / 2.0),
         frozen(coordinates),
-    )
-
-
-def linear_port_hamiltonian_along(
-    form: Form,
-    times: Sequence[float],
-    states: Sequence[PHState],
-    ports: Ports | Callable[[float, PHState], Ports],
-) -> tuple[LinearPortHamiltonian, ...]:
-    """Return the linear models at the states of a trajectory, such as ``run.t`` and ``run.states``.
-
-    Args:
-        form: of the states.
-        times: of the states, s.
-        states: of one motion.
-        ports: the efforts, held or as a function of time and state.
-
-    Raises:
-        StateError: a state or effort has the wrong shape or is not finite.
-        ModelError: the robot is in a fluid.
-    """
-    return tuple(
-        linear_port_hamiltonian(form, x, ports(t, x) if callable(ports) else ports)
-        for t, x in zip(times, states, strict=True)
     )

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,22 +49,29 @@ class Ports:
     wrench_tools: Mapping[str, Array] | None = None
 
     @classmethod
-    def checked(cls, model: VMSModel, ports: "Ports") -> "Ports":
+    def checked(cls, model: VMSModel, ports: "Ports", count: int | None = None) -> "Ports":
         """Return ``ports`` after checking every effort against the model.
+
+        Args:
+            model: the robot.
+            ports: the efforts.
+            count: number of states, of which each may have a row of its own; None for one state.
 
         Raises:
             StateError: the argument has the wrong shape or is not finite.
         """
 
         def effort(value: npt.ArrayLike | None, size: int, name: str) -> Array | None:
-            return None if value is None else vector(value, size, name)
+            if value is None:
+                return None
+            return vector(value, size, name) if count is None else _rows(value, count, size, name)
 
         if ports.friction is not None and len(ports.friction.viscous) != model.n:
             raise StateError(
                 f"friction must be that of {model.n} joints; given: {len(ports.friction.viscous)}"
             )
-        tools = {
-            name: vector(value, 6, f"wrench_tools['{name}']")
+        tools: dict[str, Any] = {
+            name: effort(value, 6, f"wrench_tools['{name}']")
             for name, value in (ports.wrench_tools or {}).items()
         }
         if unknown := [name for name in tools if name not in model.tools]:
@@ -159,6 +167,22 @@ class Ports:
         if self.drag and d.model.fluid is not None:
             dissipated -= float(d.v @ d.model.fluid.drag(d))
         return dissipated
+
+
+def _rows(value: npt.ArrayLike, count: int, size: int, name: str) -> Array:
+    """Return an effort of many states, (size,) or (count,size), after checking it."""
+    try:
+        x = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} must be numbers; given: {value!r}") from None
+    if x.shape not in ((size,), (count, size)):
+        raise StateError(
+            f"{name} must have shape ({size},) for all states or ({count},{size}), one row for "
+            f"each; given: shape {x.shape}"
+        )
+    if not np.isfinite(x).all():
+        raise StateError(f"{name} must be finite; an entry is not")
+    return x
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array, frozen
-from ..errors import StateError
 from ..evaluation_batch import checked_rows, threads_of
 from ..model import VMSModel
 from .ports import Ports
@@ -117,7 +115,7 @@ def rate_batch(
     """
     threads = threads_of(threads)
     q, z = checked_rows(model, Q, Z, "Z", copy=False)
-    acting = _checked(model, Ports() if ports is None else ports, len(q))
+    acting = Ports.checked(model, Ports() if ports is None else ports, len(q))
     core = model.tree.in_cpp if model.is_plain and decoupled is not None else None
     if core is not None:
         compiled = core.batch(threads).rates(
@@ -153,43 +151,3 @@ def ports_of_state(ports: Ports, i: int) -> Ports:
         wrench_end_effector=row(ports.wrench_end_effector),
         wrench_tools=None if tools is None else {name: row(w) for name, w in tools.items()},
     )
-
-
-def _checked(model: Any, ports: Ports, count: int) -> Ports:
-    """Return the ports with efforts as arrays of shape (k,) or (N,k), after checking them.
-
-    Raises:
-        StateError: the argument has the wrong shape or is not finite.
-    """
-
-    def effort(value: Any, size: int, name: str) -> Array | None:
-        if value is None:
-            return None
-        try:
-            x = np.ascontiguousarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise StateError(f"{name} must be numbers; given: {value!r}") from None
-        if x.shape not in ((size,), (count, size)):
-            raise StateError(
-                f"{name} must have shape ({size},) for all states or ({count},{size}), one row for "
-                f"each; given: shape {x.shape}"
-            )
-        if not isfinite(x.sum()) and not np.isfinite(x).all():
-            raise StateError(f"{name} must be finite; an entry is not")
-        return x
-
-    tools: dict[str, Any] = {
-        name: effort(value, 6, f"wrench_tools['{name}']")
-        for name, value in (ports.wrench_tools or {}).items()
-    }
-    several = replace(
-        ports,
-        torque=effort(ports.torque, model.n, "torque"),
-        wrench_base=effort(ports.wrench_base, model.b, f"wrench_base of a {model.base} base"),
-        wrench_end_effector=effort(ports.wrench_end_effector, 6, "wrench_end_effector"),
-        wrench_tools=tools or None,
-    )
-    # The names of tools, and the friction, are checked as for one state.
-    if count:
-        Ports.checked(model, ports_of_state(several, 0))
-    return several

@@ -71,22 +71,10 @@ class TaskCoupling:
         return frozen((g - g.T) / 2)
 
     @property
-    def G_11(self) -> Array:
-        """Task block of G, (m,m)."""
-        m = len(self._t.J)
-        return self.G[:m, :m]
-
-    @property
     def G_12(self) -> Array:
         """Block of G through which null space and task exchange energy, (m,nv-m)."""
         m = len(self._t.J)
         return self.G[:m, m:]
-
-    @property
-    def G_22(self) -> Array:
-        """Null-space block of G, (nv-m,nv-m)."""
-        m = len(self._t.J)
-        return self.G[m:, m:]
 
     @cached_property
     def E_v(self) -> Array:

@@ -65,10 +65,6 @@ class Group(ABC):
         """Return the algebra element whose Cayley map is g, for rotation angles below pi."""
 
     @abstractmethod
-    def dcayley(self, x: Array) -> Array:
-        """Return the left-trivialised differential of the Cayley map, (d,d)."""
-
-    @abstractmethod
     def dcayley_inverse(self, x: Array) -> Array:
         """Return the inverse of :meth:`dcayley`, (d,d); exists for every x."""
 
@@ -87,10 +83,6 @@ class Group(ABC):
     @abstractmethod
     def vee(self, matrix: Array) -> Array:
         """Return the algebra element of a matrix; the inverse of :meth:`hat`."""
-
-    def coAd(self, g: Array) -> Array:
-        """Return ``Ad_g^T``, which maps momenta at g from space axes to body axes, (d,d)."""
-        return self.Ad(g).T
 
     def coad(self, x: Array) -> Array:
         """Return ``ad_x^T``, (d,d), which gives the rate of a conserved momentum in body axes."""

@@ -53,10 +53,6 @@ class SO2(Group):
         """Return ``2 tan(angle/2)``."""
         return np.array([2.0 * g[1, 0] / (1.0 + g[0, 0])])
 
-    def dcayley(self, x: Array) -> Array:
-        """Return ``1 / (1 + x^2/4)``."""
-        return np.eye(1) / (1.0 + 0.25 * x[0] ** 2)
-
     def dcayley_inverse(self, x: Array) -> Array:
         """Return ``1 + x^2/4``."""
         return np.eye(1) * (1.0 + 0.25 * x[0] ** 2)
@@ -127,10 +123,6 @@ class SE2(Group):
         """Return the twist whose Cayley map is g."""
         w, t = 2.0 * g[1, 0] / (1.0 + g[0, 0]), g[:2, 2]
         return np.append(t - 0.5 * w * (_QUARTER @ t), w)
-
-    def dcayley(self, x: Array) -> Array:
-        """Return ``(I - ad/2) / (1 + w^2/4)``."""
-        return (np.eye(3) - 0.5 * self.ad(x)) / (1.0 + 0.25 * x[2] ** 2)
 
     def dcayley_inverse(self, x: Array) -> Array:
         """Return ``I + ad/2 + w (x e_3^T + ...)/4``, the planar part of that of SE(3)."""

@@ -129,10 +129,6 @@ class SO3(Group):
         """Return ``2 tan(angle/2)`` along the axis."""
         return 2.0 * self.vee(g - g.T) / (1.0 + np.trace(g))
 
-    def dcayley(self, x: Array) -> Array:
-        """Return ``(I - x^/2) / (1 + |x|^2/4)``."""
-        return (np.eye(3) - 0.5 * skew(x)) / (1.0 + 0.25 * float(x @ x))
-
     def dcayley_inverse(self, x: Array) -> Array:
         """Return ``I + x^/2 + x x^T/4``."""
         return np.eye(3) + 0.5 * skew(x) + 0.25 * np.outer(x, x)
@@ -230,12 +226,6 @@ class SE3(Group):
         # v + w x v / 2 = (1 + |w|^2/4) t, solved for v.
         return np.concatenate([t - 0.5 * skew(w) @ t + 0.25 * (w @ t) * w, w])
 
-    def dcayley(self, x: Array) -> Array:
-        """Return ``(I - ad/2) / (1 + x.x/4)``, a dual quotient."""
-        scale = 1.0 + 0.25 * float(x[3:] @ x[3:])
-        inverse = _dual(Dual(1.0 / scale, -0.25 / scale**2), x)
-        return inverse @ (np.eye(6) - 0.5 * self.ad(x))
-
     def dcayley_inverse(self, x: Array) -> Array:
         """Return ``I + ad/2 + x (x.)/4``, dual products."""
         v, w = x[:3], x[3:]
@@ -329,10 +319,6 @@ class SO3TimesR3(Group):
     def cayley_inverse(self, g: Array) -> Array:
         """Return the algebra element whose Cayley map is g."""
         return np.concatenate([g[:3, 3], _SO3.cayley_inverse(g[:3, :3])])
-
-    def dcayley(self, x: Array) -> Array:
-        """Return the differential of each part."""
-        return _beside(np.eye(3), _SO3.dcayley(x[3:]))
 
     def dcayley_inverse(self, x: Array) -> Array:
         """Return the inverse of :meth:`dcayley`."""

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from vms_ph_dynamics.forms import DiracStructure
+from .dirac_structures import DiracStructure
 
 
 def is_dirac(structure: DiracStructure) -> None:

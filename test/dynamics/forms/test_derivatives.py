@@ -23,14 +23,13 @@ from vms_ph_dynamics import (
     TaskSpaceForm,
     VMSModel,
     energy_derivatives,
-    numerical_energy_derivatives,
-    numerical_rate_derivatives,
     rate_derivatives,
 )
 from vms_ph_dynamics.export.tree import inertial_parameters
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
+from .numerical_derivatives import numerical_energy_derivatives, numerical_rate_derivatives
 
 FORMS = {"standard": StandardForm, "decoupled": DecoupledForm}
 

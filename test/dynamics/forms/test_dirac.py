@@ -12,18 +12,9 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.forms import (
     CanonicalForm,
     DecoupledForm,
-    DiracStructure,
     Ports,
     StandardForm,
     TaskSpaceForm,
-)
-from vms_ph_dynamics.forms.dirac import (
-    base_structure,
-    compose,
-    coupled_structure,
-    direct_product,
-    manipulator_structure,
-    wrench_junction,
 )
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.tasks import PositionTask
@@ -32,6 +23,15 @@ from vms_ph_io import robots
 from ..conftest import random_tree, state_of
 from ..joint_maps import FloatingJoint, PlanarJoint
 from .dirac_checks import is_dirac, same
+from .dirac_structures import (
+    DiracStructure,
+    base_structure,
+    compose,
+    coupled_structure,
+    direct_product,
+    manipulator_structure,
+    wrench_junction,
+)
 
 trees = st.integers(0, 2**31).map(random_tree)
 seeds = st.integers(0, 2**31)

@@ -16,13 +16,13 @@ from vms_ph_dynamics.forms import (
     TaskSpaceForm,
     linearize,
 )
-from vms_ph_dynamics.forms.dirac import coupled_structure
 from vms_ph_dynamics.integrators import integrate
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
+from .dirac_structures import coupled_structure
 
 
 def two_armed(base: str = "fixed") -> VMSModel:

@@ -52,7 +52,6 @@ def test_adjoints_are_representations(group: Group, seed: int) -> None:
     product = group.Ad(group.compose(a, b))
     np.testing.assert_allclose(product, group.Ad(a) @ group.Ad(b), atol=1e-13)
     np.testing.assert_allclose(group.Ad(group.inverse(a)), np.linalg.inv(group.Ad(a)), atol=1e-12)
-    np.testing.assert_array_equal(group.coAd(a), group.Ad(a).T)
     x = algebra(group, seed)
     np.testing.assert_allclose(group.Ad(group.exp(x)), expm(group.ad(x)), atol=1e-12)
 
@@ -119,7 +118,7 @@ def test_differentials_are_those_of_the_maps(group: Group, seed: int, size: floa
     x, dx = algebra(group, seed, size), algebra(group, seed + 1)
     for to_group, differential, inverse in (
         (group.exp, group.dexp, group.dexp_inverse),
-        (group.cayley, group.dcayley, group.dcayley_inverse),
+        (group.cayley, lambda x: np.linalg.inv(group.dcayley_inverse(x)), group.dcayley_inverse),
     ):
         here = group.inverse(to_group(x))
 
@@ -215,7 +214,6 @@ def test_planar_motions_are_those_of_space_within_the_plane() -> None:
     for d_planar, d_space in (
         (planar.dexp, space.dexp),
         (planar.dexp_inverse, space.dexp_inverse),
-        (planar.dcayley, space.dcayley),
         (planar.dcayley_inverse, space.dcayley_inverse),
     ):
         np.testing.assert_allclose(d_space(lift @ x) @ lift, lift @ d_planar(x), atol=1e-14)

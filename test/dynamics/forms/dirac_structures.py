@@ -15,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.linalg import svd
 
-from ..arrays import Array, frozen
-from ..errors import ModelError
-from ..evaluation import Evaluation
-from .standard import StandardForm, lie_poisson
-from .state import PHState
+from vms_ph_dynamics import Evaluation, ModelError, PHState, StandardForm
+from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics.forms.standard import lie_poisson
 
 # Power of two unit elements, and directions of balanced bases, below this are rounding.
 _POWER = 1e-9
