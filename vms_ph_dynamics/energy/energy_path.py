@@ -85,49 +85,14 @@ class EnergyPath:
             q: (N, nq).
             v: (N, nv).
         """
-        if self._in_cpp:
-            batch = self.model.evaluate_batch(q, v, terms=("kinetic_energy", "potential_energy"))
-            return StoredEnergies(batch.kinetic_energy, batch.potential_energy)
-        kinetic, potential = np.empty(len(q)), np.empty(len(q))
-        if self.model.fluid is not None:
-            for k in range(len(q)):
-                d = self.model.evaluate(q[k], v[k])
-                kinetic[k], potential[k] = d.kinetic_energy, d.potential_energy
-            return StoredEnergies(kinetic, potential)
-        q, v = self._full(q, v)
-        model, data, energy = self._pin, self._tree.data(), pin.computeMechanicalEnergy
-        for k in range(len(q)):
-            energy(model, data, q[k], v[k])
-            kinetic[k], potential[k] = data.kinetic_energy, data.potential_energy
-        return StoredEnergies(kinetic, potential)
+        batch = self.model.evaluate_batch(q, v, terms=("kinetic_energy", "potential_energy"))
+        return StoredEnergies(batch.kinetic_energy, batch.potential_energy)
 
     def momenta(self, q: Array, v: Array) -> Momenta:
         """Return the terms of the momentum balances; arguments as for :meth:`stored`."""
-        if self._in_cpp:
-            batch = self.model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
-            drift = np.einsum("kji,kj->ki", batch.C, v) - batch.g
-            return Momenta(batch.momentum, drift, batch.g)
-        shape = (len(q), self.model.nv)
-        momentum, drift, gravity = np.empty(shape), np.empty(shape), np.empty(shape)
-        if self.model.fluid is not None or self._tree.projection is not None:
-            for k in range(len(q)):
-                d = self.model.evaluate(q[k], v[k])
-                momentum[k], gravity[k] = d.momentum, d.g
-                drift[k] = d.C.T @ v[k] - d.g
-            return Momenta(momentum, drift, gravity)
-        model, data = self._pin, self._tree.data()
-        zero = np.zeros(self.model.nv)
-        upright = self._tree.base == "fixed"
-        for k in range(len(q)):
-            at = q[k] if upright else self._tree.at_origin(q[k])
-            g = pin.computeGeneralizedGravity(model, data, at)
-            gravity[k] = g
-            # Of rigid bodies the inverse dynamics at rest, less gravity, are M times acceleration.
-            momentum[k] = pin.rnea(model, data, at, zero, v[k])
-            drift[k] = v[k] @ pin.computeCoriolisMatrix(model, data, at, v[k])
-        momentum -= gravity
-        drift -= gravity
-        return Momenta(momentum, drift, gravity)
+        batch = self.model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
+        drift = np.einsum("kji,kj->ki", batch.C, v) - batch.g
+        return Momenta(batch.momentum, drift, batch.g)
 
     def links(self, q: Array, v: Array) -> LinkEnergies:
         """Return the energies of the bodies; arguments as for :meth:`stored`.
@@ -136,17 +101,16 @@ class EnergyPath:
         """
         q, v = self._full(q, v)
         model, data = self._pin, self._tree.data()
-        first = 1
-        inertias = [model.inertias[i] for i in range(first, model.njoints)]
+        inertias = list(model.inertias)[1:]
         gravity = model.gravity.linear
         kinetic = np.empty((len(q), len(inertias)))
         potential = np.empty_like(kinetic)
         for k in range(len(q)):
             pin.forwardKinematics(model, data, q[k], v[k])
-            for i, inertia in enumerate(inertias):
-                kinetic[k, i] = 0.5 * inertia.vtiv(data.v[i + first])
-                centre = data.oMi[i + first].act(inertia.lever)
-                potential[k, i] = -inertia.mass * (gravity @ centre)
+            for i, inertia in enumerate(inertias, 1):
+                kinetic[k, i - 1] = 0.5 * inertia.vtiv(data.v[i])
+                centre = data.oMi[i].act(inertia.lever)
+                potential[k, i - 1] = -inertia.mass * (gravity @ centre)
         return LinkEnergies(self._body_names(), kinetic, potential)
 
     def twists(self, q: Array, v: Array, frame: int) -> Array:
@@ -168,11 +132,6 @@ class EnergyPath:
             jacobian = pin.computeFrameJacobian(self._pin, tree.data(), full, frame, pin.LOCAL)
             result[k] = tree.columns(jacobian).T @ wrench[k]
         return result
-
-    @property
-    def _in_cpp(self) -> bool:
-        """Whether the C++ core computes the terms."""
-        return self.model.fluid is None and self._tree.in_cpp is not None
 
     def _full(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the states with the joints that mimic others filled in."""

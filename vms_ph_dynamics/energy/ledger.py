@@ -265,9 +265,7 @@ class LedgerWriter:
         dt = np.diff(t)[:, None]
         rates = samples.v[:, b:]
         power, work = samples.torque * rates, self._work(samples, rates, dt)
-        friction = np.zeros_like(rates)
-        if self.friction is not None:
-            friction = self.friction.force(rates)
+        friction = np.zeros_like(rates) if self.friction is None else self.friction.force(rates)
         lost_power = -friction * rates
         port_power, efforts = self._at_ports(samples)
         lost, at_ports = _trapezoid(lost_power, dt), _trapezoid(port_power, dt)
@@ -301,7 +299,7 @@ class LedgerWriter:
             "drag": drag,
             "residual_by_joint": by_balance,
             "variance": self._variance(samples, power, dt)[:, None],
-            "sampling": _with_square(_halving(t, whole_power, dt)),
+            "sampling": _halving(t, whole_power, dt),
         }
         self._begin(float(total[0]), float(t[0]), continues, steps)
         start = self._last
@@ -474,16 +472,12 @@ class LedgerWriter:
         self._series.append(rows | {"state_variance": variance[chosen]})
 
 
-def _with_square(x: Array) -> Array:
-    return np.column_stack([x, x**2])
-
-
 def _trapezoid(rate: Array, dt: Array) -> Array:
     return np.asarray(0.5 * dt * (rate[1:] + rate[:-1]))
 
 
 def _halving(t: Array, power: Array, dt: Array) -> Array:
-    """Return the difference that twice the step makes to the integral of a power, (N-1,).
+    """Return what twice the step changes in the integral of a power, and its square, (N-1,2).
 
     Each pair of intervals is compared with the trapezium over both; an odd last interval is left.
     """
@@ -494,7 +488,7 @@ def _halving(t: Array, power: Array, dt: Array) -> Array:
         ends = power[: 2 * pairs + 1 : 2]
         coarse = 0.5 * np.diff(t[: 2 * pairs + 1 : 2]) * (ends[1:] + ends[:-1])
         steps[1 : 2 * pairs : 2] = coarse - fine
-    return steps
+    return np.column_stack([steps, steps**2])
 
 
 _WINDOW = 0.1  # s, at least

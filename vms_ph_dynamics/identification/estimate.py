@@ -30,11 +30,11 @@ class BaseParameters:
     matrix: Array
 
 
-def base_parameters(regressor: EnergyRegressor, states: int = 0) -> BaseParameters:
+def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     """Return the base parameters, found from the rows of the regressor at random states."""
     model = regressor.model
     rng = np.random.default_rng(0)
-    count = states or 2 * regressor.parameters.size + 50
+    count = 2 * regressor.parameters.size + 50
     q = np.array([model.random_configuration(rng) for _ in range(count)])
     rows = regressor.rows(q, rng.normal(size=(count, model.nv)))
     # A constant energy is in no balance.

@@ -15,9 +15,9 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples, smoothed
 from ..model import VMSModel
 from .estimate import estimate
-from .result import Identification, Unknown
+from .result import Identification, Unknown, prior_of
 from .torque import torque_windows
-from .windows import FrictionLaw, Motion, balance, motion_of
+from .windows import FrictionLaw, Motion, WindowSettings, balance, motion_of
 
 _THRESHOLD = 6.0  # standard deviations
 _EVERY = 0.01  # s, between the efforts that are compared
@@ -59,27 +59,12 @@ def contacts(
     differs by most of the time; a robust measure, as contacts are rare. Its energy is what the
     balance of the windows lacks meanwhile.
     """
-    options = {
-        "payload_frame": identification.frame,
-        "friction": friction,
-        "length": identification.length,
-    }
-    windows = balance(
-        model,
-        EnergyRegressor(model),
-        motion,
-        identification.unknowns,
-        **options,  # type: ignore[arg-type]
-    )
+    settings = WindowSettings(identification.frame, identification.length, friction)
+    unknowns = identification.unknowns
+    windows = balance(model, EnergyRegressor(model), motion, unknowns, settings)
     unaccounted = windows.target - windows.columns @ identification.consistent
     every = max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t)))))
-    rows = torque_windows(
-        model,
-        motion,
-        identification.unknowns,
-        **options,  # type: ignore[arg-type]
-        every=every,
-    )
+    rows = torque_windows(model, motion, unknowns, settings, every)
     n = model.n
     t = rows.begin[::n]
     error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
@@ -223,7 +208,7 @@ def _part(model: VMSModel, frame: str, low: float, high: float) -> str:
     """Return the links behind a frame whose mass lies in an interval, as words."""
     tree = model.tree.pinocchio
     index = model.frame_id(frame)
-    if model.tree.pinocchio.frames[index].parentJoint == 0:
+    if tree.frames[index].parentJoint == 0:
         return ""
     behind = {index}
     for i, one in enumerate(tree.frames):
@@ -254,18 +239,14 @@ def _wrong_model(
 ) -> tuple[Finding, ...]:
     """Return joints whose signs are opposite, or another direction of gravity, that fit better."""
     regressor = EnergyRegressor(model)
-    options = {
-        "payload_frame": identification.frame,
-        "friction": friction,
-        "length": identification.length,
-    }
+    settings = WindowSettings(identification.frame, identification.length, friction)
     # A load must not pass for another gravity, nor for another sign.
     every = identification.unknowns
     free = [k for k, u in enumerate(every) if u.kind != "inertia"]
     fixed = [k for k, u in enumerate(every) if u.kind == "inertia"]
 
     def residual(motion: Motion, extra: Array | None = None) -> tuple[float, Array]:
-        windows = balance(model, regressor, motion, every, **options)  # type: ignore[arg-type]
+        windows = balance(model, regressor, motion, every, settings)
         target = windows.target - windows.columns[:, fixed] @ identification.consistent[fixed]
         columns, more = windows.columns[:, free], []
         if extra is not None:
@@ -275,8 +256,7 @@ def _wrong_model(
         solution = estimate(
             columns,
             target,
-            np.array([u.mean for u in unknowns]),
-            np.diag([u.deviation**2 for u in unknowns]),
+            *prior_of(unknowns),
             windows.path,
             windows.recording,
         )

@@ -3,7 +3,7 @@
 
 """Friction, payload, gains, armature and inertia of a robot from the energy of its recordings."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,21 +26,23 @@ from .result import (
     gain_unknowns,
     inertia_unknowns,
     payload_unknowns,
+    prior_of,
     timing_unknown,
 )
 from .torque import torque_windows
-from .windows import LEAST_MOTION, FrictionLaw, Motion, Windows, balance, motion_of, stacked
+from .windows import (
+    LEAST_MOTION,
+    FrictionLaw,
+    Motion,
+    Windows,
+    WindowSettings,
+    balance,
+    motion_of,
+    stacked,
+)
 
 # The data excite a parameter if they reduce what is not known of it to this share.
-_EXCITED: Mapping[str, float] = {
-    "payload": 0.1,
-    "friction": 0.25,
-    "gains": 0.25,
-    "armature": 0.25,
-    "inertia": 0.25,
-    "drag": 0.25,
-    "timing": 0.25,
-}
+_EXCITED, _EXCITED_PAYLOAD = 0.25, 0.1
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,8 @@ def identify(
     motions = [motion_of(model, recording) for recording in recordings]
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
     mean, covariance = _prior(unknowns, prior, settings)
-    options = {"payload_frame": frame, "friction": friction, "length": settings.window}
-    windows = stacked(
-        [balance(model, regressor, m, unknowns, **options) for m in motions]  # type: ignore[arg-type]
-    )
+    of_windows = WindowSettings(frame, settings.window, friction)
+    windows = stacked([balance(model, regressor, m, unknowns, of_windows) for m in motions])
     solution = estimate(
         windows.columns, windows.target, mean, covariance, windows.path, windows.recording
     )
@@ -120,12 +120,10 @@ def identify(
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
     if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
-        parameters = tuple(
-            replace(p, value=None, low=None, high=None, reason=reason) for p in parameters
-        )
+        parameters = tuple(p.without_value(reason) for p in parameters)
     torque: dict[str, Parameter] = {}
     if settings.torque and moves:
-        other = stacked([torque_windows(model, m, unknowns, **options) for m in motions])  # type: ignore[arg-type]
+        other = stacked([torque_windows(model, m, unknowns, of_windows) for m in motions])
         rival = estimate(
             other.columns,
             other.target,
@@ -166,24 +164,25 @@ def _unknowns(
     settings: Settings,
 ) -> list[Unknown]:
     joints = model.joint_names
-    prior_names = set(prior.names) if prior is not None else set()
+    prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
+    of = {*kinds, *(prior_kinds & {"payload", "armature", "inertia", "drag"})}
+    of |= {"gains"} if "gain" in prior_kinds else set()
     effort = np.concatenate([m.effort for m in motions])
     rate = np.concatenate([m.rate for m in motions])
-    gains = "gains" in kinds or any(name.startswith("gain.") for name in prior_names)
     unknowns: list[Unknown] = []
-    if "payload" in kinds or any(name.startswith("payload.") for name in prior_names):
+    if "payload" in of:
         unknowns += payload_unknowns(arm_mass(model))
     if friction is None:
-        load = gains if settings.load_friction is None else settings.load_friction
+        load = "gains" in of if settings.load_friction is None else settings.load_friction
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
         unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
-    if gains:
+    if "gains" in of:
         unknowns += gain_unknowns(joints, settings.gain_deviation)
-    if "armature" in kinds or any(name.startswith("armature.") for name in prior_names):
+    if "armature" in of:
         unknowns += armature_unknowns(joints, model.tree.pinocchio.armature[-model.n :])
-    if "inertia" in kinds or any(name.startswith("inertia.") for name in prior_names):
+    if "inertia" in of:
         unknowns += inertia_unknowns(regressor)
-    if "drag" in kinds or any(name.startswith("drag.") for name in prior_names):
+    if "drag" in of:
         drag = drag_unknowns(model)
         if not drag:
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
@@ -202,8 +201,7 @@ def arm_mass(model: VMSModel) -> float:
 def _prior(
     unknowns: Sequence[Unknown], prior: Posterior | None, settings: Settings
 ) -> tuple[Array, Array]:
-    mean = np.array([u.mean for u in unknowns])
-    covariance = np.diag([u.deviation**2 for u in unknowns])
+    mean, covariance = prior_of(unknowns)
     if prior is None:
         return mean, covariance
     places = {name: k for k, name in enumerate(prior.names)}
@@ -285,16 +283,9 @@ def _parameter(
     unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float
 ) -> Parameter:
     share = deviation / unknown.deviation
-    if share > _EXCITED[unknown.kind]:
-        return Parameter(
-            unknown.name,
-            unknown.kind,
-            unknown.unit,
-            None,
-            None,
-            None,
-            reason=f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it",
-        )
+    if share > (_EXCITED_PAYLOAD if unknown.kind == "payload" else _EXCITED):
+        reason = f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it"
+        return Parameter(unknown.name, unknown.kind, unknown.unit, reason=reason)
     low, high = mean - quantile * deviation, mean + quantile * deviation
     bound = low <= unknown.floor
     low, high = max(low, unknown.floor), max(high, unknown.floor)
@@ -330,7 +321,7 @@ def _payload(
         name, reason = f"payload_centre_{axis}", ""
         if not significant:
             reason = "not excited: the mass may be zero, and nothing has no centre"
-            result.append(Parameter(name, "payload", "m", None, None, None, reason=reason))
+            result.append(Parameter(name, "payload", "m", reason=reason))
             continue
         centre = mean[k] / mean[0]
         slope = np.zeros(len(mean))

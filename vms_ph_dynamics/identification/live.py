@@ -14,8 +14,15 @@ from ..energy.regressor import EnergyRegressor
 from ..model import VMSModel
 from .estimate import Estimate, estimate
 from .identify import arm_mass, consistent_estimate, parameters_of
-from .result import Parameter, Unknown, friction_unknowns, payload_unknowns, timing_unknown
-from .windows import Sample, Windows, WindowStream, stacked
+from .result import (
+    Parameter,
+    Unknown,
+    friction_unknowns,
+    payload_unknowns,
+    prior_of,
+    timing_unknown,
+)
+from .windows import Sample, Windows, WindowSettings, WindowStream, stacked
 
 # Logarithm of how much likelier the windows must be with a change than without.
 _EVIDENCE = 12.0
@@ -181,9 +188,8 @@ class LiveIdentification:
         one = np.ones(model.n)
         self._payload = payload_unknowns(arm_mass(model))
         self._groups = _groups(self._unknowns(one, one))
-        self._stream = WindowStream(
-            model, self._regressor, self._unknowns(one, one), self.frame, self.settings.window
-        )
+        of_windows = WindowSettings(self.frame, self.settings.window)
+        self._stream = WindowStream(model, self._regressor, self._unknowns(one, one), of_windows)
         self._squares = [np.zeros(model.n), np.zeros(model.n)]
         self._windows: Windows | None = None
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
@@ -215,7 +221,7 @@ class LiveIdentification:
             last = self._epochs[-1:] if len(self._epochs) else np.zeros((1, len(self._groups)), int)
             if old is not None and len(self._joined):
                 self._joined[-1] = old.end[-1] == part.begin[0]
-            self._windows = part if old is None else replace(stacked([old, part]))
+            self._windows = part if old is None else stacked([old, part])
             self._epochs = np.vstack([self._epochs, np.repeat(last, len(part), axis=0)])
             inside = np.append(part.end[:-1] == part.begin[1:], False)
             self._joined = np.concatenate([self._joined, inside])
@@ -286,13 +292,10 @@ class LiveIdentification:
                 columns = np.column_stack([columns, columns[:, places] * before[:, None]])
                 columns[np.ix_(before, places)] = 0.0
                 unknowns += [_before(unknowns[k]) for k in places]
-        mean = np.array([u.mean for u in unknowns])
-        covariance = np.diag([u.deviation**2 for u in unknowns])
         solution = estimate(
             columns,
             windows.target,
-            mean,
-            covariance,
+            *prior_of(unknowns),
             windows.path,
             np.zeros(len(windows)),
             joined=self._joined,
@@ -303,10 +306,7 @@ class LiveIdentification:
         )
         if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
-            parameters = tuple(
-                replace(p, value=None, low=None, high=None, at_bound=False, reason=reason)
-                for p in parameters
-            )
+            parameters = tuple(p.without_value(reason) for p in parameters)
         now = float(windows.end[-1])
         self._earlier = [*self._earlier[-1:], (now, solution, main)]
         return LiveResult(

@@ -50,6 +50,12 @@ class Unknown:
     floor: float = -np.inf
 
 
+def prior_of(unknowns: Sequence[Unknown]) -> tuple[Array, Array]:
+    """Return the mean (p,) and the covariance (p,p) of what is known beforehand."""
+    covariance = np.diag([u.deviation**2 for u in unknowns])
+    return np.array([u.mean for u in unknowns]), covariance
+
+
 def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     """Return the kinds in the order of :data:`KINDS`.
 
@@ -169,12 +175,16 @@ class Parameter:
     name: str
     kind: str
     unit: str
-    value: float | None
-    low: float | None
-    high: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
     at_bound: bool = False
     meaning: str = ""
     reason: str = ""
+
+    def without_value(self, reason: str) -> "Parameter":
+        """Return the parameter as one that is not excited, with the reason."""
+        return Parameter(self.name, self.kind, self.unit, meaning=self.meaning, reason=reason)
 
     def contains(self, truth: float) -> bool:
         """Return whether the interval contains a number; False if there is none."""

@@ -9,11 +9,12 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
+from ..energy.energy_path import EnergyPath
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import MotionSamples, smoothed
+from ..energy.samples import smoothed
 from ..model import VMSModel
 from .result import EFFORT_LAG, Unknown
-from .windows import SLIP, FrictionLaw, Motion, Windows
+from .windows import Motion, Windows, WindowSettings, armature_of, joint_columns
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
 
@@ -22,10 +23,7 @@ def torque_windows(
     model: VMSModel,
     motion: Motion,
     unknowns: Sequence[Unknown],
-    *,
-    payload_frame: str,
-    friction: FrictionLaw | None,
-    length: float,
+    settings: WindowSettings,
     every: int = EVERY,
 ) -> Windows:
     """Return rows ``effort = regressor x`` at samples, with accelerations from the positions.
@@ -37,71 +35,59 @@ def torque_windows(
         model: the robot.
         motion: the recording.
         unknowns: whose columns are wanted.
-        payload_frame: at which the payload is fixed.
-        friction: a known law of friction, or None.
-        length: of a window of the energy balance, s.
+        settings: of the windows of the energy balance.
         every: samples to a row.
     """
     samples, b, n = motion.samples, model.b, model.n
     regressor = EnergyRegressor(model)
-    body, transform = regressor.of_frame(payload_frame)
+    body, transform = regressor.of_frame(settings.payload_frame)
     dt = float(np.median(np.diff(samples.t)))
-    width = max(3, round(0.5 * length / dt))
+    width = max(3, round(0.5 * settings.length / dt))
     acceleration = smoothed(samples.t, motion.v, width)[1]
-    efforts = smoothed(samples.t, samples.torque, width)[0]
+    efforts, changes = smoothed(samples.t, samples.torque, width)
     chosen = np.arange(width, len(samples) - width, max(1, min(every, width)))
     tree = model.tree
     data = tree.pinocchio.createData()
-    joints = [tree.pinocchio.joints[tree.pinocchio.getJointId(x)].idx_v for x in model.joint_names]
-    armature = np.asarray(tree.pinocchio.armature)[joints]
-    places = {
+    armature = armature_of(model)
+    kinds = {
         kind: [k for k, u in enumerate(unknowns) if u.kind == kind]
         for kind in ("payload", "inertia")
     }
-    changing = smoothed(samples.t, samples.torque, width)[1]
     index = {u.name: k for k, u in enumerate(unknowns)}
     columns = np.zeros((len(chosen), n, len(unknowns)))
-    target = np.empty((len(chosen), n))
+    rate, target = motion.v[chosen, b:], efforts[chosen]
+    for port, wrench in samples.wrenches.items():
+        if port != "base":
+            path, frame = EnergyPath(model), model.frame_id(port)
+            target += path.generalised(samples.q[chosen], wrench[chosen], frame)[:, b:]
+    if settings.friction is not None:
+        target -= settings.friction(rate)
     for row, k in enumerate(chosen):
         v, a = motion.v[k], acceleration[k]
         full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
         rows = pin.computeJointTorqueRegressor(tree.pinocchio, data, *full)
-        rows = rows if tree.projection is None else tree.projection.T @ rows
-        rows = rows[b:]
-        rate = v[b:]
-        outside = _outside(model, samples, int(k), full[0])
-        torque = efforts[k] + outside - rows @ regressor.parameters - armature * a[b:]
-        drag = _drag_columns(model, unknowns, samples.q[k], v)
+        rows = (rows if tree.projection is None else tree.projection.T @ rows)[b:]
+        target[row] -= rows @ regressor.parameters + armature * a[b:]
         if model.fluid is not None:
-            torque = torque - _fluid_torque(model, samples.q[k], v, a)
+            target[row] -= _fluid_torque(model, samples.q[k], v, a)
+        for name, drag in _drag_columns(model, unknowns, samples.q[k], v).items():
+            columns[row][:, index[name]] = drag
             # The known forces have all of the drag; the unknown is the factor on it.
-            torque = torque + np.sum([np.zeros(n), *drag.values()], axis=0)
-        for key, value in drag.items():
-            columns[row][:, index[key]] = value
-        if friction is not None:
-            torque = torque - friction(rate[None, :])[0]
-        slip = np.tanh(rate / SLIP)
-        carried = rows[:, 10 * body : 10 * body + 10] @ transform
-        if places["payload"]:
-            columns[row][:, places["payload"]] = carried
-        if places["inertia"]:
-            columns[row][:, places["inertia"]] = rows
-        for j, name in enumerate(model.joint_names):
-            of_joint = {
-                f"friction.{name}.viscous": rate[j],
-                f"friction.{name}.coulomb": slip[j],
-                f"friction.{name}.offset": 1.0,
-                f"friction.{name}.load": abs(efforts[k, j]) * slip[j],
-                f"gain.{name}": -efforts[k, j],
-                f"armature.{name}": a[b + j],
-            }
-            of_joint[EFFORT_LAG] = -changing[k, j]
-            for key, value in of_joint.items():
-                if key in index:
-                    columns[row, j, index[key]] = value
-            if f"gain.{name}" in index:
-                torque[j] -= efforts[k, j]
-        target[row] = torque
+            target[row] += drag
+        if kinds["payload"]:
+            columns[row][:, kinds["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
+        if kinds["inertia"]:
+            columns[row][:, kinds["inertia"]] = rows
+    of_joints = joint_columns(model, rate, efforts[chosen])
+    for j, joint in enumerate(model.joint_names):
+        of_joints[f"armature.{joint}"] = j, acceleration[chosen, b + j]
+        if f"gain.{joint}" in index:
+            target[:, j] -= efforts[chosen, j]
+    for name in of_joints.keys() & index.keys():
+        j, column = of_joints[name]
+        columns[:, j, index[name]] = column
+    if EFFORT_LAG in index:
+        columns[:, :, index[EFFORT_LAG]] = -changes[chosen]
     size = np.sqrt(np.mean(efforts**2, axis=0)) + 1e-9
     flat = (columns / size[:, None]).reshape(-1, len(unknowns))
     t = np.repeat(samples.t[chosen], n)
@@ -110,20 +96,6 @@ def torque_windows(
     return Windows(
         t, t, (target / size).reshape(-1), flat, np.tile(size, len(chosen)), ones, 0.0 * ones
     )
-
-
-def _outside(model: VMSModel, samples: MotionSamples, k: int, q: Array) -> Array:
-    """Return the joint efforts of the wrenches at the tools, (n,)."""
-    total = np.zeros(model.n)
-    for port, wrench in samples.wrenches.items():
-        if port == "base":
-            continue
-        tree = model.tree
-        jacobian = pin.computeFrameJacobian(
-            tree.pinocchio, tree.data(), q, model.frame_id(port), pin.ReferenceFrame.LOCAL
-        )
-        total += (tree.columns(jacobian).T @ wrench[k])[model.b :]
-    return total
 
 
 def _fluid_torque(model: VMSModel, q: Array, v: Array, a: Array) -> Array:

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.energy_path import fluid_path
+from ..energy.energy_path import EnergyPath, fluid_path
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples, clock_of, smoothed_velocity, steps
 from ..errors import StateError
@@ -64,25 +63,32 @@ class Windows:
 
     def chosen(self, which: Any) -> "Windows":
         """Return some of the windows, by a mask (W,) or by their indices."""
-        rows = ("begin", "end", "target", "columns", "gross", "path", "recording")
-        return Windows(*(getattr(self, name)[which] for name in rows))
+        return Windows(*(getattr(self, name)[which] for name in _ROWS))
+
+
+_ROWS = ("begin", "end", "target", "columns", "gross", "path", "recording")
 
 
 def stacked(parts: Sequence[Windows]) -> Windows:
     """Return the windows of several recordings one after the other."""
+    rows = (np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS)
+    number = [np.full(len(part), k) for k, part in enumerate(parts)]
+    return replace(Windows(*rows), recording=np.concatenate(number))
 
-    def joined(name: str) -> Array:
-        return np.concatenate([getattr(part, name) for part in parts])
 
-    return Windows(
-        joined("begin"),
-        joined("end"),
-        joined("target"),
-        joined("columns"),
-        joined("gross"),
-        joined("path"),
-        np.concatenate([np.full(len(part), k) for k, part in enumerate(parts)]),
-    )
+@dataclass(frozen=True)
+class WindowSettings:
+    """What the windows of a recording are made with.
+
+    Attributes:
+        payload_frame: at which the payload is fixed.
+        length: of a window, s; it has at least ten samples.
+        friction: a known law of friction, or None.
+    """
+
+    payload_frame: str
+    length: float
+    friction: FrictionLaw | None = None
 
 
 @dataclass(frozen=True)
@@ -160,10 +166,7 @@ def balance(
     regressor: EnergyRegressor,
     motion: Motion,
     unknowns: Sequence[Unknown],
-    *,
-    payload_frame: str,
-    friction: FrictionLaw | None,
-    length: float,
+    settings: WindowSettings,
     edges: Array | None = None,
 ) -> Windows:
     """Return the windows of one recording.
@@ -173,18 +176,16 @@ def balance(
         regressor: its energy regressor.
         motion: the recording.
         unknowns: whose columns are wanted.
-        payload_frame: at which the payload is fixed.
-        friction: a known law of friction, or None.
-        length: of a window, s; it has at least ten samples.
+        settings: of the windows.
         edges: indices of the samples at which windows begin and end; None: from the first sample.
     """
     samples, step = motion.samples, motion.step[:, model.b :]
-    edges = window_edges(samples.t, length) if edges is None else edges
+    edges = window_edges(samples.t, settings.length) if edges is None else edges
     work = motion.effort * step
     supplied = work.sum(axis=1) + _port_work(model, motion)
     armature = 0.5 * motion.v[edges, model.b :] ** 2
     rows = regressor.rows(samples.q[edges], motion.v[edges])
-    energy = rows @ regressor.parameters + armature @ _armature(model)
+    energy = rows @ regressor.parameters + armature @ armature_of(model)
     estimated = {u.name for u in unknowns if u.kind == "drag"}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
@@ -194,32 +195,24 @@ def balance(
             drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * dt
         known_drag = [work for name, work in drag.items() if name not in estimated]
         supplied = supplied - np.sum([np.zeros(len(dt)), *known_drag], axis=0)
-    if friction is not None:
-        supplied = supplied - (friction(motion.rate) * step).sum(axis=1)
+    if settings.friction is not None:
+        supplied = supplied - (settings.friction(motion.rate) * step).sum(axis=1)
 
     def summed(values: Array) -> Array:
         total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
         return np.diff(total[edges], axis=0)
 
-    slip = np.tanh(motion.rate / SLIP) * step
-    work_by_name: dict[str, Array] = {}
-    terms = {
-        "viscous": motion.rate * step,
-        "coulomb": slip,
-        "offset": step,
-        "load": np.abs(motion.effort) * slip,
+    work_by_name = {
+        name: summed(rates * step[:, j])
+        for name, (j, rates) in joint_columns(model, motion.rate, motion.effort).items()
     }
     for j, joint in enumerate(model.joint_names):
-        for term, values in terms.items():
-            work_by_name[f"friction.{joint}.{term}"] = summed(values[:, j])
-        # The known part has the efforts as they are; the unknown is the factor on them.
-        work_by_name[f"gain.{joint}"] = -summed(work[:, j])
         work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
     work_by_name |= {name: summed(work) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
     later = np.diff(samples.torque, axis=0) * motion.rate
     work_by_name[EFFORT_LAG] = -summed(later.sum(axis=1))
-    body, transform = regressor.of_frame(payload_frame)
+    body, transform = regressor.of_frame(settings.payload_frame)
     changes = np.diff(rows, axis=0)
     carried = changes[:, 10 * body : 10 * body + 10] @ transform
     columns = np.empty((len(edges) - 1, len(unknowns)))
@@ -257,13 +250,35 @@ def window_edges(t: Array, length: float) -> Array:
     return np.array(edges)
 
 
-def _armature(model: VMSModel) -> Array:
-    return np.asarray(model.tree.pinocchio.armature)[_rows(model)]
+def joint_columns(model: VMSModel, rate: Array, effort: Array) -> dict[str, tuple[int, Array]]:
+    """Return what each unknown of a joint multiplies, by name: the joint and its efforts, (N,).
+
+    Args:
+        model: the robot.
+        rate: (N,n) joint rates.
+        effort: (N,n) joint efforts; the known part of a balance has them as they are, the unknown
+            is the factor on them.
+    """
+    slip = np.tanh(rate / SLIP)
+    terms = {
+        "friction.{}.viscous": rate,
+        "friction.{}.coulomb": slip,
+        "friction.{}.offset": np.ones_like(rate),
+        "friction.{}.load": np.abs(effort) * slip,
+        "gain.{}": -effort,
+    }
+    return {
+        name.format(joint): (j, values[:, j])
+        for j, joint in enumerate(model.joint_names)
+        for name, values in terms.items()
+    }
 
 
-def _rows(model: VMSModel) -> list[int]:
+def armature_of(model: VMSModel) -> Array:
+    """Return the armature of the joints, (n,), kg m^2 or kg."""
     tree = model.tree.pinocchio
-    return [tree.joints[tree.getJointId(name)].idx_v for name in model.joint_names]
+    rows = [tree.joints[tree.getJointId(name)].idx_v for name in model.joint_names]
+    return np.asarray(tree.armature)[rows]
 
 
 def _port_work(model: VMSModel, motion: Motion) -> Array:
@@ -278,21 +293,10 @@ def _port_work(model: VMSModel, motion: Motion) -> Array:
             elif model.base == "planar":
                 total += (mean[:, [0, 1, 5]] * motion.step[:, :3]).sum(axis=1)
             continue
-        twist = _twists(model, port, samples.q, motion.v)
+        twist = EnergyPath(model).twists(samples.q, motion.v, model.frame_id(port))
         dt = np.diff(samples.t)
         total += (mean * 0.5 * (twist[1:] + twist[:-1])).sum(axis=1) * dt
     return total
-
-
-def _twists(model: VMSModel, frame: str, q: Array, v: Array) -> Array:
-    tree, index = model.tree, model.frame_id(frame)
-    data = tree.pinocchio.createData()
-    twists = np.empty((len(q), 6))
-    for k in range(len(q)):
-        full = tree.full_configuration(q[k]), tree.full_velocity(v[k])
-        pin.forwardKinematics(tree.pinocchio, data, *full)
-        twists[k] = pin.getFrameVelocity(tree.pinocchio, data, index).vector
-    return twists
 
 
 _MARGIN = 24  # samples on either side of the windows, for velocities from positions
@@ -321,8 +325,7 @@ class WindowStream:
         model: the robot.
         regressor: its energy regressor.
         unknowns: whose columns the windows have.
-        frame: at which a payload is fixed.
-        length: of a window, s; it has at least ten samples.
+        settings: of the windows.
         capacity: largest number of samples that wait; older ones are lost.
     """
 
@@ -331,12 +334,11 @@ class WindowStream:
         model: VMSModel,
         regressor: EnergyRegressor,
         unknowns: Sequence[Unknown],
-        frame: str,
-        length: float,
+        settings: WindowSettings,
         capacity: int = 10_000,
     ) -> None:
         self._model, self._regressor, self._unknowns = model, regressor, unknowns
-        self._frame, self._length = frame, length
+        self._settings = settings
         self._waiting: deque[Sample] = deque(maxlen=capacity)
         self._samples: list[Sample] = []
         self._first = 0  # index in kept of the sample at which the next window begins
@@ -355,11 +357,10 @@ class WindowStream:
         windows = []
         for _ in range(len(self._waiting)):
             sample = self._waiting.popleft()
-            if self._samples and not 0.0 < sample.t - self._samples[-1].t < _GAP:
-                windows += self._windows()
-                self._samples, self._first = [], 0
-            same = not self._samples or self._samples[-1].wrenches.keys() == sample.wrenches.keys()
-            if not same:  # a port began or ceased to be measured
+            last = self._samples[-1] if self._samples else sample
+            gap = last is not sample and not 0.0 < sample.t - last.t < _GAP
+            # Or a port began or ceased to be measured.
+            if gap or last.wrenches.keys() != sample.wrenches.keys():
                 windows += self._windows()
                 self._samples, self._first = [], 0
             self._samples.append(sample)
@@ -374,7 +375,7 @@ class WindowStream:
             return []
         motion, places = self._motion()
         first, last = (int(k) for k in np.searchsorted(places, (first, last)))
-        edges = first + window_edges(motion.samples.t[first:last], self._length)
+        edges = first + window_edges(motion.samples.t[first:last], self._settings.length)
         if len(edges) < 2:
             return []
         windows = balance(
@@ -382,10 +383,8 @@ class WindowStream:
             self._regressor,
             motion,
             self._unknowns,
-            payload_frame=self._frame,
-            friction=None,
-            length=self._length,
-            edges=edges,
+            self._settings,
+            edges,
         )
         self.effort = np.sqrt(np.mean(motion.effort**2, axis=0))
         self.rate = np.sqrt(np.mean(motion.rate**2, axis=0))
