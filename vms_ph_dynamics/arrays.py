@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from .errors import StateError
+from .errors import ModelError, StateError
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -39,6 +39,18 @@ def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     return x
 
 
+def parameter(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
+    """Return :func:`vector` of a number in the description of a robot or of what acts on it.
+
+    Raises:
+        ModelError: the vector has another size or entries that are not finite.
+    """
+    try:
+        return vector(value, size, name)
+    except StateError as error:
+        raise ModelError(str(error)) from None
+
+
 def is_finite(x: Array) -> bool:
     """Return whether the sum of a vector is finite, as it is of finite numbers short of 1e308.
 
@@ -56,6 +68,11 @@ def frozen(x: Array) -> Array:
     """Return ``x`` with its write flag cleared."""
     x.flags.writeable = False
     return x
+
+
+def zeros(*shape: int) -> Array:
+    """Return a read-only array of zeros."""
+    return frozen(np.zeros(shape))
 
 
 T = TypeVar("T")

@@ -5,17 +5,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arrays import Array, frozen, vector
-from ..errors import ModelError, StateError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from ..arrays import Array, frozen, parameter
+from ..errors import ModelError
 
 
 @dataclass(frozen=True)
@@ -200,9 +195,9 @@ class TurningColumns:
     """
 
     def __init__(
-        self, columns: "Sequence[Column]", rows: "NDArray[np.integer]", by: "Sequence[int]"
+        self, columns: Sequence[Column], rows: NDArray[np.integer], by: Sequence[int]
     ) -> None:
-        def stacked(parts: "list[Array | None]") -> Array:
+        def stacked(parts: list[Array | None]) -> Array:
             columns = [np.zeros(6) if part is None else part for part in parts]
             return frozen(np.stack(columns, axis=1)[rows])
 
@@ -226,7 +221,7 @@ def unit_axis(value: Array, label: str) -> Array:
     Raises:
         ModelError: it has a wrong shape, an entry that is not finite, or length zero.
     """
-    axis = checked(value, 3, f"axis of {label}")
+    axis = parameter(value, 3, f"axis of {label}")
     length = float(np.linalg.norm(axis))
     if length == 0.0:
         raise ModelError(f"the axis of {label} has length zero")
@@ -240,7 +235,7 @@ def rotor_column(rotor: Rotor, i: int) -> Array:
         ModelError: the rotor is not described as :class:`Rotor` says.
     """
     axis = unit_axis(rotor.axis, f"rotor {i}")
-    position = checked(rotor.position, 3, f"position of rotor {i}")
+    position = parameter(rotor.position, 3, f"position of rotor {i}")
     if not np.isfinite(rotor.drag_ratio):
         raise ModelError(f"drag_ratio of rotor {i} must be finite; given: {rotor.drag_ratio}")
     if not rotor.lower <= rotor.upper:
@@ -305,15 +300,3 @@ def caster_columns(caster: Caster) -> tuple[Column, Column]:
 def reaction_column(wheel: ReactionWheel, i: int) -> Array:
     """Return the wrench on the base of a torque of 1 N m on a reaction wheel, (6,)."""
     return np.concatenate([np.zeros(3), -unit_axis(wheel.axis, f"reaction wheel {i}")])
-
-
-def checked(value: Array, size: int, label: str) -> Array:
-    """Return a vector of a size.
-
-    Raises:
-        ModelError: it has a wrong shape or an entry that is not finite.
-    """
-    try:
-        return vector(value, size, label)
-    except StateError as error:
-        raise ModelError(str(error)) from None

@@ -10,7 +10,7 @@ from math import cos, pi
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, frozen, vector
+from ..arrays import Array, frozen, parameter, vector
 from ..errors import ModelError
 from .actuators import (
     PLANAR,
@@ -23,10 +23,8 @@ from .actuators import (
     TurningColumns,
     Wheel,
     caster_columns,
-    checked,
     quarter_turn,
     reaction_column,
-    rotor_column,
     tilting_column,
     unit_axis,
     wheel_column,
@@ -107,9 +105,6 @@ def _search(H: Array, g: Array, lower: Array, upper: Array, x: Array, at: NDArra
         at[worst] = 0
 
 
-__all__ = ["Allocated", "Allocation", "Rotor"]
-
-
 @dataclass(frozen=True, slots=True)
 class Allocated:
     """Inputs of actuators within their limits.
@@ -145,17 +140,9 @@ class Allocation:
             ModelError: there is no actuator, the base is fixed, or an actuator has a wrong shape,
                 an entry that is not finite, an axis of length zero, or limits in the wrong order.
         """
-        if not rotors:
-            raise ModelError("an allocation needs at least one rotor or thruster")
-        if base not in ("floating", "planar"):
-            raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
-        columns = []
-        for i, rotor in enumerate(rotors):
-            columns.append(rotor_column(rotor, i))
-        matrix = np.stack(columns, axis=1)
-        self.matrix = frozen(matrix if base == "floating" else matrix[[0, 1, 5]])
-        self.lower = frozen(np.array([rotor.lower for rotor in rotors], dtype=np.float64))
-        self.upper = frozen(np.array([rotor.upper for rotor in rotors], dtype=np.float64))
+        actuators = Actuators(rotors, base)
+        self.matrix = actuators.matrix(np.zeros(len(rotors)), actuators.start_angles)
+        self.lower, self.upper = actuators.lower, actuators.upper
 
     @classmethod
     def of_matrix(cls, matrix: Array, lower: Array, upper: Array) -> "Allocation":
@@ -389,7 +376,7 @@ class Actuators:
         raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
 
     def _weights(self, weights: Array) -> Array:
-        row_weights = checked(weights, len(self._rows), "weights")
+        row_weights = parameter(weights, len(self._rows), "weights")
         if (row_weights <= 0.0).any():
             raise ModelError(f"weights must be above zero; given: {row_weights.tolist()}")
         return frozen(row_weights.copy())
@@ -492,7 +479,7 @@ def check(actuator: Actuator, i: int) -> None:
     if isinstance(actuator, Rotor):
         _check_rotor(actuator, label)
     elif isinstance(actuator, Wheel | Caster):
-        checked(actuator.position, 2, f"position of {label}")
+        parameter(actuator.position, 2, f"position of {label}")
     if isinstance(actuator, Wheel) and abs(cos(actuator.roller_angle)) < 1e-3:
         raise ModelError(f"the rollers of {label} must not roll along its direction of travel")
     if isinstance(actuator, ReactionWheel) and abs(actuator.rate) > actuator.largest_rate:

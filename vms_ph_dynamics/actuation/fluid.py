@@ -13,26 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, frozen, vector
-from ..errors import ModelError, StateError
+from ..arrays import Array, frozen, parameter, zeros
+from ..errors import ModelError
 from ..groups import SE3, skew
 from ..robot.kinematic_tree import Kinematics, KinematicTree
 
 WATER = 1000.0  # kg/m^3
 
 _SE3 = SE3()
-
-
-def _no_mass() -> Array:
-    return frozen(np.zeros((6, 6)))
-
-
-def _no_drag() -> Array:
-    return frozen(np.zeros(6))
-
-
-def _at_origin() -> Array:
-    return frozen(np.zeros(3))
 
 
 @dataclass(frozen=True)
@@ -53,17 +41,19 @@ class ImmersedBody:
     """
 
     link: str
-    added_mass: Array = field(default_factory=_no_mass)
+    added_mass: Array = field(default_factory=lambda: zeros(6, 6))
     volume: float = 0.0
-    centre_of_buoyancy: Array = field(default_factory=_at_origin)
-    linear_drag: Array = field(default_factory=_no_drag)
-    quadratic_drag: Array = field(default_factory=_no_drag)
+    centre_of_buoyancy: Array = field(default_factory=lambda: zeros(3))
+    linear_drag: Array = field(default_factory=lambda: zeros(6))
+    quadratic_drag: Array = field(default_factory=lambda: zeros(6))
 
     def __post_init__(self) -> None:
         """Check that the coefficients are physically possible."""
         for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
             label = f"the {name.replace('_', ' ')} of '{self.link}'"
-            object.__setattr__(self, name, _checked(getattr(self, name), size, label))
+            object.__setattr__(
+                self, name, frozen(parameter(getattr(self, name), size, label).copy())
+            )
         object.__setattr__(self, "added_mass", self._checked_mass())
         if not (np.isfinite(self.volume) and self.volume >= 0):
             raise ModelError(
@@ -81,7 +71,7 @@ class ImmersedBody:
         mass = np.array(self.added_mass, dtype=np.float64)
         if mass.shape != (6, 6):
             raise ModelError(f"{label} must have shape (6, 6); given: shape {mass.shape}")
-        _checked(mass.ravel(), 36, label)
+        parameter(mass.ravel(), 36, label)
         if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
             raise ModelError(
                 f"{label} must be symmetric; it differs from its transpose by "
@@ -104,13 +94,6 @@ def check_density(density: float) -> None:
     """
     if not (np.isfinite(density) and density > 0):
         raise ModelError(f"the density of a fluid must be positive; given: {density} kg/m^3")
-
-
-def _checked(value: Array, size: int, label: str) -> Array:
-    try:
-        return frozen(vector(value, size, label).copy())
-    except StateError as error:
-        raise ModelError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -253,10 +236,8 @@ def immersed_cylinder(
         ModelError: the radius, length or density is not positive.
     """
     check_density(density)
-    try:
-        start, end = vector(start, 3, "start"), vector(end, 3, "end")
-    except StateError as error:
-        raise ModelError(f"cylinder of '{link}': {error}") from None
+    label = f"cylinder of '{link}'"
+    start, end = parameter(start, 3, f"{label}: start"), parameter(end, 3, f"{label}: end")
     length = float(np.linalg.norm(end - start))
     if not (radius > 0 and length > 0):
         raise ModelError(

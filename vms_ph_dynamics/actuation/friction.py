@@ -4,21 +4,12 @@
 """Friction in the joints."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import ModelError
-from ..robot.joints import JointTable
-
-
-class HasJoints(Protocol):
-    """A robot with a joint table, such as :class:`~vms_ph_dynamics.VMSModel`."""
-
-    @property
-    def joints(self) -> JointTable:
-        """Names, limits and friction of the n joints."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +52,7 @@ class Friction:
             raise ModelError(f"the slip speed of friction must be positive; given: {self.slip}")
 
     @classmethod
-    def of(cls, model: HasJoints) -> "Friction":
+    def of(cls, model: Any) -> "Friction":
         """Return the friction declared in the robot's URDF."""
         return cls(model.joints.damping, model.joints.friction)
 

@@ -270,11 +270,7 @@ class Centroidal:
 
     def _locked_by_terms(self, q: Array, v: Array) -> Locked:
         d = Evaluation(self.model, q, v)
-        if self.k == 2:
-            lever = np.array([d.M[1, 2], -d.M[0, 2]]) / self.mass
-        else:
-            lever = np.array([d.M[1, 5], d.M[2, 3], d.M[0, 4]]) / self.mass
-        return Locked(d.M_b_inverse, lever, d.p, d.kinetic_energy)
+        return Locked(d.M_b_inverse, _lever(d.M, self.mass, self.k), d.p, d.kinetic_energy)
 
 
 class FactorisedInertia:
@@ -313,8 +309,12 @@ class FactorisedInertia:
 
     def lever(self) -> Array:
         """Return the centre of mass in the base frame, (k,)."""
-        m, mass = self._matrix, self._robot.mass
-        if self._robot.k == 2:
-            return np.array([m[1, 2], -m[0, 2]]) / mass
-        # Only the upper triangle is available: m (v + w x lever) in the rows of v.
-        return np.array([m[1, 5], -m[0, 5], m[0, 4]]) / mass
+        return _lever(self._matrix, self._robot.mass, self._robot.k)
+
+
+def _lever(matrix: Array, mass: float, k: int) -> Array:
+    """Return the centre of mass in the base frame, (k,), of the upper triangle of M."""
+    if k == 2:
+        return np.array([matrix[1, 2], -matrix[0, 2]]) / mass
+    # m (v + w x lever) in the rows of v.
+    return np.array([matrix[1, 5], -matrix[0, 5], matrix[0, 4]]) / mass

@@ -65,11 +65,7 @@ def integrate(
         ModelError: the scheme does not cover this robot, or the system has no schemes; with
             ``native=True`` also if there is no compiled one.
     """
-    if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
-        raise StateError(
-            "dt must be finite and not zero, steps not negative and every at least 1; given: "
-            f"dt={dt}, steps={steps}, every={every}"
-        )
+    check_steps(dt, steps, every)
     stepper = (
         scheme if isinstance(scheme, Stepper) else _stepper(form, x0, ports, t0, scheme, native)
     )
@@ -81,6 +77,19 @@ def integrate(
         if run.ended:
             break
     return run.trajectory()
+
+
+def check_steps(dt: float, steps: int, every: int) -> None:
+    """Check the length and number of steps, and how many there are between two records.
+
+    Raises:
+        StateError: one of them makes no sense.
+    """
+    if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
+        raise StateError(
+            "dt must be finite and not zero, steps not negative and every at least 1; given: "
+            f"dt={dt}, steps={steps}, every={every}"
+        )
 
 
 def _stepper(

@@ -16,7 +16,7 @@ from ..evaluation_batch import threads_of
 from ..forms import Form, PHState, Ports
 from ..forms.ports import port_names
 from .compiled import CompiledStepper
-from .integrate import integrate
+from .integrate import check_steps, integrate
 from .schemes import make_stepper
 from .stepper import Efforts, IntegrationError
 from .trajectory import FailedStep
@@ -97,11 +97,7 @@ def integrate_batch(
         OptionError: there is no scheme of this name.
         ModelError: as for :func:`.integrate`.
     """
-    if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
-        raise StateError(
-            "dt must be finite and not zero, steps not negative and every at least 1; given: "
-            f"dt={dt}, steps={steps}, every={every}"
-        )
+    check_steps(dt, steps, every)
     forms, states, efforts = _runs(form, x0, ports)
     first = forms[0].model
     ends = np.append(np.arange(0, steps, every), steps)

@@ -38,14 +38,15 @@ def check_balance(
     Raises:
         BalanceMissed: the residual is far above rounding.
     """
-    first = stepper.stored(before)
-    last = None if first is None else stepper.stored(result.solver_state)
-    if first is None or last is None:
-        return
-    crossed = [*result.supplied.values(), -result.dissipated]
-    residual = last.total - first.total - sum(crossed)
-    size = first.size + last.size + sum(map(abs, crossed))
-    allowed = steps * (SHARE * size + first.floor + last.floor)
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = stepper.stored(before)
+        last = None if first is None else stepper.stored(result.solver_state)
+        if first is None or last is None:
+            return
+        crossed = [*result.supplied.values(), -result.dissipated]
+        residual = last.total - first.total - sum(crossed)
+        size = first.size + last.size + sum(map(abs, crossed))
+        allowed = steps * (SHARE * size + first.floor + last.floor)
     if not abs(residual) <= allowed:  # not a number is not accepted either
         raise BalanceMissed(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "
@@ -94,7 +95,7 @@ def multi_step_with_retry(
         except StepFailure:
             break
         try:
-            _check(stepper, solver_state, result, count)
+            check_balance(stepper, solver_state, result, count)
             return RetriedMultiStep(result, count, ())
         except BalanceMissed:
             if count == 1:
@@ -129,7 +130,7 @@ def step_with_retry(
         # The schemes check that the result of a step is finite.
         with np.errstate(over="ignore", invalid="ignore"):
             result = stepper.step(solver_state, ports, t, dt)
-        _check(stepper, solver_state, result)
+        check_balance(stepper, solver_state, result)
         return RetriedStep(result, ())
     except StepFailure as failure:
         if halvings == 0:
@@ -152,15 +153,10 @@ def step_with_retry(
     )
     try:
         # A balance that halves miss by less is not closed by halving.
-        _check(stepper, solver_state, both)
+        check_balance(stepper, solver_state, both)
     except BalanceMissed as missed:
         raise IntegrationError(
             f"the step at t={t:.9g} s of dt={dt:.3g} s does not close its energy balance in parts "
             f"either: {missed}"
         ) from missed
     return RetriedStep(both, (failed, *before, *after))
-
-
-def _check(stepper: Stepper, before: SolverState, result: StepResult, steps: int = 1) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        check_balance(stepper, before, result, steps)

@@ -12,17 +12,6 @@ from .simulation import Sample, Simulation
 from .surroundings import WaterCurrent, Wind
 
 __all__ = [
-    "Actuation",
-    "Control",
-    "Engine",
-    "FormEngine",
-    "HeldMechanism",
-    "Mechanism",
-    "Payload",
-    "Sample",
-    "Simulation",
-    "WaterCurrent",
-    "Wind",
-    "WorldFramePorts",
-    "in_world_axes",
-]
+    "Actuation", "Control", "Engine", "FormEngine", "HeldMechanism", "Mechanism", "Payload",
+    "Sample", "Simulation", "WaterCurrent", "Wind", "WorldFramePorts", "in_world_axes",
+]  # fmt: skip

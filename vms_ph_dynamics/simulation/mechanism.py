@@ -8,7 +8,7 @@ from math import cos, cosh, sin, tanh
 
 import numpy as np
 
-from ..arrays import Array, frozen, vector
+from ..arrays import Array, frozen, parameter
 from ..errors import ModelError, StateError
 
 # Newton iterations of a step, halvings of one of them, and the relative size of the last.
@@ -64,11 +64,8 @@ class Mechanism:
                 raise ModelError(
                     f"{name} of a mechanism must not be negative; given: {getattr(self, name)}"
                 )
-        try:
-            hinge = vector(self.hinge, 3, "hinge of a mechanism")
-            axis = vector(self.axis, 3, "axis of a mechanism")
-        except StateError as error:
-            raise ModelError(str(error)) from None
+        hinge = parameter(self.hinge, 3, "hinge of a mechanism")
+        axis = parameter(self.axis, 3, "axis of a mechanism")
         length = float(np.linalg.norm(axis))
         if length < 1e-9:
             raise ModelError("axis of a mechanism must be a direction; its length is zero")

@@ -8,18 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, frozen, vector
-from ..errors import ModelError, StateError
+from ..arrays import Array, frozen, parameter, zeros
+from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..free_floating.capture import Body
 from ..groups import SO3
 from ..model import VMSModel
 
 _SO3 = SO3()
-
-
-def _zeros() -> Array:
-    return frozen(np.zeros(3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +47,10 @@ class Payload:
     mass: float
     moments: Array
     at: float
-    place: Array = field(default_factory=_zeros)
-    centre: Array = field(default_factory=_zeros)
-    velocity: Array = field(default_factory=_zeros)
-    spin: Array = field(default_factory=_zeros)
+    place: Array = field(default_factory=lambda: zeros(3))
+    centre: Array = field(default_factory=lambda: zeros(3))
+    velocity: Array = field(default_factory=lambda: zeros(3))
+    spin: Array = field(default_factory=lambda: zeros(3))
     reach: float = 0.01
     release: float | None = None
     to: Array | None = None
@@ -64,11 +60,8 @@ class Payload:
     def __post_init__(self) -> None:
         """Check that it is a body, and that times follow each other."""
         for name in ("moments", "place", "centre", "velocity", "spin"):
-            try:
-                given = vector(getattr(self, name), 3, f"{name} of a payload")
-            except StateError as error:
-                raise ModelError(str(error)) from None
-            object.__setattr__(self, name, frozen(np.array(given)))
+            checked = parameter(getattr(self, name), 3, f"{name} of a payload")
+            object.__setattr__(self, name, frozen(checked.copy()))
         Body(self.mass, np.zeros(3), np.diag(self.moments)).in_frame()
         for name in ("at", "reach", "within"):
             value = getattr(self, name)

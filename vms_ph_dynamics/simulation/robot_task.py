@@ -6,9 +6,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from ..arrays import Array, frozen
+from ..arrays import Array, zeros
 from ..errors import ModelError
 from .mechanism import Mechanism
 from .payload import Payload
@@ -25,10 +23,6 @@ ERRORS: Mapping[str, str] = {
 """The errors that goals bound, with their descriptions."""
 
 _OF_MECHANISMS = ("mechanism", "grip")
-
-
-def _three_zeros() -> Array:
-    return frozen(np.zeros(3))
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ class RobotTask:
     wheels: Mapping[str, float] = field(default_factory=dict)
     step: float = 2e-3
     joint_friction: bool = True
-    current: Array = field(default_factory=_three_zeros)
+    current: Array = field(default_factory=lambda: zeros(3))
     wind: Wind | None = None
     mechanism: Mechanism | None = None
     payload: Payload | None = None

@@ -3,6 +3,8 @@
 
 """Configurations of a robot in CasADi expressions: rates and retractions."""
 
+from collections.abc import Callable
+
 import casadi as ca
 
 from ...model import VMSModel
@@ -40,7 +42,7 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
     parts: list[Expression] = []
     if model.base == "planar":
         c, s = ca.cos(dv[2]), ca.sin(dv[2])
-        sine, versine = _sine_quotients(dv[2] ** 2)
+        sine, versine = _sine_quotient(dv[2] ** 2), _versine_quotient(dv[2] ** 2)
         local = ca.vertcat(
             sine * dv[0] - versine * dv[2] * dv[1], versine * dv[2] * dv[0] + sine * dv[1]
         )
@@ -63,11 +65,10 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
 def _moved_base(q: Expression, dv: Expression) -> list[Expression]:
     v, w = dv[:3], dv[3:6]
     square = ca.dot(w, w)
-    _, versine = _sine_quotients(square)
-    cubic = _cubic_quotient(square)
+    versine, cubic = _versine_quotient(square), _cubic_quotient(square)
     turn = ca.skew(w)
     local = v + versine * (turn @ v) + cubic * (turn @ (turn @ v))
-    half, _ = _sine_quotients(square / 4.0)
+    half = _sine_quotient(square / 4.0)
     x, y = q[3:7], ca.vertcat(0.5 * half * w, _cosine(square / 4.0))
     position = q[:3] + rotation_of(CASADI, x) @ local
     vector = x[3] * y[:3] + y[3] * x[:3] + ca.cross(x[:3], y[:3])
@@ -79,31 +80,38 @@ def _moved_base(q: Expression, dv: Expression) -> list[Expression]:
 _SMALL = 1e-3
 
 
-def _sine_quotients(square: Expression) -> tuple[Expression, Expression]:
-    """Return ``sin x / x`` and ``(1 - cos x) / x^2`` of the square of x."""
-    small = square < _SMALL
-    x = ca.sqrt(ca.if_else(small, 1.0, square))
-    first = _series(square, (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800))
-    second = _series(square, (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600))
-    return (
-        ca.if_else(small, first, ca.sin(x) / x),
-        ca.if_else(small, second, (1 - ca.cos(x)) / x**2),
-    )
+def _sine_quotient(square: Expression) -> Expression:
+    """Return ``sin x / x`` of the square of x."""
+    coefficients = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)
+    return _even(square, coefficients, lambda x: ca.sin(x) / x)
+
+
+def _versine_quotient(square: Expression) -> Expression:
+    """Return ``(1 - cos x) / x^2`` of the square of x."""
+    coefficients = (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800, -1 / 479001600)
+    return _even(square, coefficients, lambda x: (1 - ca.cos(x)) / x**2)
 
 
 def _cubic_quotient(square: Expression) -> Expression:
     """Return ``(x - sin x) / x^3`` of the square of x."""
-    small = square < _SMALL
-    x = ca.sqrt(ca.if_else(small, 1.0, square))
-    series = _series(square, (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800))
-    return ca.if_else(small, series, (x - ca.sin(x)) / x**3)
+    coefficients = (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800)
+    return _even(square, coefficients, lambda x: (x - ca.sin(x)) / x**3)
 
 
 def _cosine(square: Expression) -> Expression:
+    coefficients = (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800)
+    return _even(square, coefficients, ca.cos)
+
+
+def _even(
+    square: Expression,
+    coefficients: tuple[float, ...],
+    function: Callable[[Expression], Expression],
+) -> Expression:
+    """Return an even function of x, by its series in the square of x where that is small."""
     small = square < _SMALL
     x = ca.sqrt(ca.if_else(small, 1.0, square))
-    series = _series(square, (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800))
-    return ca.if_else(small, series, ca.cos(x))
+    return ca.if_else(small, _series(square, coefficients), function(x))
 
 
 def _series(x: Expression, coefficients: tuple[float, ...]) -> Expression:

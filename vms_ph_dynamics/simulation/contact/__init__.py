@@ -9,17 +9,6 @@ from .scene import Body, Scene, Shape, Surface
 from .task import ForceGoal, Goal, Move, PlaceGoal, RestGoal, Task
 
 __all__ = [
-    "Body",
-    "Contact",
-    "ForceGoal",
-    "Goal",
-    "Move",
-    "MujocoEngine",
-    "PlaceGoal",
-    "RestGoal",
-    "RobotShape",
-    "Scene",
-    "Shape",
-    "Surface",
-    "Task",
-]
+    "Body", "Contact", "ForceGoal", "Goal", "Move", "MujocoEngine", "PlaceGoal", "RestGoal",
+    "RobotShape", "Scene", "Shape", "Surface", "Task",
+]  # fmt: skip

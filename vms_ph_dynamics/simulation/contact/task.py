@@ -6,9 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from ...arrays import Array, frozen
+from ...arrays import Array, zeros
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ class Task:
     joint_friction: bool = True
     controller: str = ""
     gains: Mapping[str, float] = field(default_factory=dict)
-    point: Array = field(default_factory=lambda: frozen(np.zeros(3)))
+    point: Array = field(default_factory=lambda: zeros(3))
     laws: Mapping[str, "Task"] = field(default_factory=dict)
     moves: tuple[Move, ...] = ()
     period: float = 0.0
