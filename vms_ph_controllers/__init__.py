@@ -34,26 +34,9 @@ from .laws.wheeled_impedance import WheeledImpedance
 from .safety.energy_tank import EnergyTank
 
 __all__ = [
-    "AttitudeControl",
-    "Command",
-    "ControlEnergy",
-    "Controller",
-    "DecoupledVMSController",
-    "DifferentialDrive",
-    "EndEffectorImpedance",
-    "EnergyGuard",
-    "EnergyTank",
-    "LinearImpedance",
-    "MobileManipulation",
-    "PoseIDAPBC",
-    "PushingImpedance",
-    "Reference",
-    "ResolvedMotion",
-    "RobotState",
-    "Status",
-    "TaskSpaceIDAPBC",
-    "UnderactuatedFlight",
-    "WheeledImpedance",
-    "gain",
+    "AttitudeControl", "Command", "ControlEnergy", "Controller", "DecoupledVMSController",
+    "DifferentialDrive", "EndEffectorImpedance", "EnergyGuard", "EnergyTank", "LinearImpedance",
+    "MobileManipulation", "PoseIDAPBC", "PushingImpedance", "Reference", "ResolvedMotion",
+    "RobotState", "Status", "TaskSpaceIDAPBC", "UnderactuatedFlight", "WheeledImpedance", "gain",
     "switch",
-]
+]  # fmt: skip

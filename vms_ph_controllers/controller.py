@@ -7,6 +7,7 @@ import enum
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from inspect import get_annotations
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -73,6 +74,11 @@ class Reference:
     twist: Array | None = None
     joints: Array | None = None
     wrench: Array | None = None
+
+    @property
+    def parts(self) -> tuple[Array | None, ...]:
+        """All fields in this order, as the laws in C++ take them."""
+        return self.position, self.velocity, self.pose, self.twist, self.joints, self.wrench
 
 
 _KEEP = Reference()
@@ -180,6 +186,14 @@ def gain(
     """
     metadata = {"description": description, "low": low, "high": high, "at_once": at_once}
     return field(default=default, metadata=metadata)
+
+
+def with_floats(record: Any) -> None:
+    """Take whole numbers and numbers of other types in a record as floating-point numbers."""
+    for item in fields(record):
+        value = getattr(record, item.name)
+        if isinstance(item.default, float) and isinstance(value, Real):
+            object.__setattr__(record, item.name, float(value))
 
 
 def switch(default: bool, description: str) -> bool:

@@ -14,6 +14,8 @@ from vms_ph_dynamics.actuation.allocation import (
 )
 from vms_ph_dynamics.arrays import Array
 
+from ..safety.base_actuation import check_allocation
+
 # Relative difference up to which a wrench is one that the actuators give: rounding of allocations.
 _ROUNDING = 1e-9
 
@@ -48,11 +50,7 @@ class BaseWrench:
                 numbers above zero.
         """
         b = model.b
-        if allocation is not None and len(allocation.matrix) != b:
-            raise ModelError(
-                f"the allocation makes wrenches of {len(allocation.matrix)} components; the "
-                f"{model.base} base of '{model.name}' has {b}"
-            )
+        check_allocation(model, allocation)
         self._allocation = allocation if base_actuated else None
         self.is_ideal = b == 0 or (base_actuated and allocation is None)
         self._none = np.zeros(b)

@@ -135,7 +135,8 @@ class EnergyGuard(LawWrapper):
             effort = np.concatenate([command.wrench_base, command.torque])
         except Exception as error:  # a law of a user may raise anything
             fault = f"the law raised {type(error).__name__}: {error}"
-            command, effort = self._no_command, self._no_effort
+            command = Command(np.zeros(self.model.b), np.zeros(self.model.n))
+            effort = np.full(self.model.nv, np.nan)
         guarded, b = ports.update(state.q, state.v, effort, dt), self.model.b
         status, reasons = guarded.status, (fault, command.reason, guarded.reason)
         if status is Status.HOLDING:
@@ -149,14 +150,6 @@ class EnergyGuard(LawWrapper):
             status=status,
             reason="; ".join(filter(None, reasons)),
         )
-
-    @property
-    def _no_command(self) -> Command:
-        return Command(np.zeros(self.model.b), np.zeros(self.model.n))
-
-    @property
-    def _no_effort(self) -> Array:
-        return np.full(self.model.nv, np.nan)
 
 
 class _FunctionLaw(Controller):

@@ -3,10 +3,9 @@
 
 """What a user sets of an energy guard."""
 
-from dataclasses import dataclass, fields
-from numbers import Real
+from dataclasses import dataclass
 
-from ..controller import gain, switch
+from ..controller import gain, switch, with_floats
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,4 @@ class EnergyGuardSettings:
 
     def __post_init__(self) -> None:
         """Take whole numbers and numbers of other types as floating-point numbers."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(item.default, float) and isinstance(value, Real):
-                object.__setattr__(self, item.name, float(value))
+        with_floats(self)

@@ -195,10 +195,8 @@ class HostedController:
         self._write("torque", command.torque)
         outputs, layout = self.outputs, self.layout["outputs"]
         outputs[layout["energy"]] = [getattr(command.energy, name) for name in ENERGIES]
-        outputs[layout["task_error"]] = command.task_error
-        outputs[layout["smallest_singular_value"]] = command.smallest_singular_value
-        outputs[layout["authority"]] = command.authority
-        outputs[layout["status"]] = command.status
+        for name in ("task_error", "smallest_singular_value", "authority", "status"):
+            outputs[layout[name]] = getattr(command, name)
         return command.reason
 
     def _read(self) -> tuple[RobotState, Reference, float]:
@@ -210,15 +208,9 @@ class HostedController:
                 return None
             return inputs[layout[name]]
 
-        pose = part("pose")
-        reference = Reference(
-            part("position"),
-            part("velocity"),
-            None if pose is None else pose.reshape(4, 4),
-            part("twist"),
-            part("joints"),
-            part("wrench"),
-        )
+        reference = Reference(*(part(field.name) for field in fields(Reference)))
+        if reference.pose is not None:
+            reference = replace(reference, pose=reference.pose.reshape(4, 4))
         state = RobotState(inputs[layout["q"]], inputs[layout["v"]])
         return state, reference, float(inputs[layout["dt"]][0])
 

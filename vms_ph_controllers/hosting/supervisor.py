@@ -125,11 +125,7 @@ class Supervisor:
         if np.shape(state.q) == self._q.shape and is_finite(state.q):
             self._q = state.q
         r = reference(self._q) if callable(reference) else reference
-        return recorded(
-            twin.update(
-                state.q, state.v, dt, r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench
-            )
-        )
+        return recorded(twin.update(state.q, state.v, dt, *r.parts))
 
     def synchronise(self) -> Any:
         """Set the present gains in C++ and return the twin; None in Python."""
@@ -160,13 +156,8 @@ def _later(before: Reference, now: Reference) -> Reference:
     """Return the reference of now, with the targets of before where it has none."""
     if before is _NONE:
         return now
-    return replace(
-        now,
-        position=before.position if now.position is None else now.position,
-        pose=before.pose if now.pose is None else now.pose,
-        joints=before.joints if now.joints is None else now.joints,
-        wrench=before.wrench if now.wrench is None else now.wrench,
-    )
+    missing = (n for n in ("position", "pose", "joints", "wrench") if getattr(now, n) is None)
+    return replace(now, **{name: getattr(before, name) for name in missing})
 
 
 def _is_usable(command: Command, model: VMSModel) -> bool:
@@ -203,6 +194,4 @@ class ConstantReference:
     def in_cpp(self) -> tuple[Any, tuple[Any, ...]] | None:
         """Return law and reference in C++, for many steps at once; None for a law in Python."""
         twin = getattr(self.law, "synchronise", lambda: None)()
-        r = self.reference
-        parts = (r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench)
-        return None if twin is None else (twin, parts)
+        return None if twin is None else (twin, self.reference.parts)

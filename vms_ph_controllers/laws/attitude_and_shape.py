@@ -140,7 +140,7 @@ class AttitudeAndShape(StagedController):
         self._joints.restart(self.model.joint_positions(d.q))
         self._integral.restart()
         self._ramp.restart(self.gains)
-        self._potential_started = False
+        self._potential.restart()
         return d
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -160,7 +160,7 @@ class AttitudeAndShape(StagedController):
         base = self._base_motion(d, gains, h)
         error = np.eye(4)
         error[:3, :3] = base.attitude.T @ base.rotation
-        switched = self._switched(error)
+        switched = self._potential.follow(error)
         e = d.v.copy()
         e[3:6] -= base.turning
         e[b:] -= self._joints.rates
@@ -220,12 +220,6 @@ class AttitudeAndShape(StagedController):
             base.reason,
             task_error=float(np.sqrt(position_error @ position_error)),
         )
-
-    def _switched(self, error: Array) -> bool:
-        if not self._potential_started:
-            self._potential_started = True
-            self._potential.restart(error)
-        return self._potential.follow(error)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references."""

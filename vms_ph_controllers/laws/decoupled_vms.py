@@ -136,7 +136,7 @@ class DecoupledVMSController(StagedController):
         self._joints.restart(self.model.joint_positions(d.q))
         self._integral.restart()
         self._ramp.restart(self.gains)
-        self._potential_started = False
+        self._potential.restart()
         return d
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -151,7 +151,7 @@ class DecoupledVMSController(StagedController):
         b, positions = self.model.b, self.model.joint_positions(d.q)
         pose = self.model.base_pose(d.q)
         error = _SE3.inverse(self._minimum()) @ pose
-        switched = self._switched(error)
+        switched = self._potential.follow(error)
         motion = self._reference_motion(error, d.v)
         shaped = self._shaped(error, offset, positions, positions + h * d.v[b:])
         rate_base = self._active * 2.0 * gains.damping_ratio * gains.frequency_base
@@ -184,12 +184,6 @@ class DecoupledVMSController(StagedController):
     @property
     def _is_resting(self) -> bool:
         return self._base.is_resting and self._joints.is_resting
-
-    def _switched(self, error: Array) -> bool:
-        if not self._potential_started:
-            self._potential_started = True
-            self._potential.restart(error)
-        return self._potential.follow(error)
 
     def _integrate(self, d: Evaluation, dt: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""

@@ -151,11 +151,6 @@ class PoseIDAPBC(StagedController):
         self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """See :attr:`Controller.options`."""
-        return self._options
-
     def _hold(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._tool.restart(d.placement(self.model.end_effector))

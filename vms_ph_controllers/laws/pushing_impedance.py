@@ -107,11 +107,6 @@ class PushingImpedance(EndEffectorImpedance):
         self._options = tuple(name for name, value in options.items() if value is not None)
         super().__init__(model, gains, allocation, base_actuated)
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """See :attr:`Controller.options`."""
-        return self._options
-
     def _hold(self, state: RobotState) -> Evaluation:
         d = super()._hold(state)
         self._balance.restart()

@@ -173,11 +173,6 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._safe_torque = np.zeros(model.n)
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """See :attr:`Controller.options`."""
-        return self._options
-
-    @property
     def q_star(self) -> Array:
         """The minimum of the shaped potential, (nq,)."""
         if self.twin is not None:

@@ -56,6 +56,13 @@ class TwinnedController(Controller):
         self._q = model.neutral_configuration()  # of the last usable state
         self.gains = self._checked_gains(gains)
 
+    _options: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """See :attr:`Controller.options`."""
+        return self._options
+
     @property
     def gains(self) -> Any:
         """The gains; see :class:`TwinnedController`."""
@@ -169,12 +176,7 @@ class TwinnedController(Controller):
         twin = self.synchronise()
         if twin is None:
             return self._update(state, reference, dt)
-        r = reference
-        return recorded(
-            twin.update(
-                state.q, state.v, dt, r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench
-            )
-        )
+        return recorded(twin.update(state.q, state.v, dt, *reference.parts))
 
     def missed_updates(self) -> None:
         """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""

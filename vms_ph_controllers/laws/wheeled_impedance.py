@@ -94,11 +94,6 @@ class WheeledImpedance(WheeledController):
             )
         self._reset(RobotState(rest, np.zeros(form.model.nv)))
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """See :attr:`Controller.options`."""
-        return self._options
-
     def _reset(self, state: RobotState) -> None:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._tool.restart(d.placement(self.model.end_effector))

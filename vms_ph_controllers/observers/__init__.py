@@ -11,15 +11,6 @@ from .noise import NoiseModel
 from .payload_observer import Payload, PayloadObserver
 
 __all__ = [
-    "ContactDetector",
-    "ContactReport",
-    "ExternalForce",
-    "ExternalImpulse",
-    "ImpulseBalance",
-    "MomentumObserver",
-    "NoiseModel",
-    "Payload",
-    "PayloadObserver",
-    "WrenchEstimate",
-    "WrenchMap",
-]
+    "ContactDetector", "ContactReport", "ExternalForce", "ExternalImpulse", "ImpulseBalance",
+    "MomentumObserver", "NoiseModel", "Payload", "PayloadObserver", "WrenchEstimate", "WrenchMap",
+]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.groups import skew
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .motion_window import MotionWindow, SmoothedFrame
@@ -24,18 +25,12 @@ for _k, (_i, _j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
     _INERTIAS[_k, _i, _j] = _INERTIAS[_k, _j, _i] = 1.0
 
 
-def _cross(a: Array) -> Array:
-    """Return the matrix of ``a x``."""
-    x, y, z = a
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
 def body_momentum(linear: Array, angular: Array) -> Array:
     """Return the regressor of the momentum of a body, (6,10), from its twist in the same axes."""
     momentum = np.zeros((6, PARAMETERS))
     momentum[:3, 0] = linear
-    momentum[:3, 1:4] = _cross(angular)
-    momentum[3:, 1:4] = -_cross(linear)
+    momentum[:3, 1:4] = skew(angular)
+    momentum[3:, 1:4] = -skew(linear)
     momentum[3:, 4:] = (_INERTIAS @ angular).T
     return momentum
 
@@ -62,10 +57,10 @@ def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
     change = np.zeros((6, PARAMETERS))
     # ad_V^T (f, m) = (f x w, m x w + f x v).
-    change[:3] = -_cross(angular) @ momentum[:3]
-    change[3:] = -_cross(angular) @ momentum[3:] - _cross(linear) @ momentum[:3]
+    change[:3] = -skew(angular) @ momentum[:3]
+    change[3:] = -skew(angular) @ momentum[3:] - skew(linear) @ momentum[:3]
     change[:3, 0] += gravity
-    change[3:, 1:4] -= _cross(gravity)
+    change[3:, 1:4] -= skew(gravity)
     return jacobian.T @ momentum, rate.T @ momentum + jacobian.T @ change
 
 

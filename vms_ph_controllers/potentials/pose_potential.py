@@ -26,15 +26,20 @@ class PosePotential:
 
     def __init__(self) -> None:
         self._quaternion = np.array([0.0, 0.0, 0.0, 1.0])
-        self._sign = 1.0
+        self._sign, self._started = 1.0, False
 
-    def restart(self, error: Array) -> None:
-        """Restart at a pose error (4,4) with the sign of the shorter rotation."""
+    def restart(self, error: Array | None = None) -> None:
+        """Restart at a pose error (4,4), by default the next one, with the shorter rotation."""
+        self._started = error is not None
+        if error is None:
+            return
         self._quaternion = _quaternion(error[:3, :3])
         self._sign = 1.0 if self._quaternion[3] >= 0.0 else -1.0
 
     def follow(self, error: Array) -> bool:
         """Set the pose error (4,4); return whether the sign was switched."""
+        if not self._started:
+            self.restart(error)
         quaternion = _quaternion(error[:3, :3])
         # Of the two quaternions of a rotation, the one that is continuous in time.
         self._quaternion = -quaternion if quaternion @ self._quaternion < 0.0 else quaternion

@@ -31,6 +31,19 @@ class Achieved:
     reason: str
 
 
+def check_allocation(model: VMSModel, allocation: Allocation | None) -> None:
+    """Check that an allocation makes wrenches of the base of a robot.
+
+    Raises:
+        ModelError: their number of components is another one.
+    """
+    if allocation is not None and len(allocation.matrix) != model.b:
+        raise ModelError(
+            f"the allocation makes wrenches of {len(allocation.matrix)} components; the "
+            f"{model.base} base of '{model.name}' has {model.b}"
+        )
+
+
 class BaseActuation:
     """Maps desired wrenches of a base to those that its actuators can apply.
 
@@ -50,11 +63,7 @@ class BaseActuation:
         Raises:
             ModelError: the allocation is for another kind of base.
         """
-        if allocation is not None and len(allocation.matrix) != model.b:
-            raise ModelError(
-                f"the allocation makes wrenches of {len(allocation.matrix)} components; the "
-                f"{model.base} base of '{model.name}' has {model.b}"
-            )
+        check_allocation(model, allocation)
         self.actuated = actuated and model.b > 0
         self._b, self._allocation = model.b, allocation
         if allocation is not None:

@@ -3,15 +3,14 @@
 
 """Limits of joint torques: effort, rate of effort, and power."""
 
-from dataclasses import dataclass, fields
-from numbers import Real
+from dataclasses import dataclass
 
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array, exceeds
 
-from ..controller import gain
+from ..controller import gain, with_floats
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,7 @@ class LimitGains:
 
     def __post_init__(self) -> None:
         """Take whole numbers and numbers of other types as floating-point numbers."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(item.default, float) and isinstance(value, Real):
-                object.__setattr__(self, item.name, float(value))
+        with_floats(self)
 
 
 @dataclass(frozen=True, slots=True)

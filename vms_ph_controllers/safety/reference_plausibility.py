@@ -38,14 +38,6 @@ class ReferencePlausibility:
             reference: as received.
             q: (nq,) present configuration.
         """
-        if (
-            reference.position is None
-            and reference.velocity is None
-            and reference.pose is None
-            and reference.twist is None
-            and reference.joints is None
-        ):
-            return reference, ""
         problems: dict[str, str] = {}
         for name, shape in self._shapes.items():
             value = getattr(reference, name)
