@@ -20,7 +20,6 @@ struct Contender {
 
 /// What a file of this folder has to time on a robot; nothing for one it is not for.
 using Contenders = std::vector<Contender>;
-Contenders closed_loop(const Model& model);
 Contenders dynamics(const Model& model);
 Contenders laws(const Model& model);
 

@@ -4,7 +4,7 @@
 // Times every contender on a robot, and prints one line for each, tabs between: its name, then
 // median, lower and upper quartile, 99th percentile, 99.9th, and the longest, in ns.
 //
-//   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms|loop
+//   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -61,10 +61,6 @@ int run(char** words) {
     time(vms_ph::dynamics(model), updates);
     return 0;
   }
-  if (std::string(words[5]) == "loop") {
-    time(vms_ph::closed_loop(model), updates);
-    return 0;
-  }
   time(vms_ph::laws(model), updates);
   return 0;
 }
@@ -74,7 +70,7 @@ int run(char** words) {
 int main(int count, char** words) {
   if (count != 6) {
     std::fprintf(stderr,
-                 "usage: %s FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms|loop\n",
+                 "usage: %s FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms\n",
                  words[0]);
     return 2;
   }

@@ -17,8 +17,8 @@ using Vector = Eigen::VectorXd;
 
 namespace {
 
-void set(PortGuard& guard, const py::dict& given) {
-  for (const auto& [name, value] : given) {
+void set(PortGuard& guard, const py::dict& fields) {
+  for (const auto& [name, value] : fields) {
     if (!EnergyGuardSettings::table().set(guard.settings, py::cast<std::string>(name),
                                           py::cast<double>(value))) {
       throw vms_ph::ModelError("there is no setting '" + py::cast<std::string>(name) +
@@ -46,17 +46,17 @@ std::unique_ptr<PortGuard> make_energy_guard(const vms_ph::Model& model, const p
 
 py::dict settings() {
   py::dict result;
-  for (const auto& each : EnergyGuardSettings::table().list(EnergyGuardSettings())) {
-    result[each.name.c_str()] =
-        py::make_tuple(each.initial, each.low, each.high, each.is_switch, each.description);
+  for (const auto& row : EnergyGuardSettings::table().list(EnergyGuardSettings())) {
+    result[row.name.c_str()] =
+        py::make_tuple(row.initial, row.low, row.high, row.is_switch, row.description);
   }
   return result;
 }
 
 py::dict certificate(const PortGuard& guard) {
-  const vms_ph::Certificate found = guard.certificate();
+  const vms_ph::Certificate record = guard.certificate();
   py::dict result;
-#define VMS_PH_FIELD(name) result[#name] = found.name;
+#define VMS_PH_FIELD(name) result[#name] = record.name;
   VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
   VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD

@@ -134,10 +134,10 @@ vms_ph::Command update(Law& law, const Array& q, const Array& v, double dt,
   return law.update({vector_of(q), vector_of(v)}, reference, dt);
 }
 
-vms_ph::PlausibilityBounds bounds_of(const py::dict& given) {
+vms_ph::PlausibilityBounds bounds_of(const py::dict& fields) {
   vms_ph::PlausibilityBounds bounds;
 #define VMS_PH_FIELD(name, initial, least, most) \
-  if (given.contains(#name)) bounds.name = py::cast<double>(given[#name]);
+  if (fields.contains(#name)) bounds.name = py::cast<double>(fields[#name]);
   VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
   return bounds;
@@ -191,9 +191,10 @@ void bind_supervisor(py::module_& module) {
       .def(
           "judge",
           [](StatePlausibility& self, const Array& q, const Array& v, double dt) -> py::object {
-            const vms_ph::Judgement& found = self.judge(vector_of(q), vector_of(v), dt);
-            if (!found.holds() && !found.restarts) return py::none();
-            return py::make_tuple(found.reason, Vector(found.q), Vector(found.v), found.restarts);
+            const vms_ph::Judgement& judgement = self.judge(vector_of(q), vector_of(v), dt);
+            if (!judgement.holds() && !judgement.restarts) return py::none();
+            return py::make_tuple(judgement.reason, Vector(judgement.q), Vector(judgement.v),
+                                  judgement.restarts);
           },
           "q"_a, "v"_a, "dt"_a,
           "Return None where the law may act, else reason, q, v and whether it restarts.");

@@ -65,9 +65,9 @@ Array rows_of(const Values& values) {
 /// The workspace of laws in Python, one thread at a time.
 struct SampledAlgebra {
   explicit SampledAlgebra(const Model& model)
-      : held(model), step(model), prediction(model), d(model) {}
+      : impedance(model), step(model), prediction(model), d(model) {}
 
-  SampledImpedance held;
+  SampledImpedance impedance;
   TaskSvd svd;
   SplitMotion motion;
   MinimumStep step;
@@ -102,11 +102,11 @@ py::tuple hold(SampledAlgebra& self, const Array& mass, const Array& damping,
   self.stiffness = matrix_of(stiffness, nv, nv);
   VectorV led;
   if (drift) led = vector_of(*drift, nv, "drift");
-  self.held.compute(self.mass, self.damping, self.stiffness,
-                    VectorV(vector_of(gradient, nv, "gradient")),
-                    VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &led : nullptr);
-  return py::make_tuple(array_of(self.held.spring), array_of(self.held.velocity),
-                        array_of(self.held.predicted_spring), self.held.reason());
+  self.impedance.compute(self.mass, self.damping, self.stiffness,
+                         VectorV(vector_of(gradient, nv, "gradient")),
+                         VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &led : nullptr);
+  return py::make_tuple(array_of(self.impedance.spring), array_of(self.impedance.velocity),
+                        array_of(self.impedance.predicted_spring), self.impedance.reason());
 }
 
 Array brake(SampledAlgebra& self, const Array& q, const Array& v, double h,
@@ -114,7 +114,7 @@ Array brake(SampledAlgebra& self, const Array& q, const Array& v, double h,
   set_state(self, q, v);
   VectorV turning;
   if (gyroscopic) turning = vector_of(*gyroscopic, self.d.model().nv(), "gyroscopic");
-  return array_of(self.held.brake(self.d, h, gyroscopic ? &turning : nullptr));
+  return array_of(self.impedance.brake(self.d, h, gyroscopic ? &turning : nullptr));
 }
 
 py::tuple split(SampledAlgebra& self, const Array& mass, const Array& velocity,

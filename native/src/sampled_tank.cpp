@@ -5,14 +5,14 @@
 
 namespace vms_ph {
 
-SampledTank::SampledTank(const Model& model) : held_(model), grant_(model) {}
+SampledTank::SampledTank(const Model& model) : work_(model), grant_(model) {}
 
 void SampledTank::restart() noexcept {
   tank_.reset();
   forget_sample();
 }
 
-void SampledTank::forget_sample() noexcept { held_.forget(); }
+void SampledTank::forget_sample() noexcept { work_.forget(); }
 
 void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, double initial,
                                double dt) noexcept {
@@ -22,7 +22,7 @@ void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, do
   }
   if (!tank_) tank_.emplace(capacity, initial);
   tank_->capacity = capacity;
-  tank_->deposit(held_.recovered_energy(d, stored, dt));
+  tank_->deposit(work_.recovered_energy(d, stored, dt));
 }
 
 bool SampledTank::grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored,
@@ -31,7 +31,7 @@ bool SampledTank::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
 }
 
 void SampledTank::end_sample(Evaluation& d, const VectorV& force, double stored) noexcept {
-  if (tank_) held_.hold(d, force, grant_.displacement(), stored);
+  if (tank_) work_.hold(d, force, grant_.displacement(), stored);
 }
 
 }  // namespace vms_ph

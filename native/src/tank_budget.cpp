@@ -12,13 +12,13 @@ namespace {
 constexpr double kRoundingEnergy = 1e-12;
 
 // The share of a potential of `whole` joules that the available energy covers.
-double covered_authority(double whole, double available) {
-  return whole <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / whole);
+double covered_authority(double full, double available) {
+  return full <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / full);
 }
 
 }  // namespace
 
-TankBudget::TankBudget(const Model& model) : potential_(model), moved_(model), tank_(model) {}
+TankBudget::TankBudget(const Model& model) : potential_(model), shifted_(model), tank_(model) {}
 
 void TankBudget::reset(const ShapedPotential& potential) noexcept {
   tank_.restart();
@@ -69,17 +69,17 @@ double TankBudget::replace(const ConstVector& q, const ShapedPotential& next,
 bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
                             double before) noexcept {
   if (next.q_star() == potential_.q_star()) return true;
-  moved_ = potential_;
-  moved_.move(next);
-  return authority_ * moved_.energy(q) - before <= tank()->available() + kRoundingEnergy;
+  shifted_ = potential_;
+  shifted_.move(next);
+  return authority_ * shifted_.energy(q) - before <= tank()->available() + kRoundingEnergy;
 }
 
 double TankBudget::charge(const ConstVector& q, const ShapedPotential& next, double before,
                           double share) noexcept {
   potential_ = next;
-  const double whole = next.energy(q);
-  authority_ = covered_authority(whole, before + tank_.level());
-  const double cost = authority_ * whole - before;
+  const double full = next.energy(q);
+  authority_ = covered_authority(full, before + tank_.level());
+  const double cost = authority_ * full - before;
   tank_.withdraw(cost);
   is_short_ = share < 1.0 || authority_ < 1.0;
   return cost;

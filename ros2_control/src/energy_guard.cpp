@@ -104,7 +104,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     timeout_ = p.command_timeout;
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
     stamps_ = StampWatch(p.state_timeout);
-    wanted_ = acting_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
+    desired_ = acting_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
     certificate_ = std::make_unique<GuardCertificate>(
         *get_node(), *model_, *guard_, p.frame_prefix + inertial_frame(*model_), p.publish_rate);
     listen();
@@ -133,7 +133,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     }
     if (!base_actuated_) acting_.head(model_->b()).setZero();
     stamps_.restart();
-    for (auto& each : kept_) each.forget();
+    for (auto& port : commands_) port.forget();
     if (!guard_->engage(state.q, state.v, acting_)) {
       RCLCPP_ERROR(get_node()->get_logger(),
                    "cannot activate: the state of the robot is not finite");
@@ -144,7 +144,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
 
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State&) override {
     // The last command must not remain active: from here on the hardware holds the robot.
-    for (auto& each : command_interfaces_) std::ignore = each.set_value(0.0);
+    for (auto& port : command_interfaces_) std::ignore = port.set_value(0.0);
     RCLCPP_INFO(get_node()->get_logger(), "%s", certificate_->text(*guard_).c_str());
     return CallbackReturn::SUCCESS;
   }
@@ -164,14 +164,14 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override {
     std::vector<hardware_interface::CommandInterface::SharedPtr> exported;
-    kept_.clear();
-    for (const auto& each : efforts("")) {
-      const auto slash = each.rfind('/');
+    commands_.clear();
+    for (const auto& port : efforts("")) {
+      const auto slash = port.rfind('/');
       exported.push_back(std::make_shared<hardware_interface::CommandInterface>(
-          std::string(get_node()->get_name()) + "/" + each.substr(0, slash),
-          each.substr(slash + 1)));
-      kept_.emplace_back(exported.back());
-      kept_.back().forget();
+          std::string(get_node()->get_name()) + "/" + port.substr(0, slash),
+          port.substr(slash + 1)));
+      commands_.emplace_back(exported.back());
+      commands_.back().forget();
     }
     return exported;
   }
@@ -179,7 +179,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   // Without a controller before it the guard has no effort to pass on: its reflex acts.
   return_type update_reference_from_subscribers(const rclcpp::Time&,
                                                 const rclcpp::Duration&) override {
-    for (auto& each : kept_) each.forget();
+    for (auto& port : commands_) port.forget();
     return return_type::OK;
   }
 
@@ -194,9 +194,9 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
     const double passed = period.seconds();
     const bool timed = passed >= 0.0 && passed <= vms_ph::kLongestStep;
     const double dt = timed ? passed : 1.0 / get_update_rate();
-    if (!base_actuated_) wanted_.head(model_->b()).setZero();
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-      wanted_[velocity_of(i)] = kept_[i].take(dt, timeout_);
+    if (!base_actuated_) desired_.head(model_->b()).setZero();
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      desired_[velocity_of(i)] = commands_[i].take(dt, timeout_);
     }
     const auto& sent = guarded(state, dt);
     for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
@@ -234,7 +234,7 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
       const char* problem = stamps_.problem(*stamp, dt);
       if (problem[0] != '\0') return guard_->hold(problem, dt);
     }
-    return guard_->update(state.q, state.v, wanted_, dt);
+    return guard_->update(state.q, state.v, desired_, dt);
   }
 
   void apply_settings() noexcept {
@@ -286,8 +286,8 @@ class EnergyGuard final : public controller_interface::ChainableControllerInterf
   rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr topic_;
   rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr service_;
   StampWatch stamps_;
-  std::vector<TimedCommand> kept_;
-  Eigen::VectorXd wanted_, acting_;
+  std::vector<TimedCommand> commands_;
+  Eigen::VectorXd desired_, acting_;
   std::string base_name_;
   double timeout_ = 0.25;
   bool base_actuated_ = true;

@@ -67,15 +67,15 @@ class GuardCertificate {
 
   void fill(const builtin_interfaces::msg::Time& stamp, const vms_ph::PortGuard& guard,
             const vms_ph::GuardedEffort& sent) noexcept {
-    const vms_ph::Certificate found = guard.certificate();
+    const vms_ph::Certificate certificate = guard.certificate();
     message_.header.stamp = stamp;
     message_.status = static_cast<std::uint8_t>(sent.status);
     message_.reason.assign(sent.reason, std::min(kReason, std::strlen(sent.reason)));
-#define VMS_PH_FIELD(name) message_.name = found.name;
+#define VMS_PH_FIELD(name) message_.name = certificate.name;
     VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
     VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
-    message_.verdict = found.verdict();
+    message_.verdict = certificate.verdict();
   }
 
   Sampling sampling_;

@@ -53,11 +53,11 @@ struct EnergyTank {
 
   /// Grant less energy, as far as there is some; return how much.
   double drain(double energy) noexcept {
-    const double taken = std::min(energy, available());
-    level -= taken;
-    budget -= taken;
+    const double removed = std::min(energy, available());
+    level -= removed;
+    budget -= removed;
     margin = std::min(margin, budget - spent);
-    return taken;
+    return removed;
   }
 };
 

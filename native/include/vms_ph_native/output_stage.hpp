@@ -23,10 +23,8 @@ struct OutputGains : LimitGains {
   static const GainTable<OutputGains>& table();
 };
 
-/// Maps the generalised force computed by a law to one that the robot can apply.
-/// An error of the base wrench does not disturb the shape: the joints receive
-/// tau = tau_hat + A^T w with the desired shape force tau_hat [A (73)] and the wrench w that the
-/// base applies.
+/// Maps the generalised force computed by a law to one that the robot can apply; see
+/// vms_ph_controllers.safety.output_stage.
 class OutputStage {
  public:
   /// Serve a robot with the actuators of its base; see BaseActuation. The model must outlive it.

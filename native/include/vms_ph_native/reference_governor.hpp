@@ -55,9 +55,8 @@ class MinimumStep {
   Eigen::VectorXd rest_;
 };
 
-/// Moves the minimum q* towards a reference x* with limited speed, within the joint limits.
-/// q* follows x* by damped Newton steps on f(q*) = x*; where that has no solution, the minimum
-/// stays as close as possible.
+/// Moves the minimum q* towards a reference x* with limited speed, within the joint limits; see
+/// vms_ph_controllers.references.reference_governor.
 class ReferenceGovernor {
  public:
   /// Start at the neutral configuration. Model and task must outlive it.

@@ -14,13 +14,8 @@
 
 namespace vms_ph {
 
-/// The effort held since the last update, and the energy that it has transferred.
-/// The work of a held effort is exactly f^T (q_next - q). A wrench that is held in the axes of a
-/// base that turns does the work w^T int v_b dt instead; the integral is the displacement less
-/// dt^2 / 12 [v_b, v_b_next] (Magnus expansion). The rest is of fifth order; a bound of it is added
-/// to the work.
-/// If the safe output has acted for a part of the sample, it is unknown how far the robot moved
-/// under each of the two efforts.
+/// The effort held since the last update, and the energy that it has transferred; see
+/// vms_ph_controllers.safety.sample_work.
 class SampleWork {
  public:
   explicit SampleWork(const Model& model);
@@ -63,13 +58,8 @@ struct Prediction {
   VectorV displacement;  ///< (nv,) displacement over the sample
 };
 
-/// Predicts the net work of held efforts, beyond that against gravity, over the sample.
-///
-/// The motion of the robot is integrated over the whole sample by Runge-Kutta steps of fourth
-/// order, so that Coriolis forces, the change of gravity and that of the inertia are covered. The
-/// second-order scheme with the same stages estimates the error, of which the margin is a share.
-/// Within a step the energy is the cubic polynomial through the energies and the powers at its
-/// ends, so that an effort that gives energy first and takes it back later is seen.
+/// Predicts the net work of held efforts, beyond that against gravity, over the sample; see
+/// vms_ph_controllers.safety.sample_prediction.
 class SamplePrediction {
  public:
   explicit SamplePrediction(const Model& model);
@@ -113,10 +103,8 @@ class SamplePrediction {
   double budget_ = 0.0, dt_ = 0.0, energy_ = 0.0;
 };
 
-/// Grants shares of efforts by their work W(s) = W(0) + s a + s^2 b / 2 over a sample.
-///
-/// a = dt f^T v and b = dt^2 f^T M^-1 f for the effort f beyond the resting one. The share that
-/// they give is corrected and decided by the prediction of the whole sample (SamplePrediction).
+/// Grants shares of efforts by their work W(s) = W(0) + s a + s^2 b / 2 over a sample; see
+/// vms_ph_controllers.safety.sample_grant.
 class SampleGrant {
  public:
   explicit SampleGrant(const Model& model);

@@ -68,11 +68,11 @@ class SampledTank {
   void end_sample(Evaluation& d, const VectorV& force, double stored) noexcept;
 
   /// Note that the compensation of gravity (nv,) acts instead of the held efforts.
-  void missed_updates(const VectorV& weight) noexcept { held_.missed_updates(weight); }
+  void missed_updates(const VectorV& weight) noexcept { work_.missed_updates(weight); }
 
  private:
   std::optional<EnergyTank> tank_;
-  SampleWork held_;
+  SampleWork work_;
   SampleGrant grant_;
   const Reason none_{0};
 };

@@ -14,10 +14,8 @@
 
 namespace vms_ph {
 
-/// Holds the potential in force and changes it as far as the tank allows.
-///
-/// The potential in force is authority * V. Where the tank does not cover all of V, or is
-/// overdrawn, the authority is below one; it rises again as the tank fills.
+/// Holds the potential in force and changes it as far as the tank allows; see
+/// vms_ph_controllers.safety.energy_tank.
 class TankBudget {
  public:
   explicit TankBudget(const Model& model);
@@ -46,19 +44,19 @@ class TankBudget {
 
   /// Change the potential as far as the tank covers it; return the energy added at q, J.
   /// @param q       present configuration, (nq,).
-  /// @param wanted  the potential after a share of the change: share -> const
+  /// @param desired the potential after a share of the change: share -> const
   ///                ShapedPotential&, valid until the next call.
-  template <class Wanted>
-  double change(const ConstVector& q, Wanted&& wanted) noexcept {
+  template <class Desired>
+  double change(const ConstVector& q, Desired&& desired) noexcept {
     const double before = energy(q);
     is_short_ = false;
-    if (!tank()) return replace(q, wanted(1.0), before);
+    if (!tank()) return replace(q, desired(1.0), before);
     // First the minimum is moved at the present authority; then the authority is adapted.
     double share = 1.0;
     const ShapedPotential* next = nullptr;
     for (int k = 0; k <= kHalvings; ++k) {
       share = k < kHalvings ? std::ldexp(1.0, -k) : 0.0;
-      next = &wanted(share);
+      next = &desired(share);
       if (is_covered(*next, q, before)) break;
     }
     return charge(q, *next, before, share);
@@ -89,7 +87,7 @@ class TankBudget {
   double charge(const ConstVector& q, const ShapedPotential& next, double before,
                 double share) noexcept;
 
-  ShapedPotential potential_, moved_;
+  ShapedPotential potential_, shifted_;
   double authority_ = 1.0;
   bool is_short_ = false;
   SampledTank tank_;

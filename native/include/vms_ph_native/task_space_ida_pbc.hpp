@@ -39,16 +39,8 @@ struct TaskSpaceOptions {
   bool cancel_coupling = false;  ///< replace the gyroscopic coupling by zero, whatever the gain
 };
 
-/// Interconnection and damping assignment in task-space momenta [D (37)].
-///
-/// tau = g - dV_c/dq - J_bar^T G (eta, nu) - J^T D_t eta - N^T D_nu nu, with the potential
-/// V_c = 1/2 (q - q*)^T W (q - q*) and soft joint limits; the third term where the coupling is
-/// cancelled. The closed-loop energy H_cl = K_t + K_nu + V_c falls by the injected damping. The
-/// minimum q* follows the reference x* such that f(q*) = x*. With a tank the energy of that motion
-/// and of changes of gains is withdrawn from the tank. Faults are reported in the status: for a
-/// state that is not finite the last gravity torque is returned (holding); a reference that is not
-/// finite is ignored (holding); in a singular posture the damping is continuous and the routing
-/// off, and for a reference out of reach the minimum is the closest one (degraded).
+/// Interconnection and damping assignment in task-space momenta [D (37)]; described in
+/// vms_ph_controllers.TaskSpaceIDAPBC.
 class TaskSpaceIDAPBC final : public Controller {
  public:
   /// Smallest singular value of the task Jacobian below which its null space changes fast with the

@@ -72,18 +72,18 @@ const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
   return settings;
 }
 
-PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& given,
+PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_settings,
                      const EnergyGuardOptions& options)
-    : settings(given),
-      weighed_(model),
+    : settings(initial_settings),
+      weighted_model_(model),
       weightless_(options.effort_carries_weight ? nullptr : without_gravity(model)),
       model_(weightless_ ? *weightless_ : model),
       b_(model.b()),
       n_(model.n()),
       delay_(checked(options.delay)),
       period_(checked_period(options.period)),
-      nowhere_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
-      motionless_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
+      no_configuration_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
+      no_velocity_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
       states_(model, options.bounds),
       limits_(model),
       motion_(model_),
@@ -93,14 +93,14 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& given,
       effort_queue_(model_, delay_),
       d_(model_),
       weight_(model),
-      tank_(given.tank_capacity, given.tank_initial),
+      tank_(initial_settings.tank_capacity, initial_settings.tank_initial),
       ceiling_(delay_),
       static_effort_(VectorV::Zero(model.nv())),
       unactuated_gravity_(static_effort_),
-      wanted_(static_effort_),
+      desired_(static_effort_),
       force_(static_effort_),
       brake_(static_effort_),
-      ahead_(static_effort_),
+      next_velocity_(static_effort_),
       acting_(static_effort_),
       offset_(static_effort_),
       still_(static_effort_) {
@@ -144,12 +144,12 @@ bool PortGuard::is_effort(const ConstVector& effort) const noexcept {
 const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& v,
                                        const ConstVector& effort, double dt) noexcept {
   ++counts_.samples;
-  const Judgement& seen = states_.judge(q, v, dt);
-  if (seen.holds()) {
-    reason_.set("reflex: implausible state: %s; holding and damping", seen.reason);
-    return blind(seen.q, seen.v, dt, nullptr);
+  const Judgement& judgement = states_.judge(q, v, dt);
+  if (judgement.holds()) {
+    reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
+    return blind(judgement.q, judgement.v, dt, nullptr);
   }
-  d_.set(seen.q, seen.v);
+  d_.set(judgement.q, judgement.v);
   settle(dt);
   counts_.duration += dt;
   const double step = std::max(dt, period_);
@@ -159,20 +159,20 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   bool is_fading = false, is_beyond = false;
   if (is_reflex) {
     reason_.set("reflex: the effort is not finite or not that of this robot");
-    safe_effort(seen.q, seen.v, step);
+    safe_effort(judgement.q, judgement.v, step);
   } else {
     force_ = effort;
     is_fading = bumpless(dt);
     is_beyond = budget_.deliver(force_);
   }
-  if (is_beyond) tell(reasons::base_wrench_limited);
+  if (is_beyond) add_reason(reasons::base_wrench_limited);
   limit(static_effort_, step, dt);
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
-  if (is_fading) tell("fading in");
+  if (is_fading) add_reason("fading in");
   budget_.grant(d_, force_, effort_queue_, level, ceiling_, step);
   if (budget_.reason()[0] != '\0') {
     limits_.replace(force_.tail(n_));
-    tell(budget_.reason());
+    add_reason(budget_.reason());
   }
   count(is_reflex, !reason_.empty(), budget_.is_brake());
   budget_.unactuated_gravity(d_, unactuated_gravity_);
@@ -193,8 +193,8 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
 
 const GuardedEffort& PortGuard::hold(const char* why, double dt) noexcept {
   ++counts_.samples;
-  const Judgement& seen = states_.judge(nowhere_, motionless_, dt);
-  return blind(seen.q, seen.v, dt, why);
+  const Judgement& judgement = states_.judge(no_configuration_, no_velocity_, dt);
+  return blind(judgement.q, judgement.v, dt, why);
 }
 
 double PortGuard::refill(double energy) noexcept {
@@ -221,8 +221,8 @@ void PortGuard::settle(double dt) noexcept {
   const double work = effort_queue_.work(d_, dt);
   tank_.withdraw(work);
   if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
-  const double unseen = ceiling_.settle(tank_.level, work, d_.kinetic_energy());
-  counts_.largest_unseen = std::max(counts_.largest_unseen, unseen);
+  const double unmeasured = ceiling_.settle(tank_.level, work, d_.kinetic_energy());
+  counts_.largest_unseen = std::max(counts_.largest_unseen, unmeasured);
   counts_.lent = ceiling_.largest_loan();
   double potential = 0.0;
   if (weightless_) {
@@ -256,7 +256,7 @@ bool PortGuard::bumpless(double dt) noexcept {
 /// Reduce the effort in force_ to the limits of joints and motion.
 void PortGuard::limit(const VectorV& static_effort, double step, double dt) noexcept {
   if (settings.torque < 1.0) {
-    const auto bound = (settings.torque * weighed_.effort()).array();
+    const auto bound = (settings.torque * weighted_model_.effort()).array();
     if ((force_.tail(n_).cwiseAbs().array() > bound).any()) {
       force_.tail(n_) = force_.tail(n_).array().min(bound).max(-bound).matrix();
       reason_.add(
@@ -267,15 +267,16 @@ void PortGuard::limit(const VectorV& static_effort, double step, double dt) noex
   const VectorV& torque = limits_.apply(force_.tail(n_), static_effort.tail(n_), d_.v().tail(n_),
                                         settings.torque_rate, 0.0, dt);
   force_.tail(n_) = torque;
-  if (!limits_.reason().empty()) tell(limits_.reason().text());
+  if (!limits_.reason().empty()) add_reason(limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;
   budget_.strongest_brake(d_, step, brake_);
-  budget_.next_velocity(d_, effort_queue_, step, ahead_);
-  const double share = motion_.share(d_, ahead_, force_, brake_, static_effort, settings, step);
+  budget_.next_velocity(d_, effort_queue_, step, next_velocity_);
+  const double share =
+      motion_.share(d_, next_velocity_, force_, brake_, static_effort, settings, step);
   if (!(share < 1.0)) return;
   force_ = brake_ + share * (force_ - brake_);
   limits_.replace(force_.tail(n_));
-  tell(motion_.reason().text());
+  add_reason(motion_.reason().text());
 }
 
 /// Write the safe output to force_.
@@ -322,7 +323,7 @@ void PortGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept {
   }
 }
 
-void PortGuard::tell(const char* more) noexcept {
+void PortGuard::add_reason(const char* more) noexcept {
   reason_.add(reason_.empty() ? "%s" : "; %s", more);
 }
 

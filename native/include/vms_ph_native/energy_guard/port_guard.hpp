@@ -123,14 +123,14 @@ class PortGuard {
   void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
   void count(bool is_reflex, bool is_changed, bool is_brake) noexcept;
-  void tell(const char* more) noexcept;
+  void add_reason(const char* more) noexcept;
 
-  const Model& weighed_;
+  const Model& weighted_model_;
   std::unique_ptr<Model> weightless_;  // where the hardware carries the weight
   const Model& model_;                 // whose gravity the efforts compensate
   const int b_, n_, delay_;
   const double period_;
-  const Eigen::VectorXd nowhere_, motionless_;
+  const Eigen::VectorXd no_configuration_, no_velocity_;
   StatePlausibility states_;
   TorqueLimits limits_;
   MotionLimits motion_;
@@ -141,7 +141,8 @@ class PortGuard {
   EnergyTank tank_;
   DebtCeiling ceiling_;
   Certificate counts_;
-  VectorV static_effort_, unactuated_gravity_, wanted_, force_, brake_, ahead_, acting_, offset_;
+  VectorV static_effort_, unactuated_gravity_, desired_, force_, brake_, next_velocity_, acting_,
+      offset_;
   const VectorV still_;
   bool has_acting_ = false, has_offset_ = false, has_potential_ = false;
   double fading_ = 0.0, potential_ = 0.0;

@@ -175,10 +175,8 @@ class EffortQueue {
   const VectorV zero_velocity_;
 };
 
-/// Predicts the efforts under way, then grants a share of the next one.
-///
-/// Energy that efforts under way are predicted to take out of the robot is not spent before it was
-/// measured; while the tank has a debt it counts, so that the debt is not repaid twice.
+/// Predicts the efforts under way, then grants a share of the next one; see
+/// vms_ph_controllers.guard.sample_budget.
 class SampleBudget {
  public:
   SampleBudget(const Model& model, BaseWrench wrench);
