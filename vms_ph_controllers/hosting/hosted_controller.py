@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
+from vms_ph_dynamics.actuation import Allocation, Rotor
 from vms_ph_dynamics.actuation.fluid import WATER, Fluid, ImmersedBody
 from vms_ph_dynamics.arrays import Array, frozen
 
