@@ -87,7 +87,18 @@ WINGS: Mapping[str, Wing] = {
                 "sweep": "Evaluate a function at the points of a study, on all cores or a cluster.",
             },
         ),
-        Wing("embedded", "nodes and launch files without ROS 2", "embedded"),
+        Wing(
+            "embedded",
+            "nodes, launch files and the commands of ros2 without ROS 2",
+            "embedded",
+            {
+                "node": "List running nodes, with their topics and services.",
+                "topic": "List, read, measure and publish topics.",
+                "service": "List and call services.",
+                "param": "Read and change the parameters of nodes.",
+                "interface": "Show the definitions of messages and services.",
+            },
+        ),
     )
 }
 

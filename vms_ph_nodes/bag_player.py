@@ -23,10 +23,10 @@ from vms_ph.srv import SeekBag, StepBag
 from vms_ph_dynamics.errors import VmsPhError
 
 from .messages.conversions import NANOSECONDS, to_stamp
-from .messages.message_text import load_interface
 from .node.health import OK, Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
+from .topics.interfaces import load_interface
 
 with errors_in_one_sentence():
     from vms_ph_io.bag import (

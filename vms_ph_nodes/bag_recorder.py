@@ -7,13 +7,14 @@ import time
 from pathlib import Path
 
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 
 from vms_ph_io import share_directory
 
 from .node.health import ERROR, OK, WARN, Health
 from .node.parameters import declare
 from .node.process import errors_in_one_sentence, run
+from .topics.interfaces import load_interface, offered_quality
 
 with errors_in_one_sentence():
     from vms_ph_io.bag import BagError, BagWriter, MessageTypes, was_interrupted
@@ -87,8 +88,6 @@ class BagRecorder(Node):
         self._report()
 
     def _record(self, name: str, kind: str, offered: list[QoSProfile]) -> None:
-        from .messages.message_text import load_interface
-
         try:
             definition = self._types.definition(kind)
             self._writer.add_topic(name, definition, [_to_bag(q) for q in offered])
@@ -106,15 +105,8 @@ class BagRecorder(Node):
                 self._failure = str(error)
                 self.get_logger().error(f"recording stopped: {error}")
 
-        # Request only what every publisher offers, such as transient local if all of them are.
-        latched = all(q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered)
-        reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
-        profile = QoSProfile(
-            depth=1000,
-            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-            reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        )
-        self.create_subscription(load_interface(kind, "msg"), name, write, profile, raw=True)
+        quality = offered_quality(offered, depth=1000)
+        self.create_subscription(load_interface(kind, "msg"), name, write, quality, raw=True)
 
     def _report(self) -> None:
         values = {"messages": self._count, "topics": len(self._recorded_topics)}

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -154,6 +155,11 @@ def environment(domain: int) -> dict[str, str]:
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS", "RMW"))}
     if sys.executable != PYTHON:
         ours.pop("PYTHONPATH", None)
+    if "AMENT_PREFIX_PATH" in ours:
+        # A colcon build leaves out the wing with the commands that talk to running nodes.
+        link = Path(tempfile.mkdtemp(), "vms_ph_embedded")
+        link.symlink_to(Path(__file__).parents[2] / "vms_ph_embedded")
+        ours["PYTHONPATH"] = os.pathsep.join((ours.get("PYTHONPATH", ""), str(link.parent)))
     return {**ours, "ROS_DOMAIN_ID": str(domain), "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_embedded.commands.param import _message
 from vms_ph_nodes.cli import main
-from vms_ph_nodes.cli.param import _message
 
 
 @pytest.mark.parametrize(

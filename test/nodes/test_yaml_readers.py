@@ -12,13 +12,13 @@ from rclpy._arguments import parse as parse_arguments
 from rclpy.exceptions import RCLError
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_embedded.commands.message_text import parse
 from vms_ph_io.bag import BagError
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
 from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 from vms_ph_io.settings.parameter_schema import load_parameters
-from vms_ph_nodes.messages.message_text import parse
 
 _TENFOLD = "\n".join(
     f"{name}: &{name} [{', '.join([f'*{of}' if of else 'x'] * 10)}]"

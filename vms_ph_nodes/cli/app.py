@@ -17,18 +17,13 @@ from . import (
     check,
     demo,
     environment,
-    interface,
     launch,
     native,
     new,
-    node,
     page,
-    param,
     plot,
     run,
     scene,
-    service,
-    topic,
 )
 
 _HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
@@ -105,15 +100,7 @@ def make_app() -> typer.Typer:
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
     app.command("launch", context_settings=anything)(launch.launch)
     app.command("run", context_settings=anything)(run.run)
-    for name, module in (
-        ("node", node),
-        ("topic", topic),
-        ("service", service),
-        ("param", param),
-        ("interface", interface),
-        ("bag", bag),
-    ):
-        app.add_typer(module.app, name=name)
+    app.add_typer(bag.app, name="bag")
     app.command("page")(page.page)
     app.command("check")(check.check)
     app.command("new")(new.new)

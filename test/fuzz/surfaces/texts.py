@@ -15,6 +15,7 @@ from fuzz.surfaces.cdr import types
 from fuzz.surfaces.launch import YAML_WORDS
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_embedded.commands.message_text import fill, parse, to_yaml
 from vms_ph_embedded.interfaces.messages import serialize
 from vms_ph_io import share_directory
 from vms_ph_io.bag.metadata import BagMetadata
@@ -22,7 +23,6 @@ from vms_ph_io.bag.qos import parse_profiles
 from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.fluid_file import load_fluid
 from vms_ph_io.settings.parameter_schema import load_parameters
-from vms_ph_nodes.messages.message_text import fill, parse, to_yaml
 
 _METADATA = """rosbag2_bagfile_information:
   version: 9

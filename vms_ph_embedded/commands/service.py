@@ -7,8 +7,10 @@ import typer
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
+from vms_ph_nodes.topics.interfaces import load_interface
 
-from .ros import awaited, call, settled, short_node
+from .message_text import fill, parse, to_yaml
+from .temporary_node import awaited, call, print_names, temporary_node
 
 app = typer.Typer(help="List and call services.", no_args_is_help=True)
 
@@ -18,9 +20,8 @@ def list_services(
     types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
 ) -> None:
     """List the services of running nodes."""
-    with short_node() as node:
-        for name, kinds in sorted(settled(node, node.get_service_names_and_types)):
-            typer.echo(f"{name} [{', '.join(kinds)}]" if types else name)
+    with temporary_node() as node:
+        print_names(node, node.get_service_names_and_types, types)
 
 
 @app.command("call")
@@ -32,9 +33,7 @@ def call_service(
     values: str = typer.Argument("{}", help="fields of the request, as YAML"),
 ) -> None:
     """Call a service and print its response."""
-    from ..messages.message_text import fill, load_interface, parse, to_yaml
-
-    with short_node() as node:
+    with temporary_node() as node:
         expected = load_interface(kind, "srv") if kind else None
         name = node.resolve_service_name(name)
         missing = f"there is no service {name}; `{command()} service list` shows the running ones"

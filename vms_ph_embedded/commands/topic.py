@@ -5,17 +5,20 @@
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import rclpy
 import typer
+from rclpy.node import Node
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
+from vms_ph_nodes.topics.interfaces import load_interface, offered_quality
 
-from .ros import awaited, settled, short_node
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
+from .message_text import fill, parse, to_yaml
+from .temporary_node import awaited, print_names, settled, temporary_node
 
 app = typer.Typer(help="List, read, measure and publish topics.", no_args_is_help=True)
 
@@ -27,15 +30,14 @@ def list_topics(
     types: bool = typer.Option(False, "--show-types", "-t", help="also show the types"),
 ) -> None:
     """List the topics that have a publisher or subscription."""
-    with short_node() as node:
-        for name, kinds in sorted(settled(node, node.get_topic_names_and_types)):
-            typer.echo(f"{name} [{', '.join(kinds)}]" if types else name)
+    with temporary_node() as node:
+        print_names(node, node.get_topic_names_and_types, types)
 
 
 @app.command()
 def info(name: str = _TOPIC) -> None:
     """Show the type, publishers and subscriptions of a topic."""
-    with short_node() as node:
+    with temporary_node() as node:
         name = node.resolve_topic_name(name)
         kind = _type_of(node, name)
         look = (node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic)
@@ -53,14 +55,12 @@ def echo(
     once: bool = typer.Option(False, "--once", help="exit after one message"),
 ) -> None:
     """Print the messages of a topic as they are received."""
-    from ..messages.message_text import to_yaml
-
-    with short_node() as node:
+    with temporary_node() as node:
         name = node.resolve_topic_name(name)
         messages: deque[Any] = deque()
-        _subscribe(node, name, lambda message: messages.append(message))
+        _subscribe(node, name, messages.append)
         while True:
-            _wait(node)
+            rclpy.spin_once(node, timeout_sec=0.2)
             while messages:
                 typer.echo(f"{to_yaml(messages.popleft())}\n---")
                 if once:
@@ -76,13 +76,13 @@ def hz(
     ),
 ) -> None:
     """Measure the rate of a topic, once a second."""
-    with short_node() as node:
+    with temporary_node() as node:
         name = node.resolve_topic_name(name)
         times: deque[float] = deque(maxlen=window)
         _subscribe(node, name, lambda message: times.append(time.monotonic()))
         start = last_report = time.monotonic()
         while not seconds or time.monotonic() - start < seconds:
-            _wait(node)
+            rclpy.spin_once(node, timeout_sec=0.2)
             if time.monotonic() - last_report >= 1.0:
                 typer.echo(_rate(times, last_report))
                 last_report = time.monotonic()
@@ -99,19 +99,15 @@ def pub(
     rate: float = typer.Option(1.0, "--rate", "-r", help="Hz", min=0.001),
 ) -> None:
     """Publish messages with the given fields; a header is stamped with the present time."""
-    from ..messages.message_text import fill, load_interface, parse, to_yaml
-
     message_type = load_interface(kind, "msg")
     message = fill(message_type(), parse(values))
-    with short_node() as node:
+    with temporary_node() as node:
         name = node.resolve_topic_name(name)
         missing = f"no node subscribes to {name}; nothing was published"
         # Checked before there is a publisher: subscribers warn about a publisher of a wrong type.
         awaited(node, lambda: node.count_subscribers(name), missing)
         present_types = dict(node.get_topic_names_and_types()).get(name, [])
-        if present_types and all(
-            load_interface(type_name, "msg") is not message_type for type_name in present_types
-        ):
+        if present_types and message_type not in [load_interface(n, "msg") for n in present_types]:
             raise VmsPhError(f"the type of {name} is {' and '.join(present_types)}, not {kind}")
         publisher = node.create_publisher(message_type, name, 10)
         awaited(node, publisher.get_subscription_count, missing)
@@ -121,57 +117,26 @@ def pub(
                 message.header.stamp = node.get_clock().now().to_msg()
             publisher.publish(message)
             if once:
-                _linger(node)
+                _pause(node, 0.3)  # a reliable publisher delivers its last message
                 return
             _pause(node, 1.0 / rate)
 
 
-def _type_of(node: "Node", name: str) -> str:
-    def look() -> str | None:
-        kinds = dict(node.get_topic_names_and_types()).get(name)
-        return kinds[0] if kinds else None
-
-    return awaited(
-        node, look, f"there is no topic {name}; `{command()} topic list` shows the running ones"
-    )
+def _type_of(node: Node, name: str) -> str:
+    missing = f"there is no topic {name}; `{command()} topic list` shows the running ones"
+    return awaited(node, lambda: dict(node.get_topic_names_and_types()).get(name), missing)[0]
 
 
-def _subscribe(node: "Node", name: str, callback: Any) -> None:
-    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-
-    from ..messages.message_text import load_interface
-
+def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:
     message_type = load_interface(_type_of(node, name), "msg")
     offered = [info.qos_profile for info in node.get_publishers_info_by_topic(name)]
-    latched = bool(offered) and all(
-        q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered
-    )
-    reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
-    profile = QoSProfile(
-        depth=100,
-        durability=(DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE),
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-    )
-    node.create_subscription(message_type, name, callback, profile)
+    node.create_subscription(message_type, name, callback, offered_quality(offered, depth=100))
 
 
-def _wait(node: "Node") -> None:
-    import rclpy
-
-    rclpy.spin_once(node, timeout_sec=0.2)
-
-
-def _pause(node: "Node", seconds: float) -> None:
+def _pause(node: Node, seconds: float) -> None:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
-        import rclpy
-
         rclpy.spin_once(node, timeout_sec=left)
-
-
-def _linger(node: "Node") -> None:
-    """Wait until a reliable publisher has delivered its last message."""
-    _pause(node, 0.3)
 
 
 def _names(endpoints: Any) -> list[str]:
@@ -182,16 +147,12 @@ def _names(endpoints: Any) -> list[str]:
     )
 
 
-def _rate(times: "deque[float]", last_report: float) -> str:
+def _rate(times: deque[float], last_report: float) -> str:
     """Return a report on messages at ``times``; the last one was printed at ``last_report``."""
     if len(times) < 2 or times[-1] < last_report:
         return "no new messages"
-    steps = [b - a for a, b in zip(times, list(times)[1:], strict=False)]
-    mean = (times[-1] - times[0]) / len(steps)
-    if mean <= 0.0:
-        raise VmsPhError("the clock is not advancing")
-    deviation = (sum((s - mean) ** 2 for s in steps) / len(steps)) ** 0.5
+    steps = np.diff(times)
     return (
-        f"average rate: {1.0 / mean:.3f}\n\tmin: {min(steps):.3f}s max: {max(steps):.3f}s "
-        f"std dev: {deviation:.5f}s window: {len(times)}"
+        f"average rate: {1.0 / steps.mean():.3f}\n\tmin: {steps.min():.3f}s "
+        f"max: {steps.max():.3f}s std dev: {steps.std():.5f}s window: {len(times)}"
     )

@@ -12,7 +12,8 @@ from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_nodes.messages.message_text import fill, load_interface, parse, to_plain, to_yaml
+from vms_ph_embedded.commands.message_text import fill, parse, to_plain, to_yaml
+from vms_ph_nodes.topics.interfaces import load_interface
 
 
 def test_a_message_is_unchanged_by_a_round_trip_through_text() -> None:

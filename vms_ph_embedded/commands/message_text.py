@@ -12,8 +12,8 @@ import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
+from vms_ph_nodes.topics.interfaces import load_interface
 
-_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _SEQUENCE = re.compile(r"^sequence<(?P<item>.+?)(, \d+)?>$|^(?P<fixed>.+)\[\d+\]$")
 
 
@@ -73,31 +73,6 @@ def parse(text: str) -> Any:
     except YamlError as error:
         raise VmsPhError(f"not YAML: {error}") from None
     return {} if values is None else values
-
-
-def load_interface(name: str, kind: str) -> Any:
-    """Return the class of a message or service by its name, package/Type or package/msg/Type.
-
-    Args:
-        name: name of the interface, for instance sensor_msgs/msg/JointState.
-        kind: ``"msg"`` or ``"srv"``.
-
-    Raises:
-        VmsPhError: no such interface.
-    """
-    parts = name.split("/")
-    if len(parts) == 2:
-        parts.insert(1, kind)
-    try:
-        package, folder, type_name = parts
-        # A name may come from the wire, and nothing but a package of messages is to be imported.
-        if folder != kind or not all(_NAME.fullmatch(part) for part in parts):
-            raise ValueError
-        module = __import__(f"{package}.{folder}", fromlist=[type_name])
-        return getattr(module, type_name)
-    except (ValueError, ImportError, AttributeError):
-        example = "sensor_msgs/msg/JointState" if kind == "msg" else "std_srvs/srv/Trigger"
-        raise VmsPhError(f"there is no interface '{name}'; give one like {example}") from None
 
 
 def _fields(message: Any) -> list[str]:

@@ -6,13 +6,16 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import rclpy
+import typer
+from rclpy.exceptions import NameValidationException
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
 
 T = TypeVar("T")
 
@@ -20,16 +23,12 @@ PATIENCE = 5.0  # timeout of discovery and of service calls, s
 
 
 @contextmanager
-def short_node() -> "Iterator[Node]":
+def temporary_node() -> Iterator[Node]:
     """Yield a node that is destroyed at the end of the command; Ctrl-C prints no traceback.
 
     Raises:
         VmsPhError: an argument is not a valid name of a topic or service.
     """
-    import rclpy
-    from rclpy.exceptions import NameValidationException
-    from rclpy.executors import ExternalShutdownException
-
     rclpy.init(args=[])
     node = rclpy.create_node(
         f"vms_ph_cli_{time.monotonic_ns() % 10**9}", start_parameter_services=False
@@ -45,10 +44,8 @@ def short_node() -> "Iterator[Node]":
         rclpy.try_shutdown()
 
 
-def settled(node: "Node", query: Callable[[], T], quiet: float = 0.4) -> T:
+def settled(node: Node, query: Callable[[], T], quiet: float = 0.4) -> T:
     """Return the result of ``query`` once it has not changed for ``quiet`` seconds."""
-    import rclpy
-
     latest, since, end = query(), time.monotonic(), time.monotonic() + PATIENCE
     while time.monotonic() - since < quiet and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.05)
@@ -58,14 +55,12 @@ def settled(node: "Node", query: Callable[[], T], quiet: float = 0.4) -> T:
     return latest
 
 
-def awaited(node: "Node", query: Callable[[], T | None], missing: str) -> T:
+def awaited(node: Node, query: Callable[[], T | None], missing: str) -> T:
     """Return the result of ``query`` as soon as it is truthy.
 
     Raises:
         VmsPhError: the result stays falsy until the timeout; ``missing`` is the message.
     """
-    import rclpy
-
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         outcome = query()
@@ -75,14 +70,20 @@ def awaited(node: "Node", query: Callable[[], T | None], missing: str) -> T:
     raise VmsPhError(missing)
 
 
-def call(node: "Node", kind: Any, name: str, request: Any) -> Any:
+def print_names(
+    node: Node, query: Callable[[], list[tuple[str, list[str]]]], with_types: bool
+) -> None:
+    """Print the names of topics or services that ``query`` returns, and their types if asked."""
+    for name, types in sorted(settled(node, query)):
+        typer.echo(f"{name} [{', '.join(types)}]" if with_types else name)
+
+
+def call(node: Node, kind: Any, name: str, request: Any) -> Any:
     """Call a service and return its response.
 
     Raises:
         VmsPhError: no node offers the service, or it does not answer.
     """
-    import rclpy
-
     client = node.create_client(kind, name)
     if not client.wait_for_service(timeout_sec=PATIENCE):
         raise VmsPhError(

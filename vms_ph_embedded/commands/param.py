@@ -4,17 +4,24 @@
 """vms-ph param: reads and changes the parameters of running nodes."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
+import yaml
+from rcl_interfaces.srv import (
+    DescribeParameters,
+    GetParameters,
+    ListParameters,
+    SetParameters,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
 
-from .ros import call, short_node
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
+from .message_text import parse, to_plain, to_yaml
+from .temporary_node import call, temporary_node
 
 app = typer.Typer(help="Read and change the parameters of nodes.", no_args_is_help=True)
 
@@ -25,9 +32,7 @@ _NAME = typer.Argument(help="name of the parameter, like stiffness")
 @app.command("list")
 def list_parameters(of: str = _NODE) -> None:
     """List the parameters of a node with their descriptions."""
-    from rcl_interfaces.srv import DescribeParameters
-
-    with short_node() as node:
+    with temporary_node() as node:
         names = _names(node, of)
         answer = _ask(node, of, "describe_parameters", DescribeParameters, names=names)
         for descriptor in answer.descriptors:
@@ -38,9 +43,7 @@ def list_parameters(of: str = _NODE) -> None:
 @app.command()
 def get(of: str = _NODE, name: str = _NAME) -> None:
     """Print the value of a parameter."""
-    from ..messages.message_text import to_yaml
-
-    with short_node() as node:
+    with temporary_node() as node:
         if name not in _names(node, of):
             raise VmsPhError(
                 f"{of} has no parameter '{name}'; `{command()} param list {of}` shows them"
@@ -55,11 +58,7 @@ def set_parameter(
     value: str = typer.Argument(help="new value as YAML: 3.5, true, text, [1, 2]"),
 ) -> None:
     """Change a parameter of a running node."""
-    from rcl_interfaces.srv import SetParameters
-
-    from ..messages.message_text import parse
-
-    with short_node() as node:
+    with temporary_node() as node:
         new_value = parse(value)
         present = _values(node, of, [name])[name] if name in _names(node, of) else None
         if isinstance(present, float) and isinstance(new_value, (int, str)):
@@ -78,16 +77,12 @@ def set_parameter(
 @app.command()
 def dump(of: str = _NODE) -> None:
     """Print all parameters of a node in the format of --params-file."""
-    import yaml
-
-    with short_node() as node:
+    with temporary_node() as node:
         values = _values(node, of, sorted(_names(node, of)))
         typer.echo(yaml.safe_dump({of: {"ros__parameters": values}}, sort_keys=False).rstrip())
 
 
 def _message(name: str, value: Any) -> Any:
-    from rclpy.parameter import Parameter
-
     try:
         return Parameter(name, value=value).to_parameter_msg()
     except (TypeError, ValueError, AssertionError, OverflowError):
@@ -97,17 +92,11 @@ def _message(name: str, value: Any) -> Any:
         ) from None
 
 
-def _names(node: "Node", of: str) -> list[str]:
-    from rcl_interfaces.srv import ListParameters
-
+def _names(node: Node, of: str) -> list[str]:
     return list(_ask(node, of, "list_parameters", ListParameters).result.names)
 
 
-def _values(node: "Node", of: str, names: list[str]) -> dict[str, Any]:
-    from rcl_interfaces.srv import GetParameters
-    from rclpy.parameter import parameter_value_to_python
-
-    from ..messages.message_text import to_plain
+def _values(node: Node, of: str, names: list[str]) -> dict[str, Any]:
 
     answer = _ask(node, of, "get_parameters", GetParameters, names=names)
     values = (to_plain(parameter_value_to_python(v)) for v in answer.values)
@@ -116,7 +105,7 @@ def _values(node: "Node", of: str, names: list[str]) -> dict[str, Any]:
     return dict(zip(names, values, strict=True))
 
 
-def _ask(node: "Node", of: str, service: str, kind: Any, **fields: Any) -> Any:
+def _ask(node: Node, of: str, service: str, kind: Any, **fields: Any) -> Any:
     request = kind.Request()
     for name, value in fields.items():
         setattr(request, name, value)

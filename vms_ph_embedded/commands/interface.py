@@ -7,8 +7,11 @@ import os
 from pathlib import Path
 
 import typer
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io import share_directory
+from vms_ph_nodes.topics.interfaces import load_interface
 
 app = typer.Typer(help="Show the definitions of messages and services.", no_args_is_help=True)
 
@@ -27,8 +30,6 @@ def show(
 @app.command("list")
 def list_interfaces() -> None:
     """List the messages and services of this project."""
-    from vms_ph_io import share_directory
-
     for kind in ("msg", "srv"):
         for file in sorted((share_directory() / kind).glob(f"*.{kind}")):
             typer.echo(f"vms_ph/{kind}/{file.stem}")
@@ -36,8 +37,6 @@ def list_interfaces() -> None:
 
 def _from_file(name: str) -> str | None:
     """Return the definition with comments from the package's share folder, if it is there."""
-    from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-
     package, _, rest = name.partition("/")
     kind, _, type_name = rest.rpartition("/")
     for folder in (kind,) if kind else ("msg", "srv"):
@@ -51,8 +50,6 @@ def _from_file(name: str) -> str | None:
 
 
 def _from_class(name: str) -> str:
-    from ..messages.message_text import load_interface
-
     for kind in ("msg", "srv"):
         try:
             interface = load_interface(name, kind)

@@ -8,7 +8,7 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
 
-from .ros import awaited, settled, short_node
+from .temporary_node import awaited, settled, temporary_node
 
 app = typer.Typer(help="List running nodes, with their topics and services.", no_args_is_help=True)
 
@@ -16,7 +16,7 @@ app = typer.Typer(help="List running nodes, with their topics and services.", no
 @app.command("list")
 def list_nodes() -> None:
     """List the running nodes, without hidden ones, whose names begin with ``_``."""
-    with short_node() as node:
+    with temporary_node() as node:
         own_name = node.get_name()
         running = settled(node, lambda: sorted(node.get_node_names_and_namespaces()))
         for name, namespace in running:
@@ -29,7 +29,7 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
     """Show the publishers, subscriptions and services of a node."""
     namespace, _, base = ("/" + name.strip("/")).rpartition("/")
     namespace = namespace or "/"
-    with short_node() as node:
+    with temporary_node() as node:
         awaited(
             node,
             lambda: (base, namespace) in node.get_node_names_and_namespaces(),

@@ -1,0 +1,52 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Topics whose type is known by its name only."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from vms_ph_dynamics.errors import VmsPhError
+
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+
+
+def load_interface(name: str, kind: str) -> Any:
+    """Return the class of a message or service by its name, package/Type or package/msg/Type.
+
+    Args:
+        name: name of the interface, for instance sensor_msgs/msg/JointState.
+        kind: ``"msg"`` or ``"srv"``.
+
+    Raises:
+        VmsPhError: no such interface.
+    """
+    parts = name.split("/")
+    if len(parts) == 2:
+        parts.insert(1, kind)
+    try:
+        package, folder, type_name = parts
+        # A name may come from the wire, and nothing but a package of messages is to be imported.
+        if folder != kind or not all(_NAME.fullmatch(part) for part in parts):
+            raise ValueError
+        module = __import__(f"{package}.{folder}", fromlist=[type_name])
+        return getattr(module, type_name)
+    except (ValueError, ImportError, AttributeError):
+        example = "sensor_msgs/msg/JointState" if kind == "msg" else "std_srvs/srv/Trigger"
+        raise VmsPhError(f"there is no interface '{name}'; give one like {example}") from None
+
+
+def offered_quality(offered: Sequence[QoSProfile], depth: int) -> QoSProfile:
+    """Return the profile of a subscription that asks only for what every publisher offers."""
+    latched = bool(offered) and all(
+        q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered
+    )
+    reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered)
+    return QoSProfile(
+        depth=depth,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+    )
