@@ -13,7 +13,6 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -25,7 +24,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.health import OK, Health
 from .node.parameters import declare
-from .node.process import errors_in_one_sentence, run
+from .node.process import ReportingNode, errors_in_one_sentence, run
 from .topics.interfaces import load_interface
 
 with errors_in_one_sentence():
@@ -48,7 +47,7 @@ _MOST_MESSAGES = 100_000
 """Largest number of messages of a step: services must answer."""
 
 
-class BagPlayer(Node):
+class BagPlayer(ReportingNode):
     """Publishes the messages of a bag, once or in a loop."""
 
     PARAMETERS = "bag_player"
@@ -100,11 +99,6 @@ class BagPlayer(Node):
         self._count = 0
         self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS), self._first)
         self.create_timer(_TICK, self._tick, clock=self._steady)
-
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
 
     def _begin(self, start: int, time: int) -> None:
         """Go on from a bag time, at a time of the steady clock."""

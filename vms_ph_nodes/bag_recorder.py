@@ -6,14 +6,13 @@
 import time
 from pathlib import Path
 
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from vms_ph_io import share_directory
 
 from .node.health import ERROR, OK, WARN, Health
 from .node.parameters import declare
-from .node.process import errors_in_one_sentence, run
+from .node.process import ReportingNode, errors_in_one_sentence, run
 from .topics.interfaces import load_interface, offered_quality
 
 with errors_in_one_sentence():
@@ -27,7 +26,7 @@ _SEARCH = 0.2
 _FOLDERS = 1000
 
 
-class BagRecorder(Node):
+class BagRecorder(ReportingNode):
     """Records all topics, or the selected ones, into a new bag."""
 
     PARAMETERS = "bag_recorder"
@@ -59,7 +58,6 @@ class BagRecorder(Node):
         except BagError as error:
             self.failed = True
             self.get_logger().error(str(error))
-        self._health.announce_shutdown()
         super().destroy_node()
 
     def _free(self, folder: Path) -> Path:

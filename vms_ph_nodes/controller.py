@@ -196,11 +196,6 @@ class ControllerNode(ManagedNode):
         self._health.report(OK, "inactive: no effort is commanded")
         return super().on_deactivate(state)
 
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
-
     def _use(self, model: VMSModel, kind: str) -> None:
         self._model, self._kind = model, kind
         self._health.declare_robot(model, CONTROLLER)

@@ -11,7 +11,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -37,7 +36,7 @@ from .messages.energy_messages import to_certificate
 from .messages.frames import inertial_frame, with_prefix
 from .node.health import OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
-from .node.process import run
+from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
 from .topics.measured_states import MeasuredStates
 
@@ -57,7 +56,7 @@ class _Adjustable:
         self._guard.settings = settings
 
 
-class EnergyGuardNode(Node):
+class EnergyGuardNode(ReportingNode):
     """Passes efforts on while energy allows; docs/energy-guard.md describes it."""
 
     PARAMETERS = "energy_guard"
@@ -90,7 +89,6 @@ class EnergyGuardNode(Node):
         if self._guard is not None and self._state is not None:
             for line in self._guard.certificate.lines():
                 self.get_logger().info(line)
-        self._health.announce_shutdown()
         super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:

@@ -3,7 +3,6 @@
 
 """Publishes energy, momentum, port powers, the energy balance, and what it tells of the robot."""
 
-from rclpy.node import Node
 from std_msgs.msg import Header
 from vms_ph.msg import Energy, Identification, Momentum, Power
 
@@ -11,22 +10,21 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import from_stamp, to_stamp
 from .messages.energy_messages import to_energy, to_momentum, to_power
-from .messages.frames import inertial_frame, with_prefix
+from .messages.frames import with_prefix
 from .messages.identification_message import diagnostic_values, to_identification
-from .node.health import OK, WARN, Health
+from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run
-from .node.robot_parameters import RobotParameters
 from .topics.live_identification import LiveIdentifier
-from .topics.robot_motion import MotionListener, RobotMotion
+from .topics.motion_node import MotionNode
+from .topics.robot_motion import RobotMotion
 
 
-class EnergyMonitor(Node):
+class EnergyMonitor(MotionNode):
     """Publishes vms_ph/energy, vms_ph/momentum and vms_ph/power for every joint state.
 
     ``vms_ph/identification`` follows at most once a period, while the robot moves.
@@ -36,46 +34,32 @@ class EnergyMonitor(Node):
 
     def __init__(self) -> None:
         super().__init__("energy_monitor")
-        self._robot = robot = RobotParameters(self)
         self._friction: bool = declare(self, "joint_friction")
         self._tolerance: float = declare(self, "unaccounted_tolerance")
-        self._prefix: str = declare(self, "frame_prefix")
         self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
         self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
         self._powers = self.create_publisher(Power, "vms_ph/power", 10)
         self._identifications = self.create_publisher(Identification, "vms_ph/identification", 10)
         self._identifier = LiveIdentifier(self)
         self._published = 0
-        self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states received yet")
-        robot.when_known(self._watch)
+        self.watch()
 
     def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
+        """End the identification, then the node."""
         self._identifier.end()
-        self._health.announce_shutdown()
         super().destroy_node()
 
-    def _watch(self, model: VMSModel) -> None:
-        self._health.declare_robot(model)
-        root = LinkTree(model.tree).root
-        self._base_frame = with_prefix(self._prefix, root)
-        self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, root))
+    def begin(self, model: VMSModel) -> None:
+        """Take the robot."""
         self._task = PositionTask(model)
         self._exchange = TaskExchange(model, self._task)
         self._audit = EnergyAudit()
         self._damping = Friction.of(model) if self._friction else None
         self._joints = model.joint_names
         self._identifier.begin(model)
-        self._listener = MotionListener(
-            self,
-            model,
-            self._account,
-            lambda why: self._health.report(WARN, why),
-            self._robot.settings.water_current(model),
-        )
 
-    def _account(self, motion: RobotMotion) -> None:
+    def on_motion(self, motion: RobotMotion) -> None:
+        """Take a motion of the robot."""
         if self._health.disagreement:
             self._health.tick()
             return

@@ -5,7 +5,6 @@
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.node import Node
 from std_msgs.msg import Header
 from vms_ph.msg import Contact, Payload
 
@@ -23,19 +22,18 @@ from vms_ph_controllers.observers import (
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
 from .messages.frames import with_prefix
 from .messages.observations import to_contact, to_payload
-from .node.health import OK, WARN, Health
+from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run
-from .node.robot_parameters import RobotParameters
-from .topics.robot_motion import MotionListener, RobotMotion
+from .topics.motion_node import MotionNode
+from .topics.robot_motion import RobotMotion
 
 
-class ForceObserver(Node):
+class ForceObserver(MotionNode):
     """Publishes vms_ph/estimated_wrench, vms_ph/contact and vms_ph/payload.
 
     Each wrench has a topic of its standard deviations; a moving base has both of its own. The
@@ -46,7 +44,6 @@ class ForceObserver(Node):
 
     def __init__(self) -> None:
         super().__init__("force_observer")
-        self._robot = robot = RobotParameters(self)
         self._noise = NoiseModel(
             velocity=declare(self, "velocity_noise"),
             position=declare(self, "position_noise"),
@@ -64,21 +61,11 @@ class ForceObserver(Node):
         self._bandwidth: float = declare(self, "bandwidth")
         self._false_alarms: float = declare(self, "false_alarms")
         self._wind: tuple[float, float] = declare(self, "wind_force"), declare(self, "wind_moment")
-        self._prefix: str = declare(self, "frame_prefix")
-        self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states received yet")
-        robot.when_known(self._watch)
+        self.watch()
 
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
-
-    def _watch(self, model: VMSModel) -> None:
-        self._model = model
-        self._health.declare_robot(model)
+    def begin(self, model: VMSModel) -> None:
+        """Take the robot."""
         self._tool = with_prefix(self._prefix, model.end_effector)
-        self._base = with_prefix(self._prefix, LinkTree(model.tree).root)
         friction = Friction.of(model) if self._friction else None
         coordinates = "decoupled" if self._decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
@@ -99,15 +86,9 @@ class ForceObserver(Node):
         self._payloads = self.create_publisher(Payload, "vms_ph/payload", 10)
         self._last: tuple[int, Array] | None = None
         self._count = 0
-        self._listener = MotionListener(
-            self,
-            model,
-            self._observe,
-            lambda why: self._health.report(WARN, why),
-            self._robot.settings.water_current(model),
-        )
 
-    def _observe(self, motion: RobotMotion) -> None:
+    def on_motion(self, motion: RobotMotion) -> None:
+        """Take a motion of the robot."""
         if self._health.disagreement:
             self._health.tick()
             return
@@ -150,7 +131,7 @@ class ForceObserver(Node):
 
     def _publish_wrenches(self, motion: RobotMotion, estimate: WrenchEstimate) -> None:
         tool = Header(stamp=motion.stamp, frame_id=self._tool)
-        base = Header(stamp=motion.stamp, frame_id=self._base)
+        base = Header(stamp=motion.stamp, frame_id=self._base_frame)
         values = [(tool, estimate.end_effector), (tool, estimate.deviation)]
         if self._model.b:
             spread = np.sqrt(np.diag(estimate.covariance_base))

@@ -5,55 +5,42 @@
 
 from dataclasses import fields
 
-from rclpy.node import Node
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import Exergy
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import NANOSECONDS, from_stamp
 from .messages.exergy_message import JointHeat, by_joint
-from .messages.frames import inertial_frame, with_prefix
-from .node.health import OK, WARN, Health
+from .node.health import OK
 from .node.parameters import declare
 from .node.process import run
-from .node.robot_parameters import RobotParameters
-from .topics.robot_motion import MotionListener, RobotMotion
+from .topics.motion_node import MotionNode
+from .topics.robot_motion import RobotMotion
 from .views.markers import heat_shapes, to_markers
 from .views.shapes import Scales, Shapes
 
 
-class MarkerPublisher(Node):
+class MarkerPublisher(MotionNode):
     """Publishes vms_ph/markers, in the inertial frame."""
 
     PARAMETERS = "marker_publisher"
 
     def __init__(self) -> None:
         super().__init__("marker_publisher")
-        self._robot = robot = RobotParameters(self)
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
-        self._prefix: str = declare(self, "frame_prefix")
         self._scales = Scales(
             **{item.name: declare(self, f"scale.{item.name}") for item in fields(Scales)}
         )
         self._last = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
-        self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states received yet")
-        robot.when_known(self._watch)
+        self.watch()
 
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
-
-    def _watch(self, model: VMSModel) -> None:
-        self._frame = with_prefix(self._prefix, inertial_frame(model, LinkTree(model.tree).root))
-        self._health.declare_robot(model)
+    def begin(self, model: VMSModel) -> None:
+        """Take the robot."""
         self._shapes = Shapes(self._scales, PositionTask(model))
         self._heat: dict[str, JointHeat] = {}
         names = model.joint_names
@@ -62,21 +49,15 @@ class MarkerPublisher(Node):
             self._heat = by_joint(message, names)
 
         self.create_subscription(Exergy, "vms_ph/exergy", received, 10)
-        self._listener = MotionListener(
-            self,
-            model,
-            self._show,
-            lambda why: self._health.report(WARN, why),
-            self._robot.settings.water_current(model),
-        )
 
-    def _show(self, motion: RobotMotion) -> None:
+    def on_motion(self, motion: RobotMotion) -> None:
+        """Take a motion of the robot."""
         now = from_stamp(motion.stamp)
         # After a backward jump of stamps (a reset, a bag that restarts) publish at once.
         if 0 <= now - self._last < self._period or self._health.disagreement:
             return
         self._last = now
-        header = Header(stamp=motion.stamp, frame_id=self._frame)
+        header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
         shapes = self._shapes.of(motion.d, motion.ports(None))
         shapes += heat_shapes(motion.d, self._heat, self._shapes.size)
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))

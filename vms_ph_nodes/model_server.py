@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rclpy.node import Node
 from vms_ph.srv import (
     CheckStructure,
     GetDynamics,
@@ -23,13 +22,13 @@ from vms_ph_dynamics.errors import VmsPhError
 from .messages.finite import require_finite
 from .model_service.model_answers import ModelAnswers
 from .node.health import OK, WARN, Health
-from .node.process import run
+from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
 
 _WAITING = "no robot description yet: waiting for the topic robot_description"
 
 
-class ModelServer(Node):
+class ModelServer(ReportingNode):
     """Offers the services in srv/ that evaluate the model."""
 
     def __init__(self) -> None:
@@ -48,11 +47,6 @@ class ModelServer(Node):
         self._health = Health(self)
         self._health.report(WARN, _WAITING)
         robot.when_known(self._take)
-
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
 
     def _take(self, model: VMSModel) -> None:
         self._answers = ModelAnswers(model)

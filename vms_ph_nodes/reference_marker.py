@@ -10,23 +10,19 @@ import importlib
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion
-from rclpy.node import Node
+from geometry_msgs.msg import PoseStamped, Quaternion
 from std_msgs.msg import ColorRGBA, Header
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
-from .messages.conversions import from_stamp
-from .messages.frames import inertial_frame, with_prefix
-from .node.health import OK, WARN, Health
+from .messages.conversions import from_stamp, to_pose
+from .node.health import OK
 from .node.parameters import declare
 from .node.process import run
-from .node.robot_parameters import RobotParameters
-from .topics.robot_motion import MotionListener, RobotMotion
+from .topics.motion_node import MotionNode
+from .topics.robot_motion import RobotMotion
 from .views.shapes import reach
 
 _NAME = "reference"
@@ -40,7 +36,7 @@ _AXES = {
 }
 
 
-class ReferenceMarker(Node):
+class ReferenceMarker(MotionNode):
     """Serves vms_ph/reference and publishes <controller>/reference_pose where it is dragged.
 
     On a fixed base the reference is that of the end effector, on a moving one that of the base; on
@@ -55,7 +51,6 @@ class ReferenceMarker(Node):
         Raises:
             VmsPhError: the package interactive_markers is missing.
         """
-        super().__init__("reference_marker")
         try:
             library = importlib.import_module("interactive_markers")
             self._kinds = importlib.import_module("visualization_msgs.msg")
@@ -64,30 +59,17 @@ class ReferenceMarker(Node):
                 "reference_marker needs the ROS package interactive_markers, which a ROS 2 with "
                 f"RViz has: {error}"
             ) from None
-        robot = RobotParameters(self)
-        self._prefix: str = declare(self, "frame_prefix")
+        super().__init__("reference_marker")
         controller: str = declare(self, "controller")
         self._server = library.InteractiveMarkerServer(self, "vms_ph/reference")
         self._publisher = self.create_publisher(PoseStamped, f"{controller}/reference_pose", 10)
         self._last = -1
-        self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states received yet")
-        robot.when_known(self._watch)
+        self.watch()
 
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
+    def begin(self, model: VMSModel) -> None:
+        """Take the robot."""
 
-    def _watch(self, model: VMSModel) -> None:
-        self._model, self._root = model, LinkTree(model.tree).root
-        self._frame = with_prefix(self._prefix, inertial_frame(model, self._root))
-        self._health.declare_robot(model)
-        self._listener = MotionListener(
-            self, model, self._move_to_reference, lambda why: self._health.report(WARN, why)
-        )
-
-    def _move_to_reference(self, motion: RobotMotion) -> None:
+    def on_motion(self, motion: RobotMotion) -> None:
         """Put the marker where the robot is, at the first state and after a jump back in time."""
         stamp, last = from_stamp(motion.stamp), self._last
         self._last = stamp
@@ -105,13 +87,9 @@ class ReferenceMarker(Node):
     def _marker(self, pose: Array) -> Any:
         kinds, size = self._kinds, 0.3 * reach(self._model)
         led_frame = "base" if self._model.b else self._model.end_effector
-        x, y, z, w = pin.Quaternion(pose[:3, :3]).coeffs().tolist()
         marker = kinds.InteractiveMarker(
-            header=Header(frame_id=self._frame),
-            pose=Pose(
-                position=Point(**dict(zip("xyz", pose[:3, 3].tolist(), strict=True))),
-                orientation=Quaternion(x=x, y=y, z=z, w=w),
-            ),
+            header=Header(frame_id=self._inertial_frame),
+            pose=to_pose(pose),
             name=_NAME,
             description=f"reference of {led_frame}",
             scale=size,
@@ -155,7 +133,7 @@ class ReferenceMarker(Node):
             return
         p = feedback.pose.position
         if np.isfinite([p.x, p.y, p.z]).all():
-            header = Header(stamp=self.get_clock().now().to_msg(), frame_id=self._frame)
+            header = Header(stamp=self.get_clock().now().to_msg(), frame_id=self._inertial_frame)
             self._publisher.publish(PoseStamped(header=header, pose=feedback.pose))
 
 

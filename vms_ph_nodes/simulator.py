@@ -161,11 +161,6 @@ class Simulator(ManagedNode):
         self._restart()
         return super().on_cleanup(state)
 
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
-
     def _announce_body(self, body: Body | None, now: Sample | None) -> None:
         if self._loop is not None:
             self._loop.take_body(body, now)

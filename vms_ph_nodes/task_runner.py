@@ -8,7 +8,6 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException
-from rclpy.node import Node
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.msg import TaskProgress
@@ -25,7 +24,7 @@ from .messages.frames import inertial_frame, with_prefix
 from .messages.task_progress import to_task_progress
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
-from .node.process import run
+from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
 from .task_settings import leg_tasks, load_for_nodes, node_settings
 from .tasks.reference_publishers import ReferencePublishers
@@ -41,7 +40,7 @@ _LINGER = 0.5
 _POLL = 0.1
 
 
-class TaskRunner(Node):
+class TaskRunner(ReportingNode):
     """Runs the task of its parameters on the topics of the robot.
 
     It waits for simulator and controller, resets the simulation and then goes by the stamps of the
@@ -112,11 +111,6 @@ class TaskRunner(Node):
         )
         self._health.report(WARN, "waits for the states of the robot")
         self.create_timer(_POLL, self._poll, clock=self._steady)
-
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
 
     def _leads(self, error: str) -> bool:
         """Whether the task has references for one of the errors."""

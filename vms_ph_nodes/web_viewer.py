@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -23,7 +22,7 @@ from vms_ph_io.audit.energy_split import BASE, LawSplit, moves
 
 from .node.health import TOPIC, Health
 from .node.parameters import declare
-from .node.process import errors_in_one_sentence, run
+from .node.process import ReportingNode, errors_in_one_sentence, run
 from .node.robot_parameters import LATCHED, RobotParameters
 from .views.commands import Commands, Recording
 
@@ -54,7 +53,7 @@ _PATIENCE = 15
 _PANEL = 400.0
 
 
-class WebViewer(Node):
+class WebViewer(ReportingNode):
     """Serves the page on 127.0.0.1."""
 
     PARAMETERS = "web_viewer"
@@ -91,8 +90,7 @@ class WebViewer(Node):
         self.get_logger().info(f"web page at http://{HOST}:{port}")
 
     def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
+        """End the recording and the page, then the node."""
         self._recording.end()
         stop_page(self._server)
         super().destroy_node()

@@ -1,25 +1,21 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The responses of the model server, and its client."""
-
-from pathlib import Path
+"""The responses of the model server."""
 
 import numpy as np
 import pytest
 import rclpy
-from vms_ph.msg import Energy, RobotState
-from vms_ph.srv import CheckStructure, GetDynamics, GetEnergies, GetJacobian
+from vms_ph.msg import RobotState
+from vms_ph.srv import CheckStructure, GetDynamics, GetDynamicsBatch, GetEnergies, GetJacobian
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
-from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.forms.checks import structure_checks
 from vms_ph_io import robots
-from vms_ph_nodes.messages.finite import require_finite
 from vms_ph_nodes.model_service.model_answers import ModelAnswers
-from vms_ph_nodes.model_service.model_client import ModelClient, robot_state
 
 from .conftest import Start
+from .model_states import robot_state
 
 
 def _state(model: VMSModel, q: np.ndarray, v: np.ndarray) -> RobotState:
@@ -144,7 +140,7 @@ def test_locked_joints_may_be_in_a_request(panda: VMSModel) -> None:
 
 
 @pytest.mark.wire
-def test_the_client_calls_another_process(
+def test_another_process_is_asked(
     start: Start, domain: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = start("run", "model_server", "--ros-args", "-p", "robot:=hextilt")
@@ -154,77 +150,26 @@ def test_the_client_calls_another_process(
     states = [_state(model, q, v) for q, v in motions]
     rclpy.init(args=[])
     node = rclpy.create_node("asking")
+    client = node.create_client(GetDynamicsBatch, "model_server/get_dynamics_batch")
+
+    def ask(states: list[RobotState]) -> GetDynamicsBatch.Response:
+        future = client.call_async(GetDynamicsBatch.Request(states=states))
+        rclpy.spin_until_future_complete(node, future, timeout_sec=20.0)
+        return future.result()
+
     try:
-        client = ModelClient(node, patience=20.0)
-        info = client.info()
-        assert (info.name, info.base, info.nv) == (model.name, "floating", 11)
-        found = client.dynamics(*states)
-        for k, (q, v) in enumerate(motions):
-            d = model.evaluate(q, v)
-            np.testing.assert_allclose(found.M[k], d.M, atol=1e-12)
-            np.testing.assert_allclose(found.J_end_effector[k], d.J_end_effector, atol=1e-12)
-        energy, momentum = client.energies(states[0])[0]
-        assert energy.kinetic == pytest.approx(energy.kinetic_base + energy.kinetic_shape)
-        assert momentum.header.frame_id == "odom"
-        assert all(c.value <= c.limit for c in client.check_structure(states[1]))
-        assert client.jacobians(states[0]).J.shape == (1, 6, 11)
-        with pytest.raises(VmsPhError, match="get_energies refused: state 0: 'elbow' is no joint"):
-            client.energies(robot_state({"elbow": 1.0}))
-        with pytest.raises(VmsPhError, match="no node offers the service nobody/get_model_info"):
-            ModelClient(node, server="nobody", patience=0.3).info()
+        assert client.wait_for_service(timeout_sec=20.0)
+        found = ask(states)
+        terms = [model.evaluate(q, v) for q, v in motions]
+        for values, expected in (
+            (found.mass_matrix, [d.M for d in terms]),
+            (found.jacobian, [d.J_end_effector for d in terms]),
+        ):
+            np.testing.assert_allclose(values, np.ravel(expected), atol=1e-12)
+        refused = ask([robot_state({"elbow": 1.0})])
+        assert not refused.success
+        assert refused.message.startswith("state 0: 'elbow' is no joint")
     finally:
         node.destroy_node()
         rclpy.shutdown()
     assert server.interrupt() == 0
-
-
-def test_the_layout_of_every_array_of_a_service_is_documented() -> None:
-    share = Path(__file__).parents[2] / "srv"
-    for file in sorted(share.glob("*.srv")):
-        lines = file.read_text().splitlines()
-        assert lines[0].startswith("#")
-        for line in lines:
-            if line.startswith("float64[]"):
-                assert "#" in line, f"{file.name}: {line}"
-
-
-@pytest.mark.parametrize("size", [1e10, 1e155, 1e308, float("inf"), float("nan")])
-@pytest.mark.parametrize(
-    "kind", [GetDynamics, GetEnergies, GetJacobian, CheckStructure], ids=lambda kind: kind.__name__
-)
-def test_a_state_that_no_robot_can_have_is_refused_by_every_service(
-    kind: type, size: float
-) -> None:
-    answers = ModelAnswers(robots.load("satellite_panda"))
-    for far in (
-        robot_state({"panda_joint1": size}),
-        robot_state({}, {"panda_joint1": size}),
-        robot_state({}, None, [size, 0, 0, 0, 0, 0, 1], None),
-        robot_state({}, None, None, [0, size, 0, 0, 0, 0]),
-    ):
-        request = kind.Request()
-        if kind is GetDynamics:
-            request.joint_state, request.base_pose = far.joint_state, far.base_pose
-            request.base_twist = far.base_twist
-        elif kind is GetEnergies:
-            request.states = [far]
-        else:
-            request.state = far
-        answer = {
-            GetDynamics: answers.dynamics,
-            GetEnergies: answers.energies,
-            GetJacobian: answers.jacobian,
-            CheckStructure: answers.structure,
-        }[kind]
-        with pytest.raises(StateError, match="must be finite and at most"):
-            answer(request, kind.Response())
-
-
-def test_an_answer_with_a_number_that_is_not_finite_is_never_sent() -> None:
-    response = GetEnergies.Response(energies=[Energy(total=1.0), Energy(total=float("inf"))])
-    with pytest.raises(StateError, match=r"not finite \(energies.total\)"):
-        require_finite(response)
-    require_finite(response, undefined=("total",))
-    require_finite(GetDynamics.Response(mass_matrix=[1.0, 2.0]))
-    with pytest.raises(StateError, match=r"\(mass_matrix\)"):
-        require_finite(GetDynamics.Response(mass_matrix=[1.0, float("nan")]))

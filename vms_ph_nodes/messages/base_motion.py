@@ -3,7 +3,6 @@
 
 """Conversion of the pose and twist of a moving base between messages and arrays."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from std_msgs.msg import Header
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 
+from .conversions import BaseMotion, from_xyz, to_vector
 from .finite import check_range
 
 if TYPE_CHECKING:
@@ -29,19 +29,6 @@ if TYPE_CHECKING:
 
 # Tolerance of the quaternion norm; odometry in single precision deviates by 1e-7.
 _TOLERANCE = 1e-3
-
-
-@dataclass(frozen=True)
-class BaseMotion:
-    """Pose and twist of a moving base.
-
-    Attributes:
-        q: base part of the configuration, [x y cos sin] or [x y z qx qy qz qw].
-        v: (b,) twist of the base in its own axes, linear first.
-    """
-
-    q: Array
-    v: Array
 
 
 def to_odometry(model: "VMSModel", header: Header, base_frame: str, q: Array, v: Array) -> Odometry:
@@ -59,8 +46,7 @@ def to_odometry(model: "VMSModel", header: Header, base_frame: str, q: Array, v:
     else:
         x, y, z, qx, qy, qz, qw = q[:7].tolist()
         point, turn = Point(x=x, y=y, z=z), Quaternion(x=qx, y=qy, z=qz, w=qw)
-        vx, vy, vz, wx, wy, wz = v[:6].tolist()
-        twist = Twist(linear=Vector3(x=vx, y=vy, z=vz), angular=Vector3(x=wx, y=wy, z=wz))
+        twist = Twist(linear=to_vector(v[:3]), angular=to_vector(v[3:6]))
     return Odometry(
         header=header,
         child_frame_id=base_frame,
@@ -87,10 +73,9 @@ def from_pose_and_twist(model: "VMSModel", pose: Pose, twist: Twist) -> BaseMoti
             base is tilted.
     """
     p, r = pose.position, pose.orientation
-    linear, angular = twist.linear, twist.angular
     turn = np.array([r.x, r.y, r.z, r.w])
-    position = np.array([p.x, p.y, p.z])
-    motion = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
+    position = from_xyz(p)
+    motion = np.concatenate([from_xyz(twist.linear), from_xyz(twist.angular)])
     check_range(np.concatenate([turn, position, motion]), "the pose and twist of the base")
     length = float(np.linalg.norm(turn))
     if abs(length - 1.0) > _TOLERANCE:

@@ -3,11 +3,14 @@
 
 """Conversion of ROS messages from and to arrays; joints are matched by name, never by index."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pinocchio as pin
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -19,9 +22,20 @@ from .finite import LARGEST, check_range, in_range
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel
 
-    from .base_motion import BaseMotion
-
 NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """Pose and twist of a moving base.
+
+    Attributes:
+        q: base part of the configuration, [x y cos sin] or [x y z qx qy qz qw].
+        v: (b,) twist of the base in its own axes, linear first.
+    """
+
+    q: Array
+    v: Array
 
 
 def to_stamp(nanoseconds: int) -> Time:
@@ -32,6 +46,34 @@ def to_stamp(nanoseconds: int) -> Time:
 def from_stamp(stamp: Time) -> int:
     """Return the nanoseconds of a stamp."""
     return stamp.sec * NANOSECONDS + stamp.nanosec
+
+
+def to_vector(values: Iterable[float]) -> Vector3:
+    """Return three numbers as a vector."""
+    x, y, z = map(float, values)
+    return Vector3(x=x, y=y, z=z)
+
+
+def to_point(values: Iterable[float]) -> Point:
+    """Return a position (3,), m, as a point."""
+    x, y, z = map(float, values)
+    return Point(x=x, y=y, z=z)
+
+
+def to_quaternion(rotation: Array) -> Quaternion:
+    """Return a rotation (3,3) as a quaternion."""
+    x, y, z, w = pin.Quaternion(rotation).coeffs().tolist()
+    return Quaternion(x=x, y=y, z=z, w=w)
+
+
+def to_pose(pose: Array) -> Pose:
+    """Return a pose (4,4) as a message."""
+    return Pose(position=to_point(pose[:3, 3]), orientation=to_quaternion(pose[:3, :3]))
+
+
+def from_xyz(message: Point | Vector3) -> Array:
+    """Return a point or a vector as (3,)."""
+    return np.array([message.x, message.y, message.z])
 
 
 def to_joint_state(
@@ -78,7 +120,7 @@ def from_joint_state(
     model: "VMSModel",
     message: JointState,
     all_joints: bool = True,
-    base: "BaseMotion | None" = None,
+    base: BaseMotion | None = None,
 ) -> tuple[Array, Array, Array]:
     """Return configuration, velocity and joint torques from a message.
 
@@ -111,8 +153,7 @@ def from_joint_state(
 
 def to_wrench(header: Header, wrench: Array) -> WrenchStamped:
     """Return a wrench (6,), linear first, as a message."""
-    fx, fy, fz, mx, my, mz = wrench.tolist()
-    body = Wrench(force=Vector3(x=fx, y=fy, z=fz), torque=Vector3(x=mx, y=my, z=mz))
+    body = Wrench(force=to_vector(wrench[:3]), torque=to_vector(wrench[3:]))
     return WrenchStamped(header=header, wrench=body)
 
 
@@ -122,8 +163,7 @@ def from_wrench(message: Wrench) -> Array:
     Raises:
         StateError: an entry is not finite or above :data:`.finite.LARGEST`.
     """
-    f, m = message.force, message.torque
-    wrench = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
+    wrench = np.concatenate([from_xyz(message.force), from_xyz(message.torque)])
     check_range(wrench, "a wrench")
     return wrench
 

@@ -7,19 +7,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields
 
-from geometry_msgs.msg import Point, Twist, Vector3
+from geometry_msgs.msg import Twist
 from std_msgs.msg import Header
 from vms_ph.msg import Energy, EnergyCertificate, Momentum, PortEnergy, Power
 
 from vms_ph_controllers.guard import Certificate, GuardedEffort
 from vms_ph_dynamics import Evaluation
-from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import Exchange, kinetic_null
 from vms_ph_dynamics.errors import StateError
 from vms_ph_dynamics.evaluation import in_space, momenta
 from vms_ph_dynamics.forms import PORTS
 from vms_ph_dynamics.tasks import PositionTask
+
+from .conversions import to_point, to_vector
 
 # Largest port energy of a message, J; sums of such energies cannot overflow.
 _LARGEST = 1e30
@@ -45,19 +46,18 @@ def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:
 def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
     """Return the momenta of a state."""
     momentum = momenta(d)
-    x, y, z = momentum.centre_of_mass.tolist()
     linear, angular = in_space(d.model.b, d.p)
     velocity, turn = in_space(d.model.b, d.v_hat)
     return Momentum(
         header=header,
         base_frame=base_frame,
-        linear=_vector(momentum.spatial[:3]),
-        spatial_angular=_vector(momentum.spatial[3:]),
-        centroidal_angular=_vector(momentum.centroidal[3:]),
-        centre_of_mass=Point(x=x, y=y, z=z),
-        base_linear=_vector(linear),
-        base_angular=_vector(angular),
-        locked_velocity=Twist(linear=_vector(velocity), angular=_vector(turn)),
+        linear=to_vector(momentum.spatial[:3]),
+        spatial_angular=to_vector(momentum.spatial[3:]),
+        centroidal_angular=to_vector(momentum.centroidal[3:]),
+        centre_of_mass=to_point(momentum.centre_of_mass),
+        base_linear=to_vector(linear),
+        base_angular=to_vector(angular),
+        locked_velocity=Twist(linear=to_vector(velocity), angular=to_vector(turn)),
         joint_names=list(d.model.joint_names),
         joint_momentum=d.pi.tolist(),
         shape_momentum=d.pi_hat.tolist(),
@@ -116,11 +116,6 @@ def from_port_energy(message: PortEnergy) -> PortEnergies:
 
 def _tools(by_port: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in by_port.items() if name not in PORTS}
-
-
-def _vector(value: Array) -> Vector3:
-    x, y, z = value.tolist()
-    return Vector3(x=x, y=y, z=z)
 
 
 def to_certificate(

@@ -4,13 +4,14 @@
 """Conversion of observed contacts and payloads to messages."""
 
 import numpy as np
-from geometry_msgs.msg import Point, Vector3
 from std_msgs.msg import Header
 from vms_ph.msg import Contact, Payload
 
 from vms_ph_controllers.observers import ContactReport
 from vms_ph_controllers.observers import Payload as ObservedPayload
 from vms_ph_dynamics import VMSModel
+
+from .conversions import from_xyz, to_point, to_vector
 
 
 def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contact:
@@ -30,22 +31,19 @@ def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contac
 
 def from_payload(message: Payload) -> ObservedPayload:
     """Return a payload, with the deviations of mass and centre of mass as if independent."""
-    centre, spread = message.centre_of_mass, message.centre_deviation
-    moment = message.mass * np.array([centre.x, centre.y, centre.z])
-    spreads = message.mass * np.array([spread.x, spread.y, spread.z])
+    moment = message.mass * from_xyz(message.centre_of_mass)
+    spreads = message.mass * from_xyz(message.centre_deviation)
     deviations = np.array([message.mass_deviation, *spreads])
     return ObservedPayload(message.mass, moment, np.diag(deviations**2), message.changed)
 
 
 def to_payload(header: Header, payload: ObservedPayload) -> Payload:
     """Return a payload with its deviations."""
-    x, y, z = payload.centre.tolist()
-    dx, dy, dz = payload.centre_deviation.tolist()
     return Payload(
         header=header,
         mass=payload.mass,
         mass_deviation=payload.mass_deviation,
-        centre_of_mass=Point(x=x, y=y, z=z),
-        centre_deviation=Vector3(x=dx, y=dy, z=dz),
+        centre_of_mass=to_point(payload.centre),
+        centre_deviation=to_vector(payload.centre_deviation),
         changed=bool(payload.changed),
     )

@@ -4,8 +4,7 @@
 """Conversion of the payload of a simulation to messages and back."""
 
 import numpy as np
-import pinocchio as pin
-from geometry_msgs.msg import Inertia, InertiaStamped, Point, Pose, Quaternion, Vector3
+from geometry_msgs.msg import Inertia, InertiaStamped
 from std_msgs.msg import Header
 from vms_ph.msg import PayloadState
 
@@ -14,6 +13,7 @@ from vms_ph_dynamics.errors import StateError
 from vms_ph_dynamics.free_floating import Body
 from vms_ph_io.tasks.payload_use import PayloadUse
 
+from .conversions import from_xyz, to_pose, to_vector
 from .finite import check_range
 
 CARRIED_INERTIA = "vms_ph/carried_inertia"
@@ -44,11 +44,9 @@ def to_payload_state(
     """
     state = PayloadState.CARRIED if use.carried is not None else PayloadState.FREE
     linear, angular = np.zeros((2, 3)) if momentum is None else momentum.reshape(2, 3)
-    px, py, pz = pose[:3, 3].tolist()
-    x, y, z, w = pin.Quaternion(pose[:3, :3]).coeffs().tolist()
     return PayloadState(
         header=header,
-        pose=Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=x, y=y, z=z, w=w)),
+        pose=to_pose(pose),
         state=PayloadState.SET_DOWN if use.is_set_down else state,
         tried=use.capture_distance is not None,
         distance=0.0 if use.capture_distance is None else use.capture_distance,
@@ -57,8 +55,8 @@ def to_payload_state(
         lost_capture=use.lost["capture"],
         lost_setting_down=use.lost["setting_down"],
         momentum_kept=momentum is not None,
-        linear_momentum=_vector(linear),
-        angular_momentum=_vector(angular),
+        linear_momentum=to_vector(linear),
+        angular_momentum=to_vector(angular),
         resets=resets,
     )
 
@@ -68,13 +66,7 @@ def momentum_of(message: PayloadState) -> Array | None:
     if not message.momentum_kept:
         return None
     parts = (message.linear_momentum, message.angular_momentum)
-    return np.array([value for part in parts for value in (part.x, part.y, part.z)])
-
-
-def place_of(message: PayloadState) -> Array:
-    """Return the place of the handle in a message, (3,), m."""
-    position = message.pose.position
-    return np.array([position.x, position.y, position.z])
+    return np.concatenate([from_xyz(part) for part in parts])
 
 
 def to_inertia(header: Header, body: Body | None) -> InertiaStamped:
@@ -88,7 +80,7 @@ def to_inertia(header: Header, body: Body | None) -> InertiaStamped:
         return InertiaStamped(header=header)
     tensor = np.asarray(body.inertia, float)
     entries = {name: float(tensor[row, column]) for name, row, column in _ENTRIES}
-    centre = _vector(np.asarray(body.centre, float))
+    centre = to_vector(body.centre)
     return InertiaStamped(header=header, inertia=Inertia(m=float(body.mass), com=centre, **entries))
 
 
@@ -103,7 +95,7 @@ def from_inertia(message: InertiaStamped) -> Body | None:
     tensor = np.zeros((3, 3))
     for name, row, column in _ENTRIES:
         tensor[row, column] = tensor[column, row] = getattr(inertia, name)
-    centre = np.array([inertia.com.x, inertia.com.y, inertia.com.z])
+    centre = from_xyz(inertia.com)
     check_range(np.array([inertia.m, *centre, *tensor.ravel()]), "an inertia")
     if inertia.m == 0.0:
         if tensor.any():
@@ -121,8 +113,3 @@ def same_body(one: Body | None, other: Body | None) -> bool:
     return one.mass == other.mass and all(
         np.array_equal(a, b) for a, b in ((one.centre, other.centre), (one.inertia, other.inertia))
     )
-
-
-def _vector(values: Array) -> Vector3:
-    x, y, z = values.tolist()
-    return Vector3(x=x, y=y, z=z)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import Point, Pose, Quaternion, Twist
+from geometry_msgs.msg import Pose, Twist
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import RobotState
@@ -28,13 +28,21 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from ..messages.base_motion import from_pose_and_twist
-from ..messages.conversions import from_joint_state
+from ..messages.conversions import from_joint_state, to_pose
 from ..messages.energy_messages import to_energy, to_momentum
 from ..messages.frames import inertial_frame
 
 LARGEST_BATCH = 10_000
 
-_BATCHED = ("M", "C", "g", "momentum", "J_end_effector", "kinetic_energy", "potential_energy")
+# Fields of responses, and the terms of an evaluation that they hold.
+_TERMS = {
+    "mass_matrix": "M",
+    "coriolis_matrix": "C",
+    "gravity": "g",
+    "momentum": "momentum",
+    "jacobian": "J_end_effector",
+}
+_BATCHED = (*_TERMS.values(), "kinetic_energy", "potential_energy")
 
 T = TypeVar("T")
 
@@ -62,12 +70,7 @@ class ModelAnswers:
     def dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
         """Return the terms of the equations of motion at one state."""
         d = self._evaluation(request.joint_state, request.base_pose, request.base_twist)
-        response.joint_names = list(self._model.joint_names)
-        response.mass_matrix = d.M.ravel().tolist()
-        response.coriolis_matrix = d.C.ravel().tolist()
-        response.gravity = d.g.tolist()
-        response.momentum = d.momentum.tolist()
-        response.jacobian = d.J_end_effector.ravel().tolist()
+        self._fill(response, d)
         response.kinetic_energy = d.kinetic_energy
         response.potential_energy = d.potential_energy
 
@@ -76,14 +79,15 @@ class ModelAnswers:
         configurations, velocities = zip(*self._motions(request.states), strict=True)
         d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
         response.nv = self._model.nv
-        response.joint_names = list(self._model.joint_names)
-        response.mass_matrix = d.M.ravel().tolist()
-        response.coriolis_matrix = d.C.ravel().tolist()
-        response.gravity = d.g.ravel().tolist()
-        response.momentum = d.momentum.ravel().tolist()
-        response.jacobian = d.J_end_effector.ravel().tolist()
+        self._fill(response, d)
         response.kinetic_energy = d.kinetic_energy.tolist()
         response.potential_energy = d.potential_energy.tolist()
+
+    def _fill(self, response: Any, d: Any) -> None:
+        """Set the terms of one state or of many in a response."""
+        response.joint_names = list(self._model.joint_names)
+        for name, term in _TERMS.items():
+            setattr(response, name, getattr(d, term).ravel().tolist())
 
     def energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
         """Return energies and momenta at states."""
@@ -107,7 +111,7 @@ class ModelAnswers:
         response.nv, response.frames = self._model.nv, names
         response.jacobian = _together([d.frame_jacobian(i, axes) for i in ids])
         response.jacobian_rate = _together([d.frame_jacobian_rate(i, axes) for i in ids])
-        response.poses = [_pose(d.placement(name)) for name in names]
+        response.poses = [to_pose(d.placement(name)) for name in names]
 
     def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:
         """Return the structure checks at a state."""
@@ -154,8 +158,3 @@ class ModelAnswers:
 
 def _together(arrays: list[Any]) -> list[float]:
     return np.concatenate([array.ravel() for array in arrays]).tolist()
-
-
-def _pose(matrix: Any) -> Pose:
-    x, y, z, qx, qy, qz, qw = pin.SE3ToXYZQUAT(pin.SE3(matrix)).tolist()
-    return Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))

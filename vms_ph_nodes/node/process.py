@@ -18,6 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from vms_ph_dynamics.errors import VmsPhError
 
+from .health import Health
 from .parameters import declare
 
 # The variable by which the embedded launcher marks its processes: its process id and a random part.
@@ -96,7 +97,27 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     sys.exit(code)
 
 
-class ManagedNode(LifecycleNode):
+class ReportingMixin:
+    """The end of a node that has a heartbeat.
+
+    Attributes:
+        _health: the heartbeat; a node that could not be made has none.
+    """
+
+    _health: Health | None = None
+
+    def destroy_node(self) -> None:
+        """Announce the shutdown to the other nodes, then end."""
+        if self._health is not None:
+            self._health.announce_shutdown()
+        super().destroy_node()  # type: ignore[misc]
+
+
+class ReportingNode(ReportingMixin, Node):
+    """A node with a heartbeat."""
+
+
+class ManagedNode(ReportingMixin, LifecycleNode):
     """A managed node with the parameter ``autostart``.
 
     Its creator calls :meth:`begin` when all inputs are available. Its transitions are triggered by

@@ -6,9 +6,8 @@
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Pose, Quaternion, Vector3, WrenchStamped
+from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
@@ -18,7 +17,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation.contact import Scene, Shape
 
-from ..messages.conversions import to_wrench
+from ..messages.conversions import to_pose, to_vector, to_wrench
 from ..messages.frames import inertial_frame, with_prefix
 from ..node.robot_parameters import LATCHED
 from .engine import Engine
@@ -93,15 +92,13 @@ def marker_of(header: Header, name: str, number: int, shape: Shape, pose: Array)
         radius, length = shape.size
         x = y = 2.0 * radius
         z = length + (2.0 * radius if shape.kind == "capsule" else 0.0)
-    qx, qy, qz, qw = pin.Quaternion(placed[:3, :3]).coeffs().tolist()
-    px, py, pz = placed[:3, 3].tolist()
     return Marker(
         header=header,
         ns=name,
         id=number,
         type=kinds.get(shape.kind, Marker.CYLINDER),
         action=Marker.ADD,
-        pose=Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw)),
-        scale=Vector3(x=float(x), y=float(y), z=float(z)),
+        pose=to_pose(placed),
+        scale=to_vector((x, y, z)),
         color=ColorRGBA(r=r, g=g, b=b, a=a),
     )

@@ -6,14 +6,15 @@
 from collections.abc import Collection
 from typing import Any
 
-import pinocchio as pin
-from geometry_msgs.msg import Point, PointStamped, Pose, PoseStamped, Quaternion
+from geometry_msgs.msg import PointStamped, PoseStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from vms_ph_controllers import Reference
 from vms_ph_dynamics import VMSModel
+
+from ..messages.conversions import to_point, to_pose
 
 
 class ReferencePublishers:
@@ -50,13 +51,10 @@ class ReferencePublishers:
         """Publish the fields of a reference that are not None."""
         header = Header(stamp=self._node.get_clock().now().to_msg(), frame_id=self._frame)
         if reference.pose is not None:
-            x, y, z, w = pin.Quaternion(reference.pose[:3, :3]).coeffs().tolist()
-            pose = Pose(
-                position=_point(reference.pose[:3, 3]), orientation=Quaternion(x=x, y=y, z=z, w=w)
-            )
-            self._send("pose", PoseStamped(header=header, pose=pose))
+            pose = PoseStamped(header=header, pose=to_pose(reference.pose))
+            self._send("pose", pose)
         if reference.position is not None:
-            point = _point(reference.position)
+            point = to_point(reference.position)
             self._send("position", PointStamped(header=header, point=point))
         if reference.joints is not None:
             at = Header(stamp=header.stamp)
@@ -78,8 +76,3 @@ class ReferencePublishers:
     def _send(self, kind: str, message: Any) -> None:
         self._last[kind] = message
         self._publishers[kind].publish(message)
-
-
-def _point(position: Any) -> Point:
-    x, y, z = map(float, position)
-    return Point(x=x, y=y, z=z)

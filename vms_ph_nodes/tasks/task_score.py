@@ -17,8 +17,9 @@ from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks.task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse
 from vms_ph_io.tasks.task_reference import TaskReference
 
+from ..messages.conversions import from_xyz
 from ..messages.finite import is_finite
-from ..messages.payload_state import momentum_of, place_of
+from ..messages.payload_state import momentum_of
 from ..simulation.grasp_publishers import MECHANISM_STATES, mechanism_angle
 from ..simulation.payload_publishers import PAYLOAD_STATE
 from ..topics.robot_motion import RobotMotion
@@ -160,7 +161,7 @@ class PayloadScore:
             self._before = momentum_of(message)
         self._last = message
         if message.state == PayloadState.CARRIED:
-            self._judge.update(place_of(message))
+            self._judge.update(from_xyz(message.pose.position))
 
     def goals(self) -> dict[str, dict[str, Any]]:
         """Return what was wanted and obtained; None where nothing was received yet."""
@@ -171,4 +172,6 @@ class PayloadScore:
         momenta = None if self._before is None or after is None else (self._before, after)
         capture_distance = last.distance if last.tried else None
         is_set_down = last.state == PayloadState.SET_DOWN
-        return self._judge.goals(capture_distance, place_of(last), is_set_down, momenta)
+        return self._judge.goals(
+            capture_distance, from_xyz(last.pose.position), is_set_down, momenta
+        )

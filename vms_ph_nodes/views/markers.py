@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
+from ..messages.conversions import to_point, to_quaternion, to_vector
 from ..messages.exergy_message import JointHeat
 from .shapes import Arrow, Bar, Ellipsoid, Rgba, Shape, is_visible
 
@@ -43,35 +42,32 @@ def _arrow(header: Header, arrow: Arrow, size: float) -> Marker:
     action = Marker.ADD if is_visible(arrow) else Marker.DELETE
     marker = _marker(header, arrow.name, Marker.ARROW, arrow.colour, action)
     if action == Marker.ADD:
-        marker.points = [_point(arrow.start), _point(arrow.start + arrow.vector)]
+        marker.points = [to_point(arrow.start), to_point(arrow.start + arrow.vector)]
         head = min(2 * size * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
-        marker.scale = Vector3(x=size * _SHAFT, y=size * _HEAD, z=head)
+        marker.scale = to_vector((size * _SHAFT, size * _HEAD, head))
     return marker
 
 
 def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
     marker = _marker(header, ellipsoid.name, Marker.SPHERE, ellipsoid.colour)
-    x, y, z, w = pin.Quaternion(ellipsoid.axes).coeffs().tolist()
-    turn = Quaternion(x=x, y=y, z=z, w=w)
-    marker.pose = Pose(position=_point(ellipsoid.centre), orientation=turn)
-    x, y, z = (2 * ellipsoid.half).tolist()
-    marker.scale = Vector3(x=x, y=y, z=z)
+    marker.pose.position = to_point(ellipsoid.centre)
+    marker.pose.orientation = to_quaternion(ellipsoid.axes)
+    marker.scale = to_vector(2 * ellipsoid.half)
     return marker
 
 
 def _bar(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
-    marker.pose.position = _point(bar.position + bar.height / 2 * bar.up)
-    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).coeffs()
-    x, y, z, w = turn.tolist()
-    marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
-    marker.scale = Vector3(x=size * _WIDTH, y=size * _WIDTH, z=bar.height)
+    marker.pose.position = to_point(bar.position + bar.height / 2 * bar.up)
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).matrix()
+    marker.pose.orientation = to_quaternion(turn)
+    marker.scale = to_vector((size * _WIDTH, size * _WIDTH, bar.height))
     return marker
 
 
 def _label(header: Header, bar: Bar, size: float) -> Marker:
     marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
-    marker.pose.position = _point(bar.position + (bar.height + 3 * size * _TEXT) * bar.up)
+    marker.pose.position = to_point(bar.position + (bar.height + 3 * size * _TEXT) * bar.up)
     # RViz takes x of a text for the width of a blank; without one its words are far apart.
     marker.scale.x, marker.scale.z = 0.5 * size * _TEXT, size * _TEXT
     marker.text = bar.text
@@ -82,11 +78,6 @@ def _marker(header: Header, name: str, kind: int, colour: Rgba, action: int = Ma
     r, g, b, a = colour
     tint = ColorRGBA(r=r, g=g, b=b, a=a)
     return Marker(header=header, ns=name, type=kind, action=action, color=tint)
-
-
-def _point(position: Array) -> Point:
-    x, y, z = position.tolist()
-    return Point(x=x, y=y, z=z)
 
 
 # From the temperature of the environment to one that windings bear, K.

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 from fuzz.surface import Surface
+from geometry_msgs.msg import Point, Twist, Vector3
 from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy._node_parameters import NodeParameters
 from rclpy.parameter import Parameter
 from rclpy.parameter_service import ParameterService
+from sensor_msgs.msg import JointState
+from vms_ph.msg import RobotState
 from vms_ph.srv import (
     CheckStructure,
     GetDynamics,
@@ -32,7 +35,6 @@ from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, seri
 from vms_ph_io import robots, share_directory
 from vms_ph_nodes.model_server import ModelServer
 from vms_ph_nodes.model_service.model_answers import ModelAnswers
-from vms_ph_nodes.model_service.model_client import robot_state
 from vms_ph_nodes.node.parameters import declare, declare_gains, parameters_of
 
 _ROBOTS = ("panda", "omnidirectional_panda", "satellite_panda")
@@ -87,6 +89,17 @@ def _is_finite(message: Any) -> bool:
     return True
 
 
+def _robot_state(joints: dict[str, float], speeds: dict[str, float], moves: bool) -> RobotState:
+    state = RobotState()
+    state.joint_state = JointState(
+        name=list(joints), position=list(joints.values()), velocity=list(speeds.values())
+    )
+    if moves:
+        state.base_pose.position = Point(x=0.1, y=0.2)
+        state.base_twist = Twist(linear=Vector3(x=0.1, y=0.2), angular=Vector3(z=0.3))
+    return state
+
+
 def _request_seeds() -> list[bytes]:
     rng = np.random.default_rng(15)
     found = []
@@ -95,9 +108,7 @@ def _request_seeds() -> list[bytes]:
         q, rates = model.random_configuration(rng), rng.normal(size=model.nv)
         joints = dict(zip(model.joint_names, model.joint_positions(q).tolist(), strict=True))
         speeds = dict(zip(model.joint_names, rates[model.b :].tolist(), strict=True))
-        pose = [0.1, 0.2, 0.0, 0.0, 0.0, 0.0, 1.0] if model.b else None
-        twist = [0.1, 0.2, 0.0, 0.0, 0.0, 0.3] if model.b else None
-        state = robot_state(joints, speeds, pose, twist)
+        state = _robot_state(joints, speeds, moves=bool(model.b))
         for k, (kind, _) in enumerate(_KINDS):
             request = kind.Request()
             if hasattr(request, "states"):

@@ -1,0 +1,56 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A node that evaluates the motion of a robot."""
+
+from abc import abstractmethod
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
+
+from ..messages.frames import inertial_frame, with_prefix
+from ..node.health import WARN, Health
+from ..node.parameters import declare
+from ..node.process import ReportingNode
+from ..node.robot_parameters import RobotParameters
+from .robot_motion import MotionListener, RobotMotion
+
+
+class MotionNode(ReportingNode):
+    """A node with the parameters of a robot, which receives every motion of it.
+
+    A subclass calls :meth:`watch` at the end of its constructor.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._robot = RobotParameters(self)
+        self._prefix: str = declare(self, "frame_prefix")
+        self._health = Health(self, input_name="joint states")
+        self._health.report(WARN, "no joint states received yet")
+
+    def watch(self) -> None:
+        """Listen to the robot as soon as its description is known."""
+        self._robot.when_known(self._watch)
+
+    def _watch(self, model: VMSModel) -> None:
+        self._model, self._root = model, LinkTree(model.tree).root
+        self._base_frame = with_prefix(self._prefix, self._root)
+        self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, self._root))
+        self._health.declare_robot(model)
+        self.begin(model)
+        self._listener = MotionListener(
+            self,
+            model,
+            self.on_motion,
+            lambda why: self._health.report(WARN, why),
+            self._robot.settings.water_current(model),
+        )
+
+    @abstractmethod
+    def begin(self, model: VMSModel) -> None:
+        """Take the robot; called once, before the first motion."""
+
+    @abstractmethod
+    def on_motion(self, motion: RobotMotion) -> None:
+        """Take a motion of the robot."""
