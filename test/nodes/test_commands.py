@@ -20,7 +20,7 @@ from vms_ph_nodes.closed_loop import make
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.health import PAUSED
 from vms_ph_nodes.simulator import Simulator
-from vms_ph_nodes.views.commands import Commands, Efforts, Gain, Recording, wrench_topic
+from vms_ph_nodes.views.commands import Commands, Efforts, Gain, Recording, Request, wrench_topic
 
 pytestmark = pytest.mark.wire
 
@@ -48,10 +48,16 @@ class Bench:
             assert time.monotonic() < end, "not reached"
             self.executor.spin_once(0.02)
 
-    def ask(self, command: Callable[..., None], *arguments: object) -> str:
-        """Give a command in another thread, as a page does, and return the reply."""
+    def call(self, name: str, **fields: object) -> str:
+        return self._send(self.commands.call(name, **fields))
+
+    def set(self, node: str, name: str, value: float) -> str:
+        return self._send(self.commands.set(node, name, value))
+
+    def _send(self, request: Request) -> str:
+        """Send a request from another thread, as a page does, and return the reply."""
         replies: list[str] = []
-        threading.Thread(target=command, args=(*arguments, replies.append)).start()
+        threading.Thread(target=request.send, args=(replies.append,)).start()
         self.until(lambda: bool(replies))
         return replies[0]
 
@@ -65,39 +71,39 @@ class Bench:
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
     made = Bench()
-    made.until(made.commands._pause.service_is_ready)
-    made.until(made.commands._parameters.services_are_ready)
+    made.until(made.commands._clients["simulator/pause"].service_is_ready)
+    made.until(made.commands._parameters["controller"].services_are_ready)
     yield made
     made.close()
 
 
 def test_paused_time_advances_by_steps_and_returns_to_the_start(bench: Bench) -> None:
     simulation = bench.simulator.simulation
-    assert bench.ask(bench.commands.pause, True) == ""
+    assert bench.call("simulator/pause", data=True) == ""
     before = simulation.steps
-    assert bench.ask(bench.commands.step, 25) == ""
+    assert bench.call("simulator/step", steps=25) == ""
     assert simulation.steps == before + 25
-    assert bench.ask(bench.commands.reset) == ""
+    assert bench.call("simulator/reset") == ""
     assert simulation.steps == 0
-    assert bench.ask(bench.commands.pause, False) == ""
+    assert bench.call("simulator/pause", data=False) == ""
     bench.until(lambda: simulation.steps > 0)
     # A refusal is a sentence.
-    assert "pause" in bench.ask(bench.commands.step, 25)
+    assert "pause" in bench.call("simulator/step", steps=25)
 
 
 def test_those_who_join_while_time_stands_are_told_the_poses(bench: Bench) -> None:
     told: list[TFMessage] = []
-    assert bench.ask(bench.commands.pause, True) == ""
+    assert bench.call("simulator/pause", data=True) == ""
     assert bench.simulator._health._reported[1] == PAUSED
     subscription = bench.page.create_subscription(TFMessage, "/tf", told.append, 10)
     bench.until(lambda: bench.simulator.count_subscribers("/tf") > 0)
     before = bench.simulator.simulation.steps
-    assert bench.ask(bench.commands.step, 0) == ""
+    assert bench.call("simulator/step", steps=0) == ""
     bench.until(lambda: bool(told))
     assert len(told[0].transforms) >= 7
     assert bench.simulator.simulation.steps == before
     bench.page.destroy_subscription(subscription)
-    assert bench.ask(bench.commands.pause, False) == ""
+    assert bench.call("simulator/pause", data=False) == ""
 
 
 def test_a_push_supplies_energy_for_its_time_and_no_longer(bench: Bench) -> None:
@@ -127,13 +133,13 @@ def test_a_pull_acts_while_it_is_held_and_ends_at_once(bench: Bench) -> None:
 def test_slow_motion_is_a_parameter_and_time_goes_on_without_a_jump(bench: Bench) -> None:
     simulation = bench.simulator.simulation
     before = simulation.time
-    assert bench.ask(bench.commands.set_speed, 0.05) == ""
+    assert bench.set("simulator", "real_time_factor", 0.05) == ""
     begin, start = time.monotonic(), simulation.time
     assert start - before < 0.5
     bench.until(lambda: time.monotonic() > begin + 0.5)
     assert 0.0 < simulation.time - start < 0.1
-    assert "real_time_factor" in bench.ask(bench.commands.set_speed, 1e6)
-    assert bench.ask(bench.commands.set_speed, 1.0) == ""
+    assert "real_time_factor" in bench.set("simulator", "real_time_factor", 1e6)
+    assert bench.set("simulator", "real_time_factor", 1.0) == ""
     bench.until(lambda: simulation.time > start + 0.3)
 
 
@@ -157,10 +163,10 @@ def test_gains_have_the_bounds_and_words_of_their_parameters(bench: Bench) -> No
     assert stiffness.least < stiffness.value < stiffness.most
     assert "N m/rad" in stiffness.description
     assert "robot" not in gains  # no number
-    assert bench.ask(bench.commands.set_gain, "stiffness", stiffness.value + 1.0) == ""
+    assert bench.set("controller", "stiffness", stiffness.value + 1.0) == ""
     now = bench.controller.get_parameter("stiffness").value
     assert now == stiffness.value + 1.0
-    assert bench.ask(bench.commands.set_gain, "stiffness", -1.0)
+    assert bench.set("controller", "stiffness", -1.0)
     assert bench.controller.get_parameter("stiffness").value == now
 
 
@@ -184,7 +190,7 @@ def test_a_law_that_is_restarted_holds_the_present_pose_with_its_tank_refilled(
 ) -> None:
     # Lowering the reference takes from a tank, which begins at a joule.
     for name, value in (("tank_capacity", 2.0), ("tank_initial", 1.0)):
-        assert bench.ask(bench.commands.set_gain, name, value) == ""
+        assert bench.set("controller", name, value) == ""
     states: list[ControllerState] = []
     bench.page.create_subscription(ControllerState, "controller/state", states.append, 10)
     bench.until(lambda: bool(states) and states[-1].tank_level > 0.0)
@@ -195,7 +201,7 @@ def test_a_law_that_is_restarted_holds_the_present_pose_with_its_tank_refilled(
         pose[:3, 3] + [0.0, 0.0, 0.1], (0.0, 1.0, 0.0, 0.0), "panda_link0"
     )
     bench.until(lambda: states[-1].tank_level < 0.9)
-    assert bench.ask(bench.commands.restart_law) == ""
+    assert bench.call("controller/restart") == ""
     bench.until(lambda: states[-1].tank_level > 0.99)
     assert states[-1].task_error < 0.01
 

@@ -79,7 +79,7 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     from vms_ph_dynamics.errors import VmsPhError
 
     from ..check_settings import check
-    from ..views.commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC
+    from ..views.commands import CHOICES
 
     present, good, choices = first, first, [first]
 
@@ -96,14 +96,14 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
         signal.signal(number, lambda number, _: stopped.append(number))
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = Node("page_supervisor", start_parameter_services=False)
-    # Another robot begins with its own law, and alone.
-    for topic, chosen in (
-        (ROBOT_TOPIC, lambda name: Choice(name)),
-        (LAW_TOPIC, lambda name: present._replace(law=name)),
-        (SCENE_TOPIC, lambda name: present._replace(scene=name)),
-    ):
-        take = partial(_take, choose, chosen)
-        node.create_subscription(String, topic, take, 10)
+
+    def take(what: str, message: Any) -> None:
+        # Another robot begins with its own law, and alone.
+        before = Choice("") if what == "robot" else present
+        choose(before._replace(**{what: message.data}))
+
+    for what, topic in CHOICES.items():
+        node.create_subscription(String, topic, partial(take, what), 10)
     try:
         while not stopped:
             present = choices[-1]
@@ -126,10 +126,6 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
-
-
-def _take(choose: Callable[[Choice], None], chosen: Callable[[str], Choice], message: Any) -> None:
-    choose(chosen(message.data))
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

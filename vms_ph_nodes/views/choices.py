@@ -15,11 +15,20 @@ from vms_ph_io import robots
 from vms_ph_io.settings import scenes
 
 from ..check_settings import check
-from .commands import LAW_TOPIC, ROBOT_TOPIC, SCENE_TOPIC, Commands
-from .controls import shell
+from .commands import Commands
+from .controls import send, shell
 
 AS_CONFIGURED = "as in the parameter file"
 NO_SCENE = "none"
+
+# Launch arguments of other names than on the page.
+_ARGUMENTS = {"law": "controller"}
+
+_FILES = {
+    "robot": "path of a URDF, xacro or MJCF file",
+    "law": "package.module:Class or path/to/law.py:Class",
+    "scene": "path of a YAML file",
+}
 
 
 class Choices:
@@ -46,74 +55,50 @@ class Choices:
             allocation: of the base.
         """
         self._robot, law, scene = present
+        self._commands = commands
+        known_robots = robots.names()
+        user_robots = () if self._robot in known_robots else (self._robot,)
+        offers = {
+            "robot": ((*user_robots, *known_robots), self._robot, None),
+            "law": ((AS_CONFIGURED, *suitable_controllers(model, allocation)), law, None),
+            "scene": ((NO_SCENE, *scenes.names()), scene, "it needs MuJoCo"),
+        }
         gui = server.gui
-        names = robots.names()
-        user_files = () if self._robot in names else (self._robot,)
-        laws = (AS_CONFIGURED, *suitable_controllers(model, allocation))
-        if law and law not in laws:
-            laws = (*laws, law)
-        around = (NO_SCENE, *scenes.names())
-        if scene and scene not in around:
-            around = (*around, scene)
         with tab, gui.add_folder("Robot, law and scene", order=-1.0) as self.folder:
-            robot = gui.add_dropdown("robot", (*user_files, *names), initial_value=self._robot)
-            chosen = gui.add_dropdown("law", laws, initial_value=law or AS_CONFIGURED)
-            placed = gui.add_dropdown(
-                "scene", around, initial_value=scene or NO_SCENE, hint="it needs MuJoCo"
-            )
-            file = gui.add_text("own robot", "", hint="path of a URDF, xacro or MJCF file")
-            user_law = gui.add_text(
-                "own law", "", hint="package.module:Class or path/to/law.py:Class"
-            )
-            user_scene = gui.add_text("own scene", "", hint="path of a YAML file")
+            for what, (names, chosen, hint) in offers.items():
+                names = names if not chosen or chosen in names else (*names, chosen)
+                field = gui.add_dropdown(what, names, initial_value=chosen or names[0], hint=hint)
+                field.on_update(self._on_choice(what, field))
+            files = {
+                what: gui.add_text(f"own {what}", "", hint=hint) for what, hint in _FILES.items()
+            }
             open_file = gui.add_button("take what is written")
             self._answer = gui.add_markdown(
                 "The page begins anew with another robot, law or scene."
             )
 
-        robot.on_update(lambda _: self._take_robot(robot.value, commands.choose_robot))
-        chosen.on_update(
-            lambda _: self._take_law(
-                "" if chosen.value == AS_CONFIGURED else chosen.value, commands.choose_law
-            )
-        )
-
-        placed.on_update(
-            lambda _: self._take_scene(
-                "" if placed.value == NO_SCENE else placed.value, commands.choose_scene
-            )
-        )
-
         @open_file.on_click
         def _(_: Any) -> None:
-            if file.value:
-                self._take_robot(file.value, commands.choose_robot)
-            elif user_law.value:
-                self._take_law(user_law.value, commands.choose_law)
-            elif user_scene.value:
-                self._take_scene(user_scene.value, commands.choose_scene)
+            what = next((what for what, text in files.items() if text.value), None)
+            if what is not None:
+                self._take(what, files[what].value)
 
     def remove(self) -> None:
         """Take them from the page."""
         self.folder.remove()
 
-    def _take_robot(self, name: str, choose: Callable[[str], None]) -> None:
-        self._take(ROBOT_TOPIC, name, {"robot": name}, choose)
+    def _on_choice(self, what: str, field: Any) -> Callable[[Any], None]:
+        def chosen(_: Any) -> None:
+            self._take(what, "" if field.value in (AS_CONFIGURED, NO_SCENE) else field.value)
 
-    def _take_law(self, name: str, choose: Callable[[str], None]) -> None:
-        self._take(LAW_TOPIC, name, {"robot": self._robot, "controller": name}, choose)
+        return chosen
 
-    def _take_scene(self, name: str, choose: Callable[[str], None]) -> None:
-        self._take(SCENE_TOPIC, name, {"robot": self._robot, "scene": name}, choose)
-
-    def _take(
-        self, topic: str, name: str, settings: dict[str, str], choose: Callable[[str], None]
-    ) -> None:
-        command = shell(f"ros2 topic pub --once {topic} std_msgs/msg/String '{{data: {name!r}}}'")
-        self._answer.content = command
+    def _take(self, what: str, name: str) -> None:
+        """Choose another robot, law or scene, once it is known to fit."""
+        request = self._commands.choose(what, name)
         try:
-            check(settings)
+            check({"robot": self._robot, _ARGUMENTS.get(what, what): name})
         except VmsPhError as error:
-            self._answer.content = f"{command}\n\n**not done**: {error}"
+            self._answer.content = f"{shell(request.command)}\n\n**not done**: {error}"
             return
-        choose(name)
+        send(self._answer, request)

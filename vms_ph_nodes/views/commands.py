@@ -3,6 +3,7 @@
 
 """Commands of a user to simulator, controller and recorder, as topics, services, parameters."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -12,22 +13,23 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Vector3, Wrench, WrenchStamped
+from geometry_msgs.msg import Pose, PoseStamped, Quaternion, Wrench, WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_io.wings import WINGS
 
-from ..messages.conversions import NANOSECONDS
+from ..messages.conversions import NANOSECONDS, to_point, to_vector, to_wrench
 from ..messages.frames import tool_topic
 
 
@@ -74,17 +76,31 @@ class Recording:
         return [*module, "-r", "__node:=page_recorder", "-p", f"bag:={self._bag}"]
 
 
-ROBOT_TOPIC = "/vms_ph/choose/robot"
-"""Topic on which ``vms-ph page`` is told another robot: a bundled one, or the path of a file."""
+CHOICES = {name: f"/vms_ph/choose/{name}" for name in ("robot", "law", "scene")}
+"""Topics on which ``vms-ph page`` receives another robot, law or scene: its name or its file."""
 
-LAW_TOPIC = "/vms_ph/choose/law"
-"""Topic on which ``vms-ph page`` is told another control law."""
-
-SCENE_TOPIC = "/vms_ph/choose/scene"
-"""Topic on which ``vms-ph page`` is told another scene around the robot; empty: none."""
+_SERVICES = {
+    "simulator/pause": ("std_srvs/srv/SetBool", SetBool),
+    "simulator/reset": ("std_srvs/srv/Trigger", Trigger),
+    "simulator/step": ("vms_ph/srv/StepSimulation", StepSimulation),
+    "controller/restart": ("std_srvs/srv/Trigger", Trigger),
+}
 
 Reply = Callable[[str], None]
 """Receives what became of a command: a sentence, empty where it succeeded."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Something that a user asks of a node.
+
+    Attributes:
+        command: that does the same in a terminal.
+        send: sends it; receives what is called with the answer.
+    """
+
+    command: str
+    send: Callable[[Reply], None]
 
 
 @dataclass(frozen=True)
@@ -124,21 +140,21 @@ class Commands:
         self._node = node
         self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._pause = node.create_client(SetBool, "simulator/pause")
-        self._reset = node.create_client(Trigger, "simulator/reset")
-        self._step = node.create_client(StepSimulation, "simulator/step")
-        self._restart = node.create_client(Trigger, "controller/restart")
-        self._parameters = AsyncParameterClient(node, "controller")
-        self._simulator = AsyncParameterClient(node, "simulator")
+        self._clients = {
+            name: node.create_client(kind, name) for name, (_, kind) in _SERVICES.items()
+        }
+        self._parameters = {
+            name: AsyncParameterClient(node, name) for name in ("simulator", "controller")
+        }
         self._reference = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
         self._wrenches = {
             topic: node.create_publisher(WrenchStamped, topic, 10)
             for topic in (wrench_topic(""), wrench_topic("base"))
         }
         self._pushes: dict[str, tuple[Wrench, int]] = {}
-        self._robot = node.create_publisher(String, ROBOT_TOPIC, 10)
-        self._law = node.create_publisher(String, LAW_TOPIC, 10)
-        self._scene = node.create_publisher(String, SCENE_TOPIC, 10)
+        self._choices = {
+            name: node.create_publisher(String, topic, 10) for name, topic in CHOICES.items()
+        }
         self._torque = node.create_publisher(JointState, "simulator/torque", 10)
         self._pull_efforts: Callable[[], Efforts | None] | None = None
         self._pulled: Efforts | None = None
@@ -169,37 +185,69 @@ class Commands:
             self._pulled = efforts
         if efforts is None:
             return
-        now = self._node.get_clock().now().to_msg()
+        header = Header(stamp=self._node.get_clock().now().to_msg())
         if efforts.torques:
             names, values = list(efforts.torques), list(efforts.torques.values())
-            message = JointState(name=names, effort=values)
-            message.header.stamp = now
-            self._torque.publish(message)
+            self._torque.publish(JointState(header=header, name=names, effort=values))
         if efforts.base is not None:
-            f, m = (Vector3(x=x, y=y, z=z) for x, y, z in efforts.base.reshape(2, 3).tolist())
-            wrench = WrenchStamped(wrench=Wrench(force=f, torque=m))
-            wrench.header.stamp = now
-            self._wrenches[wrench_topic("base")].publish(wrench)
+            self._wrenches[wrench_topic("base")].publish(to_wrench(header, efforts.base))
 
     def full_name(self, name: str) -> str:
         """Return the full name of a topic, a service or a node in the namespace of the page."""
         return f"{self._node.get_namespace().rstrip('/')}/{name}"
 
-    def pause(self, paused: bool, reply: Reply) -> None:
-        """Pause or resume simulated time."""
-        self._call(self._pause, SetBool.Request(data=paused), reply)
+    def call(self, name: str, **fields: Any) -> Request:
+        """Return a call of a service of the simulator or controller, with fields of its request."""
+        words, kind = _SERVICES[name]
+        text = f"ros2 service call {self.full_name(name)} {words}"
+        if fields:
+            values = ", ".join(f"{key}: {json.dumps(value)}" for key, value in fields.items())
+            text += f" '{{{values}}}'"
+        client = self._clients[name]
 
-    def reset(self, reply: Reply) -> None:
-        """Return to the start."""
-        self._call(self._reset, Trigger.Request(), reply)
+        def answer(response: Any) -> str:
+            return "" if response.success else str(response.message)
 
-    def restart_law(self, reply: Reply) -> None:
-        """Let the law begin anew: it holds the present pose, and its tank is refilled."""
-        self._call(self._restart, Trigger.Request(), reply, "controller")
+        def ask() -> "Future":
+            return client.call_async(kind.Request(**fields))
 
-    def step(self, steps: int, reply: Reply) -> None:
-        """Advance paused time by integrator steps."""
-        self._call(self._step, StepSimulation.Request(steps=steps), reply)
+        return self._request(text, name, client.service_is_ready, ask, answer)
+
+    def set(self, node: str, name: str, value: float) -> Request:
+        """Return a change of a parameter of the simulator or controller."""
+        client = self._parameters[node]
+
+        def answer(response: Any) -> str:
+            (outcome,) = response.results
+            return "" if outcome.successful else str(outcome.reason)
+
+        def ask() -> "Future":
+            return client.set_parameters([Parameter(name, Parameter.Type.DOUBLE, value)])
+
+        text = f"ros2 param set {self.full_name(node)} {name} {value!r}"
+        return self._request(text, node, client.services_are_ready, ask, answer)
+
+    def _request(
+        self,
+        text: str,
+        name: str,
+        is_ready: Callable[[], bool],
+        ask: Callable[[], "Future"],
+        answer: Callable[[Any], str],
+    ) -> Request:
+        def send(reply: Reply) -> None:
+            if is_ready():
+                ask().add_done_callback(lambda future: reply(answer(future.result())))
+            else:
+                reply(f"the {name.partition('/')[0]} does not answer")
+
+        return Request(text, lambda reply: self._queue.put(lambda: send(reply)))
+
+    def choose(self, what: str, name: str) -> Request:
+        """Return the choice of another robot, law or scene, which nobody answers."""
+        text = f"ros2 topic pub --once {CHOICES[what]} std_msgs/msg/String '{{data: {name!r}}}'"
+        publish = self._choices[what].publish
+        return Request(text, lambda _: self._queue.put(lambda: publish(String(data=name))))
 
     def push(self, port: str, force: Sequence[float], seconds: float) -> None:
         """Push with a force (3,), N, for a time, s.
@@ -209,8 +257,7 @@ class Commands:
             force: in world axes; of the base, in its own.
             seconds: how long it acts.
         """
-        x, y, z = (float(value) for value in force)
-        wrench, topic = Wrench(force=Vector3(x=x, y=y, z=z)), wrench_topic(port)
+        wrench, topic = Wrench(force=to_vector(force)), wrench_topic(port)
 
         def begin() -> None:
             if topic not in self._wrenches:
@@ -228,23 +275,7 @@ class Commands:
     @property
     def robot_can_be_chosen(self) -> bool:
         """Whether somebody waits for the choice of a robot."""
-        return bool(self._robot.get_subscription_count())
-
-    def choose_robot(self, name: str) -> None:
-        """Choose another robot: the name of a bundled one, or the path of a file."""
-        self._queue.put(lambda: self._robot.publish(String(data=name)))
-
-    def choose_law(self, name: str) -> None:
-        """Choose another control law."""
-        self._queue.put(lambda: self._law.publish(String(data=name)))
-
-    def choose_scene(self, name: str) -> None:
-        """Choose another scene around the robot; empty: none."""
-        self._queue.put(lambda: self._scene.publish(String(data=name)))
-
-    def set_speed(self, factor: float, reply: Reply) -> None:
-        """Set the ratio of simulated to real time."""
-        self._set(self._simulator, "simulator", "real_time_factor", factor, reply)
+        return bool(self._choices["robot"].get_subscription_count())
 
     def set_reference_pose(
         self, position: Sequence[float], wxyz: Sequence[float], frame: str
@@ -256,39 +287,18 @@ class Commands:
             wxyz: unit quaternion, the real part first.
             frame: in whose axes; the inertial frame.
         """
-        w, *imaginary = (float(value) for value in wxyz)
-        turn = Quaternion(w=w, **dict(zip("xyz", imaginary, strict=True)))
-        point = Point(**dict(zip("xyz", map(float, position), strict=True)))
-        message = PoseStamped(pose=Pose(position=point, orientation=turn))
+        w, x, y, z = map(float, wxyz)
+        turn = Quaternion(x=x, y=y, z=z, w=w)
+        message = PoseStamped(pose=Pose(position=to_point(position), orientation=turn))
         message.header.frame_id = frame
         self._queue.put(lambda: self._reference.publish(message))
-
-    def set_gain(self, name: str, value: float, reply: Reply) -> None:
-        """Set a parameter of the controller."""
-        self._set(self._parameters, "controller", name, value, reply)
-
-    def _set(
-        self, client: AsyncParameterClient, node: str, name: str, value: float, reply: Reply
-    ) -> None:
-        def on_answer(future: "Future") -> None:
-            results = future.result().results
-            reply("" if results[0].successful else results[0].reason)
-
-        def ask() -> None:
-            if not client.services_are_ready():
-                reply(f"the {node} does not answer")
-                return
-            parameter = Parameter(name, Parameter.Type.DOUBLE, value)
-            client.set_parameters([parameter]).add_done_callback(on_answer)
-
-        self._queue.put(ask)
 
     def ask_gains(self, answer: Callable[[list[Gain]], None]) -> bool:
         """Ask for the gains of the controller; return whether it is there to answer.
 
         Called in the thread of the node.
         """
-        client = self._parameters
+        client = self._parameters["controller"]
         if not client.services_are_ready():
             return False
 
@@ -309,19 +319,6 @@ class Commands:
 
         client.list_parameters().add_done_callback(listed)
         return True
-
-    def _call(self, client: object, request: object, reply: Reply, node: str = "simulator") -> None:
-        def on_answer(future: "Future") -> None:
-            response = future.result()
-            reply("" if response.success else response.message)
-
-        def ask() -> None:
-            if not client.service_is_ready():
-                reply(f"the {node} does not answer")
-                return
-            client.call_async(request).add_done_callback(on_answer)
-
-        self._queue.put(ask)
 
 
 def wrench_topic(port: str) -> str:

@@ -4,7 +4,8 @@
 """The controls of the page; each says the command that does the same in a terminal."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import viser
@@ -12,10 +13,11 @@ import viser
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from .commands import Commands, Gain, Recording, Reply, wrench_topic
+from .commands import Commands, Gain, Recording, Request, wrench_topic
 from .shapes import reach
 
-_END_EFFECTOR, _BASE = "end effector", "base"
+# Words of the page for ports, which have other names in topics.
+_PORTS = {"end effector": "", "base": "base"}
 
 # Ratios of simulated to real time.
 _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
@@ -59,15 +61,13 @@ class Controls:
         self._recording = recording
         self._chosen_at, self._was_paused, self._was_speed = 0.0, False, 1.0
         self._handle: Any = None
-        with tab:
-            self._folders = [
-                self._add_simulation(),
-                self._add_push(),
-                self._add_reference(),
-                self._add_law(),
-                self._add_recording(),
-            ]
+        self._folders: list[Any] = []
         self._gains: dict[str, Any] = {}
+        self._add_simulation()
+        self._add_push()
+        self._add_reference()
+        self._add_law()
+        self._add_recording()
 
     def remove(self) -> None:
         """Take the controls from the page."""
@@ -75,63 +75,47 @@ class Controls:
         for folder in self._folders:
             folder.remove()
 
-    def _add_simulation(self) -> Any:
-        gui = self._server.gui
-        with gui.add_folder("Simulation") as folder:
+    @contextmanager
+    def _folder(self, title: str, expanded: bool = True) -> Iterator[viser.GuiApi]:
+        with self._tab, self._server.gui.add_folder(title, expand_by_default=expanded) as folder:
+            self._folders.append(folder)
+            yield self._server.gui
+
+    def _add_simulation(self) -> None:
+        with self._folder("Simulation") as gui:
             self._paused = paused = gui.add_checkbox("paused", initial_value=False)
             steps = gui.add_number("steps", initial_value=10, min=1, max=100_000, step=1)
             do = gui.add_button_group("", ("step", "reset"))
             self._speed = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             answer = gui.add_markdown("")
+        commands = self._commands
 
-        @paused.on_update
-        def _(event: Any) -> None:
-            if event.client is None:  # set by show_paused
-                return
-            self._chosen_at = time.monotonic()
-            value = str(paused.value).lower()
-            self._say(
-                answer,
-                f"ros2 service call {self._named('simulator/pause')} "
-                f"std_srvs/srv/SetBool '{{data: {value}}}'",
-            )
-            self._commands.pause(paused.value, self._reply_to(answer))
+        def on_choice(request: Callable[[], Request]) -> Callable[[Any], None]:
+            def chosen(event: Any) -> None:
+                if event.client is not None:  # by a user, not by show_paused or show_speed
+                    self._chosen_at = time.monotonic()
+                    send(answer, request())
 
-        @speed.on_update
-        def _(event: Any) -> None:
-            if event.client is None:  # set by show_speed
-                return
-            self._chosen_at = time.monotonic()
-            factor = float(speed.value)
-            self._say(
-                answer, f"ros2 param set {self._named('simulator')} real_time_factor {factor!r}"
-            )
-            self._commands.set_speed(factor, self._reply_to(answer))
+            return chosen
+
+        paused.on_update(on_choice(lambda: commands.call("simulator/pause", data=paused.value)))
+        speed.on_update(
+            on_choice(lambda: commands.set("simulator", "real_time_factor", float(speed.value)))
+        )
 
         @do.on_click
         def _(_: Any) -> None:
             if do.value == "reset":
-                self._say(
-                    answer,
-                    f"ros2 service call {self._named('simulator/reset')} std_srvs/srv/Trigger",
-                )
-                self._commands.reset(self._reply_to(answer))
-                return
-            self._say(
-                answer,
-                f"ros2 service call {self._named('simulator/step')} "
-                f"vms_ph/srv/StepSimulation '{{steps: {steps.value}}}'",
-            )
-            self._commands.step(int(steps.value), self._reply_to(answer))
+                send(answer, commands.call("simulator/reset"))
+            else:
+                send(answer, commands.call("simulator/step", steps=int(steps.value)))
 
-        return folder
-
-    def _add_push(self) -> Any:
-        gui, model = self._server.gui, self._model
-        ports = [_END_EFFECTOR, *([_BASE] if model.b else []), *model.tools]
+    def _add_push(self) -> None:
+        model, named = self._model, self._commands.full_name
+        ports = [port for port in _PORTS if model.b or port != "base"]
         force = float(f"{max(model.total_mass * _SPEED / _SECONDS, 0.1):.2g}")
-        with gui.add_folder("Push") as folder:
-            port = gui.add_dropdown("at", ports)
+        with self._folder("Push") as gui:
+            port = gui.add_dropdown("at", [*ports, *model.tools])
             vector = gui.add_vector3("force (N)", initial_value=(force, 0.0, 0.0), step=0.1)
             seconds = gui.add_number(
                 "for (s)", initial_value=_SECONDS, min=0.01, max=60.0, step=0.01
@@ -140,18 +124,17 @@ class Controls:
             answer = gui.add_markdown("")
             gui.add_markdown(
                 "Or drag a link with the pointer while Shift is held: a spring pulls it "
-                f"(`{self._named('simulator/torque')}`, `{self._named(wrench_topic('base'))}`)."
+                f"(`{named('simulator/torque')}`, `{named(wrench_topic('base'))}`)."
             )
 
         def update_command(_: Any) -> None:
-            name = {_END_EFFECTOR: "", _BASE: "base"}.get(port.value, port.value)
+            name = _PORTS.get(port.value, port.value)
             x, y, z = vector.value
             frame = "" if name == "base" else "header: {frame_id: world}, "
-            self._say(
-                answer,
-                f"ros2 topic pub --rate 50 {self._named(wrench_topic(name))} "
+            answer.content = shell(
+                f"ros2 topic pub --rate 50 {named(wrench_topic(name))} "
                 "geometry_msgs/msg/WrenchStamped "
-                f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'",
+                f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'"
             )
 
         for control in (port, vector, seconds):
@@ -160,60 +143,41 @@ class Controls:
 
         @button.on_click
         def _(_: Any) -> None:
-            name = {_END_EFFECTOR: "", _BASE: "base"}.get(port.value, port.value)
+            name = _PORTS.get(port.value, port.value)
             self._commands.push(name, vector.value, seconds.value)
 
-        return folder
-
-    def _add_reference(self) -> Any:
-        gui = self._server.gui
-        with gui.add_folder("Reference") as folder:
+    def _add_reference(self) -> None:
+        with self._folder("Reference") as gui:
             handle_box = gui.add_checkbox("handle in the scene", initial_value=False)
             self._reference_answer = gui.add_markdown(
                 "Drag the handle to move the reference of the controller."
             )
+        handle_box.on_update(lambda _: self._show_handle(handle_box.value))
 
-        @handle_box.on_update
-        def _(_: Any) -> None:
-            self._show_handle(handle_box.value)
-
-        return folder
-
-    def _add_recording(self) -> Any:
-        gui = self._server.gui
-        with gui.add_folder("Recording") as folder:
+    def _add_recording(self) -> None:
+        with self._folder("Recording") as gui:
             runs = gui.add_checkbox("record all topics", initial_value=False)
             answer = gui.add_markdown("")
 
         @runs.on_update
         def _(_: Any) -> None:
             if runs.value:
-                self._say(answer, self._recording.start())
+                answer.content = shell(self._recording.start())
                 return
             bag = self._recording.end()
             if bag is None:
                 answer.content = "**not done**: the recorder has ended by itself; see the terminal"
             else:
-                self._say(answer, f"vms-ph bag view {bag}")
+                answer.content = shell(f"vms-ph bag view {bag}")
 
-        return folder
-
-    def _add_law(self) -> Any:
-        gui = self._server.gui
-        with gui.add_folder("Law") as folder:
+    def _add_law(self) -> None:
+        with self._folder("Law") as gui:
             button = gui.add_button(
                 "restart the law, refill its tank",
                 hint="The law then holds the present pose, with its tank at tank_initial.",
             )
             answer = gui.add_markdown("")
-
-        @button.on_click
-        def _(_: Any) -> None:
-            name = self._named("controller/restart")
-            self._say(answer, f"ros2 service call {name} std_srvs/srv/Trigger")
-            self._commands.restart_law(self._reply_to(answer))
-
-        return folder
+        button.on_click(lambda _: send(answer, self._commands.call("controller/restart")))
 
     def show_paused(self, paused: bool) -> None:
         """Show whether the simulation is paused, which others may have done."""
@@ -242,22 +206,20 @@ class Controls:
             return
         position, wxyz = self._target()
         size = _HANDLE * reach(self._model)
-        handle = self._server.scene.add_transform_controls(
+        self._handle = handle = self._server.scene.add_transform_controls(
             "/world/reference", scale=size, position=position, wxyz=wxyz, depth_test=False
         )
-        self._handle = handle
 
         @handle.on_update
         def _(_: Any) -> None:
             x, y, z = handle.position
             w, i, j, k = handle.wxyz
-            self._say(
-                self._reference_answer,
-                f"ros2 topic pub --once {self._named('controller/reference_pose')} "
+            self._reference_answer.content = shell(
+                f"ros2 topic pub --once {self._commands.full_name('controller/reference_pose')} "
                 "geometry_msgs/msg/PoseStamped "
                 f"'{{header: {{frame_id: {self._frame}}}, pose: {{"
                 f"position: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}}}, orientation: "
-                f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'",
+                f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'"
             )
             self._commands.set_reference_pose(handle.position, handle.wxyz, self._frame)
 
@@ -265,13 +227,12 @@ class Controls:
         """Add a number for every gain of the controller."""
         if self._gains or not gains:
             return
-        gui = self._server.gui
-        with self._tab, gui.add_folder("Gains", expand_by_default=False) as folder:
+        with self._folder("Gains", expanded=False) as gui:
             answer = gui.add_markdown("Parameters of the controller that may change while it runs.")
             for gain in gains:
                 # The field steps by a hundredth of what the gain is now.
                 step = float(f"{max(abs(gain.value), 1.0) / 100:.1g}")
-                self._gains[gain.name] = gui.add_number(
+                self._gains[gain.name] = field = gui.add_number(
                     gain.name,
                     initial_value=gain.value,
                     min=gain.least,
@@ -279,52 +240,47 @@ class Controls:
                     step=step,
                     hint=gain.description,
                 )
-        self._folders.append(folder)
-        for gain in gains:
-            self._gains[gain.name].on_update(self._setting(gain, answer))
+                field.on_update(self._setting(gain, field, answer))
 
-    def _setting(self, gain: Gain, answer_text: Any) -> Callable[[Any], None]:
+    def _setting(self, gain: Gain, field: Any, answer: Any) -> Callable[[Any], None]:
         """Return what happens when the field of a gain is changed."""
-        field, accepted = self._gains[gain.name], [gain.value]
+        accepted = gain.value
 
         def changed(_: Any) -> None:
             value = float(field.value)
-            if value == accepted[0]:
+            if value == accepted:
                 return
-            self._say(
-                answer_text, f"ros2 param set {self._named('controller')} {gain.name} {value!r}"
-            )
-            reply = self._reply_to(answer_text)
 
-            def on_answer(why: str) -> None:
-                if why:
-                    field.value = accepted[0]
+            def on_answer(refusal: str) -> None:
+                nonlocal accepted
+                if refusal:
+                    field.value = accepted
                 else:
-                    accepted[0] = value
-                reply(why)
+                    accepted = value
 
-            self._commands.set_gain(gain.name, value, on_answer)
+            send(answer, self._commands.set("controller", gain.name, value), on_answer)
 
         return changed
 
-    def _named(self, name: str) -> str:
-        """Return the full name of a topic, a service or a node."""
-        return self._commands.full_name(name)
 
-    @staticmethod
-    def _say(answer_text: Any, command: str) -> None:
-        answer_text.content = shell(command)
+def send(
+    answer: Any, request: Request, on_answer: Callable[[str], None] = lambda refusal: None
+) -> None:
+    """Show the command of a request, send it, and show a refusal below the command.
 
-    @staticmethod
-    def _reply_to(answer_text: Any) -> Reply:
-        """Return what shows a refusal below the command."""
-        command = answer_text.content
+    Args:
+        answer: the text on the page.
+        request: what is sent.
+        on_answer: called with the refusal, empty if there is none.
+    """
+    answer.content = command = shell(request.command)
 
-        def reply(why: str) -> None:
-            if why:
-                answer_text.content = f"{command}\n\n**not done**: {why}"
+    def reply(refusal: str) -> None:
+        on_answer(refusal)
+        if refusal:
+            answer.content = f"{command}\n\n**not done**: {refusal}"
 
-        return reply
+    request.send(reply)
 
 
 def shell(command: str) -> str:
