@@ -115,8 +115,12 @@ class Simulator(ManagedNode):
             self._topics.frame_prefix,
             self._announce_body,
         )
-        self._scene = ScenePublishers.of(self, self.model, self._topics.frame_prefix, self._engine)
-        self._exergy = ExergyPublisher.of(self, self._engine)
+        self._scene = self._exergy = None
+        if (scene := self._engine.scene) is not None:
+            prefix = self._topics.frame_prefix
+            self._scene = ScenePublishers(self, self.model, prefix, scene.scene)
+        if self._engine.is_ephs or self._engine.actuators is not None:
+            self._exergy = ExergyPublisher(self)
         self._actuators = ActuatorPublisher(self, self.simulation)
         self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
         self._brake = Brake(self.model, robot.allocation())
@@ -139,7 +143,7 @@ class Simulator(ManagedNode):
         """Set the controller to call at every step."""
         self._loop = loop
         self.simulation = self._make(loop.control)
-        self._actuators.replaced(self.simulation)
+        self._actuators.fail(self.simulation, self._actuators.failed)
 
     def stamp(self) -> Time:
         """Return the stamp of the current simulated time."""
@@ -267,7 +271,7 @@ class Simulator(ManagedNode):
             self._scene.publish(self.simulation, stamp)
         if self._exergy is not None:
             self._exergy.publish(
-                self.simulation, stamp, self._engine.held_mechanism, self._grasp.payload_use
+                self.simulation, stamp, self._engine.held_mechanism, self._grasp.use
             )
         self._actuators.publish(self.simulation, stamp)
         self._grasp.publish(self.simulation, stamp)

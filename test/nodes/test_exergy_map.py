@@ -13,9 +13,9 @@ from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
 from vms_ph_dynamics.errors import OptionError
+from vms_ph_ephs.nodes.exergy_view import ExergyFlow, exergy_list
 from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
 from vms_ph_nodes.simulator import Simulator
-from vms_ph_nodes.views.exergy_view import ExergyFlow, exergy_list
 from vms_ph_nodes.views.markers import colour_of, heat_shapes
 from vms_ph_nodes.views.sankey import quantity
 from vms_ph_nodes.views.shapes import Ellipsoid

@@ -22,9 +22,8 @@ from vms_ph_nodes.views.shapes import Arrow, Scales, Shapes, is_visible
 
 # An optional dependency.
 viser = pytest.importorskip("viser")
-from vms_ph_nodes.views.marker_scene import GROUPS, MarkerScene  # noqa: E402
+from vms_ph_nodes.views.marker_scene import GROUPS, MarkerScene, Surroundings  # noqa: E402
 from vms_ph_nodes.views.robot_scene import RobotScene  # noqa: E402
-from vms_ph_nodes.views.surroundings import Surroundings  # noqa: E402
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def test_every_marker_is_drawn_where_rviz_draws_it(server: Any) -> None:
                 p = marker.pose.position
                 np.testing.assert_allclose(handle.position, [p.x, p.y, p.z])
         centre = next(m for m in array.markers if m.ns == "centre of mass")
-        assert scene._shapes["centre of mass"].scale == pytest.approx([centre.scale.x / 2] * 3)
+        assert scene._shapes["centre of mass"].scale == pytest.approx([centre.scale.x] * 3)
         assert scene._shapes["centre of mass"].visible
         assert not scene._shapes["locked inertia"].visible
     drawn = set(scene._shapes)
@@ -130,11 +129,11 @@ def test_the_bodies_of_a_scene_stand_where_they_are_and_a_tool_goes_with_its_lin
         around.draw(drawn)
         box, sphere = around._bodies["wall", 0], around._bodies["tool", 0]
         np.testing.assert_allclose(box.position, (2.0, 0.0, 0.0))
-        np.testing.assert_allclose(box.dimensions, (0.1, 2.0, 1.0))
+        np.testing.assert_allclose(box.scale, (0.1, 2.0, 1.0))
         assert box.color == (51, 102, 153)
         assert sphere.name.startswith(drawn.path(drawn.end_effector, "none"))
         np.testing.assert_allclose(sphere.position, (0.1, 0.0, 0.0))
-        assert sphere.radius == 0.25
+        np.testing.assert_allclose(sphere.scale, (0.5, 0.5, 0.5))
         around.begin()
     around.draw(drawn)
     around.on_scene(MarkerArray(markers=[marker_of(here, "wall", 0, wall, _moved(1.0))]))

@@ -33,7 +33,7 @@ def _powers(streams: tuple[Stream, ...]) -> dict[str, float]:
 def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() -> None:
     flow = RobotFlow()
     first = Power(header=_at(0), tool_names=["left"], tool_energy=[0.0])
-    begun = flow.between(first, Energy(header=_at(0), potential=1.0), BASE, True)
+    begun = flow.flow(first, Energy(header=_at(0), potential=1.0), BASE, True)
     assert begun is not None
     assert not any({**_powers(begun.sources), **_powers(begun.sinks)}.values())
     second = Power(
@@ -41,7 +41,7 @@ def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() 
         stored=0.35, unaccounted_energy=0.0, tool_names=["left"], tool_energy=[0.01],
     )  # fmt: skip
     energy = Energy(header=_at(200), potential=1.2, kinetic_base=0.1, kinetic_shape=0.05)
-    found = flow.between(second, energy, BASE, True)
+    found = flow.flow(second, energy, BASE, True)
     assert found is not None
     assert found.seconds == pytest.approx(0.2)
     sources, sinks = _powers(found.sources), _powers(found.sinks)
@@ -50,10 +50,10 @@ def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() 
     assert sinks["kinetic, base"] == pytest.approx(0.5)
     assert sinks["friction"] == pytest.approx(0.3)
     assert sum(sources.values()) == pytest.approx(sum(sinks.values()))
-    assert flow.between(second, energy, BASE, True) is None  # no time has passed
+    assert flow.flow(second, energy, BASE, True) is None  # no time has passed
     # A robot that begins anew has no powers until it has moved on.
     flow.begin()
-    anew = flow.between(Power(header=_at(250)), Energy(header=_at(250)), BASE, True)
+    anew = flow.flow(Power(header=_at(250)), Energy(header=_at(250)), BASE, True)
     assert anew is not None
     assert not any({**_powers(anew.sources), **_powers(anew.sinks)}.values())
 
@@ -65,7 +65,7 @@ def test_every_port_of_a_robot_has_a_word_on_the_page() -> None:
 def test_a_fixed_base_has_no_port_and_the_split_is_that_of_the_law() -> None:
     flow = RobotFlow()
     for k in (0, 100):
-        found = flow.between(Power(header=_at(k)), Energy(header=_at(k)), TASK, False)
+        found = flow.flow(Power(header=_at(k)), Energy(header=_at(k)), TASK, False)
     assert found is not None
     assert _powers(found.sources).keys() == {"joint torques", "end effector", "unaccounted"}
     assert {"potential", "kinetic, task", "kinetic, null space"} < _powers(found.sinks).keys()
@@ -82,10 +82,10 @@ def test_the_flow_through_the_closed_loop_adds_up_and_has_the_tank() -> None:
             )
         )  # fmt: skip
         if k == 0:
-            begun = flow.between(TASK)
+            begun = flow.flow(TASK)
             assert begun is not None
             assert not any({**_powers(begun.sources), **_powers(begun.sinks)}.values())
-    found = flow.between(TASK)
+    found = flow.flow(TASK)
     assert found is not None
     sources, sinks = _powers(found.sources), _powers(found.sinks)
     assert sinks["damping"] == pytest.approx(2.0)
@@ -99,10 +99,10 @@ def test_pushes_of_the_closed_loop_are_counted_since_it_is_heard() -> None:
     flow = LoopFlow()
     flow.pushed(Power(wrench_end_effector_energy=3.0))
     flow.add(ControllerState(header=_at(0)))
-    flow.between(TASK)
+    flow.flow(TASK)
     flow.pushed(Power(wrench_end_effector_energy=3.5, tool_names=["left"], tool_energy=[0.25]))
     flow.add(ControllerState(header=_at(100)))
-    found = flow.between(TASK)
+    found = flow.flow(TASK)
     assert found is not None
     pushes = next(each for each in found.sources if each.name == "pushes")
     assert (pushes.energy, pushes.power) == (pytest.approx(0.75), pytest.approx(7.5))

@@ -58,7 +58,8 @@ def echo(
     with temporary_node() as node:
         name = node.resolve_topic_name(name)
         messages: deque[Any] = deque()
-        _subscribe(node, name, messages.append)
+        # rclpy inspects the signature of a callback, and that of a built-in method is not known.
+        _subscribe(node, name, lambda message: messages.append(message))
         while True:
             rclpy.spin_once(node, timeout_sec=0.2)
             while messages:

@@ -18,11 +18,14 @@ from vms_ph_io.tasks.task_energy import with_held
 
 from ..messages.exergy_message import ExergyMessages
 from ..node.parameters import declare
-from .engine import Engine
 
 
 class ActuatorPublisher:
-    """Publishes ``vms_ph/actuator_states``, and lets actuators fail."""
+    """Publishes ``vms_ph/actuator_states``, and lets actuators fail.
+
+    Attributes:
+        failed: names of those that have failed.
+    """
 
     def __init__(self, node: Node, simulation: Any) -> None:
         """Declare the parameter, and create the topic where the base has actuators.
@@ -30,11 +33,11 @@ class ActuatorPublisher:
         Raises:
             VmsPhError: an actuator that has failed does not exist.
         """
-        self._failed: str = declare(node, "failed_actuators")
+        self.failed: str = declare(node, "failed_actuators")
         self._publisher = None
         if getattr(simulation, "actuation", None) is not None:
             self._publisher = node.create_publisher(JointState, "vms_ph/actuator_states", 10)
-        if refusal := self.fail(simulation, self._failed):
+        if refusal := self.fail(simulation, self.failed):
             raise VmsPhError(refusal)
 
     def fail(self, simulation: Any, names: str) -> str:
@@ -50,12 +53,8 @@ class ActuatorPublisher:
         simulation.actuation.repair()
         for word in words:
             simulation.actuation.fail(word.removesuffix("?"), reported=not word.endswith("?"))
-        self._failed = names
+        self.failed = names
         return ""
-
-    def replaced(self, simulation: Any) -> None:
-        """Let the same actuators have failed in another simulation."""
-        self.fail(simulation, self._failed)
 
     def publish(self, simulation: Any, stamp: Time) -> None:
         """Publish angles (tilt, steering), rates of shafts, and thrusts or torques."""
@@ -83,11 +82,6 @@ class ExergyPublisher:
         self._publisher = node.create_publisher(Exergy, "vms_ph/exergy", 10)
         self._messages, self._count = ExergyMessages(), 0
 
-    @classmethod
-    def of(cls, node: Node, engine: Engine) -> "ExergyPublisher | None":
-        """Return the publisher where the engine knows exergy, else None."""
-        return cls(node) if engine.is_ephs or engine.actuators is not None else None
-
     def publish(
         self,
         simulation: Any,
@@ -97,9 +91,7 @@ class ExergyPublisher:
     ) -> None:
         """Publish the map of a simulation, with what its end effector holds or takes."""
         if self._count % self._EVERY == 0:
-            header, exergy = (
-                Header(stamp=stamp),
-                with_held(simulation.exergy_map(), mechanism, payload),
-            )
-            self._publisher.publish(self._messages.next(header, exergy, simulation.resets))
+            exergy = with_held(simulation.exergy_map(), mechanism, payload)
+            message = self._messages.next(Header(stamp=stamp), exergy, simulation.resets)
+            self._publisher.publish(message)
         self._count += 1

@@ -1,70 +1,44 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topics of what the end effector of a simulated robot takes or holds."""
+"""The topics of what the end effector of a simulated robot takes or holds.
 
-from typing import Any
+A payload is taken and set down at its times or on request. All nodes know the robot without it:
+what it does to the robot is a wrench at the end effector.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool
+from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.free_floating import Body
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
-from vms_ph_dynamics.simulation import HeldMechanism, Sample
+from vms_ph_dynamics.simulation import HeldMechanism, Sample, Simulation
 from vms_ph_io.tasks.payload_use import PayloadUse
 
 from ..messages.frames import inertial_frame, with_prefix
+from ..messages.payload_state import CARRIED_INERTIA, to_inertia, to_payload_state
 from .engine import Engine
-from .grasp_markers import BodyMarkers, mechanism_pose, mechanism_shapes
-from .payload_publishers import OnBodyChange, PayloadPublishers
+from .grasp_markers import BodyMarkers, mechanism_pose, mechanism_shapes, payload_shapes
 
 MECHANISM_STATES = "vms_ph/mechanism_states"
+PAYLOAD_STATE = "vms_ph/payload_state"
 
 _NAME = "mechanism"
 
-
-class MechanismPublisher:
-    """Publishes ``vms_ph/mechanism_states``: angle, its rate, and the moment of the grip.
-
-    ``vms_ph/scene`` has its markers.
-    """
-
-    def __init__(
-        self, node: Node, model: VMSModel, home: Array, mechanism: HeldMechanism, frame: str
-    ) -> None:
-        """Create the topics.
-
-        Args:
-            node: of the publishers.
-            model: the robot.
-            home: (nq,) configuration in which it takes hold.
-            mechanism: the mechanism.
-            frame: the inertial frame, with its prefix.
-        """
-        self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
-        self._scene = BodyMarkers(node, frame, _NAME, mechanism_shapes(mechanism.mechanism))
-        d = model.evaluate(home, np.zeros(model.nv))
-        self._handle = d.placement(model.end_effector)[:3, 3].copy()
-
-    def publish(self, mechanism: HeldMechanism, stamp: Time) -> None:
-        """Publish the mechanism."""
-        self._states.publish(
-            JointState(
-                header=Header(stamp=stamp),
-                name=[_NAME],
-                position=[mechanism.angle],
-                velocity=[mechanism.rate],
-                effort=[mechanism.moment],
-            )
-        )
-        self._scene.publish(
-            mechanism_pose(mechanism.mechanism, self._handle, mechanism.angle), stamp
-        )
+OnBodyChange: TypeAlias = Callable[[Body | None, Sample | None], None]
 
 
 def mechanism_angle(message: JointState) -> float | None:
@@ -76,7 +50,15 @@ def mechanism_angle(message: JointState) -> float | None:
 
 
 class GraspPublishers:
-    """The payload or the mechanism of a simulator, as its engine has one, or neither."""
+    """The payload or the mechanism of a simulator, as its engine has one, or neither.
+
+    A payload has ``vms_ph/payload_state`` and ``vms_ph/carried_inertia``; a mechanism has
+    ``vms_ph/mechanism_states``: angle, its rate, and the moment of the grip. ``vms_ph/scene`` has
+    the markers of both.
+
+    Attributes:
+        use: the payload; None without one.
+    """
 
     def __init__(
         self,
@@ -87,66 +69,156 @@ class GraspPublishers:
         frame_prefix: str,
         on_change: OnBodyChange,
     ) -> None:
-        """Create the topics.
+        """Create the topics, and put the payload where it will be taken.
 
         Args:
             node: of the topics.
-            model: the robot.
+            model: the robot without the payload.
             home: (nq,) its configuration at the start.
             engine: with the payload or the mechanism.
             frame_prefix: of the frames in /tf.
-            on_change: see :class:`.PayloadPublishers`.
+            on_change: tells the controller in the same process what the robot carries, from which
+                motion on; None from that of the start on.
 
         Raises:
-            OptionError: the robot cannot take the payload.
+            OptionError: the payload would fall before it is taken, or the robot is in water.
         """
-        self._engine = engine
-        inertial = with_prefix(frame_prefix, inertial_frame(model, LinkTree(model.tree).root))
-        self._payload: PayloadPublishers | None = None
-        if engine.payload is not None:
-            frames = (inertial, with_prefix(frame_prefix, model.end_effector))
-            self._payload = PayloadPublishers(node, model, home, engine.payload, frames, on_change)
-        self._mechanism: MechanismPublisher | None = None
-        if engine.held_mechanism is not None:
-            self._mechanism = MechanismPublisher(node, model, home, engine.held_mechanism, inertial)
+        self._engine, self._model, self._plant = engine, model, model
+        self._log, self._on_change = node.get_logger(), on_change
+        self._inertial = with_prefix(frame_prefix, inertial_frame(model, LinkTree(model.tree).root))
+        self._tool = with_prefix(frame_prefix, model.end_effector)
+        self.use: PayloadUse | None = None
+        self._inertias, self._changes = None, list[float]()
+        if (payload := engine.payload) is not None:
+            self.use = PayloadUse(payload, model, home)
+            self._changes = list(self.use.changes)
+            self._states = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
+            self._bodies = BodyMarkers(node, self._inertial, "payload", payload_shapes(payload))
+            if payload.told:
+                self._inertias = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
+        elif (held := engine.held_mechanism) is not None:
+            self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
+            shapes = mechanism_shapes(held.mechanism)
+            self._bodies = BodyMarkers(node, self._inertial, _NAME, shapes)
+            d = model.evaluate(home, np.zeros(model.nv))
+            self._handle = d.placement(model.end_effector)[:3, 3].copy()
 
-    @property
-    def payload_use(self) -> PayloadUse | None:
-        """The payload; None without one."""
-        return None if self._payload is None else self._payload.use
-
-    def restart(self, simulation: Any) -> None:
-        """Reset a simulation, with the payload where it was at the start."""
-        if self._payload is None:
+    def restart(self, simulation: Simulation) -> None:
+        """Put the payload where it was at the start; the simulation returns there without it."""
+        if self.use is None or self.use.carried is None:
             simulation.reset()
         else:
-            self._payload.restart(simulation)
+            # The law first: the simulation calls it as it begins.
+            self._say(None, None)
+            simulation.reset(StandardForm(self._model))
+        if self.use is not None:
+            self.use.forget()
+            self._plant, self._changes = self._model, list(self.use.changes)
 
-    def steps_before_change(self, simulation: Any, steps: int) -> int:
-        """Return the steps before the payload is taken or set down, ``steps`` at most."""
-        if self._payload is None:
+    def steps_before_change(self, simulation: Simulation, steps: int) -> int:
+        """Return the number of steps before it is taken or set down, ``steps`` at most."""
+        if not self._changes:
             return steps
-        return self._payload.steps_before_change(simulation, steps)
+        left = round(self._changes[0] / simulation.dt) - simulation.steps
+        return min(max(left, 0), steps)
 
-    def change_when_due(self, simulation: Any) -> None:
+    def change_when_due(self, simulation: Simulation) -> None:
         """Take the payload or set it down, where it is time for that."""
-        if self._payload is not None:
-            self._payload.change_when_due(simulation)
+        while self._changes and round(self._changes[0] / simulation.dt) <= simulation.steps:
+            assert self.use is not None
+            self._changes.pop(0)
+            if not simulation.is_finite():
+                continue
+            if self.use.carried is not None:
+                self._set_down(simulation, self.use)
+            elif self.use.capture_distance is None:
+                self._take(simulation, self.use)
 
     def on_hold(
-        self, simulation: Any, request: SetBool.Request, response: SetBool.Response
+        self, simulation: Simulation, request: SetBool.Request, response: SetBool.Response
     ) -> SetBool.Response:
-        """Take the payload or set it down on request."""
-        assert self._payload is not None
-        return self._payload.on_hold(simulation, request, response)
+        """Take it or set it down on request."""
+        use = self.use
+        assert use is not None
+        if request.data and use.carried is not None:
+            response.message = "the end effector has the payload already"
+        elif request.data and use.is_set_down:
+            response.message = "the payload was set down; ~/reset puts it where it was"
+        elif request.data and use.payload.moves:
+            response.message = f"the payload moves, and is taken at {use.payload.at:g} s alone"
+        elif request.data:
+            response.success, response.message = self._take(simulation, use)
+        elif use.carried is None:
+            response.message = "the end effector has no payload"
+        else:
+            response.success, response.message = True, self._set_down(simulation, use)
+        return response
 
-    def sample(self, simulation: Any, now: Sample) -> Sample:
-        """Return a sample of the robot alone, on which the payload acts by a wrench."""
-        return now if self._payload is None else self._payload.sample(simulation, now)
+    def sample(self, simulation: Simulation, now: Sample) -> Sample:
+        """Return a sample in which the payload acts on the end effector by its wrench."""
+        if self.use is None:
+            return now
+        work = self.use.supplied_work(now.q, now.v)
+        energies = dict(now.port_energy)
+        energies["wrench_end_effector"] += work
+        wrench = now.wrench_end_effector + self.use.wrench(simulation)
+        return replace(now, wrench_end_effector=wrench, port_energy=energies)
 
-    def publish(self, simulation: Any, stamp: Time) -> None:
+    def publish(self, simulation: Simulation, stamp: Time) -> None:
         """Publish what the end effector takes or holds."""
-        if self._payload is not None:
-            self._payload.publish(simulation, stamp)
-        if self._mechanism is not None and self._engine.held_mechanism is not None:
-            self._mechanism.publish(self._engine.held_mechanism, stamp)
+        if self.use is not None:
+            self._publish_payload(simulation, stamp, self.use)
+        elif (held := self._engine.held_mechanism) is not None:
+            self._publish_mechanism(held, stamp)
+
+    def _publish_payload(self, simulation: Simulation, stamp: Time, use: PayloadUse) -> None:
+        now = simulation.sample()
+        pose = use.pose(now.q, now.time)
+        momentum = use.momentum(simulation, self._plant)
+        header = Header(stamp=stamp, frame_id=self._inertial)
+        self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
+        if self._inertias is not None:
+            at = Header(stamp=stamp, frame_id=self._tool)
+            self._inertias.publish(to_inertia(at, use.carried))
+        self._bodies.publish(pose, stamp)
+
+    def _publish_mechanism(self, held: HeldMechanism, stamp: Time) -> None:
+        self._states.publish(
+            JointState(
+                header=Header(stamp=stamp),
+                name=[_NAME],
+                position=[held.angle],
+                velocity=[held.rate],
+                effort=[held.moment],
+            )
+        )
+        self._bodies.publish(mechanism_pose(held.mechanism, self._handle, held.angle), stamp)
+
+    def _take(self, simulation: Simulation, use: PayloadUse) -> tuple[bool, str]:
+        self._plant = use.take(simulation, self._model)
+        distance = 1e3 * (use.capture_distance or 0.0)
+        if use.carried is None:
+            sentence = (
+                f"the payload is not taken: its handle is {distance:.4g} mm from the end effector, "
+                f"within reach are {1e3 * use.payload.reach:.4g} mm"
+            )
+            self._log.warning(sentence)
+            return False, sentence
+        sentence = (
+            f"the end effector takes {use.payload.mass:g} kg, {distance:.3g} mm from the handle; "
+            f"the capture loses {use.lost['capture']:.3g} J"
+        )
+        self._log.info(sentence)
+        self._say(use.carried, simulation.sample())
+        return True, sentence
+
+    def _set_down(self, simulation: Simulation, use: PayloadUse) -> str:
+        self._plant = use.set_down(simulation, self._model)
+        sentence = f"the payload is set down, which loses {use.lost['setting_down']:.3g} J"
+        self._log.info(sentence)
+        self._say(None, simulation.sample())
+        return sentence
+
+    def _say(self, body: Body | None, now: Sample | None) -> None:
+        if self._inertias is not None:  # the law is told
+            self._on_change(body, now)

@@ -20,7 +20,6 @@ from vms_ph_dynamics.simulation.contact import Scene, Shape
 from ..messages.conversions import to_pose, to_vector, to_wrench
 from ..messages.frames import inertial_frame, with_prefix
 from ..node.robot_parameters import LATCHED
-from .engine import Engine
 
 # Edges of the plate that stands for a plane, m.
 _PLATE = (6.0, 6.0, 0.002)
@@ -40,15 +39,6 @@ class ScenePublishers:
         self._tool = with_prefix(frame_prefix, model.end_effector)
         self._markers = node.create_publisher(MarkerArray, "vms_ph/scene", LATCHED)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/contact_wrench", 10)
-
-    @classmethod
-    def of(
-        cls, node: Node, model: VMSModel, frame_prefix: str, engine: Engine
-    ) -> "ScenePublishers | None":
-        """Return the publishers of an engine's scene, or None where it has none."""
-        if engine.scene is None:
-            return None
-        return cls(node, model, frame_prefix, engine.scene.scene)
 
     def publish(self, simulation: Any, stamp: Time) -> None:
         """Publish the contacts, and the bodies where they may have moved."""

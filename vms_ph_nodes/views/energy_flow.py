@@ -7,10 +7,8 @@ Powers are means: changes of energies over the time between the moments. They th
 exactly, as the energy balance does.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from vms_ph.msg import ControllerState, Energy, Power
 
@@ -63,8 +61,8 @@ class Flow:
     since: str = "since the start"
 
 
-class RobotFlow:
-    """The flow through the power ports of the robot."""
+class MeanPowers:
+    """Means of powers between one set of energies and the next."""
 
     def __init__(self) -> None:
         self._before: tuple[int, dict[str, float]] | None = None
@@ -73,7 +71,30 @@ class RobotFlow:
         """Begin anew, with a new energy balance."""
         self._before = None
 
-    def between(self, power: Power, energy: Energy, split: EnergySplit, base: bool) -> Flow | None:
+    def between(
+        self, now: int, energies: dict[str, float]
+    ) -> tuple[float, dict[str, float]] | None:
+        """Return the time since the last call, s, and powers, W, at first zero.
+
+        None where no time passed.
+
+        Args:
+            now: a stamp, ns.
+            energies: by name, J.
+        """
+        before, self._before = self._before, (now, energies)
+        if before is None or before[1].keys() != energies.keys():
+            return 0.0, dict.fromkeys(energies, 0.0)
+        if now <= before[0]:
+            return None
+        seconds = (now - before[0]) / NANOSECONDS
+        return seconds, {name: (e - before[1][name]) / seconds for name, e in energies.items()}
+
+
+class RobotFlow(MeanPowers):
+    """The flow through the power ports of the robot."""
+
+    def flow(self, power: Power, energy: Energy, split: EnergySplit, base: bool) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         Args:
@@ -82,44 +103,32 @@ class RobotFlow:
             split: of the kinetic energy.
             base: whether the port of the base is one.
         """
-        words = PORT_WORDS.items()
         ports = {
-            word: getattr(power, f"{name}_energy") for name, word in words if base or word != "base"
+            word: getattr(power, f"{name}_energy")
+            for name, word in PORT_WORDS.items()
+            if base or word != "base"
         }
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"friction": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
-        now = from_stamp(power.header.stamp)
-        rates = self._rates(now, {**ports, **stores, **others})
-        if rates is None:
+        energies = {**ports, **stores, **others}
+        passed = self.between(from_stamp(power.header.stamp), energies)
+        if passed is None:
             return None
-        seconds, rate = rates
+        seconds, rates = passed
+
+        def streams(kind: str, *names: str) -> tuple[Stream, ...]:
+            return tuple(Stream(name, rates[name], energies[name], kind) for name in names)
+
         # What is unaccounted for is stored, but was not supplied: a source.
         return Flow(
-            (
-                *(Stream(name, rate(name), ports[name], "port") for name in ports),
-                Stream("unaccounted", rate("unaccounted"), power.unaccounted_energy, "unaccounted"),
-            ),
-            (
-                *(Stream(name, rate(name), stores[name], "store") for name in stores),
-                Stream("friction", rate("friction"), power.dissipated_energy, "loss"),
-            ),
+            (*streams("port", *ports), *streams("unaccounted", "unaccounted")),
+            (*streams("store", *stores), *streams("loss", "friction")),
             seconds,
         )
 
-    def _rates(
-        self, now: int, energies: dict[str, float]
-    ) -> tuple[float, Callable[[str], float]] | None:
-        before, self._before = self._before, (now, energies)
-        if before is None or before[1].keys() != energies.keys():
-            return 0.0, lambda name: 0.0
-        if now <= before[0]:
-            return None
-        seconds = (now - before[0]) / NANOSECONDS
-        return seconds, lambda name: (energies[name] - before[1][name]) / seconds
 
-
-class LoopFlow:
+class LoopFlow(MeanPowers):
     """The flow through the closed loop: its energy is the storage function that the law shapes."""
 
     def __init__(self) -> None:
@@ -127,12 +136,13 @@ class LoopFlow:
         self._works = {"reference": 0.0, "damping": 0.0, "pushes": 0.0}
         self._pushes: float | None = None
         self._last: ControllerState | None = None
-        self._before: tuple[int, dict[str, float]] | None = None
+        super().__init__()
 
     def begin(self) -> None:
         """Begin anew, with a new energy balance."""
         self._works = dict.fromkeys(self._works, 0.0)
-        self._pushes, self._last, self._before = None, None, None
+        self._pushes, self._last = None, None
+        super().begin()
 
     def add(self, message: ControllerState) -> None:
         """Integrate the powers of a record, by the trapezoidal rule."""
@@ -141,7 +151,7 @@ class LoopFlow:
             return
         seconds = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NANOSECONDS
         if not 0.0 < seconds < 1.0:  # it began anew, or there is a gap
-            self._before = None
+            super().begin()
             return
         for sample in (last, message):
             self._works["reference"] += 0.5 * seconds * sample.reference_power
@@ -154,7 +164,7 @@ class LoopFlow:
             self._works["pushes"] += pushes - self._pushes
         self._pushes = pushes
 
-    def between(self, split: EnergySplit) -> Flow | None:
+    def flow(self, split: EnergySplit) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         None also where the law has said nothing yet.
@@ -162,20 +172,16 @@ class LoopFlow:
         message = self._last
         if message is None:
             return None
-        value_of: Callable[[str], Any] = partial(getattr, message)
-        stores = parts_of_law(value_of, split)
+        stores = parts_of_law(partial(getattr, message), split)
         tank = {"tank": message.tank_level} if message.tank_level else {}
-        now, energies = from_stamp(message.header.stamp), {**stores, **tank, **self._works}
-        before, self._before = self._before, (now, energies)
-        if before is None or before[1].keys() != energies.keys():
-            before = now, energies
-        elif now <= before[0]:
+        energies = {**stores, **tank, **self._works}
+        passed = self.between(from_stamp(message.header.stamp), energies)
+        if passed is None:
             return None
-        seconds = (now - before[0]) / NANOSECONDS
+        seconds, rates = passed
 
         def stream(name: str, kind: str, sign: float = 1.0) -> Stream:
-            rate = (energies[name] - before[1][name]) / seconds if seconds else 0.0
-            return Stream(name, sign * rate, energies[name], kind)
+            return Stream(name, sign * rates[name], energies[name], kind)
 
         sinks = [
             *(stream(name, "store") for name in stores),

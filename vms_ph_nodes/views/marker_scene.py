@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""RViz markers in the 3D scene of the web page."""
+"""RViz markers in the 3D scene of the web page: those of the motion, and bodies around a robot."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph_dynamics.errors import StateError
 
 from ..messages.finite import require_finite
+from .robot_scene import RobotScene
 from .shapes import ANGULAR, BODY, IN, LINEAR, LOCKED, OUT, POINT, TASK, Rgba
 
 
@@ -130,12 +131,13 @@ class MarkerScene:
             if marker.type == Marker.ARROW:
                 if marker.action == Marker.ADD and self._is_shown(marker.ns):
                     arrows.append(marker)
-            elif marker.type == Marker.SPHERE:
-                self._sphere(marker)
-            elif marker.type == Marker.CUBE:
-                self._cube(marker)
-            elif marker.type == Marker.TEXT_VIEW_FACING:
-                self._text(marker)
+            elif marker.type in (*_SOLIDS, Marker.TEXT_VIEW_FACING):
+                path, visible = f"/world/markers/{marker.ns}", self._is_shown(marker.ns)
+                body = self._shapes.get(marker.ns)
+                if body is None:
+                    body = add_body(self._server.scene, path, marker, visible=visible)
+                    self._shapes[marker.ns] = body
+                update_body(body, marker)
         self._show_arrows(arrows)
 
     def _show_arrows(self, markers: list[Marker]) -> None:
@@ -159,43 +161,6 @@ class MarkerScene:
             )
         else:
             self._arrows.points, self._arrows.colors = points, colours
-
-    def _sphere(self, marker: Marker) -> None:
-        handle = self._shapes.get(marker.ns)
-        if handle is None:
-            handle = self._shapes[marker.ns] = self._server.scene.add_icosphere(
-                f"/world/markers/{marker.ns}",
-                radius=1.0,
-                color=colour_of(marker),
-                opacity=float(marker.color.a),
-                cast_shadow=False,
-                visible=self._is_shown(marker.ns),
-            )
-        if handle.color != colour_of(marker):  # a temperature has the colour of its value
-            handle.color = colour_of(marker)
-        half = marker.scale
-        handle.scale = (half.x / 2, half.y / 2, half.z / 2)
-        set_pose(handle, marker)
-
-    def _cube(self, marker: Marker) -> None:
-        handle = self._shapes.get(marker.ns)
-        if handle is None:
-            handle = self._shapes[marker.ns] = self._server.scene.add_box(
-                f"/world/markers/{marker.ns}", color=colour_of(marker), cast_shadow=False,
-                visible=self._is_shown(marker.ns),
-            )  # fmt: skip
-        handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
-        set_pose(handle, marker)
-
-    def _text(self, marker: Marker) -> None:
-        handle = self._shapes.get(marker.ns)
-        if handle is None:
-            handle = self._shapes[marker.ns] = self._server.scene.add_label(
-                f"/world/markers/{marker.ns}", marker.text, font_size_mode="scene",
-                font_scene_height=float(marker.scale.z), visible=self._is_shown(marker.ns),
-            )  # fmt: skip
-        handle.text = marker.text
-        set_pose(handle, marker)
 
 
 def _group(name: str) -> str:
@@ -222,11 +187,43 @@ def is_sound(marker: Marker) -> bool:
     return bool(marker.type != Marker.ARROW or len(marker.points) == 2)
 
 
-def set_pose(handle: Any, marker: Marker) -> None:
-    """Place what is drawn where a marker is."""
+# Methods of viser that draw solids, which have here the extents of a unit cube.
+_SOLIDS: dict[int, tuple[str, dict[str, Any]]] = {
+    Marker.CUBE: ("add_box", {"dimensions": (1.0, 1.0, 1.0)}),
+    Marker.SPHERE: ("add_icosphere", {"radius": 0.5}),
+    Marker.CYLINDER: ("add_cylinder", {"radius": 0.5, "height": 1.0}),
+}
+
+
+def add_body(scene: viser.SceneApi, path: str, marker: Marker, **look: Any) -> Any:
+    """Add what a marker shows: a box, sphere, cylinder or label.
+
+    Args:
+        scene: of the page.
+        path: its name in the scene.
+        marker: what is shown.
+        look: further properties.
+    """
+    if marker.type == Marker.TEXT_VIEW_FACING:
+        height = float(marker.scale.z)
+        return scene.add_label(
+            path, marker.text, font_size_mode="scene", font_scene_height=height, **look
+        )
+    method, size = _SOLIDS[marker.type]
+    look = {"opacity": float(marker.color.a), "cast_shadow": False} | size | look
+    return getattr(scene, method)(path, color=colour_of(marker), **look)
+
+
+def update_body(body: Any, marker: Marker) -> None:
+    """Draw a body as its marker is now."""
+    if marker.type == Marker.TEXT_VIEW_FACING:
+        body.text = marker.text
+    else:
+        body.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
+        if body.color != colour_of(marker):  # a temperature has the colour of its value
+            body.color = colour_of(marker)
     p, r = marker.pose.position, marker.pose.orientation
-    handle.position = (p.x, p.y, p.z)
-    handle.wxyz = (r.w, r.x, r.y, r.z)
+    body.position, body.wxyz = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
 
 
 def colour_of(marker: Marker) -> tuple[int, int, int]:
@@ -234,3 +231,43 @@ def colour_of(marker: Marker) -> tuple[int, int, int]:
     c = marker.color
     red, green, blue = (round(255 * min(max(x, 0.0), 1.0)) for x in (c.r, c.g, c.b))
     return red, green, blue
+
+
+_OPACITY = 0.35
+
+
+class Surroundings:
+    """Draws the markers of a scene; those in the frame of a link go with it."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server = server
+        self._bodies: dict[tuple[str, int], Any] = {}
+        self._message: MarkerArray | None = None
+        self._is_drawn = True
+
+    def on_scene(self, message: MarkerArray) -> None:
+        """Take the markers of a scene, which are drawn with the next frame."""
+        self._message, self._is_drawn = message, False
+
+    def draw(self, scene: RobotScene) -> None:
+        """Send what has changed to the page."""
+        if self._message is None or self._is_drawn:
+            return
+        self._is_drawn = True
+        solids = (m for m in self._message.markers if m.type in _SOLIDS and is_sound(m))
+        for marker in solids:
+            body = self._bodies.get((marker.ns, marker.id))
+            if body is None:
+                path = f"{scene.path(marker.header.frame_id, '/world')}/{marker.ns}_{marker.id}"
+                # The robot is seen behind what stands around it.
+                opacity = None if marker.frame_locked else min(_OPACITY, float(marker.color.a))
+                body = add_body(self._server.scene, path, marker, opacity=opacity, cast_shadow=True)
+                self._bodies[marker.ns, marker.id] = body
+            update_body(body, marker)
+
+    def begin(self) -> None:
+        """Draw them anew, around another robot."""
+        for body in self._bodies.values():
+            body.remove()
+        self._bodies.clear()
+        self._is_drawn = False

@@ -10,13 +10,13 @@ import viser
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from vms_ph.msg import ControllerState, Energy, Exergy, Power
 
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audit.energy_split import LawSplit
+from vms_ph_io.wings import hook
 
 from ..node.health import NO_INPUT_TEXT, PAUSED, SPEED, node_name
 from .energy_flow import LoopFlow, RobotFlow
-from .exergy_view import ExergyFlow, exergy_list
 from .sankey import Sankey, quantity
 
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
@@ -50,7 +50,10 @@ class Overview:
         self._of = gui.add_dropdown("flow through", ("robot", "closed loop"))
         self._picture = gui.add_html("")
         self._destroyers = gui.add_html("", visible=False)
-        self._robot, self._loop, self._exergetic = RobotFlow(), LoopFlow(), ExergyFlow()
+        self._robot, self._loop = RobotFlow(), LoopFlow()
+        # The flow of exergy, and the module of the wing that draws it.
+        self._exergetic: Any = None
+        self._exergy_view: Any = None
         self._sankeys = {"robot": Sankey(), "closed loop": Sankey(), _EXERGY: Sankey()}
         self._energy: Energy | None = None
         self._pair: tuple[Power, Energy] | None = None
@@ -94,7 +97,12 @@ class Overview:
 
     def on_exergy(self, message: Exergy) -> None:
         """Take the exergy map into account."""
-        if self._exergy is None:
+        if self._exergetic is None:
+            try:
+                self._exergy_view = hook("ephs", "nodes.exergy_view", user="the flow of exergy")
+            except VmsPhError:
+                return  # without the wing the page shows energy alone
+            self._exergetic = self._exergy_view.ExergyFlow()
             self._of.options = (*self._sankeys,)
         self._exergy = message
 
@@ -137,14 +145,14 @@ class Overview:
         if not disagreement:
             self._verdict.content = verdict(power)
         flows: dict[str, Any] = {
-            "robot": self._robot.between(power, energy, self._law.split, self._law.moving),
-            "closed loop": self._loop.between(self._law.split),
+            "robot": self._robot.flow(power, energy, self._law.split, self._law.moving),
+            "closed loop": self._loop.flow(self._law.split),
         }
         if self._exergy is not None:
             flows[_EXERGY] = self._exergetic.between(self._exergy)
             self._destroyers.visible = self._of.value == _EXERGY
             if self._destroyers.visible:
-                self._destroyers.content = exergy_list(self._exergy)
+                self._destroyers.content = self._exergy_view.exergy_list(self._exergy)
         flow = flows.get(self._of.value)
         if flow is not None:
             self._picture.content = self._sankeys[self._of.value].draw(flow, self._of.value)

@@ -7,10 +7,10 @@ from html import escape
 
 from vms_ph.msg import Exergy
 
-from ..messages.conversions import NANOSECONDS, from_stamp
-from .energy_flow import Flow, Stream
-from .markers import colour_of
-from .sankey import COLOURS, quantity
+from vms_ph_nodes.messages.conversions import NANOSECONDS, from_stamp
+from vms_ph_nodes.views.energy_flow import Flow, Stream
+from vms_ph_nodes.views.markers import colour_of
+from vms_ph_nodes.views.sankey import COLOURS, quantity
 
 _STORES = {"kinetic": "motion", "potential": "height"}
 _LOSSES = {
