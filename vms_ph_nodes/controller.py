@@ -27,7 +27,7 @@ from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError, VmsPhError
+from vms_ph_dynamics.errors import StateError
 from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
@@ -261,19 +261,16 @@ class ControllerNode(ManagedNode):
             without_prefix(self._prefix, message.header.frame_id),
             self._model.end_effector,
         )
-        try:
+        with self._input_diagnostics.refusing():
             if frame not in ("", tool):
                 raise StateError(
                     f"the frame of an inertia must be that of the end effector, {tool}; given: "
                     f"frame_id '{message.header.frame_id}'"
                 )
             body = from_inertia(message)
-        except VmsPhError as error:
-            self._input_diagnostics.report(error)
-            return
-        if not same_body(body, self._last_received_body):
-            self._last_received_body = body
-            self.take_body(body)
+            if not same_body(body, self._last_received_body):
+                self._last_received_body = body
+                self.take_body(body)
 
     def _on_state(self, at: Time, q: Array, v: Array) -> None:
         if not self.is_active:

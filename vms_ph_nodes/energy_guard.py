@@ -20,7 +20,7 @@ from vms_ph.srv import ChangeBudget
 
 from vms_ph_controllers import Status
 from vms_ph_controllers.guard import EnergyGuardSettings, GuardedEffort, PortGuard
-from vms_ph_dynamics import ModelError, StateError, VMSModel
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
@@ -34,6 +34,7 @@ from .messages.conversions import (
 )
 from .messages.energy_messages import to_certificate
 from .messages.frames import inertial_frame, with_prefix
+from .messages.stamps import Recent
 from .node.health import OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import ReportingNode, run
@@ -68,7 +69,7 @@ class EnergyGuardNode(ReportingNode):
         self._carries: bool = declare(self, "effort_carries_weight")
         self._actuated: bool = declare(self, "base_actuated")
         self._failed: str = declare(self, "failed_actuators")
-        self._command_timeout: float = declare(self, "command_timeout")
+        command_timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._state_age: float = declare(self, "state_age")
         self._period = NANOSECONDS / float(declare(self, "publish_rate"))
@@ -76,8 +77,8 @@ class EnergyGuardNode(ReportingNode):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._guard: PortGuard | None = None
         self._state: tuple[int, Array, Array] | None = None
-        self._torque: tuple[int, Array] | None = None
-        self._wrench: tuple[int, Array] | None = None
+        self._torque = Recent[Array](command_timeout)
+        self._wrench = Recent[Array](command_timeout)
         self._last, self._last_state_time, self._published = 0, 0, 0.0
         self._health = Health(self, input_name="joint states")
         self._input_diagnostics = InputDiagnostics(self)
@@ -137,18 +138,13 @@ class EnergyGuardNode(ReportingNode):
         return actuators.allocation_without(failed), actuators.weights
 
     def _on_torque(self, message: JointState) -> None:
-        try:
+        with self._input_diagnostics.refusing():
             torque = by_name(self._model, list(message.name), np.array(message.effort), "torque")
-        except StateError as error:
-            self._input_diagnostics.report(error)
-            return
-        self._torque = self._now(), torque
+            self._torque.take(torque)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        try:
-            self._wrench = self._now(), from_wrench_base(self._model, message.wrench)
-        except StateError as error:
-            self._input_diagnostics.report(error)
+        with self._input_diagnostics.refusing():
+            self._wrench.take(from_wrench_base(self._model, message.wrench))
 
     def _on_state(self, at: Time, q: Array, v: Array) -> None:
         guard, stamp = self._guard, from_stamp(at)
@@ -165,15 +161,14 @@ class EnergyGuardNode(ReportingNode):
 
     def _requested_torque(self) -> Array:
         """Return the last effort (nv,) of the controller; not a number if there is none in time."""
-        b, now = self._model.b, self._now()
+        b, torque, wrench = self._model.b, self._torque.value, self._wrench.value
         effort = np.full(self._model.nv, np.nan)
-        limit = self._command_timeout * NANOSECONDS
-        if self._torque is not None and now - self._torque[0] <= limit:
-            effort[b:] = self._torque[1]
+        if torque is not None:
+            effort[b:] = torque
         if b and not self._actuated:
             effort[:b] = 0.0
-        elif b and self._wrench is not None and now - self._wrench[0] <= limit:
-            effort[:b] = self._wrench[1]
+        elif b and wrench is not None:
+            effort[:b] = wrench
         return effort
 
     def _on_silence(self) -> None:

@@ -1,13 +1,44 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages by their stamps: pairs of two topics, and those of a stream that are new."""
+"""Messages by their stamps and arrival: pairs of two topics, and those that are new or recent."""
 
+import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .conversions import NANOSECONDS
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """The last value of a topic, which holds until its timeout.
+
+    Attributes:
+        last: the last value, also after its timeout; None before the first.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        """Begin without a value; ``timeout`` is the time for which one holds, s."""
+        self._timeout = round(timeout * NANOSECONDS)
+        self.forget()
+
+    def forget(self) -> None:
+        """Discard the value."""
+        self.last: T | None = None
+        self._at = 0
+
+    def take(self, value: T) -> None:
+        """Take a new value."""
+        self.last, self._at = value, time.monotonic_ns()
+
+    @property
+    def value(self) -> T | None:
+        """The last value; None after its timeout."""
+        return self.last if time.monotonic_ns() - self._at <= self._timeout else None
+
 
 # Largest number of leaders that wait for companions.
 _PATIENCE = 50

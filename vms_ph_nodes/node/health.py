@@ -12,7 +12,8 @@ this takes place in a thread of its own, since the callbacks of a node may be la
 import os
 import socket
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -20,6 +21,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.errors import VmsPhError
 
 from ..messages.conversions import NANOSECONDS
 from .agreement import OTHER, Agreement
@@ -99,6 +101,14 @@ class InputDiagnostics:
         if text not in self._reported and len(self._reported) < _LINES:
             self._reported.add(text)
             self._node.get_logger().warning(text)
+
+    @contextmanager
+    def refusing(self, subject: str = "") -> Iterator[None]:
+        """Report an error of the message that is handled within; ``subject`` begins the reason."""
+        try:
+            yield
+        except VmsPhError as error:
+            self.report(f"{subject}{error}")
 
 
 TIMEOUT = 1.5  # silence after which a node counts as lost, s; load delays heartbeats

@@ -7,12 +7,12 @@ An effort from a topic ends after a timeout, and is bounded in size. The brake h
 controller has ended.
 """
 
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -27,6 +27,7 @@ from vms_ph_dynamics.simulation import in_world_axes
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
 from ..messages.frames import ODOM, WORLD, tool_topic, without_prefix
+from ..messages.stamps import Recent
 from ..node.health import InputDiagnostics
 from ..node.parameters import declare
 
@@ -176,7 +177,6 @@ class ExternalEfforts:
         self._bounds = EffortBounds.declared(node, model)
         self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._ignored_until = 0
         self._discard()
         frames = {"~/wrench_end_effector": model.end_effector}
@@ -189,97 +189,90 @@ class ExternalEfforts:
 
     def forget(self) -> None:
         """Discard all efforts, also those that were sent but not received yet."""
-        self._ignored_until = self._steady.now().nanoseconds + _TRANSIT_TIME
+        self._ignored_until = time.monotonic_ns() + _TRANSIT_TIME
         self._discard()
 
     def _discard(self) -> None:
-        self._wrenches: dict[str, tuple[int, Array, bool]] = {}
-        self._base: tuple[int, Array] | None = None
-        self._torque: tuple[int, Array] | None = None
+        # A wrench, and whether it is in the axes of its tool.
+        self._wrenches: dict[str, Recent[tuple[Array, bool]]] = {}
+        self._base = Recent[Array](self._timeout)
+        self._torque = Recent[Array](self._timeout)
         self._commands = 0
 
     @property
     def is_abandoned(self) -> bool:
         """Whether a controller has commanded torques, and none are in force any more."""
-        if self._commands < _FEWEST_COMMANDS or self._torque is None:
-            return False
-        silent = self._steady.now().nanoseconds - self._torque[0]
-        return silent > self._timeout * NANOSECONDS
+        return self._commands >= _FEWEST_COMMANDS and self._torque.value is None
 
     @property
     def drives_base(self) -> bool:
         """Whether wrenches of the base have been commanded."""
-        return self._base is not None
+        return self._base.last is not None
 
-    def efforts(self, time: float) -> Efforts:
-        """Return the efforts that act from simulated time ``time`` (s) on."""
-        if self._steady.now().nanoseconds < self._ignored_until:
+    def efforts(self, now: float) -> Efforts:
+        """Return the efforts that act from simulated time ``now`` (s) on."""
+        if time.monotonic_ns() < self._ignored_until:
             self._discard()
-        oldest = self._steady.now().nanoseconds - round(self._timeout * NANOSECONDS)
-        torque, base = np.zeros(self._model.n), np.zeros(self._model.b)
-        if self._torque is not None and self._torque[0] >= oldest:
-            torque = self._torque[1]
-        if self._base is not None and self._base[0] >= oldest:
-            base = self._base[1]
-        recent = {name: sent for name, sent in self._wrenches.items() if sent[0] >= oldest}
-        wrenches = {name: wrench for name, (_, wrench, _) in recent.items()}
-        in_world = {name for name, (_, _, own_axes) in recent.items() if not own_axes}
+        torque, base = self._torque.value, self._base.value
+        recent = {
+            name: value
+            for name, received in self._wrenches.items()
+            if (value := received.value) is not None
+        }
+        wrenches = {name: wrench for name, (wrench, _) in recent.items()}
+        in_world = {name for name, (_, own_axes) in recent.items() if not own_axes}
         end_effector = self._model.end_effector
         if end_effector not in wrenches:
-            wrenches[end_effector] = self._disturbances.force(time)
+            wrenches[end_effector] = self._disturbances.force(now)
             in_world.add(end_effector)
         at_end = wrenches.pop(end_effector)
-        ports = Ports(torque, base, at_end, wrench_tools=wrenches or None)
+        ports = Ports(
+            np.zeros(self._model.n) if torque is None else torque,
+            np.zeros(self._model.b) if base is None else base,
+            at_end,
+            wrench_tools=wrenches or None,
+        )
         return in_world_axes(self._model, ports, in_world) if in_world else ports
 
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
-        frame = self._frame(message)
-        frames = (tool, ODOM, WORLD) if self._model.b else (tool, self._root, WORLD)
-        try:
-            if frame not in ("", *frames):
-                raise StateError(
-                    f"the frame of a wrench must be {', '.join(frames[:-1])} or {frames[-1]}; "
-                    f"given: frame_id '{message.header.frame_id}'"
-                )
+        inertial = (ODOM, WORLD) if self._model.b else (self._root, WORLD)
+        with self._input_diagnostics.refusing():
+            frame = self._frame(message, "a wrench", (tool, *inertial))
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
-        except StateError as error:
-            self._input_diagnostics.report(error)
-            return
-        received = self._steady.now().nanoseconds
-        self._wrenches[tool] = (received, wrench, frame in ("", tool))
+            recent = self._wrenches.setdefault(tool, Recent(self._timeout))
+            recent.take((wrench, frame in ("", tool)))
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
-        try:
-            if self._frame(message) not in ("", self._root):
-                raise StateError(
-                    f"the frame of a base wrench must be {self._root}; given: "
-                    f"frame_id '{message.header.frame_id}'"
-                )
+        with self._input_diagnostics.refusing():
+            self._frame(message, "a base wrench", (self._root,))
             self._bounds.check_wrench(from_wrench(message.wrench))
-            wrench = from_wrench_base(self._model, message.wrench)
-        except StateError as error:
-            self._input_diagnostics.report(error)
-            return
-        self._base = (self._steady.now().nanoseconds, wrench)
+            self._base.take(from_wrench_base(self._model, message.wrench))
 
     def _on_effort(self, message: JointState) -> None:
-        names = list(message.name)
-        try:
-            unknown = [name for name in names if name not in self._model.joint_names]
-            if unknown:
-                self._model.joint_index(unknown[0])
+        names, limits = list(message.name), self._largest_torque
+        with self._input_diagnostics.refusing():
+            for name in names:
+                self._model.joint_index(name)  # an unknown one is refused
             torque = by_name(self._model, names, message.effort, "effort")
-        except StateError as error:
-            self._input_diagnostics.report(error)
-            return
-        limits = self._largest_torque
-        if (np.abs(torque) > limits).any():
-            self._input_diagnostics.report(
-                "the part of a torque beyond the limits of the joints", "reduced"
-            )
-        self._torque = (self._steady.now().nanoseconds, np.clip(torque, -limits, limits))
-        self._commands += 1
+            if (np.abs(torque) > limits).any():
+                self._input_diagnostics.report(
+                    "the part of a torque beyond the limits of the joints", "reduced"
+                )
+            self._torque.take(np.clip(torque, -limits, limits))
+            self._commands += 1
 
-    def _frame(self, message: WrenchStamped) -> str:
-        return without_prefix(self._prefix, message.header.frame_id)
+    def _frame(self, message: WrenchStamped, subject: str, frames: tuple[str, ...]) -> str:
+        """Return the frame of a message without its prefix; an empty one is that of the part.
+
+        Raises:
+            StateError: it is none of ``frames``.
+        """
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        if frame not in ("", *frames):
+            accepted = " or ".join(filter(None, (", ".join(frames[:-1]), frames[-1])))
+            raise StateError(
+                f"the frame of {subject} must be {accepted}; given: "
+                f"frame_id '{message.header.frame_id}'"
+            )
+        return frame

@@ -3,10 +3,12 @@
 
 """References of a controller from topics: poses, twists, joint positions and wrenches."""
 
+from contextlib import AbstractContextManager
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import PointStamped, PoseStamped, TwistStamped, WrenchStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -14,8 +16,9 @@ from vms_ph_controllers import Reference
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..messages.conversions import NANOSECONDS, by_name, from_wrench
+from ..messages.conversions import by_name, from_wrench, from_xyz
 from ..messages.frames import WORLD, inertial_frame, without_prefix
+from ..messages.stamps import Recent
 from ..node.health import InputDiagnostics
 
 # Depth of a queue in which a reference takes the place of the one before: a node that is busy must
@@ -41,11 +44,13 @@ class ReferenceTopics:
             timeout: time after which a twist or a wrench no longer acts, s.
             frame_prefix: prefix of the robot's frames in /tf.
         """
-        self._node, self._timeout, self._prefix = node, timeout, frame_prefix
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._prefix = frame_prefix
         self._model: VMSModel | None = None
         self._leads_both = False
         self._input_diagnostics = InputDiagnostics(node)
+        # A twist, and whether it is in base axes.
+        self._twist = Recent[tuple[Array, bool]](timeout)
+        self._wrench = Recent[Array](timeout)
         self.forget()
         node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _LAST)
         node.create_subscription(PointStamped, "~/reference_position", self._on_position, _LAST)
@@ -69,8 +74,8 @@ class ReferenceTopics:
         self._pose: Array | None = None
         self._position: Array | None = None
         self._joints: Array | None = None
-        self._twist: tuple[int, Array, bool] | None = None
-        self._wrench: tuple[int, Array] | None = None
+        self._twist.forget()
+        self._wrench.forget()
         # The last of pose, position and joints that was taken.
         self._last_references: dict[str, Array] = {}
 
@@ -116,22 +121,20 @@ class ReferenceTopics:
 
     def _wrench_to_exert(self) -> Array | None:
         """Return the wrench to exert: zero, once, when its timeout is over."""
-        if self._wrench is None:
+        if self._wrench.last is None:
             return None
-        at, wrench = self._wrench
-        if self._steady.now().nanoseconds - at < self._timeout * NANOSECONDS:
-            return wrench
-        self._wrench = None
-        return np.zeros(6)
+        wrench = self._wrench.value
+        if wrench is None:
+            self._wrench.forget()
+            return np.zeros(6)
+        return wrench
 
     def _velocities(self, q: Array) -> tuple[Array | None, Array | None]:
         """Return the linear velocity in the inertial frame and the twist in the base's axes."""
-        if self._twist is None or self._model is None:
+        received = self._twist.value
+        if received is None or self._model is None:
             return None, None
-        at, twist, in_base_axes = self._twist
-        if self._steady.now().nanoseconds - at >= self._timeout * NANOSECONDS:
-            self._twist = None
-            return None, None
+        twist, in_base_axes = received
         if not self._model.b:
             return twist[:3], None
         to_inertial = self._model.base_pose(q)[:3, :3]
@@ -140,77 +143,67 @@ class ReferenceTopics:
         return twist[:3], np.concatenate([twist[:3] @ to_inertial, twist[3:] @ to_inertial])
 
     def _on_pose(self, message: PoseStamped) -> None:
-        p, o = message.pose.position, message.pose.orientation
-        quaternion = np.array([o.x, o.y, o.z, o.w])
-        frame = without_prefix(self._prefix, message.header.frame_id)
-        problem = self._problem(frame, np.array([p.x, p.y, p.z]), moving=False)
-        length = float(np.linalg.norm(quaternion))
-        if problem is None and not abs(length - 1.0) < 1e-2:
-            problem = f"needs an orientation of length 1; given: length {length:.4g}"
-        if problem is not None:
-            self._ignore("pose", problem)
-            return
-        rotation = pin.Quaternion(quaternion / length).toRotationMatrix()
-        self._pose = np.eye(4)
-        self._pose[:3, :3], self._pose[:3, 3] = rotation, (p.x, p.y, p.z)
+        with self._refusing("pose"):
+            position, o = from_xyz(message.pose.position), message.pose.orientation
+            self._check(message, position)
+            quaternion = np.array([o.x, o.y, o.z, o.w])
+            length = float(np.linalg.norm(quaternion))
+            if not abs(length - 1.0) < 1e-2:
+                raise StateError(f"needs an orientation of length 1; given: length {length:.4g}")
+            self._pose = np.eye(4)
+            self._pose[:3, :3] = pin.Quaternion(quaternion / length).toRotationMatrix()
+            self._pose[:3, 3] = position
 
     def _on_position(self, message: PointStamped) -> None:
-        position = np.array([message.point.x, message.point.y, message.point.z])
-        frame = without_prefix(self._prefix, message.header.frame_id)
-        problem = self._problem(frame, position, moving=False)
-        if problem is not None:
-            self._ignore("position", problem)
-            return
-        self._position = position
+        with self._refusing("position"):
+            position = from_xyz(message.point)
+            self._check(message, position)
+            self._position = position
 
     def _on_twist(self, message: TwistStamped) -> None:
-        v, w = message.twist.linear, message.twist.angular
-        twist = np.array([v.x, v.y, v.z, w.x, w.y, w.z])
-        frame = without_prefix(self._prefix, message.header.frame_id)
-        problem = self._problem(frame, twist, moving=True)
-        if problem is not None:
-            self._ignore("twist", problem)
-            return
-        in_base_axes = self._model is not None and self._model.b > 0 and frame == self._root
-        self._twist = (self._steady.now().nanoseconds, twist, in_base_axes)
+        with self._refusing("twist"):
+            parts = (message.twist.linear, message.twist.angular)
+            twist = np.concatenate([from_xyz(part) for part in parts])
+            frame = self._check(message, twist, moving=True)
+            in_base_axes = self._model is not None and self._model.b > 0 and frame == self._root
+            self._twist.take((twist, in_base_axes))
 
     def _on_joints(self, message: JointState) -> None:
         if self._model is None:
             return
-        try:
+        with self._refusing("of the joints"):
             positions = by_name(self._model, list(message.name), message.position, "position")
             missing = set(self._model.joint_names) - set(message.name)
             if missing:
                 raise StateError(f"needs all joints; missing: {', '.join(sorted(missing))}")
-        except StateError as error:
-            self._ignore("of the joints", str(error))
-            return
-        self._joints = positions
+            self._joints = positions
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        try:
-            wrench = from_wrench(message.wrench)
-        except StateError as error:
-            self._ignore("wrench", f"is not usable: {error}")
-            return
-        frame = without_prefix(self._prefix, message.header.frame_id)
-        problem = self._problem(frame, wrench, moving=False)
-        if problem is not None:
-            self._ignore("wrench", problem)
-            return
-        self._wrench = (self._steady.now().nanoseconds, wrench)
+        with self._refusing("wrench"):
+            try:
+                wrench = from_wrench(message.wrench)
+            except StateError as error:
+                raise StateError(f"is not usable: {error}") from None
+            self._check(message, wrench)
+            self._wrench.take(wrench)
 
-    def _problem(self, frame: str, value: Array, moving: bool) -> str | None:
+    def _check(self, message: Any, value: Array, moving: bool = False) -> str:
+        """Return the frame of a reference without its prefix.
+
+        Raises:
+            StateError: the robot is not known yet, or the frame or a number is not accepted.
+        """
         if self._model is None:
-            return "was received before the robot description"
-        frames = [self._inertial, WORLD]
-        if moving and self._model.b:
-            frames.append(self._root)
+            raise StateError("was received before the robot description")
+        frame = without_prefix(self._prefix, message.header.frame_id)
+        frames = [self._inertial, WORLD, *([self._root] if moving and self._model.b else [])]
         if frame not in ("", *frames):
-            return f"must have the frame {' or '.join(frames)}; given: frame_id '{frame}'"
+            raise StateError(
+                f"must have the frame {' or '.join(frames)}; given: frame_id '{frame}'"
+            )
         if not np.isfinite(value.sum()):
-            return f"must be finite; given: {value.tolist()}"
-        return None
+            raise StateError(f"must be finite; given: {value.tolist()}")
+        return frame
 
-    def _ignore(self, reference_kind: str, problem: str) -> None:
-        self._input_diagnostics.report(f"a reference {reference_kind} {problem}")
+    def _refusing(self, kind: str) -> AbstractContextManager[None]:
+        return self._input_diagnostics.refusing(f"a reference {kind} ")
