@@ -10,7 +10,7 @@ executables share:
 - ``messages``: conversion between ROS messages and arrays, energies and text;
 - ``node``: parts of every node: process, life cycle, parameters, diagnostics;
 - ``robot``: the robot of a node: its description, state, topics, references and external efforts;
-- ``views``: markers, scenes of the web page, the live view of the terminal;
+- ``views``: markers, and the web page;
 - ``model_service``: the services of model_server, and their client;
 - ``cli``: the commands of vms-ph, one file each.
 

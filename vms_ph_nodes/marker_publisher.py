@@ -1,25 +1,23 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shows momentum, inertia, power, energy and heat as markers for RViz and the web page."""
+"""Shows momentum, inertia, power and energy as markers for RViz and the web page."""
 
 from dataclasses import fields
 
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
-from vms_ph.msg import Exergy
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import NANOSECONDS, from_stamp
-from .messages.exergy_message import JointHeat, by_joint
 from .node.health import OK
 from .node.parameters import declare
 from .node.process import run
 from .topics.motion_node import MotionNode
 from .topics.robot_motion import RobotMotion
-from .views.markers import heat_shapes, to_markers
+from .views.markers import to_markers
 from .views.shapes import Scales, Shapes
 
 
@@ -42,13 +40,6 @@ class MarkerPublisher(MotionNode):
     def begin(self, model: VMSModel) -> None:
         """Take the robot."""
         self._shapes = Shapes(self._scales, PositionTask(model))
-        self._heat: dict[str, JointHeat] = {}
-        names = model.joint_names
-
-        def received(message: Exergy) -> None:
-            self._heat = by_joint(message, names)
-
-        self.create_subscription(Exergy, "vms_ph/exergy", received, 10)
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Take a motion of the robot."""
@@ -59,7 +50,6 @@ class MarkerPublisher(MotionNode):
         self._last = now
         header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
         shapes = self._shapes.of(motion.d, motion.ports(None))
-        shapes += heat_shapes(motion.d, self._heat, self._shapes.size)
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))
         self._health.report(OK, f"{len(shapes)} shapes")
         self._health.tick()

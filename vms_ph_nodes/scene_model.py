@@ -49,7 +49,7 @@ def main() -> None:
     """Write the file into a new folder for temporary files, and print its path."""
     parser = argparse.ArgumentParser(description="Write the MJCF of a robot in a scene.")
     parser.add_argument("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
-    parser.add_argument("--scene", default="", help="a scene of vms-ph scene --list, or its file")
+    parser.add_argument("--scene", default="", help="a scene of vms-ph demo --list, or its file")
     parser.add_argument("--step", type=float, default=0.001, help="step of MuJoCo, s")
     options = parser.parse_args()
     try:

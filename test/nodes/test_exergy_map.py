@@ -1,24 +1,21 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exergy map as message and as markers, and the engine ephs in the simulator."""
+"""The exergy map as message and on the page, and the engine ephs in the simulator."""
 
 from pathlib import Path
 
 import pytest
 import rclpy
 from builtin_interfaces.msg import Time
-from ephs.driven_arm import URDF, arm, simulation
+from ephs.driven_arm import URDF, simulation
 from std_msgs.msg import Header
-from vms_ph.msg import Exergy
 
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_ephs.nodes.exergy_view import ExergyFlow, exergy_list
-from vms_ph_nodes.messages.exergy_message import ExergyMessages, by_joint
+from vms_ph_ephs.nodes.exergy_view import ExergyFlow, colour_of, exergy_list
+from vms_ph_nodes.messages.exergy_message import ExergyMessages
 from vms_ph_nodes.simulator import Simulator
-from vms_ph_nodes.views.markers import colour_of, heat_shapes
 from vms_ph_nodes.views.sankey import quantity
-from vms_ph_nodes.views.shapes import Ellipsoid
 
 
 def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_a_reset() -> None:
@@ -65,26 +62,10 @@ def stamped(milliseconds: int) -> Header:
     return Header(stamp=Time(nanosec=1_000_000 * milliseconds))
 
 
-def test_the_joint_that_destroys_most_has_the_largest_sphere_and_the_warmest_is_red() -> None:
-    message = Exergy(
-        destroyers=["shoulder/winding", "shoulder/friction", "elbow/winding", "battery"],
-        power=[6.0, 2.0, 1.0, 50.0],
-        bodies=["shoulder/winding", "elbow/winding", "elbow/housing", "battery"],
-        temperatures=[310.0, 390.0, 300.0, 305.0],
-    )
-    heat = by_joint(message, ("shoulder", "elbow"))
-    assert heat["shoulder"].power == 8.0
-    assert heat["elbow"].temperature == 390.0
-    model = arm()
-    d = model.evaluate(model.neutral_configuration(), [0.0, 0.0])
-    shoulder, elbow = heat_shapes(d, heat, 1.0)
-    assert isinstance(shoulder, Ellipsoid)
-    assert isinstance(elbow, Ellipsoid)
-    assert shoulder.half[0] == pytest.approx(0.06)
-    assert 0.02 < elbow.half[0] < 0.06
-    assert elbow.centre == pytest.approx([0.0, 0.0, -0.4])
-    assert elbow.colour[0] > 0.7 > shoulder.colour[0]
-    assert colour_of(298.15)[2] > colour_of(398.15)[2]
+def test_what_is_warm_is_red_and_what_is_cold_is_blue() -> None:
+    cold, hot = colour_of(298.15), colour_of(398.15)
+    assert cold[2] > hot[2]
+    assert hot[0] > 0.7 > cold[0]
 
 
 def test_the_simulator_runs_the_engine_with_its_topic_and_refuses_a_floor(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_payload_is_a_wrench_on_the_robot_whose_work_closes_the_energy_balance
         assert hold(simulator, False).success
         simulator._advance(50)
         assert abs(unaccounted(simulator, start)) < 1e-12
-        lost = simulator._grasp.payload_use.lost
+        lost = simulator._grasp.use.lost
         assert lost["setting_down"] > 0.0
         refused = hold(simulator, True)
         assert not refused.success

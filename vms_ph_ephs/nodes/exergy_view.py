@@ -9,7 +9,6 @@ from vms_ph.msg import Exergy
 
 from vms_ph_nodes.messages.conversions import NANOSECONDS, from_stamp
 from vms_ph_nodes.views.energy_flow import Flow, Stream
-from vms_ph_nodes.views.markers import colour_of
 from vms_ph_nodes.views.sankey import COLOURS, quantity
 
 _STORES = {"kinetic": "motion", "potential": "height"}
@@ -27,6 +26,9 @@ _CONDUCTION = "heat conduction"
 _UNACCOUNTED = "unaccounted exergy"
 _MOST = 6  # lines of the list
 _CELSIUS = 273.15
+
+# From the temperature of the environment to one that windings bear, K.
+_COLD, _HOT = 298.15, 398.15
 
 
 class ExergyFlow:
@@ -88,7 +90,7 @@ def exergy_list(message: Exergy) -> str:
         theta = temperatures.get(body)
         warm = ""
         if theta is not None:
-            red, green, blue = (round(255 * c) for c in colour_of(theta)[:3])
+            red, green, blue = (round(255 * c) for c in colour_of(theta))
             warm = (
                 f'<span style="display:inline-block;width:10px;height:10px;border-radius:5px;'
                 f'background:rgb({red},{green},{blue})"></span> {theta - _CELSIUS:.1f} °C'
@@ -126,6 +128,14 @@ def _body_of(destroyer: str, temperatures: dict[str, float]) -> str:
         if name in temperatures:
             return name
     return ""
+
+
+def colour_of(theta: float) -> tuple[float, float, float]:
+    """Return the colour (red, green, blue, up to 1) of a temperature, K."""
+    warm = min(max((theta - _COLD) / (_HOT - _COLD), 0.0), 1.0)
+    if warm < 0.5:
+        return (2.0 * warm * 0.98, 0.35 + 2.0 * warm * 0.5, 0.9 - 2.0 * warm * 0.75)
+    return (0.98 - (warm - 0.5) * 0.2, 0.85 - (warm - 0.5) * 1.5, 0.15)
 
 
 _TEXT = "font:12px/1.45 sans-serif;padding:4px 12px"

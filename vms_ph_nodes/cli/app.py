@@ -23,7 +23,6 @@ from . import (
     page,
     plot,
     run,
-    scene,
 )
 
 _HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
@@ -107,6 +106,5 @@ def make_app() -> typer.Typer:
     app.command("plot")(plot.plot)
     app.command("audit")(audit.audit)
     app.command("env")(environment.env)
-    app.command("scene")(scene.scene)
     app.command("native")(native.native)
     return app

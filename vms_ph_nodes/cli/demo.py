@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""vms-ph demo: runs the nodes with live view, web page and bag."""
+"""vms-ph demo: runs the nodes with web page and bag, or a task without nodes."""
 
 import sys
 from datetime import datetime
@@ -16,6 +16,12 @@ from .task import list_tasks, run_by_name
 
 # Options that a task has too.
 _OF_A_TASK = ("task", "seconds", "controller", "as_json", "headless")
+
+# Options that are launch arguments about the robot.
+_OF_ROBOT = (
+    *("robot", "base", "end_effector", "tools", "srdf", "locked_joints", "inertia", "gravity"),
+    *("friction", "actuators", "initial_positions", "controller", "engine"),
+)
 
 
 def demo(
@@ -46,7 +52,7 @@ def demo(
     engine: str = typer.Option(
         "", help="vms_ph (default); ephs, with motors, battery and heat; or mujoco"
     ),
-    headless: bool = typer.Option(False, help="no web page and no live view, for scripts"),
+    headless: bool = typer.Option(False, help="no web page, for scripts"),
     seconds: float = typer.Option(
         0.0, help="duration of the run, s; 0: until Ctrl-C, and 60 s of a task", min=0.0
     ),
@@ -57,7 +63,7 @@ def demo(
     bag: bool = typer.Option(True, help="record a bag and plot it at the end"),
     out: Path = typer.Option(None, help="folder for bag and plot; default: vms_ph_runs/<time>"),
 ) -> None:
-    """Simulate and control a robot; show its energies in the terminal and on a web page.
+    """Simulate and control a robot; show its energies on a web page.
 
     The Panda holds its end effector at a point by a virtual spring and is pushed periodically.
     Press Ctrl-C to end; a summary and a plot of the run follow.
@@ -82,24 +88,9 @@ def demo(
     from .demo_run import Demo, Options
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    arguments = {
-        "robot": robot,
-        "base": base,
-        "end_effector": end_effector,
-        "tools": tools,
-        "srdf": srdf,
-        "locked_joints": locked_joints,
-        "inertia": inertia,
-        "gravity": gravity,
-        "friction": friction,
-        "actuators": actuators,
-        "initial_positions": initial_positions,
-        "controller": controller,
-        "engine": engine,
-    }
-    sys.exit(
-        Demo(Options(arguments, headless, seconds, rate, speed, push, port, bag, folder)).run()
-    )
+    arguments = {name: context.params[name] for name in _OF_ROBOT}
+    options = Options(arguments, headless, seconds, rate, speed, push, port, bag, folder)
+    sys.exit(Demo(options).run())
 
 
 def _check_options(context: typer.Context) -> None:

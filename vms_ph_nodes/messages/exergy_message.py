@@ -1,12 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of the exergy map of a simulation to messages and back."""
+"""Conversion of the exergy map of a simulation to messages."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-import numpy as np
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
@@ -45,25 +43,3 @@ class ExergyMessages:
             level=exergy.level,
             resets=resets,
         )
-
-
-class JointHeat(NamedTuple):
-    """What a message says about a joint: its warmest temperature, K, and W destroyed in it."""
-
-    temperature: float
-    power: float
-
-
-def by_joint(message: Exergy, names: tuple[str, ...]) -> dict[str, JointHeat]:
-    """Return what a message says about every joint that it has; numbers that are finite only."""
-    temperatures, powers = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
-    for where, value, into in (
-        *((b, t, temperatures) for b, t in zip(message.bodies, message.temperatures, strict=False)),
-        *((d, p, powers) for d, p in zip(message.destroyers, message.power, strict=False)),
-    ):
-        joint = where.rpartition("/")[0]
-        if joint in into and np.isfinite(value):
-            into[joint] = max(into[joint], value) if into is temperatures else into[joint] + value
-    return {
-        name: JointHeat(temperatures[name], powers[name]) for name in names if temperatures[name]
-    }

@@ -5,6 +5,7 @@
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,6 +38,23 @@ def errors_in_one_sentence() -> Iterator[None]:
     except VmsPhError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(_UNUSABLE)
+
+
+def require_free_port(host: str, port: int, another: str) -> None:
+    """Check that a server can have a port.
+
+    Raises:
+        VmsPhError: it is in use; the message names ``another`` choice.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise VmsPhError(
+                f"port {port} on {host} is in use ({os.strerror(error.errno or 0)}); choose "
+                f"another, for instance {another}"
+            ) from None
 
 
 def launcher_watch() -> Callable[[], bool]:

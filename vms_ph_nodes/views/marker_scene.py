@@ -51,12 +51,6 @@ GROUPS = (
         (LOCKED,),
         "of the base if all joints locked at once, with the same momentum",
     ),
-    Group(
-        "temperature",
-        ("heat",),
-        ((0.0, 0.35, 0.9, 1.0), (0.98, 0.85, 0.15, 1.0), (0.88, 0.1, 0.15, 1.0)),
-        "of motors and bearings, from 25 °C to 125 °C; the largest destroys most exergy",
-    ),
     Group("power", ("power",), (IN, OUT), "at joints and ports: into the robot, out of it"),
     Group(
         "locked inertia",
@@ -220,8 +214,6 @@ def update_body(body: Any, marker: Marker) -> None:
         body.text = marker.text
     else:
         body.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
-        if body.color != colour_of(marker):  # a temperature has the colour of its value
-            body.color = colour_of(marker)
     p, r = marker.pose.position, marker.pose.orientation
     body.position, body.wxyz = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
 

@@ -1,19 +1,14 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""RViz markers of shapes, and of the temperature and the destroyed exergy of joints."""
-
-from collections.abc import Mapping
+"""RViz markers of shapes."""
 
 import numpy as np
 import pinocchio as pin
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from vms_ph_dynamics.evaluation import Evaluation
-
 from ..messages.conversions import to_point, to_quaternion, to_vector
-from ..messages.exergy_message import JointHeat
 from .shapes import Arrow, Bar, Ellipsoid, Rgba, Shape, is_visible
 
 _SHAFT, _HEAD, _WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m, for a robot with a reach of 1 m
@@ -78,37 +73,3 @@ def _marker(header: Header, name: str, kind: int, colour: Rgba, action: int = Ma
     r, g, b, a = colour
     tint = ColorRGBA(r=r, g=g, b=b, a=a)
     return Marker(header=header, ns=name, type=kind, action=action, color=tint)
-
-
-# From the temperature of the environment to one that windings bear, K.
-_COLD, _HOT = 298.15, 398.15
-
-# Radii for a robot with a reach of 1 m, m: of a joint that destroys nothing, and of the largest.
-_SMALLEST_RADIUS, _LARGEST_RADIUS = 0.02, 0.06
-
-
-def heat_shapes(d: Evaluation, heat: Mapping[str, JointHeat], size: float) -> list[Shape]:
-    """Return a sphere at every joint.
-
-    Its colour is the temperature, from blue over yellow to red; its volume grows with the exergy
-    that is destroyed in the joint, and the joint that destroys most has the largest.
-    """
-    most = max((joint.power for joint in heat.values()), default=0.0)
-    shapes: list[Shape] = []
-    for name, joint in heat.items():
-        share = max(joint.power, 0.0) / most if most > 0.0 else 0.0
-        radius = size * (
-            _SMALLEST_RADIUS + (_LARGEST_RADIUS - _SMALLEST_RADIUS) * float(np.cbrt(share))
-        )
-        centre = d.placement(name)[:3, 3]
-        colour = colour_of(joint.temperature)
-        shapes.append(Ellipsoid(f"heat, {name}", centre, np.eye(3), np.full(3, radius), colour))
-    return shapes
-
-
-def colour_of(theta: float) -> Rgba:
-    """Return the colour of a temperature, K."""
-    warm = min(max((theta - _COLD) / (_HOT - _COLD), 0.0), 1.0)
-    if warm < 0.5:
-        return (2.0 * warm * 0.98, 0.35 + 2.0 * warm * 0.5, 0.9 - 2.0 * warm * 0.75, 0.75)
-    return (0.98 - (warm - 0.5) * 0.2, 0.85 - (warm - 0.5) * 1.5, 0.15, 0.75)

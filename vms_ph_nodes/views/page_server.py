@@ -10,7 +10,6 @@ import contextlib
 import gzip
 import io
 import logging
-import socket
 from collections.abc import Callable, Iterator
 from functools import partial
 from html import escape
@@ -21,6 +20,8 @@ import websockets.asyncio.server
 from websockets.typing import Origin
 
 from vms_ph_dynamics import VmsPhError
+
+from ..node.process import require_free_port
 
 HOST = "127.0.0.1"  # reachable from this machine only
 
@@ -78,15 +79,7 @@ def serve_page(
                 "for instance http://localhost:9000"
             )
     # viser would silently use the next port, and the printed address would be that of another page.
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise VmsPhError(
-                f"port {port} on {HOST} is in use ({error.strerror}); choose another, "
-                f"for instance port:={port + 1}"
-            ) from None
+    require_free_port(HOST, port, f"port:={port + 1}")
     # The banner of viser is suppressed; the node logs the address.
     with (
         contextlib.redirect_stdout(io.StringIO()),
