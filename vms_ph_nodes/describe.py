@@ -127,63 +127,43 @@ def _attach(robot: ET.Element, parent: str, name: str) -> ET.Element:
     return ET.SubElement(robot, "link", name=name)
 
 
+def _argument(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition(":=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"--argument must be name:=value; given: '{text}'")
+    return name, value
+
+
 def main() -> None:
     """Print the description to stdout."""
     parser = argparse.ArgumentParser(description="Print the URDF of a robot.")
-    parser.add_argument("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
-    parser.add_argument(
+    add = parser.add_argument
+    add("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
+    add(
         "--ros2-control",
         default="",
         metavar="TAG",
         help="'simulated', or a xacro file with the tag",
     )
-    parser.add_argument(
-        "--step", type=float, default=0.001, help="integrator step of the simulated hardware, s"
-    )
-    parser.add_argument(
+    add("--step", type=float, default=0.001, help="integrator step of the simulated hardware, s")
+    add(
         "--argument",
+        dest="arguments",
         action="append",
+        type=_argument,
         metavar="NAME:=VALUE",
         help="an argument of that xacro file instead of step",
     )
-    parser.add_argument(
-        "--actuators", default="", help="of the base, for the plugins: own, ideal or a YAML file"
-    )
-    parser.add_argument(
-        "--fluid", default="", help="around the robot, for the plugins: none or a YAML file"
-    )
-    parser.add_argument(
-        "--locked",
-        default="",
-        metavar="JOINTS",
-        help="joints that become fixed, at zero, with spaces or commas between",
-    )
-    options = parser.parse_args()
-    arguments = None
-    if options.argument is not None:
-        arguments = {}
-        for argument in options.argument:
-            name, equals, value = argument.partition(":=")
-            if not (name and equals):
-                sys.exit(f"describe: --argument must be name:=value; given: '{argument}'")
-            arguments[name] = value
+    add("--actuators", default="", help="of the base, for the plugins: own, ideal or a YAML file")
+    add("--fluid", default="", help="around the robot, for the plugins: none or a YAML file")
+    add("--locked", default="", metavar="JOINTS", help="joints that become fixed, at zero")
+    options = vars(parser.parse_args())
+    options["locked"] = options["locked"].replace(",", " ").split()
+    options["arguments"] = options["arguments"] and dict(options["arguments"])
     try:
-        print(_described(options, arguments))
+        print(describe(**options))
     except VmsPhError as error:
         sys.exit(f"describe: {error}")
-
-
-def _described(options: argparse.Namespace, arguments: Mapping[str, str] | None) -> str:
-    locked = options.locked.replace(",", " ").split()
-    return describe(
-        options.robot,
-        options.ros2_control,
-        options.step,
-        arguments,
-        options.actuators,
-        options.fluid,
-        locked,
-    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A recorded run in a real browser: its poses, its plots, and other files."""
+"""A recorded run in a real browser: its poses and its plots."""
 
 from pathlib import Path
 
@@ -27,10 +27,8 @@ pytestmark = [
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
 
 
-def test_a_recorded_run_is_scrubbed_and_other_files_are_taken_or_refused(
-    start: Start, tmp_path: Path
-) -> None:
-    bag, other = record(tmp_path / "run"), record(tmp_path / "other", shift=0.4)
+def test_a_recorded_run_is_scrubbed(start: Start, tmp_path: Path) -> None:
+    bag = record(tmp_path / "run")
     words = ("bag", "view", str(bag), "--robot", "panda")
     with shown(start, tmp_path / "profile", *words) as page:
         page.await_text("unaccounted", BEGINS)
@@ -45,15 +43,6 @@ def test_a_recorded_run_is_scrubbed_and_other_files_are_taken_or_refused(
         _has_moved(page, *pictures)
         page.choose("plot", "power, as in the audit's report")
         page.await_text("panda_joint7")
-        page.click("Other recordings")
-        page.await_true("!!document.querySelector('input[type=file]')", "no file can be chosen")
-        file = next(other.glob("*.mcap"))
-        page.give(file)
-        page.await_text(f"/{file.name}", BEGINS)
-        garbage = tmp_path / "garbage.mcap"
-        garbage.write_bytes(b"no recording")
-        page.give(garbage)
-        page.await_text("garbage.mcap cannot be shown", BEGINS)
 
 
 def _still(page: Chromium) -> np.ndarray:

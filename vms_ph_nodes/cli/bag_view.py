@@ -4,7 +4,6 @@
 """vms-ph bag view: recorded runs on a web page."""
 
 import signal
-import tempfile
 import time
 from pathlib import Path
 
@@ -53,26 +52,25 @@ def view(
         raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")
     runs = recordings(paths)
     server = serve_page(port, allowed, lambda: "replay – vms_ph")
-    with tempfile.TemporaryDirectory(prefix="vms_ph_uploads_") as folder:
-        try:
-            compare = runs == paths and len(runs) == 2
-            replay = Replay(server, runs, load, Path(folder), compare, speed)
-            print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
-            last = time.monotonic()
-            # No exception: it is lost where it arises in what Python calls by itself.
-            ended: list[int] = []
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, lambda number, _: ended.append(number))
-            while not ended:
-                time.sleep(1.0 / _HZ)
-                now = time.monotonic()
-                if server.get_clients():
-                    replay.step(now - last)
-                last = now
-        except KeyboardInterrupt:
-            pass
-        finally:
-            stop_page(server)
+    try:
+        compare = runs == paths and len(runs) == 2
+        replay = Replay(server, runs, load, compare, speed)
+        print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
+        last = time.monotonic()
+        # No exception: it is lost where it arises in what Python calls by itself.
+        ended: list[int] = []
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, _: ended.append(number))
+        while not ended:
+            time.sleep(1.0 / _HZ)
+            now = time.monotonic()
+            if server.get_clients():
+                replay.step(now - last)
+            last = now
+    except KeyboardInterrupt:
+        pass
+    finally:
+        stop_page(server)
 
 
 def recordings(paths: list[Path]) -> list[Path]:

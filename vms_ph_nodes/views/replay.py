@@ -49,7 +49,6 @@ class Replay:
         server: viser.ViserServer,
         runs: Iterable[Path],
         load: Load,
-        uploads: Path,
         compare: bool = False,
         speed: str = "1",
     ) -> None:
@@ -59,11 +58,10 @@ class Replay:
             server: of the page.
             runs: recordings to choose from.
             load: reads and audits one of them.
-            uploads: folder for recordings that are sent to the page.
             compare: show the second of the runs as a ghost.
             speed: of SPEEDS, in times of real time.
         """
-        self._server, self._load, self._uploads = server, load, uploads
+        self._server, self._load = server, load
         self._files = {_label(path): path for path in runs}
         self._loaded: dict[Path, RecordedRun] = {}
         self._run: RecordedRun | None = None
@@ -129,8 +127,6 @@ class Replay:
             self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
             self._loop = gui.add_checkbox("loop", initial_value=True)
             self._dark = gui.add_checkbox("dark", initial_value=False)
-        with gui.add_folder("Other recordings", expand_by_default=False):
-            upload = gui.add_upload_button("open a file (MCAP, SQLite, ROS 1 bag, CSV)")
         self._drawings: list[Any] = []
 
         @self._dark.on_update
@@ -140,13 +136,9 @@ class Replay:
                 for drawing in self._drawings:
                     drawing.axes = axes("time (s)", drawing.axes[1]["label"], self._dark.value)
 
-        @self._chosen.on_update
-        def _(_: Any) -> None:
-            self._open(self._chosen.value)
-
-        @self._compared.on_update
-        def _(_: Any) -> None:
-            self._compare(self._compared.value)
+        self._chosen.on_update(lambda _: self._open(self._chosen.value))
+        self._compared.on_update(lambda _: self._compare(self._compared.value))
+        self._jump.on_update(lambda _: self._jump_to(self._jump.value))
 
         @self._slider.on_update
         def _(event: Any) -> None:
@@ -159,22 +151,6 @@ class Replay:
                 if self._run is not None:
                     self._plot()
                     self._mark()
-
-        @self._jump.on_update
-        def _(_: Any) -> None:
-            self._jump_to(self._jump.value)
-
-        @upload.on_upload
-        def _(_: Any) -> None:
-            self._receive(upload.value.name, upload.value.content)
-
-    def _receive(self, name: str, content: bytes) -> None:
-        file = self._uploads / (Path(name).name or "recording")
-        file.write_bytes(content)
-        self._files[_label(file)] = file
-        names = tuple(self._files)
-        self._chosen.options, self._compared.options = names, (_NONE, *names)
-        self._chosen.value = _label(file)
 
     def _jump_to(self, finding: str) -> None:
         """Go to a finding, by its entry of the list."""

@@ -9,26 +9,25 @@ configuration file and prints its path; the launch files pass it to RViz.
 
 import argparse
 import sys
+from itertools import product
+from math import radians, sin
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import yaml
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.evaluation import momenta
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings.bounded_text import read_yaml
 
 from ..node.user_files import write_user_file
-from .shapes import bar_offsets, body_ellipsoids, locked_ellipsoid, reach, up_axes
+from .shapes import bar_offsets, reach, up_axes
 
-# Tangents of half the angles of the view: 45 degrees vertically, and horizontally for the window of
-# the configuration; a window that is wider shows more. A twelfth is left free around the robot.
-_TANGENTS = np.array([1.25, 1.0]) * np.tan(np.radians(22.5)) / 1.09
+# Sine of half the vertical angle of the view, 45 degrees; a twelfth is left free around the robot.
+_SINE = sin(radians(22.5)) / 1.09
 
 # Height of the view in an orthographic projection, pixels.
 _PIXELS = 500.0
@@ -44,39 +43,17 @@ _TOPICS = ("Topic", "Description Topic")
 _MARKERS = "Interactive Markers Namespace"
 
 
-def shown_points(model: VMSModel, q: Array) -> Array:
-    """Return points (k,3), m, around all that is shown: links, inertia, energy bars, labels."""
+def shown_box(model: VMSModel, q: Array) -> Array:
+    """Return the smallest and largest coordinates (2,3), m, of links, handle and energy bars."""
     d = model.evaluate(q, np.zeros(model.nv))
     places = [d.placement(name)[:3, 3] for name in model.link_names]
     root, size, upright = places[0], reach(model), up_axes(model.gravity)
     for offset in bar_offsets(model, size):
-        for x, y in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-            label = root + offset + size * upright @ np.array([_LABEL * x, _LABEL * y, _BAR])
-            places += [label, label - _BAR * size * upright[:, 2]]
-    if model.base == "floating":  # rotor arms and panels reach almost as far as the first bar
-        angles = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
-        bar_distance = float(np.linalg.norm(bar_offsets(model, size)[0]))
-        places += [
-            root + upright @ [bar_distance * np.cos(a), bar_distance * np.sin(a), 0] for a in angles
-        ]
+        for x, y, z in product((-_LABEL, _LABEL), (-_LABEL, _LABEL), (0.0, _BAR)):
+            places.append(root + offset + size * upright @ np.array([x, y, z]))
     handle = root if model.b else d.placement(model.end_effector)[:3, 3]
     places += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
-    data = d.tree.data()
-    pin.forwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(q))
-    axes, half = locked_ellipsoid(d)
-    ellipsoid = momenta(d).centre_of_mass, axes * half
-    for centre, axes in (*body_ellipsoids(d.tree.pinocchio, data), ellipsoid):
-        extents = np.diag(np.linalg.norm(axes, axis=1))
-        places += [*(centre + extents), *(centre - extents)]
-    return np.array(places)
-
-
-def view_axes(yaw: float, pitch: float) -> Array:
-    """Return the axes of a view as rows (3,3): to the right, up, and to the camera."""
-    (s, c), (down, forward) = (np.sin(yaw), np.cos(yaw)), (np.sin(pitch), np.cos(pitch))
-    return np.array(
-        [[-s, c, 0.0], [-c * down, -s * down, forward], [c * forward, s * forward, down]]
-    )
+    return np.array([np.min(places, axis=0), np.max(places, axis=0)])
 
 
 def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
@@ -84,20 +61,15 @@ def fitted(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]
 
     The direction from which the camera looks stays as it is.
     """
-    points = shown_points(model, q)
-    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    box = shown_box(model, q)
+    size = float(np.linalg.norm(box[1] - box[0]))
     manager = content["Visualization Manager"]
     view = manager["Views"]["Current"]
-    axes = view_axes(view.get("Yaw", 0.0), view.get("Pitch", 0.0))
-    across, depths = points @ axes[:2].T, points @ axes[2]
     if "Distance" in view:
-        # A camera at c, at a depth e, sees what has |x - c| <= tangent (e - depth).
-        beyond = _TANGENTS * depths[:, None]
-        high, low = np.max(across + beyond, axis=0), np.max(beyond - across, axis=0)
-        camera, middle = (high - low) / 2, depths.mean()
-        view["Distance"] = round(float(np.max((high + low) / (2 * _TANGENTS)) - middle), 3)
-        focus = np.append(camera, middle) @ axes
-        view["Focal Point"] = dict(zip("XYZ", focus.round(3).tolist(), strict=True))
+        # The ball around the box touches the edges of the view.
+        view["Distance"] = round(0.5 * size / _SINE, 3)
+        focus = box.mean(axis=0).round(3).tolist()
+        view["Focal Point"] = dict(zip("XYZ", focus, strict=True))
     if "Scale" in view:
         view["Scale"] = round(_PIXELS / size, 1)
     for display in manager["Displays"]:
