@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from vms_ph.msg import ControllerState, Payload
@@ -32,8 +31,8 @@ from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
 
-from .messages.controller_state import to_controller_state
-from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
+from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.energy_messages import to_controller_state
 from .messages.frames import inertial_frame, with_prefix, without_prefix
 from .messages.observations import from_payload
 from .messages.payload_state import CARRIED_INERTIA, from_inertia, same_body
@@ -42,6 +41,7 @@ from .node.health import ERROR, OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import ManagedNode, run
 from .node.robot_parameters import RobotParameters
+from .topics.efforts import EffortPublishers
 from .topics.measured_states import MeasuredStates
 from .topics.references import ReferenceTopics
 from .topics.trajectory_action import TrajectoryAction, serve_trajectories
@@ -90,7 +90,6 @@ class ControllerNode(ManagedNode):
         if model is not None:
             self._use(model, kind)
         else:
-            self._efforts = self.create_publisher(JointState, "torque", 10)
             robot.when_known(lambda known: self._host_alone(known, kind))
 
     def control(self, q: Array, v: Array, dt: float) -> Actuation:
@@ -240,13 +239,12 @@ class ControllerNode(ManagedNode):
 
     def _host_alone(self, model: VMSModel, kind: str) -> None:
         self._use(model, kind)
+        self._efforts = EffortPublishers(self, model, with_prefix(self._prefix, self._root))
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._last_state_time: int | None = None
         self._refusal = ""
         self._watching = 0.25 * self._state_timeout
         self.create_timer(self._watching, self._watch, clock=self._steady)
-        if model.b:
-            self._base_wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
         self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
         self._measured = MeasuredStates(self, model, self._state_age, self._on_state, self._refuse)
         self.begin()
@@ -280,17 +278,9 @@ class ControllerNode(ManagedNode):
         self._last_stamp = stamp
         self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
-        self._send(self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3), at)
+        command = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
+        self._efforts.publish(command.torque, command.wrench_base, at)
         self.published(at)
-
-    def _send(self, command: Actuation, stamp: Time) -> None:
-        """Publish joint torques and base wrench."""
-        header, names = Header(stamp=stamp), list(self._model.joint_names)
-        torque = command.torque.tolist()
-        self._efforts.publish(JointState(header=header, name=names, effort=torque))
-        if self._model.b:
-            acting = Header(stamp=stamp, frame_id=with_prefix(self._prefix, self._root))
-            self._base_wrenches.publish(to_wrench_base(acting, command.wrench_base))
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
@@ -303,7 +293,7 @@ class ControllerNode(ManagedNode):
         unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
         safe_command = self._supervisor.update(unknown_state, lambda q: Reference(), self._watching)
         stamp = self.get_clock().now().to_msg()
-        self._send(safe_command, stamp)
+        self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"
         reason += self._refusal
         self._publish(replace(safe_command, reason=reason), stamp)

@@ -19,7 +19,7 @@ from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
 
 from vms_ph_controllers import Status
-from vms_ph_controllers.guard import EnergyGuardSettings, GuardedEffort, PortGuard
+from vms_ph_controllers.guard import GuardedEffort, PortGuard
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
@@ -30,7 +30,6 @@ from .messages.conversions import (
     by_name,
     from_stamp,
     from_wrench_base,
-    to_wrench_base,
 )
 from .messages.energy_messages import to_certificate
 from .messages.frames import inertial_frame, with_prefix
@@ -39,22 +38,8 @@ from .node.health import OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
+from .topics.efforts import EffortPublishers
 from .topics.measured_states import MeasuredStates
-
-
-class _Adjustable:
-    """The settings of a guard under the name that gains have."""
-
-    def __init__(self, guard: PortGuard) -> None:
-        self._guard = guard
-
-    @property
-    def gains(self) -> EnergyGuardSettings:
-        return self._guard.settings
-
-    @gains.setter
-    def gains(self, settings: EnergyGuardSettings) -> None:
-        self._guard.settings = settings
 
 
 class EnergyGuardNode(ReportingNode):
@@ -105,13 +90,12 @@ class EnergyGuardNode(ReportingNode):
             allocation=allocation,
             weights=weights,
         )
-        declare_gains(self, _Adjustable(self._guard))
+        declare_gains(self, self._guard, "settings")
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", latched)
-        self._efforts = self.create_publisher(JointState, "torque", 10)
+        self._efforts = EffortPublishers(self, model, with_prefix(self._prefix, self._root))
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:
-            self._wrenches = self.create_publisher(WrenchStamped, "wrench_base", 10)
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
         self._measured = MeasuredStates(
             self, model, self._state_age, self._on_state, self._input_diagnostics.report
@@ -183,14 +167,7 @@ class EnergyGuardNode(ReportingNode):
 
     def _send(self, sent: GuardedEffort, stamp: Time) -> None:
         model, b = self._model, self._model.b
-        header = Header(stamp=stamp)
-        torque = sent.effort[b:].tolist()
-        self._efforts.publish(
-            JointState(header=header, name=list(model.joint_names), effort=torque)
-        )
-        if b:
-            acting = Header(stamp=stamp, frame_id=with_prefix(self._prefix, self._root))
-            self._wrenches.publish(to_wrench_base(acting, sent.effort[:b]))
+        self._efforts.publish(sent.effort[b:], sent.effort[:b], stamp)
         if self._now() - self._published < self._period:
             return
         self._published = self._now()

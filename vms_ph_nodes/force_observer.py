@@ -3,6 +3,8 @@
 
 """Publishes external wrenches, contacts and the payload, observed from the robot's motion."""
 
+from dataclasses import fields
+
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Header
@@ -44,17 +46,9 @@ class ForceObserver(MotionNode):
 
     def __init__(self) -> None:
         super().__init__("force_observer")
+        names = [item.name for item in fields(NoiseModel)]
         self._noise = NoiseModel(
-            velocity=declare(self, "velocity_noise"),
-            position=declare(self, "position_noise"),
-            torque=declare(self, "torque_noise"),
-            base_linear=declare(self, "base_linear_noise"),
-            base_angular=declare(self, "base_angular_noise"),
-            force=declare(self, "force_noise"),
-            moment=declare(self, "moment_noise"),
-            torque_error=declare(self, "torque_error"),
-            friction_error=declare(self, "friction_error"),
-            model_error=declare(self, "model_error"),
+            **{n: declare(self, n if n.endswith("_error") else f"{n}_noise") for n in names}
         )
         self._decoupled: bool = declare(self, "decoupled")
         self._friction: bool = declare(self, "joint_friction")
@@ -120,13 +114,8 @@ class ForceObserver(MotionNode):
         self._report(contact, model.b > 0 and motion.wrench_base is None)
 
     def _restart(self) -> None:
-        for part in (
-            self._balance,
-            self._of_payload,
-            self._observer,
-            self._detector,
-            self._payload,
-        ):
+        balances = (self._balance, self._of_payload)
+        for part in (*balances, self._observer, self._detector, self._payload):
             part.restart()
 
     def _publish_wrenches(self, motion: RobotMotion, estimate: WrenchEstimate) -> None:

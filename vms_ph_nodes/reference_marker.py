@@ -109,23 +109,14 @@ class ReferenceMarker(MotionNode):
         planar = self._model.base == "planar"
         controls = []
         for axis, (w, x, y, z) in _AXES.items():
-            turn = Quaternion(w=w, x=x, y=y, z=z)
-            if not planar or axis != "z":
-                controls.append(
-                    control(
-                        name=f"move {axis}",
-                        orientation=turn,
-                        interaction_mode=control.MOVE_AXIS,
-                    )
-                )
-            if not planar or axis == "z":
-                controls.append(
-                    control(
-                        name=f"turn {axis}",
-                        orientation=turn,
-                        interaction_mode=control.ROTATE_AXIS,
-                    )
-                )
+            for verb, mode, in_plane in (
+                ("move", control.MOVE_AXIS, axis != "z"),
+                ("turn", control.ROTATE_AXIS, axis == "z"),
+            ):
+                if in_plane or not planar:
+                    made = control(name=f"{verb} {axis}", interaction_mode=mode)
+                    made.orientation = Quaternion(w=w, x=x, y=y, z=z)
+                    controls.append(made)
         return controls
 
     def _on_feedback(self, feedback: Any) -> None:

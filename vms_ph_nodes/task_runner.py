@@ -3,7 +3,7 @@
 
 """Gives a robot the references of a task at their times, and judges its goals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
@@ -14,14 +14,12 @@ from vms_ph.msg import TaskProgress
 
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
-from vms_ph_dynamics.simulation.robot_task import Target
 from vms_ph_io.tasks.robot_tasks import is_of_leg
 from vms_ph_io.tasks.task_goals import goal_lines
 from vms_ph_io.tasks.task_reference import TaskReference
 
 from .messages.conversions import NANOSECONDS, from_stamp
 from .messages.frames import inertial_frame, with_prefix
-from .messages.task_progress import to_task_progress
 from .node.health import OK, WARN, Health
 from .node.parameters import declare
 from .node.process import ReportingNode, run
@@ -188,9 +186,11 @@ class TaskRunner(ReportingNode):
             self._reference.since(self._published_until, until, 0.5 * interval)
         )
         self._published_until = until
-        for target in due:
-            self._count += 1
-            self.get_logger().info(f"at {time:.3f} s: {_words(target)}")
+        self._count += len(due)
+        if due:
+            self.get_logger().info(
+                f"at {time:.3f} s: target {self._count} of {len(self._task.targets)}"
+            )
 
     def _on_motion(self, motion: RobotMotion) -> None:
         self._last_state_time = self._steady.now().nanoseconds
@@ -225,7 +225,7 @@ class TaskRunner(ReportingNode):
             return
         self._last_report_time = time
         goals = self._score.goals()
-        message = to_task_progress(
+        message = _to_message(
             Header(stamp=motion.stamp),
             self._task.name,
             (time, self._end),
@@ -260,19 +260,45 @@ class TaskRunner(ReportingNode):
             say(line)
 
 
-def _words(target: Target) -> str:
-    """Return what a target changes, in words."""
-    parts = []
-    for entry, unit in (("base", "m"), ("turn", "rad"), ("end_effector", "m")):
-        value = getattr(target, entry)
-        if value is not None:
-            parts.append(f"{entry} {' '.join(f'{x:g}' for x in value)} {unit}")
-    if target.mechanism is not None:
-        parts.append(f"mechanism to {target.mechanism:g} rad within {target.over:g} s")
-    if target.joints is not None:
-        changes = ", ".join(f"{name} {change:+g}" for name, change in target.joints.items())
-        parts.append(f"joints {changes or 'as at the start'}")
-    return "; ".join(parts)
+def _all_are_met(goals: Mapping[str, Mapping[str, Any]], ended: bool) -> bool:
+    """Return whether goals are met; until the end, those that were not judged yet do not count."""
+    judged = [goal for goal in goals.values() if goal["obtained"] is not None]
+    return all(goal["met"] for goal in judged) and (len(judged) == len(goals) or not ended)
+
+
+def _to_message(
+    header: Header,
+    task: str,
+    times: tuple[float, float],
+    targets: tuple[int, int],
+    goals: Mapping[str, Mapping[str, Any]],
+) -> TaskProgress:
+    """Return the message.
+
+    Args:
+        header: with the stamp of the state judged last.
+        task: name of the task.
+        times: now, and at the end of the task, s.
+        targets: number given so far, and number of all.
+        goals: by name, with what, wanted, obtained (None before it was judged) and met.
+    """
+    ended = times[0] >= times[1]
+    obtained = [goal["obtained"] for goal in goals.values()]
+    return TaskProgress(
+        header=header,
+        task=task,
+        time=times[0],
+        end=times[1],
+        given=targets[0],
+        targets=targets[1],
+        ended=ended,
+        met=_all_are_met(goals, ended),
+        goals=list(goals),
+        what=[goal["what"] for goal in goals.values()],
+        wanted=[float(goal["wanted"]) for goal in goals.values()],
+        obtained=[float("nan") if value is None else float(value) for value in obtained],
+        judged=[value is not None for value in obtained],
+    )
 
 
 def main() -> None:

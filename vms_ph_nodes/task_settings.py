@@ -11,11 +11,12 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import yaml
 
 from vms_ph_controllers import Controller
@@ -55,32 +56,18 @@ ARGUMENTS = (
 )
 """Launch arguments that a task determines, in the order in which they are printed."""
 
-# What nodes know of a task; other entries are refused where a task has them.
-_SIMULATED_ENTRIES = {
-    *("name", "title", "robot", "base", "actuators", "controller", "gains", "initial_positions"),
-    *("end_effector", "gravity", "inertia", "locked_joints", "wheels", "step", "joint_friction"),
-    *("current", "wind", "mechanism", "payload", "targets", "goals", "unaccounted", "shortest"),
-}
-
 
 def load_for_nodes(name: str) -> RobotTask:
-    """Return a task that nodes can run; one of a leg without its goals, see :func:`leg_tasks`.
+    """Return a task; one of a leg without its goals, see :func:`leg_tasks`.
 
     Raises:
-        OptionError: there is no such task, or nodes do not simulate all that it has.
+        OptionError: there is no such task.
         ModelError: its file is not valid.
     """
     if robot_tasks.is_of_leg(name):
         task: RobotTask = leg_tasks(name).robot_task(name)
         return task
-    task = robot_tasks.load(name)
-    for item in fields(task):
-        if item.name not in _SIMULATED_ENTRIES and _is_set(task, item):
-            raise OptionError(
-                f"the task '{name}' has '{item.name}', which nodes do not simulate; "
-                f"'vms-ph demo {name}' runs it"
-            )
-    return task
+    return robot_tasks.load(name)
 
 
 def leg_tasks(name: str) -> ModuleType:
@@ -135,9 +122,8 @@ def parameters(
         "joint_stops": False,
     }
     if task.wind is not None:
-        simulator["wind.velocity"] = [float(value) for value in task.wind.velocity]
-        for name in ("gust", "period", "drag_area", "density"):
-            simulator[f"wind.{name}"] = float(getattr(task.wind, name))
+        wind = {f"wind.{item.name}": getattr(task.wind, item.name) for item in fields(task.wind)}
+        simulator |= {name: np.asarray(value, float).tolist() for name, value in wind.items()}
     if task.mechanism is not None:
         simulator |= mechanism_parameters(task.mechanism)
     if task.payload is not None:
@@ -198,13 +184,6 @@ def arguments(name: str) -> dict[str, str]:
         "fixed_frame": "odom" if model.b else model.link_names[0],
         "rviz_config": str(share_directory() / f"rviz/{view}.rviz"),
     }
-
-
-def _is_set(task: RobotTask, item: "Field[Any]") -> bool:
-    """Whether an optional entry is not at its default, which means that there is none."""
-    default = item.default if item.default_factory is MISSING else item.default_factory()
-    entry = getattr(task, item.name)
-    return bool(entry is not default and entry != default)
 
 
 def main() -> None:

@@ -29,11 +29,11 @@ from .views.commands import Commands, Recording
 with errors_in_one_sentence():
     try:
         from .views.control_tab import ControlTab
-        from .views.live_plots import LivePlots
         from .views.marker_scene import Surroundings
         from .views.overview import Overview
         from .views.page_server import HOST, serve_page, stop_page
         from .views.robot_scene import RobotScene
+        from .views.strip_chart import LivePlots
         from .views.view_tab import ViewTab, theme
         from .views.viewpoint import WorldView, viewpoint
     except ModuleNotFoundError as error:

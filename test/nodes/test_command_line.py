@@ -53,10 +53,11 @@ def test_a_bag_is_reported_with_its_energy_balance_and_a_plot(
 ) -> None:
     pytest.importorskip("mcap")
     bag, plot = Path(__file__).parents[1] / "io/bag/data/earlier_names", tmp_path / "run.png"
-    monkeypatch.setattr(sys, "argv", ["vms-ph", "bag", "report", str(bag), "--plot", str(plot)])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    assert not ending.value.code
+    for words in (["bag", "report", str(bag)], ["plot", str(bag), "--out", str(plot)]):
+        monkeypatch.setattr(sys, "argv", ["vms-ph", *words])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        assert not ending.value.code
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("recorded  2.36 s")
     assert "    torque              +0.055572 J" in lines

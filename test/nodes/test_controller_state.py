@@ -10,7 +10,7 @@ from std_msgs.msg import Header
 from vms_ph.msg import ControllerState
 
 from vms_ph_controllers import Command, ControlEnergy, Status
-from vms_ph_nodes.messages.controller_state import to_controller_state
+from vms_ph_nodes.messages.energy_messages import to_controller_state
 
 BESIDE_THE_ENERGY = {
     "header",

@@ -24,8 +24,7 @@ from vms_ph_io.audit.energy_split import BASE, TASK, LawSplit, parts_of_law, par
 from vms_ph_io.audit.plots import plot_run
 from vms_ph_io.audit.run_record import RunRecord, balance, report
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_nodes.messages.controller_state import to_controller_state
-from vms_ph_nodes.messages.energy_messages import to_energy, to_power
+from vms_ph_nodes.messages.energy_messages import to_controller_state, to_energy, to_power
 
 DRONE = RobotSettings(str(Path(__file__).parent / "own_drone.urdf"), "floating", "tip")
 CASES = {

@@ -5,6 +5,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -48,20 +49,13 @@ def info(bag: Path = _BAG) -> None:
 def report(
     bag: Path = _BAG,
     namespace: str = typer.Option("", help="namespace of the robot's topics"),
-    plot: Path = typer.Option(None, help="PNG file for a plot of the run"),
 ) -> None:
     """Show the energy balance of a recorded run, and its energies in the parts of its law."""
     from vms_ph_io.audit.run_record import read_run
     from vms_ph_io.audit.run_record import report as lines
 
-    run = read_run(bag, namespace)
-    for line in lines(run):
+    for line in lines(read_run(bag, namespace)):
         typer.echo(line)
-    if plot is not None:
-        from vms_ph_io.audit.plots import plot_run
-
-        plot_run(run, plot)
-        typer.echo(f"plot      {plot}")
 
 
 @app.command()
@@ -72,12 +66,9 @@ def record(
     ),
 ) -> None:
     """Record topics until Ctrl-C."""
-    words = ["--ros-args", "-p", f"bag:={output}"]
-    if topics:
-        words += ["-p", f"topics:=[{', '.join(topics)}]"]
-    sys.argv = ["bag_recorder", *words]
     from ..bag_recorder import main
 
+    _set_arguments("bag_recorder", {"bag": str(output), "topics": topics or None})
     typer.echo(f"recording into {output}; press Ctrl-C to end", err=True)
     main()
 
@@ -108,24 +99,20 @@ def play(
     vms-ph launch replay robot:=hextilt, and in another terminal vms-ph bag play run/bag --clock 100
     --topics /joint_states --topics /odom --topics /robot_description
     """
-    words = ["--ros-args"]
-    for name, value in (
-        ("bag", bag),
-        ("rate", float(rate)),
-        ("clock", float(clock)),
-        ("loop", str(loop).lower()),
-        ("delay", float(delay)),
-        ("start_offset", float(start_offset)),
-        ("paused", str(paused).lower()),
-    ):
-        words += ["-p", f"{name}:={value}"]
-    for name, values in (("topics", topics), ("exclude", exclude)):
-        if values:
-            words += ["-p", f"{name}:=[{', '.join(values)}]"]
-    sys.argv = ["bag_player", *words]
     from ..bag_player import main
 
+    parameters = {"bag": str(bag), "rate": float(rate), "clock": float(clock), "loop": loop,
+                  "delay": float(delay), "start_offset": float(start_offset), "paused": paused,
+                  "topics": topics or None, "exclude": exclude or None}  # fmt: skip
+    _set_arguments("bag_player", parameters)
     main()
+
+
+def _set_arguments(node: str, parameters: Mapping[str, object]) -> None:
+    """Set the arguments of this process to those of a node; None: the parameter is not set."""
+    pairs = [(name, value) for name, value in parameters.items() if value is not None]
+    words = [word for name, value in pairs for word in ("-p", f"{name}:={json.dumps(value)}")]
+    sys.argv = [node, "--ros-args", *words]
 
 
 @app.command()

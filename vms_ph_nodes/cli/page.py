@@ -79,6 +79,7 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     from vms_ph_dynamics.errors import VmsPhError
 
     from ..check_settings import check
+    from ..node.process import interrupt
     from ..views.commands import CHOICES
 
     present, good, choices = first, first, [first]
@@ -121,18 +122,8 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
                     node.get_logger().warning(f"{present} has failed; {good} is shown again")
                     choices.append(good)
             finally:
-                _end(process)
+                interrupt(process, _PATIENCE)
         return 0
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-    try:
-        process.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

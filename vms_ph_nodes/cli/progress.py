@@ -21,24 +21,11 @@ def shown_progress(quiet: bool = False) -> "Iterator[Progress]":
         quiet: whether nothing is drawn.
     """
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
 
     console = Console(stderr=True)
-    columns = (
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-    )
     hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+    with Progress(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("", total=None)
 
         def report(share: float, doing: str) -> None:

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of energies, momenta, port powers, port energies and certificates."""
+"""Messages of energies, momenta, powers, port energies, certificates and commands of laws."""
 
 import math
 from collections.abc import Mapping
@@ -9,8 +9,9 @@ from dataclasses import fields
 
 from geometry_msgs.msg import Twist
 from std_msgs.msg import Header
-from vms_ph.msg import Energy, EnergyCertificate, Momentum, PortEnergy, Power
+from vms_ph.msg import ControllerState, Energy, EnergyCertificate, Momentum, PortEnergy, Power
 
+from vms_ph_controllers import Command, ControlEnergy
 from vms_ph_controllers.guard import Certificate, GuardedEffort
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
@@ -129,4 +130,24 @@ def to_certificate(
         reason=sent.reason,
         verdict=certificate.verdict,
         **{**numbers, "ports": list(certificate.ports)},
+    )
+
+
+ENERGY_FIELDS = tuple(field.name for field in fields(ControlEnergy))
+"""The fields of the energy record; the message uses the same names."""
+
+# Fields of a command that are published in other messages, or have another type in this one.
+_OTHER = ("wrench_base", "torque", "energy", "status")
+
+COMMAND_FIELDS = tuple(field.name for field in fields(Command) if field.name not in _OTHER)
+"""The fields of a command for which the message uses the same names."""
+
+
+def to_controller_state(header: Header, command: Command) -> ControllerState:
+    """Return a command as a message."""
+    return ControllerState(
+        header=header,
+        status=int(command.status),
+        **{name: getattr(command, name) for name in COMMAND_FIELDS},
+        **{name: getattr(command.energy, name) for name in ENERGY_FIELDS},
     )

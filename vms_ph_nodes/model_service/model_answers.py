@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import Pose, Twist
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import RobotState
 from vms_ph.srv import (
@@ -69,14 +67,15 @@ class ModelAnswers:
 
     def dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
         """Return the terms of the equations of motion at one state."""
-        d = self._evaluation(request.joint_state, request.base_pose, request.base_twist)
+        d = self._of(request)
         self._fill(response, d)
         response.kinetic_energy = d.kinetic_energy
         response.potential_energy = d.potential_energy
 
     def batch(self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response) -> None:
         """Return the terms of the equations of motion at many states."""
-        configurations, velocities = zip(*self._motions(request.states), strict=True)
+        motions = self._of_states(request.states, self._motion)
+        configurations, velocities = zip(*motions, strict=True)
         d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
         response.nv = self._model.nv
         self._fill(response, d)
@@ -121,12 +120,6 @@ class ModelAnswers:
         response.limits = [check.limit for check in checks]
         response.passed = all(check.value <= check.limit for check in checks)
 
-    def _motions(self, states: list[RobotState]) -> list[tuple[Array, Array]]:
-        return self._of_states(
-            states,
-            lambda state: self._motion(state.joint_state, state.base_pose, state.base_twist),
-        )
-
     @staticmethod
     def _of_states(states: list[RobotState], of: Callable[[RobotState], T]) -> list[T]:
         if not 1 <= len(states) <= LARGEST_BATCH:
@@ -139,17 +132,15 @@ class ModelAnswers:
                 raise StateError(f"state {i}: {error}") from None
         return answers
 
-    def _of(self, state: RobotState) -> Evaluation:
-        return self._evaluation(state.joint_state, state.base_pose, state.base_twist)
+    def _of(self, state: Any) -> Evaluation:
+        return self._model.evaluate(*self._motion(state))
 
-    def _evaluation(self, joints: JointState, pose: Pose, twist: Twist) -> Evaluation:
-        return self._model.evaluate(*self._motion(joints, pose, twist))
-
-    def _motion(self, joints: JointState, pose: Pose, twist: Twist) -> tuple[Array, Array]:
+    def _motion(self, state: Any) -> tuple[Array, Array]:
+        """Return q and v of a state, or of a request with the same fields."""
         model = self._model
-        base = from_pose_and_twist(model, pose, twist) if model.b else None
-        q, v, _ = from_joint_state(model, joints, all_joints=False, base=base)
-        for name in joints.name:
+        base = from_pose_and_twist(model, state.base_pose, state.base_twist) if model.b else None
+        q, v, _ = from_joint_state(model, state.joint_state, all_joints=False, base=base)
+        for name in state.joint_state.name:
             # Locked joints, as of a gripper, are frames; any other unknown name is an error.
             if not model.tree.has_frame(name):
                 model.joint_index(name)

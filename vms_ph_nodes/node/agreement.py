@@ -101,17 +101,12 @@ class Agreement:
 
 
 def _differences(identity: str, other_identity: str) -> str:
-    mine, theirs = (dict(_pairs(text)) for text in (identity, other_identity))
+    mine, theirs = (
+        dict(part.partition("=")[::2] for part in text.split("; "))
+        for text in (identity, other_identity)
+    )
     return "; ".join(
         f"{name}: '{mine.get(name, '')}', there '{theirs.get(name, '')}'"
         for name in {**mine, **theirs}
         if mine.get(name) != theirs.get(name)
     )
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    pairs = []
-    for part in text.split("; "):
-        name, _, value = part.partition("=")
-        pairs.append((name, value))
-    return pairs

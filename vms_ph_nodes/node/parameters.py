@@ -11,7 +11,7 @@ controller are fields of its ``Gains`` record instead, since any class may be a 
 from collections.abc import Collection
 from dataclasses import Field, fields, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -70,33 +70,34 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     return value
 
 
-class Adjustable(Protocol):
-    """What has a record of gains, as controllers do."""
-
-    gains: Any
-
-
-def declare_gains(node: Node, controller: Adjustable) -> None:
+def declare_gains(node: Node, controller: Any, record: str = "gains") -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 
     The controller accounts for the energy of a change, in ``reference_power`` of its state. A gain
     with the name of another parameter of the node is ``gain.<name>``.
+
+    Args:
+        node: of the parameters.
+        controller: has the record of its gains as an attribute that can be set.
+        record: name of that attribute.
     """
-    taken_names = {f.name for f in fields(controller.gains) if node.has_parameter(f.name)}
-    gain_of = {gain_parameter(f.name, taken_names): f.name for f in fields(controller.gains)}
-    for item in fields(controller.gains):
+    gains = getattr(controller, record)
+    taken_names = {f.name for f in fields(gains) if node.has_parameter(f.name)}
+    gain_of = {gain_parameter(f.name, taken_names): f.name for f in fields(gains)}
+    for item in fields(gains):
         descriptor = ParameterDescriptor(description=item.metadata["description"])
         _bound(descriptor, item.default, gain_bounds(item))
-        present = getattr(controller.gains, item.name)
+        present = getattr(gains, item.name)
         value = _declared(node, gain_parameter(item.name, taken_names), present, descriptor)
-        controller.gains = replace(controller.gains, **{item.name: value})
+        gains = replace(gains, **{item.name: value})
+        setattr(controller, record, gains)
     _accept_integers(node, set(gain_of))
 
     def take(parameters: list[Parameter]) -> SetParametersResult:
         new = {gain_of[p.name]: p.value for p in parameters if p.name in gain_of}
         try:
             if new:
-                controller.gains = replace(controller.gains, **new)
+                setattr(controller, record, replace(getattr(controller, record), **new))
         except VmsPhError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)

@@ -6,6 +6,7 @@
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +39,17 @@ def errors_in_one_sentence() -> Iterator[None]:
     except VmsPhError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(_UNUSABLE)
+
+
+def interrupt(process: "subprocess.Popen[bytes]", seconds: float) -> None:
+    """End a process as Ctrl-C does; kill it where it takes longer than some seconds."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def require_free_port(host: str, port: int, another: str) -> None:

@@ -18,20 +18,17 @@ _JUDGED = ("to", "within")
 
 
 def payload_parameters(payload: Payload) -> dict[str, Any]:
-    """Return the parameters ``payload.*`` of a payload."""
-    names = [item.name for item in fields(payload) if item.name not in _JUDGED]
-    parameters = {f"payload.{name}": _parameter_value(getattr(payload, name)) for name in names}
-    never = {"payload.at": payload.at, "payload.release": payload.release}
-    absent = [name for name, time in never.items() if time is None or not np.isfinite(time)]
-    return parameters | dict.fromkeys(absent, 0.0)
+    """Return the parameters ``payload.*`` of a payload; 0 stands for the time of no event."""
+    parameters = _parameters("payload", payload)
+    for name in ("payload.at", "payload.release"):
+        time = parameters[name]
+        parameters[name] = 0.0 if time is None or not np.isfinite(time) else time
+    return parameters
 
 
 def mechanism_parameters(mechanism: Mechanism) -> dict[str, Any]:
     """Return the parameters ``mechanism.*`` of a mechanism."""
-    return {
-        f"mechanism.{item.name}": _parameter_value(getattr(mechanism, item.name))
-        for item in fields(mechanism)
-    }
+    return _parameters("mechanism", mechanism)
 
 
 def declare_payload(node: Node) -> Payload | None:
@@ -40,13 +37,12 @@ def declare_payload(node: Node) -> Payload | None:
     Raises:
         VmsPhError: a value is not accepted.
     """
-    names = [item.name for item in fields(Payload) if item.name not in _JUDGED]
-    declared = {name: declare(node, f"payload.{name}") for name in names}
+    declared = _declared(node, "payload", Payload)
     if not declared["mass"]:
         return None
     declared["at"] = declared["at"] or np.inf
     declared["release"] = declared["release"] or None
-    return Payload(**{name: _array(value) for name, value in declared.items()})
+    return Payload(**declared)
 
 
 def declare_mechanism(node: Node) -> Mechanism | None:
@@ -55,18 +51,26 @@ def declare_mechanism(node: Node) -> Mechanism | None:
     Raises:
         VmsPhError: a value is not accepted.
     """
-    names = [item.name for item in fields(Mechanism)]
-    declared = {name: declare(node, f"mechanism.{name}") for name in names}
-    if not declared["inertia"]:
-        return None
-    return Mechanism(**{name: _array(value) for name, value in declared.items()})
+    declared = _declared(node, "mechanism", Mechanism)
+    return Mechanism(**declared) if declared["inertia"] else None
+
+
+def _names(kind: Any) -> list[str]:
+    return [item.name for item in fields(kind) if item.name not in _JUDGED]
+
+
+def _parameters(prefix: str, body: Payload | Mechanism) -> dict[str, Any]:
+    return {f"{prefix}.{name}": _parameter_value(getattr(body, name)) for name in _names(body)}
+
+
+def _declared(node: Node, prefix: str, kind: Any) -> dict[str, Any]:
+    declared = {name: declare(node, f"{prefix}.{name}") for name in _names(kind)}
+    return {
+        n: v if v is None or np.isscalar(v) else np.array(v, float) for n, v in declared.items()
+    }
 
 
 def _parameter_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value if isinstance(value, bool) or value is None else float(value)
-
-
-def _array(value: Any) -> Any:
-    return value if value is None or np.isscalar(value) else np.array(value, dtype=float)

@@ -3,6 +3,8 @@
 
 """The water and the air that a simulated robot moves in: a steady current, and wind on its base."""
 
+from dataclasses import fields
+
 import numpy as np
 from rclpy.node import Node
 
@@ -29,20 +31,15 @@ class Medium:
     def __init__(self, node: Node, robot: RobotParameters) -> None:
         """Declare the parameters ``wind.*``."""
         self._robot = robot
-        velocity: list[float] = declare(node, "wind.velocity")
-        gust: float = declare(node, "wind.gust")
-        period: float = declare(node, "wind.period")
-        drag_area: float = declare(node, "wind.drag_area")
-        density: float = declare(node, "wind.density")
+        wind = {item.name: declare(node, f"wind.{item.name}") for item in fields(Wind)}
+        velocity = wind["velocity"]
         if len(velocity) != 3 or not np.isfinite(velocity).all():
             raise OptionError(
                 f"wind.velocity must be three numbers in m/s, like [2.0, 1.0, 0.0]; given: "
                 f"{list(velocity)}"
             )
-        mean = np.array(velocity, dtype=float)
-        self._wind: Wind | None = None
-        if mean.any():
-            self._wind = Wind(mean, gust, period, drag_area, density)
+        wind["velocity"] = np.array(velocity, dtype=float)
+        self._wind = Wind(**wind) if any(velocity) else None
 
     def surround(self, model: VMSModel) -> None:
         """Take the robot.

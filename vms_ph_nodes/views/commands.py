@@ -4,7 +4,6 @@
 """Commands of a user to simulator, controller and recorder, as topics, services, parameters."""
 
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -31,6 +30,7 @@ from vms_ph_io.wings import WINGS
 
 from ..messages.conversions import NANOSECONDS, to_point, to_vector, to_wrench
 from ..messages.frames import tool_topic
+from ..node.process import interrupt
 
 
 class Recording:
@@ -60,13 +60,7 @@ class Recording:
         process, self._process = self._process, None
         if process is None:
             return None
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        interrupt(process, seconds)
         return self._bag if self._bag.exists() else None
 
     def _words(self) -> list[str]:

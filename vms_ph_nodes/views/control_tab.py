@@ -96,10 +96,7 @@ class ControlTab:
             self._has_gains = self._commands.ask_gains(controls.show_gains)
         if self._choices is None and self._commands.robot_can_be_chosen:
             self._show_choices()
-        if paused is not None:
-            controls.show_paused(paused)
-        if speed is not None:
-            controls.show_speed(speed)
+        controls.show(paused, speed)
 
     def _show_choices(self) -> None:
         assert self._model is not None

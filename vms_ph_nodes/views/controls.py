@@ -179,24 +179,26 @@ class Controls:
             answer = gui.add_markdown("")
         button.on_click(lambda _: send(answer, self._commands.call("controller/restart")))
 
-    def show_paused(self, paused: bool) -> None:
-        """Show whether the simulation is paused, which others may have done."""
-        # Only a change is shown: what a user has just set is under way to the simulator.
-        if time.monotonic() < self._chosen_at + _SETTLING_TIME or paused == self._was_paused:
-            return
-        self._was_paused = paused
-        if self._paused.value != paused:
-            self._paused.value = paused
+    def show(self, paused: bool | None, speed: float | None) -> None:
+        """Show whether time stands and its ratio to real time, which others may have set.
 
-    def show_speed(self, factor: float) -> None:
-        """Show the ratio of simulated to real time, which others may have set."""
-        if time.monotonic() < self._chosen_at + _SETTLING_TIME or factor == self._was_speed:
+        Args:
+            paused: whether the simulation is paused; None: it is not known.
+            speed: ratio of simulated to real time; None: it is not known.
+        """
+        # Only a change is shown: what a user has just set is under way to the simulator.
+        if time.monotonic() < self._chosen_at + _SETTLING_TIME:
             return
-        self._was_speed = factor
-        if float(self._speed.value) != factor:
-            if (name := f"{factor:g}") not in self._speed.options:
-                self._speed.options = (*sorted((*_SPEEDS, name), key=float),)
-            self._speed.value = name
+        if paused not in (None, self._was_paused):
+            self._was_paused = paused
+            if self._paused.value != paused:
+                self._paused.value = paused
+        if speed not in (None, self._was_speed):
+            self._was_speed = speed
+            if float(self._speed.value) != speed:
+                if (name := f"{speed:g}") not in self._speed.options:
+                    self._speed.options = (*sorted((*_SPEEDS, name), key=float),)
+                self._speed.value = name
 
     def _show_handle(self, visible: bool) -> None:
         if self._handle is not None:

@@ -1,17 +1,23 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plots on the web page: values over the last seconds, and the style of curves."""
+"""Plots on the web page: energy, power and error over the last seconds, and the style of curves."""
 
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 import viser
 import viser.uplot
+from vms_ph.msg import ControllerState, Power
 
+from vms_ph_io.audit.energy_split import LawSplit, parts_of_law
+
+from ..messages.conversions import NANOSECONDS, from_stamp
+from .energy_flow import PORT_WORDS
 from .sankey import COLOURS
 
 _SECONDS = 20.0  # time span, s
@@ -112,6 +118,51 @@ class StripChart:
         times = np.array(self._times) - self._times[-1]
         values = np.array(self._values).reshape(len(times), len(self._labels))
         return (times, *np.ascontiguousarray(values.T))
+
+
+class LivePlots:
+    """Plots over the last seconds.
+
+    Attributes:
+        strips: the plots.
+    """
+
+    def __init__(self, server: viser.ViserServer, law: LawSplit) -> None:
+        """Add them to the page; ``law`` tells how the kinetic energy is divided."""
+        self._law = law
+        self._energy = StripChart(server, "energy of the closed loop", "J")
+        self._power = StripChart(server, "power into the robot", "W")
+        self._error = StripChart(server, "task error", "m")
+        self.strips = (self._energy, self._power, self._error)
+        self._start: int | None = None
+
+    def on_power(self, message: Power) -> None:
+        """Take the powers of the ports into account."""
+        powers = {
+            word: getattr(message, port)
+            for port, word in PORT_WORDS.items()
+            if self._law.moving or word != "base"
+        }
+        powers.update(zip(message.tool_names, message.tool_power, strict=False))
+        time = self._seconds(from_stamp(message.header.stamp))
+        self._power.add(time, {**powers, "-friction": -message.dissipated})
+
+    def on_control(self, message: ControllerState) -> None:
+        """Take the record of the law into account."""
+        time = self._seconds(from_stamp(message.header.stamp))
+        parts = parts_of_law(partial(getattr, message), self._law.split)
+        self._energy.add(time, {"total": message.closed_loop_energy, **parts})
+        self._error.add(time, {"distance to the reference": message.task_error})
+
+    def draw(self) -> None:
+        """Send them to the page."""
+        for strip in self.strips:
+            strip.draw()
+
+    def _seconds(self, stamp: int) -> float:
+        if self._start is None or stamp < self._start:
+            self._start = stamp
+        return (stamp - self._start) / NANOSECONDS
 
 
 def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
