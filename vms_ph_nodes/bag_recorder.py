@@ -88,7 +88,15 @@ class BagRecorder(ReportingNode):
     def _record(self, name: str, kind: str, offered: list[QoSProfile]) -> None:
         try:
             definition = self._types.definition(kind)
-            self._writer.add_topic(name, definition, [_to_bag(q) for q in offered])
+            qualities = [
+                BagQos(
+                    depth=q.depth,
+                    reliability=q.reliability.name.lower(),
+                    durability=q.durability.name.lower(),
+                )
+                for q in offered
+            ]
+            self._writer.add_topic(name, definition, qualities)
         except BagError as error:
             self.get_logger().warning(f"not recorded: {error}")
             return
@@ -114,14 +122,6 @@ class BagRecorder(ReportingNode):
             self._health.report(WARN, "nothing to record yet", values)
         else:
             self._health.report(OK, f"recording {len(self._recorded_topics)} topics", values)
-
-
-def _to_bag(profile: QoSProfile) -> BagQos:
-    return BagQos(
-        depth=profile.depth,
-        reliability=profile.reliability.name.lower(),
-        durability=profile.durability.name.lower(),
-    )
 
 
 def main() -> None:

@@ -41,8 +41,7 @@ from .node.health import ERROR, OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import ManagedNode, run
 from .node.robot_parameters import RobotParameters
-from .topics.efforts import EffortPublishers
-from .topics.measured_states import MeasuredStates
+from .topics.driver import EffortPublishers, MeasuredStates
 from .topics.references import ReferenceTopics
 from .topics.trajectory_action import TrajectoryAction, serve_trajectories
 

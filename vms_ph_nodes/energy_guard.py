@@ -38,8 +38,7 @@ from .node.health import OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
-from .topics.efforts import EffortPublishers
-from .topics.measured_states import MeasuredStates
+from .topics.driver import EffortPublishers, MeasuredStates
 
 
 class EnergyGuardNode(ReportingNode):

@@ -15,7 +15,7 @@ from vms_ph_dynamics.tasks import PositionTask
 from .messages.conversions import from_stamp, to_stamp
 from .messages.energy_messages import to_energy, to_momentum, to_power
 from .messages.frames import with_prefix
-from .messages.identification_message import diagnostic_values, to_identification
+from .messages.observations import diagnostic_values, to_identification
 from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run

@@ -85,11 +85,11 @@ class Simulator(ManagedNode):
         description = robot.description()
         self.model: VMSModel = robot.model(description)
         self._home = self._engine.initial_configuration(self.model, description)
-        self._floor: bool = declare(self, "floor", robot.on_floor())
+        self._floor: bool = declare(self, "floor", robot.settings.on_floor())
         self._engine.check_floor(self._floor)
         # The legs are those of a wing.
         self._leg: Any = None
-        if self._floor or robot.on_floor():
+        if self._floor or robot.settings.on_floor():
             self._leg = hook("hopping", "nodes.leg_simulation", user="floor:=true").LegParameters(
                 self, self._floor
             )

@@ -3,9 +3,11 @@
 
 """Gives a robot the references of a task at their times, and judges its goals."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException
 from std_msgs.msg import Header
@@ -28,6 +30,9 @@ from .task_settings import leg_tasks, load_for_nodes, node_settings
 from .tasks.reference_publishers import ReferencePublishers
 from .tasks.task_score import TaskScore
 from .topics.robot_motion import MotionListener, RobotMotion
+
+Goals = Mapping[str, Mapping[str, Any]]
+"""Goals by name, with what, wanted, obtained (None before it was judged) and met."""
 
 # Time without states after which a task that runs once is given up, s.
 _PATIENCE = 60.0
@@ -82,13 +87,8 @@ class TaskRunner(ReportingNode):
         )
         frame = with_prefix(prefix, inertial_frame(model, LinkTree(model.tree).root))
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
-        self._references = ReferencePublishers(
-            self,
-            controller,
-            model,
-            frame,
-            [kind for kind, errors in kinds.items() if any(map(self._leads, errors))],
-        )
+        led = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
+        self._references = ReferencePublishers(self, controller, model, frame, led)
         self._progress = self.create_publisher(TaskProgress, "vms_ph/task", 10)
         self._health = Health(self, input_name="joint states")
         self._health.declare_robot(model)
@@ -164,12 +164,8 @@ class TaskRunner(ReportingNode):
         """Begin at the start."""
         self._stage, self._run = "running", None
         self._origin: int | None = 0 if self.get_parameter("use_sim_time").value else None
-        self._published_until, self._count, self._last_report_time, self._ended_at = (
-            -1.0,
-            0,
-            -1.0,
-            0,
-        )
+        self._published_until = self._last_report_time = -1.0
+        self._count = self._ended_at = 0
         self._reference = TaskReference(self._task, self._model, self._home, self._both)
         self._score.reset(self._reference, self._home)
         self._references.forget()
@@ -225,13 +221,7 @@ class TaskRunner(ReportingNode):
             return
         self._last_report_time = time
         goals = self._score.goals()
-        message = _to_message(
-            Header(stamp=motion.stamp),
-            self._task.name,
-            (time, self._end),
-            (self._count, len(self._task.targets)),
-            goals,
-        )
+        message = self._message(motion.stamp, time, goals)
         self._progress.publish(message)
         missed = [
             name
@@ -247,7 +237,29 @@ class TaskRunner(ReportingNode):
         if message.ended:
             self._report_verdict(time, goals, message.met)
 
-    def _report_verdict(self, time: float, goals: dict[str, dict[str, Any]], met: bool) -> None:
+    def _message(self, stamp: Time, time: float, goals: Goals) -> TaskProgress:
+        """Return the message of a time of the task, s; until the end, goals may wait for theirs."""
+        ended = time >= self._end
+        obtained = [goal["obtained"] for goal in goals.values()]
+        judged = [value is not None for value in obtained]
+        met = [bool(goal["met"]) for goal in goals.values()]
+        return TaskProgress(
+            header=Header(stamp=stamp),
+            task=self._task.name,
+            time=time,
+            end=self._end,
+            given=self._count,
+            targets=len(self._task.targets),
+            ended=ended,
+            met=all(m or not (j or ended) for m, j in zip(met, judged, strict=True)),
+            goals=list(goals),
+            what=[goal["what"] for goal in goals.values()],
+            wanted=[float(goal["wanted"]) for goal in goals.values()],
+            obtained=[math.nan if value is None else float(value) for value in obtained],
+            judged=judged,
+        )
+
+    def _report_verdict(self, time: float, goals: Goals, met: bool) -> None:
         self._ended_at = self._steady.now().nanoseconds
         self.failed = self._once and not met
         if self._once and self._simulated:
@@ -258,47 +270,6 @@ class TaskRunner(ReportingNode):
         say(f"task {self._task.name} after {time:.2f} s: goals {verdict}")
         for line in goal_lines(goals, self._task.shortest):
             say(line)
-
-
-def _all_are_met(goals: Mapping[str, Mapping[str, Any]], ended: bool) -> bool:
-    """Return whether goals are met; until the end, those that were not judged yet do not count."""
-    judged = [goal for goal in goals.values() if goal["obtained"] is not None]
-    return all(goal["met"] for goal in judged) and (len(judged) == len(goals) or not ended)
-
-
-def _to_message(
-    header: Header,
-    task: str,
-    times: tuple[float, float],
-    targets: tuple[int, int],
-    goals: Mapping[str, Mapping[str, Any]],
-) -> TaskProgress:
-    """Return the message.
-
-    Args:
-        header: with the stamp of the state judged last.
-        task: name of the task.
-        times: now, and at the end of the task, s.
-        targets: number given so far, and number of all.
-        goals: by name, with what, wanted, obtained (None before it was judged) and met.
-    """
-    ended = times[0] >= times[1]
-    obtained = [goal["obtained"] for goal in goals.values()]
-    return TaskProgress(
-        header=header,
-        task=task,
-        time=times[0],
-        end=times[1],
-        given=targets[0],
-        targets=targets[1],
-        ended=ended,
-        met=_all_are_met(goals, ended),
-        goals=list(goals),
-        what=[goal["what"] for goal in goals.values()],
-        wanted=[float(goal["wanted"]) for goal in goals.values()],
-        obtained=[float("nan") if value is None else float(value) for value in obtained],
-        judged=[value is not None for value in obtained],
-    )
 
 
 def main() -> None:

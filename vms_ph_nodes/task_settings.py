@@ -35,7 +35,7 @@ from vms_ph_io.wings import hook
 
 from .node.parameters import gain_parameter, parameters_of
 from .node.user_files import write_user_file
-from .simulation.grasp_parameters import mechanism_parameters, payload_parameters
+from .simulation.engine import mechanism_parameters, payload_parameters
 
 ARGUMENTS = (
     "robot",

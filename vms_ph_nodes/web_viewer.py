@@ -34,7 +34,7 @@ with errors_in_one_sentence():
         from .views.page_server import HOST, serve_page, stop_page
         from .views.robot_scene import RobotScene
         from .views.strip_chart import LivePlots
-        from .views.view_tab import ViewTab, theme
+        from .views.view_tab import ViewTab, prepare
         from .views.viewpoint import WorldView, viewpoint
     except ModuleNotFoundError as error:
         raise VmsPhError(
@@ -48,9 +48,6 @@ _PLOTS_EVERY = 2  # pictures
 
 # Pictures of the robot without a pose until the simulator is asked for one.
 _PATIENCE = 15
-
-# Width of the panel, pixels.
-_PANEL = 400.0
 
 
 class WebViewer(ReportingNode):
@@ -97,9 +94,7 @@ class WebViewer(ReportingNode):
 
     def _build_page(self) -> None:
         server = self._server
-        theme(server, False)
-        server.gui.main_panel.dock_right()
-        server.gui.main_panel.set_width(_PANEL)
+        prepare(server)
         self._world = WorldView(server)
         self._surroundings = Surroundings(server)
         self._overview = Overview(server, self._law)

@@ -26,8 +26,8 @@ from vms_ph_io.tasks.task_goals import PayloadJudge
 from vms_ph_nodes import closed_loop
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.node.health import refused_messages
+from vms_ph_nodes.simulation.engine import payload_parameters
 from vms_ph_nodes.simulation.grasp_markers import mechanism_pose, mechanism_shapes, payload_shapes
-from vms_ph_nodes.simulation.grasp_parameters import payload_parameters
 from vms_ph_nodes.simulation.grasp_publishers import mechanism_angle
 from vms_ph_nodes.tasks.task_score import PayloadScore
 

@@ -23,7 +23,7 @@ from vms_ph_dynamics.identification.windows import Sample
 from vms_ph_io import robots
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.messages.conversions import from_stamp, to_stamp
-from vms_ph_nodes.messages.identification_message import to_identification
+from vms_ph_nodes.messages.observations import to_identification
 
 SECONDS = 8.0
 

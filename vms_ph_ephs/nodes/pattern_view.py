@@ -8,9 +8,10 @@ from html import escape
 
 import numpy as np
 import viser
+from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_nodes.topics.robot_motion import RobotMotion
+from vms_ph_nodes.topics.robot_motion import MotionListener, RobotMotion
 from vms_ph_nodes.views.sankey import quantity
 
 from ..equations.assembly import port_powers
@@ -42,8 +43,13 @@ _STYLE = (
 class PatternView:
     """A window with the pattern of a robot, whose wires have the colours of their powers."""
 
-    def __init__(self, server: viser.ViserServer, model: VMSModel) -> None:
+    def __init__(self, node: Node, server: viser.ViserServer, model: VMSModel) -> None:
         """Open the window.
+
+        Args:
+            node: which listens to the motion of the robot.
+            server: of the page.
+            model: the robot.
 
         Raises:
             ModelError: bodies and joints cannot represent the robot.
@@ -63,13 +69,22 @@ class PatternView:
             x=12.0, y=-12.0, width=_WINDOW, height=min(_BORDER + _WINDOW * height / width, _WINDOW)
         )
 
+        self._motion: RobotMotion | None = None
+        self._listener = MotionListener(node, model, self._on_motion, lambda why: None)
+
+    def _on_motion(self, motion: RobotMotion) -> None:
+        self._motion = motion
+
     def remove(self) -> None:
         """Close the window."""
+        self._listener.close()
         self._panel.remove()
 
-    def draw(self, motion: RobotMotion) -> None:
-        """Colour the wires by the powers of a motion."""
-        mechanism = self._mechanism
+    def draw(self) -> None:
+        """Colour the wires by the powers of the last motion."""
+        motion, mechanism = self._motion, self._mechanism
+        if motion is None:
+            return
         x = mechanism.state(motion.d.q, motion.d.v)
         flows = mechanism.flows(motion.ports(None))
         inner = port_powers(mechanism.equations, x, flows)

@@ -26,13 +26,9 @@ def main() -> None:
         try:
             _check_words(sys.argv[1:])
             make_app()(prog_name=command())
-        except VmsPhError as error:
-            typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
-            sys.exit(1)
-        except ImportError as error:
-            if "pip install 'vms-ph[" not in str(
-                error
-            ):  # packages that an extra of this package installs
+        except (VmsPhError, ImportError) as error:
+            # Of import errors those that name an extra of this package to install.
+            if not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in str(error):
                 raise
             typer.secho(f"error: {error}", fg=typer.colors.RED, err=True)
             sys.exit(1)

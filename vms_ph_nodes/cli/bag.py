@@ -14,10 +14,14 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
 
+from .bag_view import view
+
 app = typer.Typer(
     help="Record and play bags, show, compare and export their content, repair truncated ones.",
     no_args_is_help=True,
 )
+
+app.command()(view)
 
 _BAG = typer.Argument(help="path of the bag folder or of its .mcap file")
 
@@ -113,28 +117,6 @@ def _set_arguments(node: str, parameters: Mapping[str, object]) -> None:
     pairs = [(name, value) for name, value in parameters.items() if value is not None]
     words = [word for name, value in pairs for word in ("-p", f"{name}:={json.dumps(value)}")]
     sys.argv = [node, "--ros-args", *words]
-
-
-@app.command()
-def view(
-    runs: list[Path] = typer.Argument(help="recordings, or folders with recordings"),
-    robot: str = typer.Option(
-        "", help="a bundled robot, or the path of a URDF, xacro or MJCF file; default: recorded"
-    ),
-    base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
-    port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
-    allowed_origins: str = typer.Option("", help="origins besides the page's own"),
-    speed: str = typer.Option("1", help="0.1, 0.25, 0.5, 1, 2 or 5 times real time"),
-) -> None:
-    """Show recorded runs on a web page: scrub, compare two of them, go to what the audit found.
-
-    For instance: vms-ph bag view run/bag other/bag
-    """
-    from .bag_view import view as serve
-
-    robots = {"robot": robot, "base": base, "end_effector": "", "gravity": "",
-              "locked_joints": "", "inertia": ""}  # fmt: skip
-    serve(runs, robots, port, allowed_origins, speed)
 
 
 @app.command()

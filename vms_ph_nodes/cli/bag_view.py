@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+import typer
+
 from vms_ph_dynamics.errors import VmsPhError
 
 _HZ = 30.0
@@ -14,23 +16,18 @@ _SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
 
 
 def view(
-    paths: list[Path],
-    robot: dict[str, str],
-    port: int,
-    allowed: str,
-    speed: str,
+    runs: list[Path] = typer.Argument(help="recordings, or folders with recordings"),
+    robot: str = typer.Option(
+        "", help="a bundled robot, or the path of a URDF, xacro or MJCF file; default: recorded"
+    ),
+    base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
+    port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
+    allowed_origins: str = typer.Option("", help="origins besides the page's own"),
+    speed: str = typer.Option("1", help="0.1, 0.25, 0.5, 1, 2 or 5 times real time"),
 ) -> None:
-    """Serve the page until Ctrl-C.
+    """Show recorded runs on a web page: scrub, compare two of them, go to what the audit found.
 
-    Args:
-        paths: recordings, and folders with recordings.
-        robot: settings of the robot that was recorded; empty: that of the recording.
-        port: on 127.0.0.1.
-        allowed: origins besides the page's own.
-        speed: in times of real time.
-
-    Raises:
-        VmsPhError: there is no recording, or the port is in use.
+    For instance: vms-ph bag view run/bag other/bag
     """
     try:
         from ..views.page_server import HOST, serve_page, stop_page
@@ -43,18 +40,21 @@ def view(
     from ..views.recorded_run import RecordedRun
     from .audit import recorded_robot
 
+    settings = {"robot": robot, "base": base, "end_effector": "", "gravity": "",
+                "locked_joints": "", "inertia": ""}  # fmt: skip
+
     def load(path: Path) -> RecordedRun:
         recording = read_recording(path)
-        model, description = recorded_robot(recording, robot)
+        model, description = recorded_robot(recording, settings)
         return RecordedRun(path, audit_recording(recording, model), description)
 
     if speed not in SPEEDS:
         raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")
-    runs = recordings(paths)
-    server = serve_page(port, allowed, lambda: "replay – vms_ph")
+    paths = recordings(runs)
+    server = serve_page(port, allowed_origins, lambda: "replay – vms_ph")
     try:
         compare = runs == paths and len(runs) == 2
-        replay = Replay(server, runs, load, compare, speed)
+        replay = Replay(server, paths, load, compare, speed)
         print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
         last = time.monotonic()
         # No exception: it is lost where it arises in what Python calls by itself.

@@ -3,7 +3,6 @@
 
 """Checks of numbers: those of received states and efforts, and those of an answer."""
 
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -33,17 +32,16 @@ def check_range(values: Array, label: str) -> None:
         )
 
 
-def require_finite(message: Any, undefined: Collection[str] = ()) -> None:
+def require_finite(message: Any) -> None:
     """Check every number in a message, also in the messages within it.
 
     Args:
         message: any ROS message, or response of a service.
-        undefined: fields in which NaN stands for what the robot does not have.
 
     Raises:
         StateError: a number is infinite or undefined.
     """
-    path = _not_finite(message, undefined)
+    path = _not_finite(message)
     if path:
         raise StateError(
             f"the result is not finite ({path}): the given state is too far from any that a robot "
@@ -53,18 +51,16 @@ def require_finite(message: Any, undefined: Collection[str] = ()) -> None:
 
 def is_finite(message: Any) -> bool:
     """Return whether every number in a message is finite, also in the messages within it."""
-    return not _not_finite(message, ())
+    return not _not_finite(message)
 
 
-def _not_finite(message: Any, undefined: Collection[str]) -> str:
+def _not_finite(message: Any) -> str:
     """Return the path of a field that is not finite, or an empty string."""
     for name, kind in message.get_fields_and_field_types().items():
-        if name in undefined:
-            continue
         value = getattr(message, name)
         if "/" in kind:
             parts = value if isinstance(value, list) else [value]
-            within = next(filter(None, (_not_finite(part, undefined) for part in parts)), "")
+            within = next(filter(None, (_not_finite(part) for part in parts)), "")
             if within:
                 return f"{name}.{within}"
         elif ("double" in kind or "float" in kind) and not np.isfinite(value).all():

@@ -1,15 +1,18 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of observed contacts and payloads to messages."""
+"""Conversion of what is observed and identified to messages: contacts, payloads, friction."""
+
+import math
 
 import numpy as np
 from std_msgs.msg import Header
-from vms_ph.msg import Contact, Payload
+from vms_ph.msg import Contact, Identification, Payload
 
 from vms_ph_controllers.observers import ContactReport
 from vms_ph_controllers.observers import Payload as ObservedPayload
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.identification.live import LiveResult
 
 from .conversions import from_xyz, to_point, to_vector
 
@@ -47,3 +50,70 @@ def to_payload(header: Header, payload: ObservedPayload) -> Payload:
         centre_deviation=to_vector(payload.centre_deviation),
         changed=bool(payload.changed),
     )
+
+
+_SCALARS = (
+    *("payload_mass", "payload_centre_x", "payload_centre_y", "payload_centre_z"),
+    "timing.effort_lag",
+)
+_TERMS = ("viscous", "coulomb", "offset")
+
+
+def to_identification(
+    header: Header, joints: tuple[str, ...], result: LiveResult
+) -> Identification:
+    """Return the message of a result, with NaN for what is not excited.
+
+    Args:
+        header: stamp of the last state that was used, and frame of the load.
+        joints: names of the joints of the model.
+        result: what is believed.
+    """
+    parameters = {p.name: p for p in result.parameters}
+    numbers: dict[str, object] = {}
+    for name in _SCALARS:
+        # Commanded efforts that are held have no lag.
+        p, field = parameters.get(name), name.removeprefix("timing.")
+        numbers[field] = _number(p.value if p else None)
+        numbers[f"{field}_low"] = _number(p.low if p else None)
+        numbers[f"{field}_high"] = _number(p.high if p else None)
+    for term in _TERMS:
+        of = [parameters[f"friction.{joint}.{term}"] for joint in joints]
+        numbers[term] = [_number(p.value) for p in of]
+        numbers[f"{term}_low"] = [_number(p.low) for p in of]
+        numbers[f"{term}_high"] = [_number(p.high) for p in of]
+    at, changed_part = result.changed or (math.nan, "")
+    return Identification(
+        header=header,
+        joint_names=list(joints),
+        not_excited=[p.name for p in result.parameters if p.value is None],
+        motion=result.remembered,
+        residual=result.residual,
+        changed=changed_part,
+        changed_at=at,
+        **numbers,
+    )
+
+
+def diagnostic_values(disabled: str, result: tuple[int, LiveResult] | None) -> dict[str, str]:
+    """Return what a node says of its identification on /diagnostics, by name."""
+    if disabled:
+        return {"identification": disabled}
+    if result is None:
+        return {"identification": "not enough motion yet"}
+    identified = result[1]
+    mass = identified["payload_mass"]
+    values = {"load (kg)": "not excited"}
+    if mass.value is not None:
+        values["load (kg)"] = f"{mass.value:.3g} ({mass.low:.3g} to {mass.high:.3g})"
+    silent = [p.name for p in identified.parameters if p.value is None]
+    values["identified"] = (
+        f"{len(identified.parameters) - len(silent)} of {len(identified.parameters)}"
+    )
+    if identified.changed is not None:
+        values["last change"] = identified.changed[1]
+    return values
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -145,14 +145,6 @@ def node_name(status: DiagnosticStatus) -> str:
     return name.removesuffix(_SUFFIX) if name.endswith(_SUFFIX) else ""
 
 
-def undecoded_messages(node: Node) -> Mapping[str, int]:
-    """Return the number of undecodable messages that a node has dropped, by topic.
-
-    The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
-    """
-    return dict(getattr(node, "_ros_undecoded", {}))
-
-
 class Health:
     """Publishes the status of a node and supervises the heartbeats of the others."""
 
@@ -250,7 +242,9 @@ class Health:
             why = f"does not respond: its callbacks have not run for {silence:.0f} s"
             return self._status(self._name, ERROR, why, self._agreement.values())
         both = (self._node, self._thread.node)
-        if undecoded := sum(sum(undecoded_messages(node).values()) for node in both):
+        # The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
+        counts = [getattr(node, "_ros_undecoded", {}) for node in both]
+        if undecoded := sum(sum(by_topic.values()) for by_topic in counts):
             values = {**values, "messages that could not be decoded": undecoded}
         refused_count, why = refused_messages(self._node)
         if refused_count:

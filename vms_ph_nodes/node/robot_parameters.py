@@ -72,10 +72,6 @@ class RobotParameters:
         """Return the configuration in which a simulation begins, (nq,)."""
         return self.settings.initial_configuration(model, self._description)
 
-    def on_floor(self) -> bool:
-        """Return whether the robot is simulated with a floor."""
-        return self.settings.on_floor()
-
     def allocation(self) -> Allocation | None:
         """Return the allocation of the base's actuators, or None for an ideal base."""
         return self.settings.allocation(self._description)

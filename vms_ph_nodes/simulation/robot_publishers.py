@@ -21,7 +21,7 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
 
 from ..messages.base_motion import to_odometry
-from ..messages.conversions import to_joint_state, to_wrench, to_wrench_base
+from ..messages.conversions import from_xyz, to_joint_state, to_vector, to_wrench, to_wrench_base
 from ..messages.energy_messages import to_port_energy
 from ..messages.frames import BASE_LINK, ODOM, tool_topic, with_prefix
 from ..node.parameters import declare
@@ -138,11 +138,9 @@ class RobotPublishers:
 
 def _of_base(odometry: Odometry) -> TransformStamped:
     pose = odometry.pose.pose
-    position = pose.position
+    at = to_vector(from_xyz(pose.position))
     return TransformStamped(
         header=odometry.header,
         child_frame_id=odometry.child_frame_id,
-        transform=Transform(
-            translation=Vector3(x=position.x, y=position.y, z=position.z), rotation=pose.orientation
-        ),
+        transform=Transform(translation=at, rotation=pose.orientation),
     )

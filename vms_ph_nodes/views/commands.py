@@ -43,13 +43,16 @@ class Recording:
 
     def start(self) -> str:
         """Start a recording, unless one runs; return the command that does the same."""
+        embedded = WINGS["embedded"].is_installed
         if self._process is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._bag = self._folder / time.strftime("%Y-%m-%d_%H-%M-%S")
-            self._process = subprocess.Popen(self._words(), start_new_session=True)
-        if not WINGS["embedded"].is_installed:
-            return f"ros2 bag record -a -o {self._bag}"
-        return f"vms-ph bag record -o {self._bag}"
+            self._bag = bag = self._folder / time.strftime("%Y-%m-%d_%H-%M-%S")
+            words = ["ros2", "bag", "record", "-a", "-o", str(bag)]
+            if embedded:
+                words = [sys.executable, "-m", "vms_ph_nodes.bag_recorder", "--ros-args"]
+                words += ["-r", "__node:=page_recorder", "-p", f"bag:={bag}"]
+            self._process = subprocess.Popen(words, start_new_session=True)
+        return f"{'vms-ph bag record' if embedded else 'ros2 bag record -a'} -o {self._bag}"
 
     def end(self, seconds: float = 10.0) -> Path | None:
         """End the recording; return its bag, or None where none was made.
@@ -62,12 +65,6 @@ class Recording:
             return None
         interrupt(process, seconds)
         return self._bag if self._bag.exists() else None
-
-    def _words(self) -> list[str]:
-        if not WINGS["embedded"].is_installed:
-            return ["ros2", "bag", "record", "-a", "-o", str(self._bag)]
-        module = [sys.executable, "-m", "vms_ph_nodes.bag_recorder", "--ros-args"]
-        return [*module, "-r", "__node:=page_recorder", "-p", f"bag:={self._bag}"]
 
 
 CHOICES = {name: f"/vms_ph/choose/{name}" for name in ("robot", "law", "scene")}
@@ -301,9 +298,7 @@ class Commands:
             client.describe_parameters(names).add_done_callback(described)
 
         def described(future: "Future") -> None:
-            descriptors = [
-                descriptor for descriptor in future.result().descriptors if _is_gain(descriptor)
-            ]
+            descriptors = [entry for entry in future.result().descriptors if _is_gain(entry)]
             names = [descriptor.name for descriptor in descriptors]
             client.get_parameters(names).add_done_callback(lambda got: valued(descriptors, got))
 

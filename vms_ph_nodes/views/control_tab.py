@@ -94,15 +94,11 @@ class ControlTab:
             return
         if not self._has_gains:
             self._has_gains = self._commands.ask_gains(controls.show_gains)
-        if self._choices is None and self._commands.robot_can_be_chosen:
-            self._show_choices()
+        if self._choices is None and self._model and self._commands.robot_can_be_chosen:
+            self._choices = self._choices_of(self._model)
         controls.show(paused, speed)
 
-    def _show_choices(self) -> None:
-        assert self._model is not None
-        chosen = self._robot.arguments
+    def _choices_of(self, model: VMSModel) -> Choices:
+        chosen, allocation = self._robot.arguments, self._robot.allocation()
         present = (self._robot.robot, chosen.get("controller", ""), chosen.get("scene", ""))
-        allocation = self._robot.allocation()
-        self._choices = Choices(
-            self._server, self._tab, self._commands, self._model, present, allocation
-        )
+        return Choices(self._server, self._tab, self._commands, model, present, allocation)

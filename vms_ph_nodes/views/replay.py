@@ -22,7 +22,7 @@ from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
 from .strip_chart import GHOSTLY, PADDING, axes, curve_style
-from .view_tab import theme
+from .view_tab import prepare, theme
 from .viewpoint import WorldView, viewpoint
 
 _GHOST = (170, 51, 119)
@@ -32,7 +32,6 @@ _GROUPS = {f"{group}, as in the audit's report": group for group in GROUPS}
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _INSTANTS = 400  # of a plot
 _PICTURES_HZ = 5.0
-_PANEL = 400.0
 _TEXT = "font:12px/1.45 sans-serif;padding:4px 12px"
 
 _NOW = viser.uplot.Series(label="now", stroke="#e69f00", width=1)
@@ -109,9 +108,7 @@ class Replay:
 
     def _build(self) -> None:
         gui = self._server.gui
-        theme(self._server, False)
-        gui.main_panel.dock_right()
-        gui.main_panel.set_width(_PANEL)
+        prepare(self._server)
         names = tuple(self._files)
         self._head = gui.add_html("")
         self._chosen = gui.add_dropdown("run", names or (_NONE,))

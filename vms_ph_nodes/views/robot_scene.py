@@ -73,12 +73,8 @@ class RobotScene:
             if mesh.bounds is not None:  # None for a mesh without a triangle
                 corner = np.array([*itertools.product(*mesh.bounds.T)])
                 corners.setdefault(visual.link, []).append(_transformed(visual.pose, corner))
-            quaternion = pin.Quaternion(visual.pose[:3, :3]).coeffs()
             name = f"{paths[visual.link]}/visual_{i}"
-            pose: dict[str, Any] = {
-                "position": visual.pose[:3, 3],
-                "wxyz": np.roll(quaternion, 1),
-            }
+            pose = {"position": visual.pose[:3, 3], "wxyz": _wxyz(visual.pose[:3, :3])}
             if ghost is None:
                 handle = server.scene.add_mesh_trimesh(name, mesh, **pose)
                 self.meshes.setdefault(visual.link, []).append(handle)
@@ -113,7 +109,7 @@ class RobotScene:
             if above is not None:
                 pose = pin.SE3(placements[above]).actInv(pose)
             handle.position = pose.translation
-            handle.wxyz = np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
+            handle.wxyz = _wxyz(pose.rotation)
 
     def root_place(self, q: Array) -> Array:
         """Return the position of the root link at a configuration, (3,) m."""
@@ -147,7 +143,7 @@ class RobotScene:
         d = self.model.evaluate(self.model.neutral_configuration(), np.zeros(self.model.nv))
         pose = pin.SE3(d.placement(link)).inverse() * pin.SE3(d.placement(frame))
         pose = self.world_pose(link) * pose
-        return pose.translation, np.roll(pin.Quaternion(pose.rotation).coeffs(), 1)
+        return pose.translation, _wxyz(pose.rotation)
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -169,6 +165,11 @@ class RobotScene:
         frame = self._frames.get(link)
         if frame is not None:
             frame.position, frame.wxyz = pose
+
+
+def _wxyz(rotation: Array) -> Array:
+    """Return the quaternion of a rotation (3,3), the real part first."""
+    return np.roll(pin.Quaternion(rotation).coeffs(), 1)
 
 
 def _transformed(pose: Array, points: Array) -> Array:

@@ -40,7 +40,7 @@ _STYLE = (
     "@keyframes ef{from{stroke-dashoffset:var(--a)}}.ef .d{animation:ef var(--t) linear}"
 )
 
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 def quantity(value: float, unit: str, signed: bool = False) -> str:
@@ -50,7 +50,7 @@ def quantity(value: float, unit: str, signed: bool = False) -> str:
     size = abs(value)
     if size < 1e-12:
         return f"0 {unit}"
-    factor, prefix = next(((f, p) for f, p in _PREFIXES if size >= 0.9995 * f), (1e-12, "p"))
+    factor, prefix = next(((f, p) for f, p in PREFIXES if size >= 0.9995 * f), (1e-12, "p"))
     return f"{value / factor:{'+' if signed else ''}.3g} {prefix}{unit}"
 
 

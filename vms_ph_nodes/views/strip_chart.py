@@ -18,7 +18,7 @@ from vms_ph_io.audit.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .energy_flow import PORT_WORDS
-from .sankey import COLOURS
+from .sankey import COLOURS, PREFIXES
 
 _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
@@ -187,10 +187,10 @@ def _prefix(largest: float) -> tuple[str, float]:
 
     The numbers at the axis have three decimals at most.
     """
-    for prefix, factor in (("", 1.0), ("m", 1e3), ("µ", 1e6), ("n", 1e9), ("p", 1e12)):
-        if largest * factor >= 0.5 or not largest:
-            return prefix, factor
-    return "f", 1e15
+    for size, prefix in PREFIXES:
+        if size <= 1.0 and (largest >= 0.5 * size or not largest):
+            return prefix, 1.0 / size
+    return "p", 1e12
 
 
 GHOSTLY = ", ghost"

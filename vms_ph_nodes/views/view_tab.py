@@ -13,7 +13,6 @@ from rclpy.node import Node
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io.wings import hook
 
-from ..topics.robot_motion import MotionListener, RobotMotion
 from .marker_scene import MarkerScene
 from .robot_scene import RobotScene
 from .strip_chart import StripChart
@@ -42,8 +41,6 @@ class ViewTab:
         self._node, self._server = node, server
         self._scene: RobotScene | None = None
         self._pattern: Any = None
-        self._listener: MotionListener | None = None
-        self._motion: RobotMotion | None = None
         gui = server.gui
         with tab:
             self._links = gui.add_checkbox(LINKS, initial_value=True)
@@ -82,13 +79,13 @@ class ViewTab:
 
     def draw(self) -> None:
         """Draw the pattern anew."""
-        if self._motion is not None and self._listener is not None:
-            self._pattern.draw(self._motion)
+        if self._pattern is not None:
+            self._pattern.draw()
 
     def _open(self, model: VMSModel) -> None:
         try:
             view = hook("ephs", "nodes.pattern_view", user="the pattern").PatternView
-            self._pattern = view(self._server, model)
+            self._pattern = view(self._node, self._server, model)
         except VmsPhError as error:
             self._pattern_box.value = False
             self._answer.content = (
@@ -96,17 +93,18 @@ class ViewTab:
             )
             return
         self._answer.content = ""
-        self._listener = MotionListener(self._node, model, self._on_motion, lambda why: None)
-
-    def _on_motion(self, motion: RobotMotion) -> None:
-        self._motion = motion
 
     def _close(self) -> None:
         if self._pattern is not None:
             self._pattern.remove()
-        if self._listener is not None:
-            self._listener.close()
-        self._pattern = self._listener = self._motion = None
+        self._pattern = None
+
+
+def prepare(server: viser.ViserServer) -> None:
+    """Begin a page: light, with its panel at the right."""
+    theme(server, False)
+    server.gui.main_panel.dock_right()
+    server.gui.main_panel.set_width(400.0)  # pixels
 
 
 def theme(server: viser.ViserServer, dark: bool) -> None:
