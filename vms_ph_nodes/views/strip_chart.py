@@ -190,7 +190,7 @@ def _prefix(largest: float) -> tuple[str, float]:
     for size, prefix in PREFIXES:
         if size <= 1.0 and (largest >= 0.5 * size or not largest):
             return prefix, 1.0 / size
-    return "p", 1e12
+    return ("p", 1e12) if largest >= 0.5e-12 else ("f", 1e15)
 
 
 GHOSTLY = ", ghost"
