@@ -3,7 +3,7 @@
 
 """Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -269,13 +269,6 @@ def test_the_launch_file_of_tasks_hands_every_node_the_robot_of_the_task(
     assert ("wind.velocity" in simulator) == (task.wind is not None)
 
 
-@dataclass(frozen=True)
-class WithDoor(RobotTask):
-    """A task with something that nodes do not know."""
-
-    door: str = ""
-
-
 @pytest.mark.parametrize(
     ("name", "changes", "said"),
     [
@@ -307,17 +300,14 @@ def test_what_nodes_cannot_run_is_refused_before_they_start(
     assert "\n" not in str(caught.value)
 
 
-def test_an_entry_that_nodes_do_not_know_is_refused_by_its_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    task = robot_tasks.load("mobile_drive")
-    values = {item.name: getattr(task, item.name) for item in fields(task)}
-    odd = WithDoor(**values)
-    monkeypatch.setattr(robot_tasks, "load", lambda name: odd)
-    assert task_settings.load_for_nodes("mobile_drive") is odd
-    odd = replace(odd, door="heavy")
-    with pytest.raises(VmsPhError, match="has 'door', which nodes do not simulate; 'vms-ph demo"):
-        task_settings.load_for_nodes("mobile_drive")
+def test_nodes_simulate_every_entry_of_a_task() -> None:
+    # An entry that is added belongs into task_settings.parameters, or is refused there.
+    assert {item.name for item in fields(RobotTask)} == {
+        *("name", "title", "robot", "base", "actuators", "controller", "gains", "shortest"),
+        *("initial_positions", "end_effector", "gravity", "inertia", "locked_joints", "wheels"),
+        *("step", "joint_friction", "current", "wind", "mechanism", "payload", "targets"),
+        *("goals", "unaccounted"),
+    }
 
 
 @pytest.mark.parametrize("name", robot_tasks.names())
