@@ -114,9 +114,9 @@ class ReferenceMarker(MotionNode):
                 ("turn", control.ROTATE_AXIS, axis == "z"),
             ):
                 if in_plane or not planar:
-                    made = control(name=f"{verb} {axis}", interaction_mode=mode)
-                    made.orientation = Quaternion(w=w, x=x, y=y, z=z)
-                    controls.append(made)
+                    handle = control(name=f"{verb} {axis}", interaction_mode=mode)
+                    handle.orientation = Quaternion(w=w, x=x, y=y, z=z)
+                    controls.append(handle)
         return controls
 
     def _on_feedback(self, feedback: Any) -> None:

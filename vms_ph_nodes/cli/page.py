@@ -98,13 +98,13 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     rclpy.init(args=[], signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = Node("page_supervisor", start_parameter_services=False)
 
-    def take(what: str, message: Any) -> None:
+    def take(choice: str, message: Any) -> None:
         # Another robot begins with its own law, and alone.
-        before = Choice("") if what == "robot" else present
-        choose(before._replace(**{what: message.data}))
+        before = Choice("") if choice == "robot" else present
+        choose(before._replace(**{choice: message.data}))
 
-    for what, topic in CHOICES.items():
-        node.create_subscription(String, topic, partial(take, what), 10)
+    for choice, topic in CHOICES.items():
+        node.create_subscription(String, topic, partial(take, choice), 10)
     try:
         while not stopped:
             present = choices[-1]

@@ -96,9 +96,9 @@ class GraspPublishers:
             self._bodies = BodyMarkers(node, self._inertial, "payload", payload_shapes(payload))
             if payload.told:
                 self._inertias = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
-        elif (held := engine.held_mechanism) is not None:
+        elif (mechanism := engine.held_mechanism) is not None:
             self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
-            shapes = mechanism_shapes(held.mechanism)
+            shapes = mechanism_shapes(mechanism.mechanism)
             self._bodies = BodyMarkers(node, self._inertial, _NAME, shapes)
             d = model.evaluate(home, np.zeros(model.nv))
             self._handle = d.placement(model.end_effector)[:3, 3].copy()
@@ -168,8 +168,8 @@ class GraspPublishers:
         """Publish what the end effector takes or holds."""
         if self.use is not None:
             self._publish_payload(simulation, stamp, self.use)
-        elif (held := self._engine.held_mechanism) is not None:
-            self._publish_mechanism(held, stamp)
+        elif (mechanism := self._engine.held_mechanism) is not None:
+            self._publish_mechanism(mechanism, stamp)
 
     def _publish_payload(self, simulation: Simulation, stamp: Time, use: PayloadUse) -> None:
         now = simulation.sample()
@@ -182,17 +182,18 @@ class GraspPublishers:
             self._inertias.publish(to_inertia(at, use.carried))
         self._bodies.publish(pose, stamp)
 
-    def _publish_mechanism(self, held: HeldMechanism, stamp: Time) -> None:
+    def _publish_mechanism(self, mechanism: HeldMechanism, stamp: Time) -> None:
         self._states.publish(
             JointState(
                 header=Header(stamp=stamp),
                 name=[_NAME],
-                position=[held.angle],
-                velocity=[held.rate],
-                effort=[held.moment],
+                position=[mechanism.angle],
+                velocity=[mechanism.rate],
+                effort=[mechanism.moment],
             )
         )
-        self._bodies.publish(mechanism_pose(held.mechanism, self._handle, held.angle), stamp)
+        pose = mechanism_pose(mechanism.mechanism, self._handle, mechanism.angle)
+        self._bodies.publish(pose, stamp)
 
     def _take(self, simulation: Simulation, use: PayloadUse) -> tuple[bool, str]:
         self._plant = use.take(simulation, self._model)

@@ -65,12 +65,13 @@ class Choices:
         }
         gui = server.gui
         with tab, gui.add_folder("Robot, law and scene", order=-1.0) as self.folder:
-            for what, (names, chosen, hint) in offers.items():
+            for choice, (names, chosen, hint) in offers.items():
                 names = names if not chosen or chosen in names else (*names, chosen)
-                field = gui.add_dropdown(what, names, initial_value=chosen or names[0], hint=hint)
-                field.on_update(self._on_choice(what, field))
+                field = gui.add_dropdown(choice, names, initial_value=chosen or names[0], hint=hint)
+                field.on_update(self._on_choice(choice, field))
             files = {
-                what: gui.add_text(f"own {what}", "", hint=hint) for what, hint in _FILES.items()
+                choice: gui.add_text(f"own {choice}", "", hint=hint)
+                for choice, hint in _FILES.items()
             }
             open_file = gui.add_button("take what is written")
             self._answer = gui.add_markdown(
@@ -79,25 +80,25 @@ class Choices:
 
         @open_file.on_click
         def _(_: Any) -> None:
-            what = next((what for what, text in files.items() if text.value), None)
-            if what is not None:
-                self._take(what, files[what].value)
+            choice = next((choice for choice, text in files.items() if text.value), None)
+            if choice is not None:
+                self._take(choice, files[choice].value)
 
     def remove(self) -> None:
         """Take them from the page."""
         self.folder.remove()
 
-    def _on_choice(self, what: str, field: Any) -> Callable[[Any], None]:
+    def _on_choice(self, choice: str, field: Any) -> Callable[[Any], None]:
         def chosen(_: Any) -> None:
-            self._take(what, "" if field.value in (AS_CONFIGURED, NO_SCENE) else field.value)
+            self._take(choice, "" if field.value in (AS_CONFIGURED, NO_SCENE) else field.value)
 
         return chosen
 
-    def _take(self, what: str, name: str) -> None:
+    def _take(self, choice: str, name: str) -> None:
         """Choose another robot, law or scene, once it is known to fit."""
-        request = self._commands.choose(what, name)
+        request = self._commands.choose(choice, name)
         try:
-            check({"robot": self._robot, _ARGUMENTS.get(what, what): name})
+            check({"robot": self._robot, _ARGUMENTS.get(choice, choice): name})
         except VmsPhError as error:
             self._answer.content = f"{shell(request.command)}\n\n**not done**: {error}"
             return

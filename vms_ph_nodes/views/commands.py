@@ -234,10 +234,10 @@ class Commands:
 
         return Request(text, lambda reply: self._queue.put(lambda: send(reply)))
 
-    def choose(self, what: str, name: str) -> Request:
+    def choose(self, choice: str, name: str) -> Request:
         """Return the choice of another robot, law or scene, which nobody answers."""
-        text = f"ros2 topic pub --once {CHOICES[what]} std_msgs/msg/String '{{data: {name!r}}}'"
-        publish = self._choices[what].publish
+        text = f"ros2 topic pub --once {CHOICES[choice]} std_msgs/msg/String '{{data: {name!r}}}'"
+        publish = self._choices[choice].publish
         return Request(text, lambda _: self._queue.put(lambda: publish(String(data=name))))
 
     def push(self, port: str, force: Sequence[float], seconds: float) -> None:
