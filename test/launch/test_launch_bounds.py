@@ -50,15 +50,14 @@ def _launch(folder: Path, content: str, name: str = "a.launch.xml") -> Path:
 
 def test_variables_that_double_each_other_are_refused(tmp_path: Path) -> None:
     doubling = "<let name='a' value='$(var a)$(var a)'/>" * 60
-    with pytest.raises(LaunchError, match="give more than 67108864 characters"):
+    with pytest.raises(LaunchError, match="give more than 1048576 characters"):
         load(_launch(tmp_path, f"<let name='a' value='a'/>{doubling}"))
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/urandom"])
 def test_an_endless_file_is_not_read(path: str, tmp_path: Path) -> None:
-    for content in (f"<include file='{path}'/>", f"<log message='$(file-content {path})'/>"):
-        with pytest.raises(LaunchError, match=r"too large|is not UTF-8"):
-            load(_launch(tmp_path, content))
+    with pytest.raises(LaunchError, match="cannot read launch file"):
+        load(_launch(tmp_path, f"<include file='{path}'/>"))
 
 
 def test_includes_that_multiply_are_refused(tmp_path: Path) -> None:
@@ -68,12 +67,6 @@ def test_includes_that_multiply_are_refused(tmp_path: Path) -> None:
     _launch(tmp_path, "", "20.launch.xml")
     with pytest.raises(LaunchError, match=f"more than {MAX_FILES} files"):
         load(tmp_path / "0.launch.xml")
-
-
-def test_a_tag_of_too_many_attributes_is_refused(tmp_path: Path) -> None:
-    many = " ".join(f"a{i}='1'" for i in range(10_000))
-    with pytest.raises(LaunchError, match="has 10000 attributes"):
-        load(_launch(tmp_path, f"<log {many}/>"))
 
 
 def test_the_path_of_a_parameter_file_may_be_impossible(tmp_path: Path) -> None:

@@ -6,27 +6,15 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_embedded.launch.context import FindShare, Resolver
+from vms_ph_embedded.launch import load, show_arguments
 from vms_ph_embedded.launch.description import LaunchDescription, ProcessDescription, YamlFile
 from vms_ph_embedded.launch.launcher import Launcher
-from vms_ph_embedded.launch.loading import load, show_arguments
 
 
-def main(
-    words: Sequence[str] | None = None,
-    *,
-    resolve: Resolver | None = None,
-    find_share: FindShare | None = None,
-) -> int:
-    """Run a launch file from a command line.
-
-    Args:
-        words: The command line; default: ``sys.argv``.
-        resolve: As for ``load``.
-        find_share: As for ``load``.
+def main() -> int:
+    """Run a launch file from the command line.
 
     Returns:
         The exit code: of the launch, or 1 when the file or the arguments are not accepted.
@@ -44,12 +32,12 @@ def main(
         help="list the arguments of the launch file and exit",
     )
     parser.add_argument("-p", "--print", action="store_true", help="print the actions and exit")
-    options = parser.parse_intermixed_args(words)
+    options = parser.parse_intermixed_args()
     try:
         if options.show_args:
-            print(show_arguments(options.file, find_share=find_share))
+            print(show_arguments(options.file))
             return 0
-        description = load(options.file, options.arguments, resolve=resolve, find_share=find_share)
+        description = load(options.file, options.arguments)
     except VmsPhError as error:
         print(error, file=sys.stderr)
         return 1

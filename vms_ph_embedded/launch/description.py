@@ -3,14 +3,12 @@
 
 """The content of a launch file with every variable and condition evaluated, as plain values.
 
-Nothing here runs anything. A test, ``--print`` and the supervisor read the same description.
+Nothing here runs anything. A test, ``--print`` and the launcher read the same description.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from vms_ph_embedded.launch.errors import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +60,13 @@ class NodeIdentity:
     name: str | None
     namespace: str | None
 
+    @property
+    def full_name(self) -> str:
+        """The name of the node with its namespace; "/**" when it is not known."""
+        if self.name is None or self.namespace is None:
+            return "/**"
+        return f"{self.namespace.rstrip('/')}/{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessDescription:
@@ -71,9 +76,7 @@ class ProcessDescription:
         name: Name of the process and prefix of its output, as in "simulator-1".
         command: The program and its arguments.
         environment: The whole environment of the process.
-        working_directory: Working directory; None for that of the launcher.
-        shell: Whether a shell reads the command, joined with spaces.
-        output: Destination of its output: "screen", "log", "both", "own_log" or "full".
+        output: Destination of its output: "screen", "log" or "both".
         respawn: Whether it is restarted when it ends by itself.
         respawn_delay: Delay of the restart, s.
         respawn_max_retries: Largest number of restarts; negative: no limit.
@@ -81,14 +84,11 @@ class ProcessDescription:
         sigterm_timeout: Seconds from SIGINT to SIGTERM when it is stopped.
         sigkill_timeout: Seconds from SIGTERM to SIGKILL.
         node: Its ROS names; None for an ``<executable>``.
-        location: The tag it comes from.
     """
 
     name: str
     command: tuple[str | YamlFile, ...]
     environment: Mapping[str, str]
-    working_directory: str | None = None
-    shell: bool = False
     output: str = "log"
     respawn: bool = False
     respawn_delay: float = 0.0
@@ -97,7 +97,6 @@ class ProcessDescription:
     sigterm_timeout: float = 5.0
     sigkill_timeout: float = 5.0
     node: NodeIdentity | None = None
-    location: Location | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +105,11 @@ class LaunchDescription:
 
     Args:
         file: The launch file.
-        arguments: Those that it and the files it includes declare, in order.
         steps: What is logged and started, in the order of the file.
         warnings: Remarks for the user: a misspelt argument, two nodes of one name.
     """
 
     file: Path
-    arguments: tuple[DeclaredArgument, ...]
     steps: tuple[Log | ProcessDescription, ...]
     warnings: tuple[str, ...] = ()
 

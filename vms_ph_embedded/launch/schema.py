@@ -1,135 +1,140 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tags that a launch file may contain, their attributes, and the tags inside them.
+"""Checks the tags of a launch file, their attributes, and the tags inside them.
 
-The subset that ``ros2 launch`` (Jazzy) and this launcher read with one meaning. The whole file is
-checked before anything of it is carried out, parts that a condition will skip included: a misspelt
-tag is found on the first run, and not on the first run of its branch.
+The whole file is checked before anything of it is carried out, parts that a condition will skip
+included: a misspelt tag is found on the first run, and not on the first run of its branch.
 """
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
+from vms_ph_embedded.launch import grammar
+from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
-from vms_ph_embedded.launch.errors import LaunchError
+from vms_ph_embedded.launch.errors import LaunchError, Location
+from vms_ph_embedded.launch.substitutions import check_calls
+from vms_ph_embedded.launch.values import SECONDS, Kind, coerce
+
+_CONDITION = frozenset({"if", "unless"})
+Choice = TypeVar("Choice")
+
+LITERALS: Mapping[str, Kind | None] = {
+    "respawn_delay": SECONDS,
+    "respawn_max_retries": Kind.INT,
+    "sigterm_timeout": SECONDS,
+    "sigkill_timeout": SECONDS,
+    "scoped": Kind.BOOL,
+    "on_exit": None,
+    "type": None,
+    "description": None,
+}
+"""Attributes in which ``ros2 launch`` carries out no substitutions, and what they must be."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tag:
-    """Attributes and children that one tag accepts.
+    """What one tag accepts, and what carries it out.
 
     Args:
-        required: Attributes that must be given.
+        required: Attributes that must be given, with spaces between.
         optional: Attributes that may be given.
-        children: Tags that may stand inside; "*" means every action.
+        children: Tags that may stand inside; None: every action.
+        run: Carries the tag out; None for those that mean something only inside another.
     """
 
-    required: frozenset[str] = frozenset()
-    optional: frozenset[str] = frozenset()
-    children: frozenset[str] = frozenset()
+    required: str = ""
+    optional: str = ""
+    children: Mapping[str, "Tag"] | None = field(default_factory=dict)
+    run: Callable[[Element, Context], None] | None = None
 
     @property
     def attributes(self) -> frozenset[str]:
         """Everything that may be given."""
-        return self.required | self.optional
+        conditions = _CONDITION if self.run else frozenset()
+        return frozenset(f"{self.required} {self.optional}".split()) | conditions
 
 
-_CONDITION = _words("if unless")
-_PROCESS = _CONDITION | _words(
-    "cwd output respawn respawn_delay respawn_max_retries on_exit launch-prefix "
-    "sigterm_timeout sigkill_timeout"
-)
+def check(root: Element, actions: Mapping[str, Tag]) -> None:
+    """Refuse a launch file that holds a tag, an attribute or a substitution outside the subset.
 
-ACTIONS: dict[str, Tag] = {
-    "arg": Tag(_words("name"), _CONDITION | _words("default description"), _words("choice")),
-    "let": Tag(_words("name value"), _CONDITION),
-    "node": Tag(
-        _words("exec"),
-        _PROCESS | _words("pkg name exec_name namespace args ros_args"),
-        _words("param remap env"),
-    ),
-    "executable": Tag(_words("cmd"), _PROCESS | _words("name shell"), _words("env")),
-    "group": Tag(frozenset(), _CONDITION | _words("scoped"), _words("*")),
-    "include": Tag(_words("file"), _CONDITION, _words("arg")),
-    "push_ros_namespace": Tag(_words("namespace"), _CONDITION),
-    "push-ros-namespace": Tag(_words("namespace"), _CONDITION),
-    "set_remap": Tag(_words("from to"), _CONDITION),
-    "set_parameter": Tag(_words("name value"), _CONDITION),
-    "set_env": Tag(_words("name value"), _CONDITION),
-    "unset_env": Tag(_words("name"), _CONDITION),
-    "log": Tag(_words("message"), _CONDITION),
-}
-
-_NAME_VALUE = Tag(_words("name value"))
-_PARAMETER = Tag(frozenset(), _words("name value type from allow_substs"), _words("param"))
-
-# Tags that mean something only inside another: (parent, tag).
-_INNER: dict[tuple[str, str], Tag] = {
-    ("arg", "choice"): Tag(_words("value")),
-    ("include", "arg"): _NAME_VALUE,
-    ("node", "remap"): Tag(_words("from to")),
-    ("node", "env"): _NAME_VALUE,
-    ("executable", "env"): _NAME_VALUE,
-    ("node", "param"): _PARAMETER,
-    ("param", "param"): _PARAMETER,
-}
-
-_ROOT = Tag(frozenset(), _words("version deprecated"), _words("*"))
-
-
-def check(root: Element) -> None:
-    """Refuse a launch file that holds a tag or an attribute outside the subset.
+    Args:
+        root: Its outermost tag.
+        actions: Every action by its tag.
 
     Raises:
         LaunchError: At the first of them; the message lists what is accepted.
     """
     if root.tag != "launch":
         raise LaunchError(f"the outermost tag is <{root.tag}>; it must be <launch>", root.location)
-    _check(root, _ROOT)
+    _check(root, Tag("", "version", None), actions)
 
 
-def _check(element: Element, tag: Tag) -> None:
-    for name, attribute in element.attributes.items():
+def _check(element: Element, tag: Tag, actions: Mapping[str, Tag]) -> None:
+    for name, text in element.attributes.items():
         if name not in tag.attributes:
             raise LaunchError(
-                f"<{element.tag}> has no attribute {name!r}; "
-                + _listed("accepted are", name, tag.attributes),
-                attribute.location,
+                f"<{element.tag}> has no attribute {name!r}; {_accepted(name, tag.attributes)}",
+                element.location,
             )
-    for name in sorted(tag.required - set(element.attributes)):
-        raise LaunchError(f"<{element.tag}> lacks its attribute {name!r}", element.location)
+        if name in LITERALS:
+            literal(element, name)
+        else:
+            check_calls(grammar.parse(text, element.location), element.location)
+    for name in tag.required.split():
+        if name not in element.attributes:
+            raise LaunchError(f"<{element.tag}> lacks its attribute {name!r}", element.location)
     if set(element.attributes) >= _CONDITION:
         raise LaunchError(
-            f"<{element.tag}> has both 'if' and 'unless'; keep one of them", element.at("unless")
+            f"<{element.tag}> has both 'if' and 'unless'; keep one of them", element.location
         )
     for child in element.children:
-        _check(child, _tag_inside(element, tag, child))
+        children = actions if tag.children is None else tag.children
+        if child.tag not in children:
+            where = "launch files" if tag.children is None else f"<{element.tag}>"
+            raise LaunchError(
+                f"<{child.tag}> is not supported inside {where}; {_accepted(child.tag, children)}",
+                child.location,
+            )
+        _check(child, children[child.tag], actions)
 
 
-def _tag_inside(parent: Element, tag: Tag, child: Element) -> Tag:
-    if "*" in tag.children:
-        if child.tag in ACTIONS:
-            return ACTIONS[child.tag]
-        raise LaunchError(
-            f"tag <{child.tag}> is not supported; " + _listed("accepted are", child.tag, ACTIONS),
-            child.location,
-        )
-    if child.tag in tag.children:
-        return _INNER[parent.tag, child.tag]
-    accepted = _listed("accepted are", child.tag, tag.children) if tag.children else "nothing may"
-    raise LaunchError(
-        f"<{child.tag}> cannot stand inside <{parent.tag}>; {accepted}", child.location
-    )
+def literal(element: Element, name: str) -> Any:
+    """An attribute in which ``ros2 launch`` carries out no substitutions; None if not given.
+
+    Raises:
+        LaunchError: It is not of its kind.
+    """
+    kind, text = LITERALS[name], element.attributes.get(name)
+    if text is None or kind is None:
+        return text
+    try:
+        return coerce(text, kind)
+    except ValueError as error:
+        hint = "; substitutions are not carried out here" if "$(" in text else ""
+        raise LaunchError(f"{name}: {error}{hint}", element.location) from None
 
 
-def _listed(introduction: str, misspelt: str, names: Iterable[str]) -> str:
+def one_of(
+    text: str | None, accepted: Mapping[str, Choice], attribute: str, location: Location
+) -> Choice | None:
+    """What a word of a list stands for; None if none is given.
+
+    Raises:
+        LaunchError: The word is not in the list; the message has the list.
+    """
+    if text is None:
+        return None
+    if text in accepted:
+        return accepted[text]
+    raise LaunchError(f"{attribute} is {text!r}; accepted are {', '.join(accepted)}", location)
+
+
+def _accepted(misspelt: str, names: Iterable[str]) -> str:
     accepted = sorted(names)
     close = difflib.get_close_matches(misspelt, accepted, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"{introduction} {', '.join(accepted)}{hint}"
+    return f"accepted are {', '.join(accepted) or 'none'}{hint}"

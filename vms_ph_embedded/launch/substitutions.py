@@ -9,23 +9,23 @@ or a truth value is required, the text is read as YAML afterwards (values.py).
 
 import difflib
 import math
-import os
-import random
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TypeVar
 
-from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_embedded.launch import expression, values
 from vms_ph_embedded.launch.context import Context
+from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import NOT_USABLE, LaunchError, Location
-from vms_ph_embedded.launch.grammar import Call, Template
-from vms_ph_io.settings.bounded_text import read_text
+from vms_ph_embedded.launch.grammar import Call, Template, parse
+
+_LONGEST = 2**20  # characters that a text with substitutions may come to
+_REQUIRED = object()
+Default = TypeVar("Default")
 
 
 class _Failure(Exception):
@@ -44,27 +44,87 @@ class _Arguments:
         return len(self.templates)
 
     def __getitem__(self, index: int) -> str:
-        return text(self.templates[index], self.context, self.location)
+        return _joined(self.templates[index], self.context, self.location)
 
     def truth(self, index: int) -> bool:
         argument = self[index]
         try:
-            return bool(values.coerce(argument, values.BOOL))
+            return bool(values.coerce(argument, values.Kind.BOOL))
         except ValueError:
             raise _Failure(f"{argument!r} is neither true nor false") from None
 
 
-def text(template: Template, context: Context, location: Location | None = None) -> str:
-    """Carry out the substitutions of a template and join the pieces.
+def evaluate(text: str, context: Context, location: Location | None = None) -> str:
+    """Carry out the substitutions of a text.
 
     Args:
-        template: From ``grammar.parse``.
+        text: As the launch file has it.
         context: The variables and files to look up.
-        location: Where the template stands, for error messages.
+        location: Where the text stands, for error messages.
 
     Raises:
         LaunchError: A variable, file, package or command is missing or fails.
     """
+    return _joined(parse(text, location), context, location)
+
+
+def attribute(
+    element: Element,
+    name: str,
+    context: Context,
+    default: Default = _REQUIRED,  # type: ignore[assignment]
+) -> str | Default:
+    """An attribute with its substitutions carried out, or the default if it is not given."""
+    if default is not _REQUIRED and name not in element.attributes:
+        return default
+    return evaluate(element.attributes[name], context, element.location)
+
+
+def words(element: Element, name: str, context: Context) -> list[str]:
+    """The words of a command line in an attribute, by the rules of ``ros2 launch``.
+
+    Only text is split, with the quoting of a shell; what a substitution gives is never split, so a
+    path with a space stays one word. A word ends where text has a space, also next to a
+    substitution.
+
+    Raises:
+        LaunchError: A quote is not closed within its piece of text.
+    """
+    if name not in element.attributes:
+        return []
+    line: list[str] = []
+    word: list[str] = []  # pieces of the one that goes on
+
+    def end_word() -> None:
+        line.append("".join(word))
+        word.clear()
+
+    for part in parse(element.attributes[name], element.location):
+        if not isinstance(part, str):
+            word.append(_joined((part,), context, element.location))
+            continue
+        try:
+            pieces = shlex.split(part)
+        except ValueError as error:
+            raise LaunchError(
+                f"{part!r} cannot be split into words: {error}; a quote cannot reach across a "
+                "substitution",
+                element.location,
+            ) from None
+        if not pieces or (part[0].isspace() and word):
+            end_word()
+        for index, piece in enumerate(pieces):
+            if index:
+                end_word()
+            word.append(piece)
+        if pieces and part[-1].isspace():
+            end_word()
+    if word:
+        end_word()
+    return line
+
+
+def _joined(template: Template, context: Context, location: Location | None) -> str:
     pieces: list[str] = []
     for part in template:
         if isinstance(part, str):
@@ -75,7 +135,8 @@ def text(template: Template, context: Context, location: Location | None = None)
             pieces.append(entry.function(_Arguments(part.arguments, context, location), context))
         except (_Failure, expression.ExpressionError) as error:
             raise LaunchError(f"$({part.name}): {error}", location) from None
-    context.effort.produce(sum(map(len, pieces)), location)
+    if sum(map(len, pieces)) > _LONGEST:
+        raise LaunchError(f"the substitutions give more than {_LONGEST} characters", location)
     return "".join(pieces)
 
 
@@ -192,50 +253,21 @@ def _command(arguments: _Arguments, context: Context) -> str:
     return result.stdout
 
 
-def _this_file(kind: str, part: Callable[[Path], Path]) -> Callable[[_Arguments, Context], str]:
-    def this(_arguments: _Arguments, context: Context) -> str:
-        if not context.files:
-            raise _Failure("is known only while the file is carried out")
-        mine, for_ros = part(context.file), part(context.file_for_ros)
-        if mine != for_ros:
-            raise _Failure(
-                f"in and after an <include>, ros2 launch takes this for the included file's "
-                f"({for_ros}); keep it in a variable before: "
-                f'<let name="here" value="$({kind})"/>, then $(var here)'
-            )
-        return str(mine)
-
-    return this
-
-
-def _anonymous(arguments: _Arguments, context: Context) -> str:
-    key = "anon" + arguments[0]
-    if key not in context.configurations:
-        name = (
-            f"{arguments[0]}_{socket.gethostname()}_{os.getpid()}_{random.randint(0, sys.maxsize)}"
+def _dirname(_arguments: _Arguments, context: Context) -> str:
+    if not context.files:
+        raise _Failure("is known only while the file is carried out")
+    mine, for_ros = context.files[-1].parent, context.file_for_ros.parent
+    if mine != for_ros:
+        raise _Failure(
+            f"in and after an <include>, ros2 launch takes this for the included file's "
+            f"({for_ros}); keep it in a variable before: "
+            '<let name="here" value="$(dirname)"/>, then $(var here)'
         )
-        for character in ".-:":
-            name = name.replace(character, "_")
-        context.configurations[key] = name
-    return context.configurations[key]
+    return str(mine)
 
 
-def _file_content(arguments: _Arguments, context: Context) -> str:
-    try:
-        return read_text(arguments[0])
-    except (OSError, VmsPhError) as error:
-        raise _Failure(f"cannot read {arguments[0]}: {error}") from None
-
-
-def _eval(arguments: _Arguments, context: Context) -> str:
-    if len(arguments) == 2 and arguments[1].strip() not in ("", "math"):
-        raise _Failure(f"module {arguments[1]!r} is not available in expressions; only math is")
-    return expression.evaluate(
-        arguments[0], with_math=len(arguments) == 1 or bool(arguments[1].strip())
-    )
-
-
-def _equal(left: str, right: str) -> bool:
+def _equal(arguments: _Arguments) -> bool:
+    left, right = arguments[0], arguments[1]
     truths = {"true": True, "1": True, "false": False, "0": False}
     if left.lower() in truths and right.lower() in truths:
         return truths[left.lower()] == truths[right.lower()]
@@ -245,8 +277,14 @@ def _equal(left: str, right: str) -> bool:
         return left == right
 
 
-def _lower(value: bool) -> str:
-    return str(value).lower()
+def _choice(arguments: _Arguments, _context: Context) -> str:
+    if arguments.truth(0):
+        return arguments[1]
+    return arguments[2] if len(arguments) == 3 else ""
+
+
+def _logical(truth: Callable[[_Arguments], bool]) -> Callable[[_Arguments, Context], str]:
+    return lambda arguments, _context: str(truth(arguments)).lower()
 
 
 _ENTRIES: dict[str, _Entry] = {
@@ -257,27 +295,13 @@ _ENTRIES: dict[str, _Entry] = {
         _Entry("find-pkg-share PACKAGE", _find_package_share),
         _Entry("find-exec NAME", _find_executable),
         _Entry("command 'LINE' [ON_STDERR]", _command),
-        _Entry("dirname", _this_file("dirname", lambda file: file.parent)),
-        _Entry("filename", _this_file("filename", lambda file: file)),
-        _Entry("anon NAME", _anonymous),
-        _Entry("file-content PATH", _file_content),
-        _Entry("eval 'EXPRESSION' [MODULES]", _eval),
-        _Entry("equals A B", lambda arguments, _: _lower(_equal(arguments[0], arguments[1]))),
-        _Entry(
-            "not-equals A B", lambda arguments, _: _lower(not _equal(arguments[0], arguments[1]))
-        ),
-        _Entry("not A", lambda arguments, _: _lower(not arguments.truth(0))),
-        _Entry(
-            "and A B", lambda arguments, _: _lower(all([arguments.truth(0), arguments.truth(1)]))
-        ),
-        _Entry(
-            "or A B", lambda arguments, _: _lower(any([arguments.truth(0), arguments.truth(1)]))
-        ),
-        _Entry(
-            "if CONDITION THEN [ELSE]",
-            lambda arguments, _: (
-                arguments[1] if arguments.truth(0) else arguments[2] if len(arguments) == 3 else ""
-            ),
-        ),
+        _Entry("dirname", _dirname),
+        _Entry("eval 'EXPRESSION'", lambda arguments, _: expression.evaluate(arguments[0])),
+        _Entry("equals A B", _logical(_equal)),
+        _Entry("not-equals A B", _logical(lambda arguments: not _equal(arguments))),
+        _Entry("not A", _logical(lambda arguments: not arguments.truth(0))),
+        _Entry("and A B", _logical(lambda both: all([both.truth(0), both.truth(1)]))),
+        _Entry("or A B", _logical(lambda both: any([both.truth(0), both.truth(1)]))),
+        _Entry("if CONDITION THEN [ELSE]", _choice),
     )
 }

@@ -23,7 +23,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from .health import Health
 from .parameters import declare
 
-# The variable by which the embedded launcher marks its processes: its process id and a random part.
+# The variable by which the embedded launcher marks its processes: its process id.
 _MARK = "VMS_PH_LAUNCH"
 
 # Exit code of a node that cannot run with its parameters. The embedded launcher takes EX_CONFIG of
@@ -72,10 +72,10 @@ def require_free_port(host: str, port: int, another: str) -> None:
 def launcher_watch() -> Callable[[], bool]:
     """Return a function that tells whether the embedded launcher of this process still runs.
 
-    A launcher and its supervisor may both be killed; then nobody else ends this process. Without an
-    embedded launcher the answer is always yes.
+    A launcher may be killed; then nobody else ends this process. Without an embedded launcher the
+    answer is always yes.
     """
-    launcher = int(os.environ.get(_MARK, "").partition("-")[0] or 0)
+    launcher = int(os.environ.get(_MARK, "0"))
     if not launcher:
         return lambda: True
     if os.getppid() == launcher:

@@ -43,11 +43,9 @@ def as_recorded(step: Log | ProcessDescription, folder: Path) -> dict[str, Any]:
     recorded: dict[str, Any] = {
         "name": step.name,
         "command": without_files([str(word) for word in step.command]),
-        "directory": step.working_directory,
         "environment": {
             k: v for k, v in step.environment.items() if k.startswith("T_") and k != "T_HERE"
         },
-        "shell": step.shell,
         "output": step.output,
         "respawn": step.respawn,
         "respawn_delay": step.respawn_delay,
@@ -62,7 +60,7 @@ def as_recorded(step: Log | ProcessDescription, folder: Path) -> dict[str, Any]:
 
 def as_read(recorded: dict[str, Any]) -> dict[str, Any]:
     """A recorded step, reduced to what can be compared without a ROS 2 node."""
-    step = {k: v for k, v in recorded.items() if k != "node"}
+    step = {k: v for k, v in recorded.items() if k not in ("node", "directory", "shell")}
     if "command" in step:
         step["command"] = without_files(step["command"])
     if "node" in recorded:

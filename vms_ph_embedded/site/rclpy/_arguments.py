@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rclpy import _names
 from rclpy.exceptions import RCLError
 from rclpy.logging import get_logging_severity_from_string
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_embedded import subset
+from vms_ph_embedded import ros_names, subset
 from vms_ph_io.settings.bounded_text import BoundedLoader, YamlError, parse_yaml, read_text
 
 _LACKING = {
@@ -68,8 +67,8 @@ def remap_name(
     """An absolute topic or service name after the first rule that matches it."""
     for rule in (rule for source in arguments for rule in source.remap):
         applies = rule.kind in (kind, "any") and rule.node in (None, node_name)
-        if applies and _names.expand(rule.match, node_name, namespace) == name:
-            return _names.expand(rule.replacement, node_name, namespace)
+        if applies and ros_names.expand(rule.match, node_name, namespace) == name:
+            return ros_names.expand(rule.replacement, node_name, namespace)
     return name
 
 
@@ -158,10 +157,12 @@ def _remap_rule(text: str) -> RemapRule:
     if match in ("__node", "__name", "__ns"):
         kind = "__ns" if match == "__ns" else "__node"
         is_ns = kind == "__ns"
-        fault = (_names.fault_in_namespace if is_ns else _names.fault_in_node_name)(replacement)
+        fault = (ros_names.fault_in_namespace if is_ns else ros_names.fault_in_node_name)(
+            replacement
+        )
     else:
         kind = {"rostopic": "topic", "rosservice": "service"}.get(url, "any")
-        fault = _names.fault_in_topic_name(match) or _names.fault_in_topic_name(replacement)
+        fault = ros_names.fault_in_topic_name(match) or ros_names.fault_in_topic_name(replacement)
     if fault is not None:
         raise RCLError(
             f"Failed to parse ROS arguments: Couldn't parse remap rule: '-r {text}'; {fault[0]}"

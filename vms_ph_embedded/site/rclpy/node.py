@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rcl_interfaces.msg import Log, ParameterEvent
-from rclpy import _arguments, _names
+from rclpy import _arguments
 from rclpy._node_entities import NodeEntities
 from rclpy._node_graph import NodeGraph, NodeNameNonExistentError
 from rclpy._node_parameters import NodeParameters
@@ -33,7 +33,7 @@ from rclpy.validate_namespace import validate_namespace
 from rclpy.validate_node_name import validate_node_name
 from rclpy.validate_topic_name import validate_topic_name
 
-from vms_ph_embedded import subset
+from vms_ph_embedded import ros_names, subset
 from vms_ph_embedded.wire.graph import NodeEntry
 
 __getattr__ = subset.missing_from(__name__)
@@ -106,7 +106,7 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
 
     def _ros_set_names(self, node_name: str, namespace: str | None) -> None:
         validate_node_name(node_name)
-        namespace = _names.absolute_namespace(namespace)
+        namespace = ros_names.absolute_namespace(namespace)
         validate_namespace(namespace)
         node_name = _arguments.remap_node("__node", node_name, self._ros_arguments) or node_name
         self._ros_name = node_name
@@ -190,7 +190,7 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
     def _ros_resolve(self, name: str, kind: str, only_expand: bool) -> str:
         is_service = kind == "service"
         validate_topic_name(name, is_service=is_service)
-        full = _names.expand(name, self._ros_name, self._ros_namespace)
+        full = ros_names.expand(name, self._ros_name, self._ros_namespace)
         validate_full_topic_name(full, is_service=is_service)
         if only_expand:
             return full

@@ -3,15 +3,16 @@
 
 """Whether a topic or service may have a name, relative and private ones included."""
 
-from rclpy import _names
 from rclpy.exceptions import InvalidServiceNameException, InvalidTopicNameException
+
+from vms_ph_embedded import ros_names
 
 TOPIC_SEPARATOR_STRING = "/"
 
 
 def validate_topic_name(name: str, *, is_service: bool = False) -> bool:
     """True, or InvalidTopicNameException, or InvalidServiceNameException."""
-    fault = _names.fault_in_topic_name(name)
+    fault = ros_names.fault_in_topic_name(name)
     if fault is not None:
         error = InvalidServiceNameException if is_service else InvalidTopicNameException
         raise error(name, *fault)
