@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vms_ph_embedded.launch import packages
-from vms_ph_embedded.launch.actions import carry_out, declared_arguments, read
+from vms_ph_embedded.launch.actions import carry_out, declarations, read
 from vms_ph_embedded.launch.context import Context, FindShare, Resolver
 from vms_ph_embedded.launch.description import (
     DeclaredArgument,
@@ -29,6 +29,7 @@ __all__ = [
     "Launcher",
     "Process",
     "ProcessDescription",
+    "declared_arguments",
     "load",
     "show_arguments",
 ]
@@ -59,7 +60,7 @@ def load(
     assignments = arguments if isinstance(arguments, Mapping) else _assignments(arguments)
     root = read(file)
     context = _context(resolve, find_share)
-    declared = list(declared_arguments(root, context.without_variables(), frozenset(assignments)))
+    declared = list(declarations(root, context.without_variables(), frozenset(assignments)))
     for argument, is_demanded in declared:
         if is_demanded:
             raise LaunchError(
@@ -104,8 +105,10 @@ def _assignments(words: Sequence[str]) -> dict[str, str]:
     return assignments
 
 
-def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> str:
-    """The arguments of a launch file as a listing for the user, laid out as ``ros2 launch`` does.
+def declared_arguments(
+    file: str | Path, *, find_share: FindShare | None = None
+) -> tuple[DeclaredArgument, ...]:
+    """The arguments that a launch file accepts, without carrying it out.
 
     Files it includes count too, where their path depends on no variable.
 
@@ -113,9 +116,18 @@ def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> 
         LaunchError: The file is not in the accepted subset.
     """
     by_name: dict[str, DeclaredArgument] = {}
-    for argument, _ in declared_arguments(read(file), _context(None, find_share)):
+    for argument, _ in declarations(read(file), _context(None, find_share)):
         by_name.setdefault(argument.name, argument)
-    declared = by_name.values()
+    return tuple(by_name.values())
+
+
+def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> str:
+    """The arguments of a launch file as a listing for the user, laid out as ``ros2 launch`` does.
+
+    Raises:
+        LaunchError: The file is not in the accepted subset.
+    """
+    declared = declared_arguments(file, find_share=find_share)
     lines = ["Arguments (pass arguments as '<name>:=<value>'):"]
     for argument in declared:
         lines += ["", f"    '{argument.name}':{'*' if argument.conditional else ''}"]

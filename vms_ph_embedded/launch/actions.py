@@ -43,7 +43,7 @@ def carry_out(root: Element, context: Context, location: Location | None = None)
         _run_children(root, context)
 
 
-def declared_arguments(
+def declarations(
     root: Element, context: Context, names: frozenset[str] = frozenset()
 ) -> Iterator[tuple[DeclaredArgument, bool]]:
     """The arguments of a file and of those it includes, if their path depends on no variable.
@@ -76,7 +76,7 @@ def declared_arguments(
             continue
         if included.location.file not in context.files:
             with context.inside(root.location.file, None):
-                yield from declared_arguments(included, context, names | _names(tag, context))
+                yield from declarations(included, context, names | _names(tag, context))
 
 
 def _tags_of(
@@ -196,7 +196,7 @@ def _include(element: Element, context: Context) -> None:
     root = _included(element, context)
     context.file_for_ros = root.location.file
     bare_context = context.without_variables()
-    for argument, is_demanded in declared_arguments(root, bare_context, _names(element, context)):
+    for argument, is_demanded in declarations(root, bare_context, _names(element, context)):
         if is_demanded:
             raise LaunchError(
                 f"{root.location.file.name} needs its argument {argument.name!r}; hand it over "
