@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 
-from vms_ph_embedded.rclpy_names import NAMES
-from vms_ph_embedded.subset import lacking
+from vms_ph_embedded.activation import SITE, activate
+from vms_ph_embedded.rclpy_names import MODULES, NAMES
+from vms_ph_embedded.subset import Subset
 
 FILE = Path(__file__).parents[1] / "COVERAGE.md"
 
@@ -25,8 +29,8 @@ names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchange
 - Services, parameters and therefore `ros2 param` work with peers on rmw_cyclonedds. rmw_fastrtps,
   the default of several distributions, correlates requests differently: topics and the names of
   nodes work with it, services and parameters do not.
-- No actions, no composition, no security, no intra-process shortcut, no log
-  files; logs go to stderr and to /rosout.
+- No actions, no composition, no security, no intra-process shortcut, no guard conditions, no
+  callbacks for jumps of time, no log files; logs go to stderr and to /rosout.
 - Field checks of messages are always on. The message classes have no `SLOT_TYPES`.
 - Fields of type `wstring`, and interfaces in .idl or .action files, are not read.
 - `create_publisher` and `create_subscription` take no `event_callbacks` and no
@@ -45,30 +49,41 @@ names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchange
 
 def report() -> str:
     """Return the text of COVERAGE.md."""
-    sections: dict[str, list[str]] = {"Missing": [], "In part": [], "Whole": []}
-    for qualified_name, text in NAMES.items():
-        names, missing = text.split(), sorted(lacking(qualified_name))
-        if len(missing) == len(names):
-            sections["Missing"].append(f"- `{qualified_name}`: {_listed(missing)}")
-        elif missing:
-            covered = f"{len(names) - len(missing)} of {len(names)}"
-            sections["In part"].append(
-                f"- `{qualified_name}`: {covered}; missing: {_listed(missing)}"
-            )
-        else:
-            sections["Whole"].append(f"- `{qualified_name}`: {_listed(names)}")
-    return _HEAD + "\n".join(
-        f"## {title}\n\n" + "\n".join(lines) + "\n" for title, lines in sections.items()
-    )
+    lines = [_HEAD, "## Missing\n"]
+    lines += [f"- the modules {_listed(MODULES.split())}"]
+    lines += [f"- of `{holder}`: {_listed(names.split())}" for holder, names in NAMES.items()]
+    lines += ["\n## Covered\n"]
+    for path in sorted(SITE.rglob("*.py")):
+        parts = path.relative_to(SITE).with_suffix("").parts
+        name = ".".join(parts).removesuffix(".__init__")
+        if not any(part.startswith("_") for part in name.split(".")):
+            lines += _covered(importlib.import_module(name))
+    return "\n".join(lines) + "\n"
 
 
-def _listed(names: list[str]) -> str:
+def _covered(module: ModuleType) -> Iterator[str]:
+    """Lines for the public names of a module, and for those of its classes."""
+    own = {
+        name: getattr(module, name)
+        for name in _public(module)
+        if getattr(getattr(module, name), "__module__", None) == module.__name__
+    }
+    if listed := {*own, *getattr(module, "__all__", ())}:
+        yield f"- `{module.__name__}`: {_listed(sorted(listed))}"
+    for name, holder in own.items():
+        if Subset in getattr(holder, "__bases__", ()):
+            yield f"- `{module.__name__}.{name}`: {_listed(_public(holder))}"
+
+
+def _public(holder: object) -> list[str]:
+    return sorted(name for name in dir(holder) if not name.startswith("_"))
+
+
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
 if __name__ == "__main__":
-    from vms_ph_embedded.activation import activate
-
     if not activate(Path(__file__).parents[1]):
         raise SystemExit("a real rclpy is installed; run this in an environment without ROS 2")
     FILE.write_text(report(), encoding="utf-8")

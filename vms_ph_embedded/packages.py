@@ -35,11 +35,3 @@ def share_directory(package: str) -> Path | None:
         if os.path.isfile(share / "package.xml"):
             return share
     return None
-
-
-def names() -> list[str]:
-    """The names of all packages that can be found."""
-    package_names = {
-        path.parent.name for prefix in prefixes() for path in prefix.glob("share/*/package.xml")
-    }
-    return sorted(package_names | _registered.keys())

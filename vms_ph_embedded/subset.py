@@ -6,9 +6,6 @@
 from __future__ import annotations
 
 import dis
-import functools
-import importlib
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -44,18 +41,6 @@ def missing_from(module: str) -> Callable[[str], Any]:
     return __getattr__
 
 
-@functools.cache
-def lacking(qualified_name: str) -> frozenset[str]:
-    """The names that rclpy has in a module or class and the subset lacks."""
-    names = frozenset(NAMES.get(qualified_name, "").split())
-    if not names:
-        return names
-    holder = _find(qualified_name)
-    if holder is None:
-        return names
-    return names - {name for name in names if _has(holder, name)}
-
-
 class Subset:
     """Base of the classes that offer a part of what their rclpy namesakes do."""
 
@@ -63,28 +48,6 @@ class Subset:
         cls = type(self)
         if not name.startswith("_"):
             for base in cls.__mro__:
-                if name in lacking(f"{base.__module__}.{base.__qualname__}"):
+                if name in NAMES.get(f"{base.__module__}.{base.__qualname__}", "").split():
                     raise AttributeError(sentence(f"{base.__qualname__}.{name}"))
         raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")
-
-
-def _find(qualified_name: str) -> object | None:
-    """The module or class of a name, or None when the subset has neither."""
-    try:
-        return importlib.import_module(qualified_name)
-    except ImportError:
-        module, _, name = qualified_name.rpartition(".")
-    try:
-        return vars(importlib.import_module(module)).get(name)
-    except ImportError:
-        return None
-
-
-def _has(holder: object, name: str) -> bool:
-    try:
-        inspect.getattr_static(holder, name)
-    except AttributeError:
-        # What a constructor sets shows in its source only.
-        init = getattr(holder, "__init__", None)
-        return inspect.isfunction(init) and f"self.{name} = " in inspect.getsource(init)
-    return True

@@ -17,15 +17,9 @@ from vms_ph_embedded.launch.expression import ExpressionError, evaluate
 @pytest.mark.parametrize(
     "source",
     [
-        "'aaaa'" + ".replace('a', 'aaaaaaaaaa')" * 100,
-        "('b' * 8000).join('c' * 8000)",
-        "[('b' * 8000).join][0]('c' * 8000)",
         "'%999999999d' % 1",
         "'%*d' % (10**9, 1)",
         "round(5, -10**8)",
-        "factorial(10**7)",
-        "math.comb(10**9, 10**8)",
-        "math.prod([2**60000] * 8000)",
         "[[1] * 8000] * 8000",
     ],
 )
@@ -37,9 +31,11 @@ def test_an_expression_of_enormous_value_is_refused_at_once(source: str) -> None
 
 
 def test_expressions_of_usual_size_keep_their_value() -> None:
-    assert evaluate("', '.join(['a', 'b']).replace('b', 'c')") == "a, c"
+    assert evaluate("'a;b'.split(';')[1].upper()") == "B"
     assert evaluate("'%5.2f %s%%' % (3.14159, round(2.567, 1))") == " 3.14 2.6%"
-    assert evaluate("math.factorial(5) + comb(5, 2) + prod([2, 3])") == "136"
+    assert evaluate("math.floor(5.5) + ceil(pi) + round(2.567, 1)") == "11.6"
+    with pytest.raises(ExpressionError, match="math has no 'factorial'"):
+        evaluate("math.factorial(5)")
 
 
 def _launch(folder: Path, content: str, name: str = "a.launch.xml") -> Path:

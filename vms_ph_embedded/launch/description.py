@@ -3,7 +3,7 @@
 
 """The content of a launch file with every variable and condition evaluated, as plain values.
 
-Nothing here runs anything. A test, ``--print`` and the launcher read the same description.
+Nothing here runs anything. Tests and the launcher read the same description.
 """
 
 from collections.abc import Mapping

@@ -11,21 +11,17 @@ may run commands), so the check is there for clarity, not for security.
 import ast
 import builtins
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from vms_ph_io.descriptions.bounded_arithmetic import (
-    BOUNDED_OPERATORS,
-    BoundedOperators,
-    check_bits,
-)
+from vms_ph_io.descriptions.bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators
 
 _FUNCTIONS = {
     name: getattr(builtins, name)
     for name in ("abs", "bool", "float", "int", "len", "max", "min", "round", "str", "sum")
 }
-_METHODS = {"lower", "upper", "strip", "startswith", "endswith", "split", "replace", "join"}
+_METHODS = {"lower", "upper", "strip", "startswith", "endswith", "split"}
 _NODES = (
     ast.Expression,
     ast.Constant,
@@ -51,27 +47,23 @@ _NODES = (
 
 _LONGEST = 4096  # characters of an expression
 _MOST_DIGITS = 400
-_MOST_FACTORS = 1000
 
 
 class ExpressionError(Exception):
     """The expression is not accepted, or has no value."""
 
 
-def evaluate(source: str, *, with_math: bool = True) -> str:
+def evaluate(source: str) -> str:
     """The value of an expression, as text.
 
     Args:
-        source: The expression.
-        with_math: Whether the functions of ``math`` are known, by their names and as ``math.sin``.
+        source: The expression; functions of ``math`` by their names, or as ``math.sin``.
 
     Raises:
         ExpressionError: It is malformed, uses more of Python than is accepted, or fails.
     """
-    names: dict[str, object] = {**_FUNCTIONS, "round": _round}
-    if with_math:
-        names |= _MATH
-        names["math"] = SimpleNamespace(**_MATH)
+    names: dict[str, object] = {**_FUNCTIONS, "round": _round, **_MATH}
+    names["math"] = SimpleNamespace(**_MATH)
     if len(source) > _LONGEST:
         raise ExpressionError(
             f"{source[:40]!r}... has {len(source)} characters; at most {_LONGEST} are accepted"
@@ -83,29 +75,11 @@ def evaluate(source: str, *, with_math: bool = True) -> str:
     for node in ast.walk(tree):
         _check(node, source, names)
     names |= BOUNDED_OPERATORS
-    names |= {f"<{name}>": function for name, function in _BOUNDED_METHODS.items()}
-    bounded = ast.fix_missing_locations(_Bounded().visit(tree))
+    bounded = ast.fix_missing_locations(BoundedOperators().visit(tree))
     try:
         return str(eval(compile(bounded, "<launch file>", "eval"), {"__builtins__": {}}, names))
     except (Exception, RecursionError, MemoryError) as error:
         raise ExpressionError(f"{source!r} has no value: {error}") from None
-
-
-def _join(separator: str) -> Callable[[Any], str]:
-    def join(items: Any) -> str:
-        texts = list(items)
-        check_bits(8 * (len(separator) * len(texts) + sum(map(len, texts))))
-        return separator.join(texts)
-
-    return join
-
-
-def _replace(text: str) -> Callable[..., str]:
-    def replace(old: str, new: str, count: int = -1) -> str:
-        check_bits(8 * (len(text) + text.count(old) * len(new)))
-        return text.replace(old, new, count)
-
-    return replace
 
 
 def _round(number: Any, *digits: int) -> Any:
@@ -114,43 +88,12 @@ def _round(number: Any, *digits: int) -> Any:
     return round(number, *digits)
 
 
-def _prod(items: Any) -> Any:
-    factors = list(items)
-    check_bits(sum(abs(factor).bit_length() for factor in factors if isinstance(factor, int)))
-    return math.prod(factors)
-
-
-def _of_small(function: Callable[..., int]) -> Callable[..., int]:
-    """A function of whole numbers whose value, or time, grows faster than any power of them."""
-
-    def bounded(*arguments: int) -> int:
-        if any(argument > _MOST_FACTORS for argument in arguments):
-            raise ValueError(f"{function.__name__} takes at most {_MOST_FACTORS}")
-        return function(*arguments)
-
-    return bounded
-
-
-_BOUNDED_METHODS: Mapping[str, Callable[[str], Callable[..., str]]] = {
-    "join": _join,
-    "replace": _replace,
-}
+# Without those whose value, or time, grows faster than any power of whole numbers.
 _MATH: Mapping[str, Any] = {
-    **{name: value for name, value in vars(math).items() if not name.startswith("_")},
-    "prod": _prod,
-    **{name: _of_small(getattr(math, name)) for name in ("factorial", "comb", "perm")},
+    name: value
+    for name, value in vars(math).items()
+    if not name.startswith("_") and name not in ("prod", "factorial", "comb", "perm")
 }
-
-
-class _Bounded(BoundedOperators):
-    """Puts the bounded functions in place of those operators and methods."""
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        of_math = isinstance(node.value, ast.Name) and node.value.id == "math"
-        if of_math or node.attr not in _BOUNDED_METHODS:
-            return node
-        return ast.Call(ast.Name(f"<{node.attr}>", ast.Load()), [node.value], [])
 
 
 def _check(node: ast.AST, source: str, names: Mapping[str, object]) -> None:
@@ -163,7 +106,7 @@ def _check(node: ast.AST, source: str, names: Mapping[str, object]) -> None:
         raise ExpressionError(f"{node.id!r} in {source!r} is unknown; known are {_listed(names)}")
     if isinstance(node, ast.Attribute):
         of_math = isinstance(node.value, ast.Name) and node.value.id == "math"
-        if of_math and (node.attr.startswith("_") or not hasattr(math, node.attr)):
+        if of_math and node.attr not in _MATH:
             raise ExpressionError(f"math has no {node.attr!r}")
         if not of_math and node.attr not in _METHODS:
             raise ExpressionError(f".{node.attr} is not accepted; {_listed(_METHODS)} are")

@@ -159,16 +159,13 @@ class Graph:
         """All readers that DDS knows of."""
         return self._subscriptions.all()
 
-    def topics(self, gids: set[bytes] | None = None, *, demangle: bool = True) -> NamesAndTypes:
+    def topics(self, gids: set[bytes] | None = None) -> NamesAndTypes:
         """The topics with their types; of some endpoints only when their identities are given."""
         types_by_name = defaultdict(set)
         for endpoint in (*self.publications(), *self.subscriptions()):
-            name = names.ros_topic(endpoint.topic_name) if demangle else endpoint.topic_name
-            if name is not None and name.startswith("DCPS"):
-                continue  # Cyclone's own readers of what it discovers
+            name = names.ros_topic(endpoint.topic_name)
             if name is not None and (gids is None or endpoint.key.bytes in gids):
-                kind = names.ros_type(endpoint.type_name) if demangle else endpoint.type_name
-                types_by_name[name].add(kind)
+                types_by_name[name].add(names.ros_type(endpoint.type_name))
         return _sorted(types_by_name)
 
     def services(self, gids: set[bytes] | None = None, *, requests: bool = False) -> NamesAndTypes:

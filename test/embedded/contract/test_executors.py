@@ -263,22 +263,6 @@ def test_an_exception_in_a_thread_comes_out_of_the_spinning(ros):
     executor.shutdown()
 
 
-def test_a_guard_condition_calls_back_when_triggered(ros):
-    node, calls = ros.node(), []
-    guard = node.create_guard_condition(lambda: calls.append(1))
-    ros.spin_for(0.05)
-    assert calls == []
-    guard.trigger()
-    assert ros.spin_until(lambda: calls)
-    ros.spin_for(0.05)
-    assert calls == [1]
-    timer = threading.Timer(0.05, guard.trigger)
-    timer.start()
-    assert ros.spin_until(lambda: len(calls) == 2)
-    timer.join()
-    assert node.destroy_guard_condition(guard)
-
-
 def test_entities_made_while_spinning_are_served(ros):
     node, calls = ros.node(), []
 

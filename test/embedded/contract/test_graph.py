@@ -33,8 +33,6 @@ def test_topics_and_services_are_known_with_their_types(ros):
     services = dict(node.get_service_names_and_types())
     assert services["/node/go"] == ["std_srvs/srv/Trigger"]
     assert services["/node/set_parameters"] == ["rcl_interfaces/srv/SetParameters"]
-    raw = dict(node.get_topic_names_and_types(no_demangle=True))
-    assert raw["rt/joint_states"] == ["sensor_msgs::msg::dds_::JointState_"]
 
 
 def test_endpoints_are_counted(ros):
@@ -42,14 +40,10 @@ def test_endpoints_are_counted(ros):
     node.create_publisher(String, "words", 10)
     node.create_publisher(String, "words", 10)
     node.create_subscription(String, "words", lambda _: None, 10)
-    node.create_service(Trigger, "go", lambda _, response: response)
-    node.create_client(Trigger, "go")
     assert ros.spin_until(lambda: node.count_publishers("words") == 2)
     assert node.count_publishers("/ns/words") == 2
     assert node.count_subscribers("words") == 1
     assert node.count_publishers("/nothing") == 0
-    assert ros.spin_until(lambda: node.count_clients("go") == 1)
-    assert node.count_services("go") == 1
 
 
 def test_endpoints_belong_to_nodes(ros):

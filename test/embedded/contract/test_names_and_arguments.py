@@ -11,13 +11,8 @@ from rclpy.exceptions import (
     InvalidServiceNameException,
     InvalidTopicNameException,
 )
-from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
-from rclpy.validate_full_topic_name import validate_full_topic_name
-from rclpy.validate_namespace import validate_namespace
-from rclpy.validate_node_name import validate_node_name
-from rclpy.validate_topic_name import validate_topic_name
 from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
@@ -57,38 +52,35 @@ def test_names_are_relative_private_or_absolute(ros):
     publisher = node.create_publisher(Empty, "~/x", 1)
     assert (publisher.topic, publisher.topic_name) == ("~/x", "/left/arm/x")
     assert node.create_service(Trigger, "s", lambda _, r: r).service_name == "/left/s"
-    assert expand_topic_name("~/x", "arm", "/") == "/arm/x"
 
 
 @pytest.mark.parametrize(
-    ("validate", "good", "bad", "error"),
+    ("use", "bad", "error"),
     [
-        (validate_node_name, "arm_1", ["", "1arm", "a-b", "a/b"], InvalidNodeNameException),
+        (lambda _, name: Node(name), ["", "1arm", "a-b", "a/b"], InvalidNodeNameException),
         (
-            validate_namespace,
-            "/a/b",
-            ["a", "/a/", "//a", "/a-b", "/1a"],
+            lambda _, name: Node("n", namespace=name),
+            ["/a/", "//a", "/a-b", "/1a"],
             InvalidNamespaceException,
         ),
         (
-            validate_topic_name,
-            "~/a/{node}",
-            ["", "a/", "a?b", "a~", "1a", "a/1b", "~ab", "{a", "a}", "{a{b}}"],
+            lambda node, name: node.resolve_topic_name(name),
+            ["", "a/", "a?b", "a~", "1a", "a/1b", "~ab", "{a", "a}", "{a{b}}", "/", "/a//b", "/1a"],
             InvalidTopicNameException,
         ),
         (
-            validate_full_topic_name,
-            "/a/b",
-            ["a", "/", "/a//b", "/a/", "/~/a", "/1a"],
-            InvalidTopicNameException,
+            lambda node, name: node.resolve_service_name(name),
+            ["", "a/", "a?b", "/a//b"],
+            InvalidServiceNameException,
         ),
     ],
+    ids=["node", "namespace", "topic", "service"],
 )
-def test_names_follow_rules(validate, good, bad, error):
-    assert validate(good)
+def test_names_follow_rules(use, bad, error, ros):
+    node = ros.node()
     for name in bad:
         with pytest.raises(error):
-            validate(name)
+            use(node, name)
 
 
 def test_the_fault_in_a_name_is_pointed_at(ros):

@@ -11,6 +11,7 @@ from rcl_interfaces.msg import (
     ParameterEvent,
     SetParametersResult,
 )
+from rcl_interfaces.srv import GetParameterTypes, SetParametersAtomically
 from rclpy.exceptions import (
     InvalidParameterException,
     InvalidParameterTypeException,
@@ -277,7 +278,6 @@ def test_another_node_can_use_the_parameters(ros):
     values = ros.result(client.get_parameters(["gain", "names"])).values
     assert [parameter_value_to_python(value) for value in values] == [2.0, ["a", "b"]]
     assert len(ros.result(client.get_parameters(["gain", "missing"])).values) < 2
-    assert list(ros.result(client.get_parameter_types(["gain", "names"])).types) == [3, 9]
     assert "gain" in ros.result(client.list_parameters()).result.names
     described = ros.result(client.describe_parameters(["gain"])).descriptors
     assert described[0].description == "of the loop"
@@ -289,8 +289,18 @@ def test_another_node_can_use_the_parameters(ros):
     missing = ros.result(client.set_parameters([Parameter("missing", value=1)])).results[0]
     assert not missing.successful
     assert "undeclared parameter" in missing.reason
-    both = client.set_parameters_atomically(
-        [Parameter("gain", value=4.0), Parameter("names", value=1)]
-    )
-    assert not ros.result(both).result.successful
-    assert node.get_parameter("gain").value == 3.0
+
+
+def test_types_of_parameters_and_setting_them_together_are_services(ros):
+    node, other = ros.node("owner"), ros.node("other")
+    node.declare_parameter("gain", 2.0)
+    node.declare_parameter("names", ["a", "b"])
+    types = other.create_client(GetParameterTypes, "/owner/get_parameter_types")
+    together = other.create_client(SetParametersAtomically, "/owner/set_parameters_atomically")
+    assert ros.spin_until(lambda: types.service_is_ready() and together.service_is_ready())
+    answer = ros.result(types.call_async(GetParameterTypes.Request(names=["gain", "names"])))
+    assert list(answer.types) == [3, 9]
+    parameters = [Parameter("gain", value=4.0), Parameter("names", value=1)]
+    request = SetParametersAtomically.Request(parameters=[p.to_parameter_msg() for p in parameters])
+    assert not ros.result(together.call_async(request)).result.successful
+    assert node.get_parameter("gain").value == 2.0

@@ -21,7 +21,6 @@ from rclpy.qos import (
     qos_profile_system_default,
 )
 from rclpy.serialization import deserialize_message, serialize_message
-from rclpy.wait_for_message import wait_for_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty, Float64, String
 from std_srvs.srv import Trigger
@@ -226,15 +225,6 @@ def test_a_system_default_publisher_and_subscription_match(ros):
     assert ros.spin_until(lambda: publisher.get_subscription_count() == 1)
     publisher.publish(Empty())
     assert ros.spin_until(lambda: got)
-
-
-def test_one_message_can_be_waited_for(ros):
-    node, speaker = ros.node(), ros.node("speaker")
-    publisher = speaker.create_publisher(String, "s", LATCHED)
-    publisher.publish(String(data="here"))
-    got = wait_for_message(String, node, "s", qos_profile=LATCHED, time_to_wait=10.0)
-    assert got == (True, String(data="here"))
-    assert wait_for_message(String, node, "silence", time_to_wait=0.1) == (False, None)
 
 
 def test_after_the_shutdown_nothing_can_be_published(ros):

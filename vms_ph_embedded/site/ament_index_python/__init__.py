@@ -8,7 +8,6 @@ from ament_index_python.packages import (
     get_package_prefix,
     get_package_share_directory,
     get_package_share_path,
-    get_packages_with_prefixes,
 )
 
 from vms_ph_embedded import subset
@@ -18,6 +17,5 @@ __all__ = [
     "get_package_prefix",
     "get_package_share_directory",
     "get_package_share_path",
-    "get_packages_with_prefixes",
 ]
 __getattr__ = subset.missing_from(__name__)

@@ -37,8 +37,3 @@ def get_package_prefix(package_name: str) -> str:
     share = get_package_share_path(package_name)
     is_installed = share.parts[-2:] == ("share", package_name)
     return str(share.parents[1] if is_installed else share)
-
-
-def get_packages_with_prefixes() -> dict[str, str]:
-    """All packages with their prefixes."""
-    return {name: get_package_prefix(name) for name in packages.names()}

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Entities of a node: publishers, subscriptions, services, clients, timers, guard conditions."""
+"""Entities of a node: publishers, subscriptions, services, clients, timers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from rclpy.client import Client
 from rclpy.clock import Clock
 from rclpy.constants import S_TO_NS
 from rclpy.context import Context
-from rclpy.guard_condition import GuardCondition
 from rclpy.logging import RcutilsLogger
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_profile_services_default
@@ -58,7 +57,6 @@ class NodeEntities:
         self._clients: list[Client] = []
         self._services: list[Service] = []
         self._timers: list[Timer] = []
-        self._guards: list[GuardCondition] = []
 
     def resolve_topic_name(self, topic: str, *, only_expand: bool = False) -> str:
         """The full name of a topic, remapped unless only expanded."""
@@ -84,24 +82,9 @@ class NodeEntities:
         yield from self._subscriptions
 
     @property
-    def clients(self) -> Iterator[Client]:
-        """The service clients of this node."""
-        yield from self._clients
-
-    @property
-    def services(self) -> Iterator[Service]:
-        """The service servers of this node."""
-        yield from self._services
-
-    @property
     def timers(self) -> Iterator[Timer]:
         """The timers of this node."""
         yield from self._timers
-
-    @property
-    def guards(self) -> Iterator[GuardCondition]:
-        """The guard conditions of this node."""
-        yield from self._guards
 
     def create_publisher(
         self,
@@ -240,16 +223,6 @@ class NodeEntities:
         self._ros_add(self._timers, timer)
         return timer
 
-    def create_guard_condition(
-        self, callback: Callable[[], Any], callback_group: CallbackGroup | None = None
-    ) -> GuardCondition:
-        """Have a function called whenever the program triggers this condition."""
-        group = callback_group or self._default_callback_group
-        guard = GuardCondition(callback, group, context=self._context)
-        guard._wake = self._ros_interrupt_executor
-        self._ros_add(self._guards, guard)
-        return guard
-
     def create_rate(self, frequency: float, clock: Clock | None = None) -> Rate:
         """Return a rate, for a thread to sleep while another one spins."""
         if frequency <= 0:
@@ -277,10 +250,6 @@ class NodeEntities:
         """Destroy a timer; False when it is not this node's."""
         return self._ros_destroy(self._timers, timer)
 
-    def destroy_guard_condition(self, guard: GuardCondition) -> bool:
-        """Destroy a guard condition; False when it is not this node's."""
-        return self._ros_destroy(self._guards, guard)
-
     def destroy_rate(self, rate: Rate) -> bool:
         """Destroy a rate; False when it is not this node's."""
         rate.destroy()
@@ -306,7 +275,7 @@ class NodeEntities:
                 self._ros_graph.remove_node(self._ros_entry)
         for entities in (
             *(self._publishers, self._subscriptions, self._services),
-            *(self._clients, self._timers, self._guards),
+            *(self._clients, self._timers),
         ):
             for entity in list(entities):
                 self._ros_destroy(entities, entity)
@@ -337,7 +306,7 @@ class NodeEntities:
 
     def _ros_waiting_entities(self) -> list[Any]:
         """The entities that an executor waits for, besides timers."""
-        return [*self._subscriptions, *self._guards, *self._clients, *self._services]
+        return [*self._subscriptions, *self._clients, *self._services]
 
     def _ros_topic_endpoints(self) -> list[Any]:
         """The DDS endpoints of the topics of this node."""

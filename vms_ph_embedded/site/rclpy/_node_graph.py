@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rclpy._valid_names import full_name
 from rclpy.duration import Duration
 from rclpy.exceptions import RCLError
-from rclpy.expand_topic_name import expand_topic_name
 from rclpy.qos import (
     DurabilityPolicy,
     HistoryPolicy,
@@ -18,7 +18,6 @@ from rclpy.qos import (
     ReliabilityPolicy,
 )
 from rclpy.topic_endpoint_info import TopicEndpointInfo, TopicEndpointTypeEnum
-from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from vms_ph_embedded.wire import names
 from vms_ph_embedded.wire.graph import Graph, NamesAndTypes, NodeEntry
@@ -54,27 +53,27 @@ class NodeGraph:
         """The full names of all nodes."""
         return [f"{node.namespace.rstrip('/')}/{node.name}" for node in self._ros_graph.nodes()]
 
-    def get_topic_names_and_types(self, no_demangle: bool = False) -> NamesAndTypes:
+    def get_topic_names_and_types(self) -> NamesAndTypes:
         """All topics with their types."""
-        return self._ros_graph.topics(demangle=not no_demangle)
+        return self._ros_graph.topics()
 
     def get_service_names_and_types(self) -> NamesAndTypes:
         """All services with their types."""
         return self._ros_graph.services()
 
     def get_publisher_names_and_types_by_node(
-        self, node_name: str, node_namespace: str, no_demangle: bool = False
+        self, node_name: str, node_namespace: str
     ) -> NamesAndTypes:
         """The topics that a node publishes, with types."""
         node = self._ros_find_node(node_name, node_namespace)
-        return self._ros_graph.topics(set(node.writers), demangle=not no_demangle)
+        return self._ros_graph.topics(set(node.writers))
 
     def get_subscriber_names_and_types_by_node(
-        self, node_name: str, node_namespace: str, no_demangle: bool = False
+        self, node_name: str, node_namespace: str
     ) -> NamesAndTypes:
         """The topics that a node subscribes to, with types."""
         node = self._ros_find_node(node_name, node_namespace)
-        return self._ros_graph.topics(set(node.readers), demangle=not no_demangle)
+        return self._ros_graph.topics(set(node.readers))
 
     def get_service_names_and_types_by_node(
         self, node_name: str, node_namespace: str
@@ -92,42 +91,26 @@ class NodeGraph:
 
     def count_publishers(self, topic_name: str) -> int:
         """Number of publishers of a topic; the name is not remapped."""
-        dds_topic = names.topic(self._ros_full_name(topic_name))
+        dds_topic = self._ros_dds_topic(topic_name)
         return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.publications())
 
     def count_subscribers(self, topic_name: str) -> int:
         """Number of subscriptions of a topic; the name is not remapped."""
-        dds_topic = names.topic(self._ros_full_name(topic_name))
+        dds_topic = self._ros_dds_topic(topic_name)
         return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.subscriptions())
 
-    def count_services(self, service_name: str) -> int:
-        """Number of servers of a service; the name is not remapped."""
-        dds_topic = names.request(self._ros_full_name(service_name, is_service=True))
-        return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.subscriptions())
-
-    def count_clients(self, service_name: str) -> int:
-        """Number of clients of a service; the name is not remapped."""
-        dds_topic = names.request(self._ros_full_name(service_name, is_service=True))
-        return sum(endpoint.topic_name == dds_topic for endpoint in self._ros_graph.publications())
-
-    def get_publishers_info_by_topic(
-        self, topic_name: str, no_mangle: bool = False
-    ) -> list[TopicEndpointInfo]:
+    def get_publishers_info_by_topic(self, topic_name: str) -> list[TopicEndpointInfo]:
         """All publishers of a topic."""
         endpoints = self._ros_graph.publications()
-        return self._ros_infos(endpoints, topic_name, no_mangle, TopicEndpointTypeEnum.PUBLISHER)
+        return self._ros_infos(endpoints, topic_name, TopicEndpointTypeEnum.PUBLISHER)
 
-    def get_subscriptions_info_by_topic(
-        self, topic_name: str, no_mangle: bool = False
-    ) -> list[TopicEndpointInfo]:
+    def get_subscriptions_info_by_topic(self, topic_name: str) -> list[TopicEndpointInfo]:
         """All subscriptions of a topic."""
         endpoints = self._ros_graph.subscriptions()
-        return self._ros_infos(endpoints, topic_name, no_mangle, TopicEndpointTypeEnum.SUBSCRIPTION)
+        return self._ros_infos(endpoints, topic_name, TopicEndpointTypeEnum.SUBSCRIPTION)
 
-    def _ros_full_name(self, name: str, *, is_service: bool = False) -> str:
-        full = expand_topic_name(name, self.get_name(), self.get_namespace())
-        validate_full_topic_name(full, is_service=is_service)
-        return full
+    def _ros_dds_topic(self, topic_name: str) -> str:
+        return names.topic(full_name(topic_name, self.get_name(), self.get_namespace()))
 
     def _ros_find_node(self, name: str, namespace: str) -> NodeEntry:
         for node in self._ros_graph.nodes():
@@ -138,9 +121,9 @@ class NodeGraph:
         )
 
     def _ros_infos(
-        self, endpoints: list[Any], topic_name: str, no_mangle: bool, kind: TopicEndpointTypeEnum
+        self, endpoints: list[Any], topic_name: str, kind: TopicEndpointTypeEnum
     ) -> list[TopicEndpointInfo]:
-        dds_topic = topic_name if no_mangle else names.topic(self._ros_full_name(topic_name))
+        dds_topic = self._ros_dds_topic(topic_name)
         owners = {
             gid: node for node in self._ros_graph.nodes() for gid in (*node.readers, *node.writers)
         }

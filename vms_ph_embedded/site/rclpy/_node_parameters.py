@@ -19,6 +19,7 @@ from rcl_interfaces.msg import (
 from rcl_interfaces.srv import ListParameters
 from rclpy._parameter_rules import REJECTED_TYPE, REL_TOL, complies, rejected
 from rclpy.exceptions import (
+    InvalidParameterException,
     InvalidParameterTypeException,
     InvalidParameterValueException,
     ParameterAlreadyDeclaredException,
@@ -27,7 +28,6 @@ from rclpy.exceptions import (
     ParameterUninitializedException,
 )
 from rclpy.parameter import PARAMETER_SEPARATOR_STRING, Parameter
-from rclpy.validate_parameter_name import validate_parameter_name
 
 _DEPTH_RECURSIVE = ListParameters.Request.DEPTH_RECURSIVE
 
@@ -260,7 +260,8 @@ class NodeParameters:
             )
         if namespace:
             name = f"{namespace}.{name}"
-        validate_parameter_name(name)
+        if not name:
+            raise InvalidParameterException(name)
         descriptor = declaration[2] if len(declaration) > 2 else ParameterDescriptor()
         if not isinstance(descriptor, ParameterDescriptor):
             raise TypeError(

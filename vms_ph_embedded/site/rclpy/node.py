@@ -14,7 +14,8 @@ from rclpy import _arguments
 from rclpy._node_entities import NodeEntities
 from rclpy._node_graph import NodeGraph, NodeNameNonExistentError
 from rclpy._node_parameters import NodeParameters
-from rclpy.clock import Clock, JumpThreshold, ROSClock
+from rclpy._valid_names import full_name, require_node_name
+from rclpy.clock import Clock, ROSClock
 from rclpy.constants import S_TO_NS
 from rclpy.context import Context, get_default_context
 from rclpy.duration import Duration
@@ -28,10 +29,6 @@ from rclpy.qos import (
     qos_profile_parameter_events,
 )
 from rclpy.time_source import TimeSource
-from rclpy.validate_full_topic_name import validate_full_topic_name
-from rclpy.validate_namespace import validate_namespace
-from rclpy.validate_node_name import validate_node_name
-from rclpy.validate_topic_name import validate_topic_name
 
 from vms_ph_embedded import ros_names, subset
 from vms_ph_embedded.wire.graph import NodeEntry
@@ -105,9 +102,8 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
         self._ros_enter_graph()
 
     def _ros_set_names(self, node_name: str, namespace: str | None) -> None:
-        validate_node_name(node_name)
         namespace = ros_names.absolute_namespace(namespace)
-        validate_namespace(namespace)
+        require_node_name(node_name, namespace)
         node_name = _arguments.remap_node("__node", node_name, self._ros_arguments) or node_name
         self._ros_name = node_name
         self._ros_namespace = (
@@ -175,23 +171,18 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
     # How it is done
 
     def _ros_wake_with_clock(self) -> None:
-        # A jump of the clock may make timers ready that the executor waits for.
+        # A change of the time may make timers ready that the executor waits for.
         node = weakref.ref(self)
 
-        def on_jump(_: Any) -> None:
+        def interrupt() -> None:
             if (living := node()) is not None:
                 living._ros_interrupt_executor()
 
-        any_jump = JumpThreshold(
-            min_forward=Duration(nanoseconds=1), min_backward=Duration(nanoseconds=-1)
-        )
-        self._clock.create_jump_callback(any_jump, post_callback=on_jump)
+        self._clock._change_callbacks.append(interrupt)
 
     def _ros_resolve(self, name: str, kind: str, only_expand: bool) -> str:
         is_service = kind == "service"
-        validate_topic_name(name, is_service=is_service)
-        full = ros_names.expand(name, self._ros_name, self._ros_namespace)
-        validate_full_topic_name(full, is_service=is_service)
+        full = full_name(name, self._ros_name, self._ros_namespace, is_service=is_service)
         if only_expand:
             return full
         return _arguments.remap_name(

@@ -12,10 +12,8 @@ from typing import Any
 from rcl_interfaces.srv import (
     DescribeParameters,
     GetParameters,
-    GetParameterTypes,
     ListParameters,
     SetParameters,
-    SetParametersAtomically,
 )
 from rclpy.callback_groups import CallbackGroup
 from rclpy.client import Client
@@ -53,11 +51,9 @@ class AsyncParameterClient(subset.Subset):
             )
 
         self._get = client(GetParameters, "get_parameters")
-        self._get_types = client(GetParameterTypes, "get_parameter_types")
         self._describe = client(DescribeParameters, "describe_parameters")
         self._list = client(ListParameters, "list_parameters")
         self._set = client(SetParameters, "set_parameters")
-        self._set_atomically = client(SetParametersAtomically, "set_parameters_atomically")
 
     def services_are_ready(self) -> bool:
         """Whether the other node would answer."""
@@ -86,10 +82,6 @@ class AsyncParameterClient(subset.Subset):
         """Get the values of parameters."""
         return _ask(self._get, GetParameters.Request(names=names), callback)
 
-    def get_parameter_types(self, names: list[str], callback: _Callback | None = None) -> Future:
-        """Get the types of parameters."""
-        return _ask(self._get_types, GetParameterTypes.Request(names=names), callback)
-
     def describe_parameters(self, names: list[str], callback: _Callback | None = None) -> Future:
         """Get the descriptors of parameters."""
         return _ask(self._describe, DescribeParameters.Request(names=names), callback)
@@ -101,22 +93,8 @@ class AsyncParameterClient(subset.Subset):
         request = SetParameters.Request(parameters=_messages(parameters))
         return _ask(self._set, request, callback)
 
-    def set_parameters_atomically(
-        self, parameters: Sequence[Any], callback: _Callback | None = None
-    ) -> Future:
-        """Set all of these parameters, or none."""
-        request = SetParametersAtomically.Request(parameters=_messages(parameters))
-        return _ask(self._set_atomically, request, callback)
-
-    def delete_parameters(self, names: list[str], callback: _Callback | None = None) -> Future:
-        """Delete parameters, by setting them to nothing."""
-        return self.set_parameters([Parameter(name) for name in names], callback)
-
     def _clients(self) -> list[Client]:
-        return [
-            *(self._list, self._set, self._get),
-            *(self._get_types, self._describe, self._set_atomically),
-        ]
+        return [self._list, self._set, self._get, self._describe]
 
 
 def _ask(client: Client, request: Any, callback: _Callback | None) -> Future:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 
 from rclpy import _arguments
-from rclpy.constants import S_TO_NS
 from rclpy.context import Context, _default_lock, _replace_default, get_default_context
 
 from vms_ph_embedded import subset
@@ -22,7 +21,6 @@ __all__ = [
     "ok",
     "remove_ros_args",
     "shutdown",
-    "timeout_sec_to_nsec",
     "try_shutdown",
 ]
 
@@ -55,8 +53,3 @@ def remove_ros_args(args: Sequence[str] | None = None) -> list[str]:
 def get_rmw_implementation_identifier() -> str:
     """The name of the middleware, whose conventions on the wire are those of rmw_cyclonedds."""
     return "rmw_cyclonedds_cpp"
-
-
-def timeout_sec_to_nsec(timeout_sec: float | None) -> int:
-    """Return a timeout in nanoseconds; -1 means no limit."""
-    return -1 if timeout_sec is None or timeout_sec < 0 else int(float(timeout_sec) * S_TO_NS)
