@@ -11,6 +11,9 @@ from pathlib import Path
 from types import ModuleType
 
 from vms_ph_embedded.activation import SITE, activate
+from vms_ph_embedded.launch.actions import ACTIONS
+from vms_ph_embedded.launch.substitutions import ENTRIES
+from vms_ph_embedded.launch.values import KINDS
 from vms_ph_embedded.rclpy_names import MODULES, NAMES
 from vms_ph_embedded.subset import Subset
 
@@ -40,7 +43,8 @@ names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchange
 - `received_timestamp` of a message is 0.
 - The services of standard packages are limited to those of rcl_interfaces, lifecycle_msgs
   and std_srvs.
-- No ros2_control: the launcher reads its launch files and reports that they need ROS 2.
+- No ros2_control: the launcher reads its launch files and reports that they need ROS 2. Launch
+  files in Python and YAML are not read.
 - Discovery stays on this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
   otherwise; ROS_STATIC_PEERS and ROS_LOCALHOST_ONLY are not read.
 
@@ -49,7 +53,7 @@ names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchange
 
 def report() -> str:
     """Return the text of COVERAGE.md."""
-    lines = [_HEAD, "## Missing\n"]
+    lines = [_HEAD, *_launch_files(), "\n## Missing\n"]
     lines += [f"- the modules {_listed(MODULES.split())}"]
     lines += [f"- of `{holder}`: {_listed(names.split())}" for holder, names in NAMES.items()]
     lines += ["\n## Covered\n"]
@@ -59,6 +63,16 @@ def report() -> str:
         if not any(part.startswith("_") for part in name.split(".")):
             lines += _covered(importlib.import_module(name))
     return "\n".join(lines) + "\n"
+
+
+def _launch_files() -> Iterator[str]:
+    """Lines for what a launch file may contain."""
+    yield "## Launch files\n"
+    for name, tag in ACTIONS.items():
+        inside = f"; inside: {_listed(tag.children)}" if tag.children else ""
+        yield f"- `<{name}>` with {_listed(sorted(tag.attributes))}{inside}"
+    yield "- substitutions: " + ", ".join(f"`$({entry.usage})`" for entry in ENTRIES.values())
+    yield f"- types of `<param>`: {_listed(KINDS)}; without a type, what YAML makes of the text"
 
 
 def _covered(module: ModuleType) -> Iterator[str]:

@@ -53,6 +53,40 @@ def test_a_mistake_is_located_and_explained(
         assert words in message
 
 
+@pytest.mark.parametrize(
+    "xml",
+    [
+        "<set_remap from='a' to='b'/>",
+        "<unset_env name='A'/>",
+        "<executable cmd='a' cwd='/'/>",
+        "<executable cmd='a' shell='true'/>",
+        "<node pkg='p' exec='e' exec_name='n'/>",
+        "<node pkg='p' exec='e'><param name='a'><param name='b' value='1'/></param></node>",
+        "<node pkg='p' exec='e'><param from='f' allow_substs='true'/></node>",
+        "<log message='$(anon a)'/>",
+        "<log message='$(filename)'/>",
+        "<log message='$(file-content a)'/>",
+    ],
+)
+def test_what_only_ros2_launch_reads_says_so(xml: str, write) -> None:
+    message = refusal(write(xml))
+    assert "accepted are" in message
+    assert "a part of what ros2 launch reads, see COVERAGE.md" in message
+
+
+@pytest.mark.parametrize("attribute", ["output='own_log'", "output='full'"])
+def test_a_destination_of_output_that_only_ros2_launch_has_is_refused(
+    attribute: str, write
+) -> None:
+    assert "accepted are screen, log, both" in refusal(write(f"<executable cmd='a' {attribute}/>"))
+
+
+def test_a_list_of_a_type_is_written_without_the_type(write) -> None:
+    inside = "<param name='a' type='list_of_int' value='[1, 2]'/>"
+    with pytest.raises(LaunchError, match="accepted are bool, int, float, str"):
+        load(write(f"<node pkg='p' exec='e'>{inside}</node>"), resolve=lambda *_: ["true"])
+
+
 def test_a_mistake_in_a_branch_that_is_not_taken_is_found_too(write) -> None:
     inside = '<param name="a" value="$(nosuch)"/>'
     file = write(f'<group if="false"><node pkg="p" exec="e">{inside}</node></group>')

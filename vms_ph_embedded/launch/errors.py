@@ -12,6 +12,9 @@ from vms_ph_dynamics.errors import VmsPhError
 # would not change that.
 NOT_USABLE = 78
 
+ROS_HAS_MORE = "this launcher reads a part of what ros2 launch reads, see COVERAGE.md"
+"""The end of the sentence about a tag, an attribute or a substitution that is not accepted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from vms_ph_embedded.launch import grammar
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
-from vms_ph_embedded.launch.errors import LaunchError, Location
+from vms_ph_embedded.launch.errors import ROS_HAS_MORE, LaunchError, Location
 from vms_ph_embedded.launch.substitutions import check_calls
 from vms_ph_embedded.launch.values import SECONDS, Kind, coerce
 
@@ -137,4 +137,4 @@ def _accepted(misspelt: str, names: Iterable[str]) -> str:
     accepted = sorted(names)
     close = difflib.get_close_matches(misspelt, accepted, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"accepted are {', '.join(accepted) or 'none'}{hint}"
+    return f"accepted are {', '.join(accepted) or 'none'}{hint}; {ROS_HAS_MORE}"

@@ -20,7 +20,7 @@ from typing import TypeVar
 from vms_ph_embedded.launch import expression, values
 from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
-from vms_ph_embedded.launch.errors import NOT_USABLE, LaunchError, Location
+from vms_ph_embedded.launch.errors import NOT_USABLE, ROS_HAS_MORE, LaunchError, Location
 from vms_ph_embedded.launch.grammar import Call, Template, parse
 
 _LONGEST = 2**20  # characters that a text with substitutions may come to
@@ -154,14 +154,13 @@ def check_calls(template: Template, location: Location | None) -> None:
 
 
 def _checked(call: Call, location: Location | None) -> "_Entry":
-    entry = _ENTRIES.get(call.name)
+    entry = ENTRIES.get(call.name)
     if entry is None:
-        close = difflib.get_close_matches(call.name, _ENTRIES, n=1)
+        close = difflib.get_close_matches(call.name, ENTRIES, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise LaunchError(
             f"substitution $({call.name} ...) is not supported; accepted are "
-            + ", ".join(sorted(_ENTRIES))
-            + hint,
+            f"{', '.join(sorted(ENTRIES))}{hint}; {ROS_HAS_MORE}",
             location,
         )
     if not entry.fewest <= len(call.arguments) <= entry.most:
@@ -287,7 +286,7 @@ def _logical(truth: Callable[[_Arguments], bool]) -> Callable[[_Arguments, Conte
     return lambda arguments, _context: str(truth(arguments)).lower()
 
 
-_ENTRIES: dict[str, _Entry] = {
+ENTRIES: dict[str, _Entry] = {
     entry.usage.split()[0]: entry
     for entry in (
         _Entry("var NAME [DEFAULT]", _var),
@@ -305,3 +304,4 @@ _ENTRIES: dict[str, _Entry] = {
         _Entry("if CONDITION THEN [ELSE]", _choice),
     )
 }
+"""What is accepted, by name."""

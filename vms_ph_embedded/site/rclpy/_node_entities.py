@@ -28,7 +28,7 @@ from rclpy.type_support import check_is_valid_msg_type, check_is_valid_srv_type
 
 from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import DecodingError
-from vms_ph_embedded.wire import mismatch, names, pairing
+from vms_ph_embedded.wire import mismatch, names
 from vms_ph_embedded.wire.graph import NodeEntry
 from vms_ph_embedded.wire.participant import Participant, type_hash_data
 from vms_ph_embedded.wire.qos import to_cyclone
@@ -126,15 +126,10 @@ class NodeEntities:
         _refuse_events("create_subscription", event_callbacks, qos_overriding_options)
         profile = _profile(qos_profile)
         check_is_valid_msg_type(msg_type)
-        name = self.resolve_topic_name(topic)
-        reader = self._ros_reader(names.topic(name), msg_type, profile)
-        mismatch.watch(reader)
         group = callback_group or self._default_callback_group
-        subscription = Subscription(
-            reader, msg_type, topic, name, callback, group, profile, raw, self._ros_undecodable
-        )
+        subscription = Subscription(self, msg_type, topic, callback, group, profile, raw)
         self._ros_add(self._subscriptions, subscription)
-        self._ros_announce(readers=[reader.gid])
+        self._ros_announce(readers=[subscription._reader.gid])
         return subscription
 
     def create_service(
@@ -148,26 +143,10 @@ class NodeEntities:
     ) -> Service:
         """Answer the requests to a service by a function of request and response."""
         check_is_valid_srv_type(srv_type)
-        name = self.resolve_service_name(srv_name)
-        data = pairing.new_id(pairing.SERVER)
-        reader = self._ros_reader(names.request(name), srv_type.Request, qos_profile, data)
-        writer = self._ros_writer(names.reply(name), srv_type.Response, qos_profile, data)
-        clients = pairing.KnownClients(self._ros_participant, reader, writer)
         group = callback_group or self._default_callback_group
-        service = Service(
-            reader,
-            writer,
-            clients,
-            srv_type,
-            srv_name,
-            name,
-            callback,
-            group,
-            qos_profile,
-            self._ros_undecodable,
-        )
+        service = Service(self, srv_type, srv_name, callback, group, qos_profile)
         self._ros_add(self._services, service)
-        self._ros_announce(readers=[reader.gid], writers=[writer.gid])
+        self._ros_announce([service._reader.gid], [service._writer.gid])
         return service
 
     def create_client(
@@ -180,26 +159,10 @@ class NodeEntities:
     ) -> Client:
         """Make a client of a service."""
         check_is_valid_srv_type(srv_type)
-        name = self.resolve_service_name(srv_name)
-        # The reader first, so that a server which knows the writer can already answer.
-        data = pairing.new_id(pairing.CLIENT)
-        reader = self._ros_reader(names.reply(name), srv_type.Response, qos_profile, data)
-        writer = self._ros_writer(names.request(name), srv_type.Request, qos_profile, data)
         group = callback_group or self._default_callback_group
-        client = Client(
-            self._context,
-            writer,
-            reader,
-            srv_type,
-            srv_name,
-            name,
-            qos_profile,
-            group,
-            self._ros_undecodable,
-        )
-        client._executor = lambda: self._ros_executor()
+        client = Client(self, srv_type, srv_name, group, qos_profile)
         self._ros_add(self._clients, client)
-        self._ros_announce(readers=[reader.gid], writers=[writer.gid])
+        self._ros_announce([client._reader.gid], [client._writer.gid])
         return client
 
     def create_timer(

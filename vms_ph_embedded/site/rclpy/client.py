@@ -13,16 +13,13 @@ from functools import partial
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
-from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
 from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, serialize
-from vms_ph_embedded.wire import service_header
-from vms_ph_embedded.wire.pairing import server_is_matched
-from vms_ph_embedded.wire.participant import Reader, Writer
+from vms_ph_embedded.wire import names, pairing, service_header
 from vms_ph_embedded.wire.waiting import FOREVER, WaitSet
 
 __getattr__ = subset.missing_from(__name__)
@@ -33,32 +30,30 @@ class Client(subset.Subset):
 
     def __init__(
         self,
-        context: Context,
-        writer: Writer,
-        reader: Reader,
+        node: Any,
         srv_type: Any,
         srv_name: str,
-        service_name: str,
-        qos_profile: QoSProfile,
         callback_group: CallbackGroup,
-        undecodable: Callable[[str, DecodingError], None],
+        qos_profile: QoSProfile,
     ) -> None:
-        self.context = context
-        self._writer = writer
-        self._reader = reader
-        self._destroyed = False
-        self._undecodable = undecodable
+        self.context = node.context
         self.srv_type = srv_type
         self.srv_name = srv_name
-        self.service_name = service_name
+        self.service_name = name = node.resolve_service_name(srv_name)
         self.qos_profile = qos_profile
         self.callback_group = callback_group
+        self._destroyed = False
+        self._undecodable = node._ros_undecodable
+        self._executor: Callable[[], Any] = lambda: node._ros_executor()
+        # The reader first, so that a server which knows the writer can already answer.
+        data = pairing.new_id(pairing.CLIENT)
+        self._reader = node._ros_reader(names.reply(name), srv_type.Response, qos_profile, data)
+        self._writer = node._ros_writer(names.request(name), srv_type.Request, qos_profile, data)
         # All clients of a service share one topic of replies; this filters those of this client.
         self._guid = secrets.randbits(64)
         self._sequence_number = 0
         self._pending_requests: dict[int, Future] = {}
         self._lock = threading.Lock()
-        self._executor: Callable[[], Any] = lambda: None  # set by the node
 
     def call(self, request: Any, timeout_sec: float | None = None) -> Any:
         """Ask and wait for the answer, while another thread spins; None when the time is over."""
@@ -99,7 +94,7 @@ class Client(subset.Subset):
     def service_is_ready(self) -> bool:
         """Whether there is a server that would answer."""
         self._check()
-        return server_is_matched(self._writer, self._reader)
+        return pairing.server_is_matched(self._writer, self._reader)
 
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait until there is a server; False when the time is over first."""

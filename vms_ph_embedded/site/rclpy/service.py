@@ -16,9 +16,7 @@ from rclpy.qos import QoSProfile
 
 from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, serialize
-from vms_ph_embedded.wire import service_header
-from vms_ph_embedded.wire.pairing import KnownClients
-from vms_ph_embedded.wire.participant import Reader, Writer
+from vms_ph_embedded.wire import names, pairing, service_header
 
 __getattr__ = subset.missing_from(__name__)
 
@@ -36,28 +34,25 @@ class Service(subset.Subset):
 
     def __init__(
         self,
-        reader: Reader,
-        writer: Writer,
-        clients: KnownClients,
+        node: Any,
         srv_type: Any,
         srv_name: str,
-        service_name: str,
         callback: Callable[[Any, Any], Any],
         callback_group: CallbackGroup,
         qos_profile: QoSProfile,
-        undecodable: Callable[[str, DecodingError], None],
     ) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._destroyed = False
-        self._undecodable = undecodable
-        self._clients = clients
         self.srv_type = srv_type
         self.srv_name = srv_name
-        self.service_name = service_name
+        self.service_name = name = node.resolve_service_name(srv_name)
         self.callback = callback
         self.callback_group = callback_group
         self.qos_profile = qos_profile
+        self._destroyed = False
+        self._undecodable = node._ros_undecodable
+        data = pairing.new_id(pairing.SERVER)
+        self._reader = node._ros_reader(names.request(name), srv_type.Request, qos_profile, data)
+        self._writer = node._ros_writer(names.reply(name), srv_type.Response, qos_profile, data)
+        self._clients = pairing.KnownClients(node._ros_participant, self._reader, self._writer)
 
     def send_response(self, response: Any, header: RequestHeader) -> None:
         """Answer a request."""

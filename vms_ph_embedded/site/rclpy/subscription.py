@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile
 
 from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import DecodingError, deserialize
-from vms_ph_embedded.wire.participant import Reader
+from vms_ph_embedded.wire import mismatch, names
 
 __getattr__ = subset.missing_from(__name__)
 
@@ -26,26 +26,25 @@ class Subscription(subset.Subset):
 
     def __init__(
         self,
-        reader: Reader,
+        node: Any,
         msg_type: Any,
         topic: str,
-        topic_name: str,
         callback: Callable[..., Any],
         callback_group: CallbackGroup,
         qos_profile: QoSProfile,
         raw: bool,
-        undecodable: Callable[[str, DecodingError], None],
     ) -> None:
-        self._reader = reader
-        self._destroyed = False
-        self._undecodable = undecodable
         self.msg_type = msg_type
         self.topic = topic
-        self.topic_name = topic_name
+        self.topic_name = node.resolve_topic_name(topic)
         self.callback = callback
         self.callback_group = callback_group
         self.qos_profile = qos_profile
         self.raw = raw
+        self._destroyed = False
+        self._undecodable = node._ros_undecodable
+        self._reader = node._ros_reader(names.topic(self.topic_name), msg_type, qos_profile)
+        mismatch.watch(self._reader)
 
     @property
     def callback(self) -> Callable[..., Any]:
