@@ -77,14 +77,14 @@ def _launch_files() -> Iterator[str]:
 
 def _covered(module: ModuleType) -> Iterator[str]:
     """Lines for the public names of a module, and for those of its classes."""
-    own = {
+    defined = {
         name: getattr(module, name)
         for name in _public(module)
         if getattr(getattr(module, name), "__module__", None) == module.__name__
     }
-    if listed := {*own, *getattr(module, "__all__", ())}:
+    if listed := {*defined, *getattr(module, "__all__", ())}:
         yield f"- `{module.__name__}`: {_listed(sorted(listed))}"
-    for name, holder in own.items():
+    for name, holder in defined.items():
         if Subset in getattr(holder, "__bases__", ()):
             yield f"- `{module.__name__}.{name}`: {_listed(_public(holder))}"
 

@@ -84,6 +84,14 @@ def test_parameters_keep_their_types_on_the_way_to_the_node(write) -> None:
     }
 
 
+@pytest.mark.parametrize("written", ["[1, 2.5]", "$(var mixed)", "[1, $(var ones)]"])
+def test_a_list_of_mixed_types_is_refused(written: str, write) -> None:
+    variables = '<let name="mixed" value="[1, 2.5]"/><let name="ones" value="[1]"/>'
+    node = f'<node pkg="p" exec="e"><param name="a" value="{written}"/></node>'
+    with pytest.raises(LaunchError, match="mixed types"):
+        load(write(variables + node), resolve=resolve)
+
+
 def test_a_folder_name_with_a_space_stays_one_word(write) -> None:
     file = write('<arg name="out"/><executable cmd="tool --out $(var out)/x -v"/>')
     (process,) = load(file, {"out": "/my data"}).processes

@@ -222,7 +222,7 @@ class Launcher:
     def _is_finished(self) -> bool:
         if any(process.is_alive for process in self.processes) or self._respawns:
             return False
-        if not any(process.is_inhabited for process in self.processes):
+        if not any(process.has_members for process in self.processes):
             return True
         if not self._stops_done:
             self._reason = "every process has ended, what they started has not"
@@ -253,7 +253,7 @@ class Launcher:
         self._outputs.note("INFO", "launch", f"stopping: {self._reason}")
         self._respawns.clear()
         for process in reversed(self.processes):
-            if process.is_inhabited:
+            if process.has_members:
                 process.interrupt(now)
 
     def _on_end(self, process: Process) -> None:

@@ -103,7 +103,7 @@ class Process:
         return self._popen is not None and self._popen.poll() is not None
 
     @property
-    def is_inhabited(self) -> bool:
+    def has_members(self) -> bool:
         """Whether it runs, or something that it has started."""
         led = {self._popen.pid} if self._popen is not None else set()
         # A group's number is not given to anybody else while the group has a member.
@@ -171,7 +171,7 @@ class Process:
     def _announce(self, number: signal.Signals) -> None:
         if self.is_alive:
             self.note("INFO", f"sending signal '{number.name}' to process[{self.name}]")
-        if self.is_inhabited:
+        if self.has_members:
             self.send(number)
 
     def _read(self, stream: str, pipe: IO[bytes]) -> None:

@@ -17,16 +17,16 @@ from vms_ph_embedded.launch.context import Context
 from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import ROS_HAS_MORE, LaunchError, Location
 from vms_ph_embedded.launch.substitutions import check_calls
-from vms_ph_embedded.launch.values import SECONDS, Kind, coerce
+from vms_ph_embedded.launch.values import Kind, coerce
 
 _CONDITION = frozenset({"if", "unless"})
 Choice = TypeVar("Choice")
 
 LITERALS: Mapping[str, Kind | None] = {
-    "respawn_delay": SECONDS,
+    "respawn_delay": Kind.SECONDS,
     "respawn_max_retries": Kind.INT,
-    "sigterm_timeout": SECONDS,
-    "sigkill_timeout": SECONDS,
+    "sigterm_timeout": Kind.SECONDS,
+    "sigkill_timeout": Kind.SECONDS,
     "scoped": Kind.BOOL,
     "on_exit": None,
     "type": None,

@@ -32,7 +32,6 @@ class Kind(enum.Enum):
     SECONDS = "a number of seconds, not negative"
 
 
-SECONDS = Kind.SECONDS
 KINDS = {kind.value: kind for kind in (Kind.BOOL, Kind.INT, Kind.FLOAT, Kind.STR)}
 
 
@@ -102,12 +101,14 @@ def parameter(text: str, kind: Kind | None, evaluate: Callable[[str], str]) -> V
         value = from_yaml(text)
     except _NotYaml:
         value = text
-    if not isinstance(value, list):
-        return _resolved(value, evaluate)
-    items = [_resolved(item, evaluate) for item in value]
-    if len({type(item) for item in items}) > 1 or any(isinstance(item, list) for item in items):
+    if isinstance(value, list):
+        value = [_resolved(item, evaluate) for item in value]  # type: ignore[misc]
+    else:
+        value = _resolved(value, evaluate)
+    types: set[type] = {type(item) for item in value} if isinstance(value, list) else set()
+    if len(types) > 1 or list in types:
         raise ValueError(f"{text!r} is a list of mixed types; write [1.0, 2.5], not [1, 2.5]")
-    return items  # type: ignore[return-value]
+    return value
 
 
 def _resolved(item: Scalar, evaluate: Callable[[str], str]) -> Value:

@@ -64,12 +64,12 @@ def test_names_are_relative_private_or_absolute(ros):
             InvalidNamespaceException,
         ),
         (
-            lambda node, name: node.resolve_topic_name(name),
+            lambda node, name: node.create_publisher(Empty, name, 1),
             ["", "a/", "a?b", "a~", "1a", "a/1b", "~ab", "{a", "a}", "{a{b}}", "/", "/a//b", "/1a"],
             InvalidTopicNameException,
         ),
         (
-            lambda node, name: node.resolve_service_name(name),
+            lambda node, name: node.create_client(Trigger, name),
             ["", "a/", "a?b", "/a//b"],
             InvalidServiceNameException,
         ),
