@@ -146,8 +146,9 @@ def test_no_node_outlives_its_launcher(start: Start) -> None:
     launch = start("launch", "panda", "markers:=false")
     names = ("closed_loop", "energy_monitor", "model_server")
     nodes = [psutil.Process(pid_of(launch, name)) for name in names]
+    assert _output(start("topic", "echo", "--once", "/vms_ph/energy"))
     psutil.Process(launch.process.pid).kill()
-    _, alive = psutil.wait_procs(nodes, timeout=10.0)
+    _, alive = psutil.wait_procs(nodes, timeout=30.0)
     assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
 
 

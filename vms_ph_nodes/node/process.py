@@ -81,7 +81,17 @@ def launcher_watch() -> Callable[[], bool]:
     if os.getppid() == launcher:
         # A killed launcher may stay a zombie, but its children get another parent at once.
         return lambda: os.getppid() == launcher
-    return lambda: os.path.exists(f"/proc/{launcher}") or not os.path.isdir("/proc/self")
+    return lambda: _is_running(launcher)
+
+
+def _is_running(process: int) -> bool:
+    """Whether a process runs; without /proc nobody can tell, and the answer is yes."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            # Behind the name, which may hold anything, stands the state; Z is that of a zombie.
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return not os.path.isdir("/proc/self")
 
 
 def run(make: Callable[[], Node | list[Node]]) -> None:
