@@ -47,7 +47,6 @@ names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchange
   files in Python and YAML are not read.
 - Discovery stays on this machine unless ROS_AUTOMATIC_DISCOVERY_RANGE or CYCLONEDDS_URI says
   otherwise; ROS_STATIC_PEERS and ROS_LOCALHOST_ONLY are not read.
-
 """
 
 
