@@ -6,11 +6,12 @@
 import numpy as np
 
 from vms_ph_ephs import Environment, assemble, compose, flatten, simulate
-from vms_ph_ephs.examples import damper, oscillator
+from vms_ph_ephs.examples import oscillator
+from vms_ph_ephs.library import Damper
 
 # Boxes with ports; a name on the right is a junction of the ports in its list.
 system = compose(
-    {"osc": oscillator(stiffness=2.0, mass=3.0), "mf": damper(0.7), "env": Environment(300.0)},
+    {"osc": oscillator(stiffness=2.0, mass=3.0), "mf": Damper(0.7), "env": Environment(300.0)},
     {"p": ("osc.p", "mf.p"), "s": ("mf.s", "env.s")},
 )
 equations = assemble(system)

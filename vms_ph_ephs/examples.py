@@ -40,15 +40,6 @@ def oscillator(stiffness: float = 2.0, mass: float = 3.0) -> System:
     )
 
 
-def damper(friction: float = 0.7) -> Damper:
-    """Return mechanical friction with heat [C (6)].
-
-    Args:
-        friction: d, N s/m.
-    """
-    return Damper(viscous=friction)
-
-
 def damped_oscillator(
     stiffness: float = 2.0, mass: float = 3.0, friction: float = 0.7, theta_0: float = 300.0
 ) -> System:
@@ -61,7 +52,7 @@ def damped_oscillator(
         theta_0: temperature of the environment, K.
     """
     return compose(
-        {"osc": oscillator(stiffness, mass), "mf": damper(friction), "env": Environment(theta_0)},
+        {"osc": oscillator(stiffness, mass), "mf": Damper(friction), "env": Environment(theta_0)},
         {"p": ("osc.p", "mf.p"), "s": ("mf.s", "env.s")},
     )
 

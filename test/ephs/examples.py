@@ -12,7 +12,8 @@ import numpy as np
 import vms_ph_ephs as ephs
 from vms_ph_dynamics.groups import SE3
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.examples import TwoBodies, damped_oscillator, damper, oscillator
+from vms_ph_ephs.examples import TwoBodies, damped_oscillator, oscillator
+from vms_ph_ephs.library import Damper
 
 PARAMETERS: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "golden" / "C_ephs.json").read_text()
@@ -20,8 +21,8 @@ PARAMETERS: dict[str, Any] = json.loads(
 
 __all__ = [
     "PARAMETERS",
+    "Damper",
     "damped_oscillator",
-    "damper",
     "golden_pose",
     "oscillator",
     "pendulum",

@@ -26,7 +26,7 @@ from vms_ph_ephs import (
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.quantities import displacement, entropy, momentum
 
-from .examples import damper, oscillator, pendulum, pendulum_state, two_free_bodies
+from .examples import Damper, oscillator, pendulum, pendulum_state, two_free_bodies
 
 
 def run(simulation: Simulation, steps: int) -> None:
@@ -192,7 +192,7 @@ def test_friction_alone_at_a_junction_stands_still() -> None:
     from vms_ph_ephs import Environment
 
     system = compose(
-        {"mf": damper(), "env": Environment()}, {"p": ("mf.p",), "s": ("mf.s", "env.s")}
+        {"mf": Damper(0.7), "env": Environment()}, {"p": ("mf.p",), "s": ("mf.s", "env.s")}
     )
     equations = assemble(system)
     assert simulate(equations, equations.states.vector(), steps=5).entropy[-1] == 0.0

@@ -23,7 +23,7 @@ from vms_ph_ephs import (
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.equations.assembly import consistent_sample
 from vms_ph_ephs.examples import TwoBodies, oscillator
-from vms_ph_ephs.library import MeshFriction, damper
+from vms_ph_ephs.library import Damper, MeshFriction
 
 from .test_closed_loops import assembled_four_bar
 from .test_library import drive
@@ -119,7 +119,7 @@ def test_the_relation_of_any_parts_holds_for_the_motion_and_leaves_half_open(
 def test_the_relation_of_friction_alone_is_its_law() -> None:
     system = compose(
         {
-            "d": damper(viscous=0.7),
+            "d": Damper(viscous=0.7),
             "m": Quadratic({"p": power(momentum)}, 0.5),
             "env": Environment(),
         },

@@ -12,7 +12,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_ephs import Environment, Quadratic, assemble, compose, momentum, simulate
-from vms_ph_ephs.library import battery, damper, gear, inverter, motor
+from vms_ph_ephs.library import Damper, battery, gear, inverter, motor
 from vms_ph_ephs.multibody import Conduction, HeatCapacity
 from vms_ph_ephs.patterns import power
 from vms_ph_ephs.robot import Battery, Drives, EphsEngine, Motors
@@ -50,7 +50,7 @@ def of_library() -> np.ndarray:
             ),
             "gear": gear(RATIO),
             "wheel": Quadratic(shaft, 1.0 / INERTIA),
-            "bearing": damper(viscous=DAMPING),
+            "bearing": Damper(viscous=DAMPING),
             "housing": HeatCapacity(8.0, THETA_0),
             "to_housing": Conduction(2.0),
             "to_air": Conduction(1.0),

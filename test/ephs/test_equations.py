@@ -201,13 +201,12 @@ def test_energy_is_balanced_at_every_junction(rng: np.random.Generator) -> None:
 def test_a_spring_and_a_damper_in_series_relax_as_maxwell_says() -> None:
     # No mass at the junction between them: its velocity follows from the balance of forces.
     from vms_ph_ephs import Environment, simulate
-
-    from .examples import damper
+    from vms_ph_ephs.library import Damper
 
     k, d, q_0 = 2.0, 0.5, 0.3
     spring = oscillator(k).fillings
     system = compose(
-        {"pe": spring["pe"], "pkc": spring["pkc"], "mf": damper(d), "env": Environment(300.0)},
+        {"pe": spring["pe"], "pkc": spring["pkc"], "mf": Damper(d), "env": Environment(300.0)},
         {"q": ("pe.q", "pkc.q"), "p": ("pkc.p", "mf.p"), "s": ("mf.s", "env.s")},
     )
     equations = assemble(system)

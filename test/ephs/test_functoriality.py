@@ -20,7 +20,7 @@ from vms_ph_ephs.equations.assembly import with_consistent_velocities
 from vms_ph_ephs.quantities import Euclidean, Quantity
 from vms_ph_ephs.systems import relation
 
-from .examples import damped_oscillator, damper, oscillator, pendulum, pendulum_state
+from .examples import Damper, damped_oscillator, oscillator, pendulum, pendulum_state
 
 QUANTITIES = [Quantity(Euclidean(n), name) for n, name in ((1, "a"), (2, "b"), (3, "c"))]
 
@@ -132,7 +132,7 @@ def test_the_damped_oscillator_is_the_same_nested_and_flat() -> None:
     nested = assemble(damped_oscillator())
     osc = oscillator()
     flat = compose(
-        {**osc.fillings, "mf": damper(), "env": ephs.Environment(300.0)},
+        {**osc.fillings, "mf": Damper(0.7), "env": ephs.Environment(300.0)},
         {
             "q": ("pe.q", "pkc.q"),
             "p": ("ke.p", "pkc.p", "mf.p"),

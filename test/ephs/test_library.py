@@ -19,16 +19,15 @@ from vms_ph_ephs import (
     simulate,
 )
 from vms_ph_ephs import multibody as mb
+from vms_ph_ephs.components import KINDS
 from vms_ph_ephs.library import (
-    PARTS,
     Battery,
+    Damper,
     Radiator,
     battery,
-    damper,
     gear,
     inverter,
     motor,
-    part,
     propeller,
     spring,
     winding,
@@ -46,7 +45,7 @@ def drive(inductance: float = 5e-4) -> System:
             "motor": motor(K, R_20, inductance, inertia=2e-5, viscous=1e-5, capacity=20.0),
             "gear": gear(20.0, stiffness=300.0, efficiency=0.9, viscous=0.01, slip=1.0),
             "load": Quadratic({"p": power(momentum)}, 1.0 / 0.02),
-            "damper": damper(viscous=0.1),
+            "damper": Damper(viscous=0.1),
             "spring": spring(5.0, grounded=True, viscous=0.01),
             "hot": Radiator(0.2, area=0.01, emissivity=0.9),
             "warm": Radiator(0.5),
@@ -185,16 +184,15 @@ def test_a_radiator_passes_the_heat_of_convection_and_of_stefan_and_boltzmann() 
 
 
 def test_every_part_says_what_its_parameters_are_and_which_values_it_accepts() -> None:
-    for each in PARTS.values():
-        assert each.parameters
-        for parameter in each.parameters:
-            assert parameter.meaning
-    with pytest.raises(StructureError, match=r"there is no part 'teapot'; the parts are battery"):
-        part("teapot")
-    with pytest.raises(StructureError, match=r"needs resistance, .*, in ohm; give it"):
-        part("winding").build({})
-    with pytest.raises(StructureError, match=r"a winding has no parameter 'R'; its parameters are"):
-        part("winding").build({"R": 1.0})
+    numbers = [
+        (kind.name, parameter)
+        for kind in KINDS.values()
+        for parameter in kind.parameters.values()
+        if parameter.is_number
+    ]
+    assert ("winding", "resistance") in [(kind, parameter.name) for kind, parameter in numbers]
+    assert KINDS["winding"].parameters["resistance"].number.unit == "ohm"  # type: ignore[union-attr]
+    assert {name for name, parameter in numbers if parameter.number is None} == {"foot"}
     with pytest.raises(StructureError, match=r"resistance of a winding must be .* above 0 \(ohm\)"):
         winding(-1.0)
     with pytest.raises(StructureError, match="which a rigid gear does not know; give a stiffness"):

@@ -23,7 +23,7 @@ from vms_ph_ephs import (
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import EXAMPLES, oscillator
 from vms_ph_ephs.files.pattern_files import load_system, parse_pattern, pattern_text, save_pattern
-from vms_ph_ephs.library import battery, gear, inverter, motor, propeller, radiator
+from vms_ph_ephs.library import Radiator, battery, gear, inverter, motor, propeller
 from vms_ph_ephs.notation import KINDS, build, describe, start
 from vms_ph_ephs.quantities import R, entropy, momentum
 from vms_ph_io import robots
@@ -57,7 +57,7 @@ def systems() -> dict:
     wet = ImmersedBody("b", 0.1 * np.eye(6), 0.01, np.array([0, 0, 0.1]), np.ones(6), np.ones(6))
     two = {
         "a": propeller(8e-6, 1.2e-7, 4e-5),
-        "b": radiator(area=0.1),
+        "b": Radiator(area=0.1),
         "c": battery(9.0, [1, 2], 1),
     }
     ports = {

@@ -34,7 +34,7 @@ from vms_ph_ephs.quantities import (
     momentum,
 )
 
-from .examples import damped_oscillator, damper, oscillator
+from .examples import Damper, damped_oscillator, oscillator
 
 SPRING = Quadratic({"q": power(displacement)}, 2.0)
 MASS = Quadratic({"p": power(momentum)}, 1.0)
@@ -51,7 +51,7 @@ def wrong_name_of_a_quantity_of_the_same_space() -> object:
 
 
 def missing_port() -> object:
-    return compose({"osc": oscillator(), "mf": damper()}, {"p": ("osc.p", "mf.p")})
+    return compose({"osc": oscillator(), "mf": Damper(0.7)}, {"p": ("osc.p", "mf.p")})
 
 
 def unknown_port() -> object:

@@ -98,17 +98,15 @@ def test_a_friction_tensor_that_is_negative_somewhere_stops_the_motion() -> None
     theta=st.floats(1.0, 1e4),
 )
 @example(seed=8144, speed=20.0, theta=8640.399160274515)  # both velocities nearly cancel in K e
-def test_a_factor_obeys_both_laws_at_all_efforts(seed: int, speed: float, theta: float) -> None:
+def test_rows_obey_both_laws_at_all_efforts(seed: int, speed: float, theta: float) -> None:
     # Two velocities and a temperature; K couples them and has rank one or two.
     rng = np.random.default_rng(seed)
     half = rng.normal(size=(2, rng.integers(1, 3)))
     ports = {"p": power(momentum), "r": power(momentum), "s": power(entropy)}
 
-    def factor(states: object, e: np.ndarray, theta_0: float) -> np.ndarray:
-        hot = theta_0 + e[2]
-        return np.sqrt(hot) * np.column_stack([np.eye(2), -e[:2] / hot])
-
-    process = Irreversible(ports, factor=factor, conductance=half @ half.T)
+    process = Irreversible(
+        ports, rows=lambda states, e, theta_0: np.eye(2), conductance=half @ half.T
+    )
     e = np.array([speed, speed * rng.normal(), theta - 300.0])
     flow = process.flows((), e, 300.0)
     process.check_flows("mf", e, flow, 300.0)
@@ -124,13 +122,13 @@ def test_a_factor_obeys_both_laws_at_all_efforts(seed: int, speed: float, theta:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Irreversible(PORTS), "either its matrix M, or a factor N"),
-        (lambda: Irreversible(PORTS, factor=np.ones, conductance=-1.0), "K must be symmetric and"),
+        (lambda: Irreversible(PORTS), "either its matrix M, or rows R"),
+        (lambda: Irreversible(PORTS, rows=np.ones, conductance=-1.0), "K must be symmetric and"),
         (lambda: mb.Friction([[1.0, 2.0], [2.0, 1.0]], mb.Cylindrical()), "friction of a cylindr"),
         (lambda: mb.Friction([[1.0, 0.3], [0.1, 1.0]], mb.Cylindrical()), "must be symmetric"),
-        (lambda: mb.coulomb(0.1, -0.1), "friction must not be negative"),
-        (lambda: mb.coulomb(0.1, 0.1, slip=0.0), "slip must be above zero"),
-        (lambda: mb.Conduction(-0.1), "a conductance must be"),
+        (lambda: mb.Coulomb(0.1, -0.1), "friction must not be negative"),
+        (lambda: mb.Coulomb(0.1, 0.1, slip=0.0), "slip and the reference .* must be above zero"),
+        (lambda: mb.Conduction(-0.1), "the conductance of a conduction must be"),
         (lambda: Quadratic({"p": power(momentum)}, -1.0), "energy must not be negative"),
         (lambda: mb.Spring(mb.Revolute(), -1.0), "stiffness of a spring must be"),
     ],

@@ -13,7 +13,7 @@ from vms_ph_ephs.symbolic import symbolic
 
 
 def hinge() -> System:
-    friction = mb.coulomb(0.3, 0.1, softening=0.02, reference=300.0)
+    friction = mb.Coulomb(0.3, 0.1, softening=0.02, reference=300.0)
     joint = mb.joint(mb.Revolute(), friction=friction, heat=mb.Heat(2.0, theta_0=300.0))
     body = mb.rigid_body(1.0, [0.1, 0.1, 0.1])
     return mb.mechanism({"b": body}, {"j": mb.Between(mb.GROUND, "b", joint)})
@@ -47,5 +47,5 @@ def test_files_and_symbols_know_it() -> None:
 
 
 def test_a_softening_below_zero_is_refused() -> None:
-    with pytest.raises(StructureError, match="softening of friction must not be negative"):
-        mb.coulomb(0.3, 0.0, softening=-0.1)
+    with pytest.raises(StructureError, match="friction must not be negative"):
+        mb.Coulomb(0.3, 0.0, softening=-0.1)

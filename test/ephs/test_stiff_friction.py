@@ -78,7 +78,7 @@ INERTIA = 1e-5 + 1e-3 * 0.01**2
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_loaded_joint_creeps_at_the_speed_at_which_friction_bears_the_load(scheme: str) -> None:
-    equations = hinge(mb.coulomb(0.0, 0.1), 0.05)
+    equations = hinge(mb.Coulomb(0.0, 0.1), 0.05)
     motion = simulate(equations, mb.consistent_state(equations), 1e-3, 50, scheme=scheme)
     creep = -0.01 * np.arctanh(0.5)
     found = mb.joint_velocities(equations, motion.final)["j"][0]
@@ -100,7 +100,7 @@ def test_all_kinetic_energy_warms_a_joint_that_friction_stops(scheme: str) -> No
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_joint_that_a_motor_reverses_against_friction_produces_entropy(scheme: str) -> None:
-    equations = hinge(mb.coulomb(1e-3, 0.02), 0.0)
+    equations = hinge(mb.Coulomb(1e-3, 0.02), 0.0)
     start = mb.consistent_state(equations, velocities={"j": 5.0})
     torque = -0.03
     run = integrate(equations, start, {"j": [torque]}, dt=1e-3, steps=30, scheme=scheme)
@@ -133,7 +133,7 @@ def test_friction_that_is_slower_than_the_step_is_left_to_the_scheme() -> None:
 def test_a_step_in_which_held_friction_would_supply_power_is_halved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    equations = hinge(mb.coulomb(0.0, 0.1), 0.05)
+    equations = hinge(mb.Coulomb(0.0, 0.1), 0.05)
     x = mb.consistent_state(equations, velocities={"j": 2.0})
     friction = StiffFriction(equations, 1.0)
     stiff, supply = friction.find(x, 1e-3), Supply(equations)

@@ -23,7 +23,7 @@ from vms_ph_ephs import (
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.equations.assembly import consistent_sample
 from vms_ph_ephs.examples import TwoBodies, damped_oscillator, oscillator
-from vms_ph_ephs.library import battery, inverter, motor, propeller, radiator
+from vms_ph_ephs.library import Radiator, battery, inverter, motor, propeller
 from vms_ph_ephs.symbolic import symbolic
 from vms_ph_io import robots
 
@@ -56,7 +56,7 @@ def test_the_equations_of_the_damped_oscillator_are_those_of_the_source_term_by_
         "osc.pe.matrix": k,
         "osc.ke.matrix": 1 / m,
         "mf.viscous": d,
-        "env.theta": theta,
+        "env.theta_0": theta,
     }
     found = symbolic(assemble(damped_oscillator()), parameters=given)
     v = p / m
@@ -82,7 +82,7 @@ def test_the_equations_of_the_damped_pendulum_are_those_of_the_source_term_by_te
         "b.ke.matrix": inverse,
         "b.pe.weight": -weight,
         "j.mf.tensor": mu,
-        "j.env.theta": theta,
+        "j.env.theta_0": theta,
     }
     found = symbolic(equations, parameters=given)
     p = found.x[equations.layout.find("b.p").at, 0]
@@ -169,7 +169,7 @@ def vehicle() -> Equations:
         "motor": motor(0.01, 0.1, capacity=15.0, dry=2e-3, slip=1.0),
         "inverter": inverter(),
         "battery": battery(10.0, [9.0, 11.0, 12.0], 0.02, capacity=9.0),
-        "rad": radiator(conductance=0.1, area=0.1),
+        "rad": Radiator(conductance=0.1, area=0.1),
         "ground": mb.Conduction(2.0),
         "env": Environment(290.0),
     }

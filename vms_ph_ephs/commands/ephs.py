@@ -81,6 +81,7 @@ def parts(
 ) -> None:
     """List the kinds of boxes that a pattern file may have, or the parameters of one."""
     from ..notation import KINDS
+    from ..notation.kinds import form_of
 
     if not kind:
         for box_kind in KINDS.values():
@@ -88,12 +89,13 @@ def parts(
         return
     if kind not in KINDS:
         raise VmsPhError(f"there is no kind '{kind}'; the kinds are {', '.join(KINDS)}")
-    for parameter in KINDS[kind].parameters:
-        form = KINDS[kind].forms.get(parameter.name, "number")
-        need = "required" if parameter.required else ""
-        typer.echo(
-            f"{parameter.name:<16} {form:<9} {parameter.unit:<22} {need:<9} {parameter.meaning}"
+    for parameter in KINDS[kind].parameters.values():
+        unit, meaning = (
+            (parameter.number.unit, parameter.number.meaning) if parameter.number else ("", "")
         )
+        need = "required" if parameter.required else ""
+        words = meaning or parameter.name.replace("_", " ")
+        typer.echo(f"{parameter.name:<16} {form_of(parameter):<9} {unit:<22} {need:<9} {words}")
 
 
 @app.command()

@@ -3,13 +3,14 @@
 
 """The four kinds of primitive systems."""
 
-from .component import Component
-from .irreversible import Irreversible
-from .reversible import Reversible
+from .component import KINDS, Component, Kind, Number, kind
+from .irreversible import Dissipation, Irreversible, ProcessLaw
+from .reversible import BracketLaw, Reversible
 from .set_valued import Contact, DryFriction, SetValued
-from .storage import Environment, Quadratic, Storage
+from .storage import Environment, Held, Quadratic, Storage, StorageLaw
 
 __all__ = [
-    "Component", "Contact", "DryFriction", "Environment", "Irreversible", "Quadratic",
-    "Reversible", "SetValued", "Storage",
+    "KINDS", "BracketLaw", "Component", "Contact", "Dissipation", "DryFriction", "Environment",
+    "Held", "Irreversible", "Kind", "Number", "ProcessLaw", "Quadratic", "Reversible",
+    "SetValued", "Storage", "StorageLaw", "kind",
 ]  # fmt: skip

@@ -1,12 +1,16 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base class of all primitive systems: interface, state dependence and structure check."""
+"""The base class of all primitive systems, and the kinds of boxes that are known by numbers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from inspect import Parameter as Argument
+from inspect import signature
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -14,6 +18,7 @@ from vms_ph_dynamics.arrays import Array
 
 from ..errors import StructureError
 from ..patterns import Interface, Port, width
+from ..quantities import LieGroup
 
 SAMPLES = 8
 
@@ -22,6 +27,169 @@ MAGNITUDES = (1.0, 30.0, 1e3, 1e-2)
 
 # Rounding of products of samples, which are of order one to ten.
 ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Number:
+    """What annotates a number that a kind of box takes: ``Annotated[float, Number("kg")]``.
+
+    Args:
+        unit: empty for a number without one.
+        meaning: in words; the name of the argument without.
+        least: smallest accepted value.
+        above: the value must be above this.
+        most: largest accepted value.
+    """
+
+    unit: str = ""
+    meaning: str = ""
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+
+    def check(self, name: str, owner: str, value: Any) -> None:
+        """Raise a StructureError if a value of a kind of box is not accepted."""
+        numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        limits = (("above", self.above), ("at least", self.least), ("at most", self.most))
+        if (
+            not numeric
+            or not np.isfinite(value)
+            or (self.least is not None and value < self.least)
+            or (self.above is not None and value <= self.above)
+            or (self.most is not None and value > self.most)
+        ):
+            words = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
+            raise StructureError(
+                f"the {name} of a {owner} must be {' and '.join(['a finite number', *words])}"
+                f"{f' ({self.unit})' if self.unit else ''}; given: {value!r}"
+            )
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kind of box, read from the signature of what makes it.
+
+    Attributes:
+        name: of the argument.
+        type: of its value, without annotations.
+        number: unit, meaning and limits; None if it is none.
+        required: whether there is no default.
+    """
+
+    name: str
+    type: Any
+    number: Number | None
+    required: bool
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its value is one number."""
+        return self.type in (float, float | None)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of box that its parameters determine.
+
+    Attributes:
+        name: in files, tables and messages.
+        meaning: in words, with its ports.
+        make: takes the parameters and returns the box.
+    """
+
+    name: str
+    meaning: str
+    make: Callable[..., Any]
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Its parameters by name, from the signature of ``make``."""
+        function = vars(self.make)["__init__"] if isinstance(self.make, type) else self.make
+        notes, types = get_type_hints(function, include_extras=True), get_type_hints(function)
+        parameters = {}
+        for name, argument in signature(self.make).parameters.items():
+            if types[name] is LieGroup:
+                continue  # bodies in files are those of SE(3)
+            annotated = (notes[name], *get_args(notes[name]))
+            number = next((n for a in annotated for n in getattr(a, "__metadata__", ())), None)
+            required = argument.default is Argument.empty
+            parameters[name] = Parameter(name, types[name], number, required)
+        return parameters
+
+
+KINDS: dict[str, Kind] = {}
+"""Every kind of box by its name."""
+
+_KIND_OF: dict[type, Kind] = {}
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def kind(name: str, meaning: str, of: type | None = None) -> Callable[[M], M]:
+    """Register a class or function as the maker of a kind of box, and check its numbers.
+
+    Args:
+        name: of the kind.
+        meaning: in words, with its ports.
+        of: class of the component that a function makes, which is then known by this kind.
+    """
+
+    def register(make: M) -> M:
+        made = Kind(name, meaning, make)
+        if isinstance(make, type):
+            _KIND_OF[make] = made
+            setattr(make, "__init__", _checked(vars(make)["__init__"], made, 1))  # noqa: B010
+        else:
+            made = Kind(name, meaning, _checked(make, made, 0))
+        if of is not None:
+            _KIND_OF[of] = made
+        KINDS[name] = made
+        return made.make  # type: ignore[return-value]
+
+    return register
+
+
+def _checked(function: Callable[..., Any], made: Kind, skipped: int) -> Callable[..., Any]:
+    """Return a function that checks the numbers among its arguments before it runs."""
+
+    @wraps(function)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        parameters = made.parameters
+        for name, value in (*zip(parameters, arguments[skipped:], strict=False), *named.items()):
+            parameter = parameters.get(name)
+            optional = value is None and parameter is not None and not parameter.required
+            if parameter is not None and parameter.number and parameter.is_number and not optional:
+                parameter.number.check(name, made.name, value)
+        return function(*arguments, **named)
+
+    return checked
+
+
+class Numbers:
+    """The operations of :class:`~vms_ph_ephs.symbolic.Algebra` on numbers, for laws of both."""
+
+    @staticmethod
+    def matrix(rows: Any) -> Array:
+        """Return a matrix of a list of rows."""
+        return np.array(rows, dtype=np.float64)
+
+    @staticmethod
+    def constant(array: Array) -> Array:
+        """Return the array."""
+        return array
+
+    @staticmethod
+    def function(name: str, x: Any) -> Any:
+        """Return sin, cos, exp, tanh, sqrt or abs of a number."""
+        return getattr(np, name)(x)
+
+    @staticmethod
+    def choose(conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
+        """Return the value of the first pair (bound, value) whose bound is above zero."""
+        return next((value for bound, value in conditions if bound > 0.0), otherwise)
+
+
+NUMBERS = Numbers()
 
 
 class Component(ABC):
@@ -79,13 +247,19 @@ class Component(ABC):
         """
 
     def described(self) -> Mapping[str, Any] | None:
-        """Return the numbers that determine the component, with its ``kind``; None without.
+        """Return the parameters that determine the component, with its ``kind``; None without.
 
         Solvers for systems whose components are all known this way need no function of the user.
-        A subclass that changes a component is not known by the numbers of its base class; see
-        :func:`.description_of`.
+        A subclass that changes a component is not known by the numbers of its base class.
         """
-        return None
+        known = _KIND_OF.get(type(self))
+        if known is None:
+            return None
+        values = {
+            name: self.interface if name == "ports" else getattr(self, name)
+            for name in known.parameters
+        }
+        return {"kind": known.name, **values}
 
     def port_at(self, index: int) -> str:
         """Return the power port that an entry of the stacked flows belongs to."""
@@ -99,11 +273,6 @@ class Component(ABC):
         """Return sampled efforts, with every temperature above half of theta_0."""
         efforts = rng.uniform(-1.0, 1.0, self.width)
         return np.where(self.is_entropy > 0.0, 0.5 * theta_0 * efforts, efforts)
-
-
-def description_of(component: Component) -> Mapping[str, Any] | None:
-    """Return what a component says about itself, if its own class says it."""
-    return component.described() if "described" in vars(type(component)) else None
 
 
 def matrix_of(value: Any, shape: tuple[int, int], label: str) -> Array:

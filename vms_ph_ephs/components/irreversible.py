@@ -3,6 +3,7 @@
 
 """Irreversible processes: Onsager structures [C (6), (29)]."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ from vms_ph_dynamics.arrays import Array, frozen
 
 from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import MAGNITUDES, ROUNDING, SAMPLES, Component, matrix_of
+from .component import MAGNITUDES, NUMBERS, ROUNDING, SAMPLES, Component, matrix_of
 
 Onsager = Callable[[tuple[Array, ...], Array, float], Array]
 """Takes the states that are read, the efforts and theta_0, and returns a matrix."""
@@ -27,24 +28,22 @@ class Irreversible(Component):
     1_s one at the ports of entropy. Exergy is destroyed at the rate ``e^T M e / theta_0``, which is
     theta_0 times the entropy produced.
 
-    A factor N with ``N (e + theta_0 1_s) = 0`` and a constant positive semidefinite K give the
-    structure ``M = N^T K N``, which obeys both laws for every state and effort. With ``rows`` R on
-    the efforts u that are no temperatures, N is ``sqrt(theta) (R, -R u / theta)``, so that nothing
-    is left to check: the flows are ``R^T K R u`` and the heat of their power at one port of
-    entropy. A matrix or factor that is a free function is checked at samples by :meth:`check` and
-    at every effort that occurs.
+    With ``rows`` R on the efforts u that are no temperatures, and a constant positive semidefinite
+    K, it is ``M = N^T K N`` with ``N = sqrt(theta) (R, -R u / theta)``, which obeys both laws for
+    every state and effort: the flows are ``R^T K R u`` and the heat of their power at one port of
+    entropy. A matrix that is a free function is checked at samples by :meth:`check` and at every
+    effort that occurs.
 
     Args:
         interface: the ports, at least one of them of entropy.
         matrix: takes the states of ``reads`` (a tuple), the efforts and theta_0, and returns M; or
-            None with a factor.
+            None with rows.
         reads: ports whose states M depends on.
-        factor: takes the same and returns N, (k,width).
-        conductance: K, (k,k), or a number for a multiple of the identity.
-        rows: instead of the factor, takes the same and returns R, (k,width - 1).
+        rows: takes the same and returns R, (k,width - 1).
+        conductance: of the rows: K, (k,k), or a number for a multiple of the identity.
 
     Raises:
-        StructureError: not one of matrix, factor and rows, a K that is not symmetric and positive
+        StructureError: not one of matrix and rows, a K that is not symmetric and positive
             semidefinite, or rows with several ports of entropy.
     """
 
@@ -54,23 +53,21 @@ class Irreversible(Component):
         matrix: Onsager | None = None,
         reads: Iterable[str] = (),
         *,
-        factor: Onsager | None = None,
-        conductance: Any = None,
         rows: Onsager | None = None,
+        conductance: Any = None,
     ) -> None:
         super().__init__(interface, reads)
-        count = sum(argument is not None for argument in (matrix, factor, rows))
-        if count != 1 or (matrix is None) != (conductance is not None):
+        if (matrix is None) == (rows is None) or (rows is None) != (conductance is None):
             raise StructureError(
-                "an irreversible component takes either its matrix M, or a factor N or rows R with "
-                "the conductance K of M = N^T K N"
+                "an irreversible component takes either its matrix M, or rows R with their "
+                "conductance K"
             )
         if rows is not None and self.is_entropy.sum() != 1.0:
             raise StructureError(
                 "rows give the heat of their power to one port of entropy; the component has "
                 f"{int(self.is_entropy.sum())}"
             )
-        self._matrix, self._factor, self._rows = matrix, factor, rows
+        self._matrix, self._rows = matrix, rows
         self._conductance = None if conductance is None else semidefinite(conductance, "K")
 
     @property
@@ -82,14 +79,11 @@ class Irreversible(Component):
         """Return M, (width,width)."""
         if self._matrix is not None:
             return self._matrix(states, e, theta_0)
-        if self._rows is not None:
-            n = self._balanced(states, e, theta_0)
-        else:
-            assert self._factor is not None  # checked by the constructor
-            n = np.asarray(self._factor(states, e, theta_0), dtype=np.float64)
-        k = self._conductance
-        assert k is not None  # as above
-        m: Array = n.T @ (k @ n if k.ndim else k * n)
+        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        r, k = self._rows_at(states, e, theta_0)
+        n = np.empty((len(r), self.width))
+        n[:, cold], n[:, ~cold] = r, -(r @ e[cold])[:, None] / theta
+        m: Array = theta * (n.T @ k @ n)
         return 0.5 * (m + m.T)
 
     def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
@@ -97,25 +91,20 @@ class Irreversible(Component):
         if self._rows is None:
             return self.matrix(states, e, theta_0) @ e / theta_0
         cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
-        r, k = self._rows_at(states, e, theta_0), self._conductance
-        assert k is not None  # checked by the constructor
+        r, k = self._rows_at(states, e, theta_0)
         driven = r @ e[cold]
-        driving = k @ driven if k.ndim else k * driven
+        driving = k @ driven
         out = np.empty(self.width)
         out[cold], out[~cold] = r.T @ driving, -(driven @ driving) / theta
         return out
 
-    def _rows_at(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def _rows_at(self, states: tuple[Array, ...], e: Array, theta_0: float) -> tuple[Array, Array]:
+        """Return R and K."""
         assert self._rows is not None  # only called with rows
-        return np.atleast_2d(np.asarray(self._rows(states, e, theta_0), dtype=np.float64))
-
-    def _balanced(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        """Return the N of the rows, whose product with the energy efforts vanishes."""
-        cold, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
-        r = self._rows_at(states, e, theta_0)
-        n = np.empty((len(r), self.width))
-        n[:, cold], n[:, ~cold] = r, -(r @ e[cold])[:, None] / theta
-        return np.asarray(np.sqrt(theta) * n)
+        assert self._conductance is not None  # checked by the constructor
+        r = np.atleast_2d(np.asarray(self._rows(states, e, theta_0), dtype=np.float64))
+        k = self._conductance
+        return r, k if k.ndim else k * np.eye(len(r))
 
     def check_flows(self, name: str, e: Array, flow: Array, theta_0: float) -> None:
         """Raise an error if flows at efforts that occur violate a law.
@@ -199,6 +188,78 @@ class Irreversible(Component):
         flows = self.flows(states, e, theta_0)
         if not np.abs(flows - m @ e / theta_0).max() <= ROUNDING * scale:
             raise StructureError(f"box '{name}': its flows are not its matrix M times e / theta_0")
+
+
+class ProcessLaw(Irreversible):
+    """A process whose flows are a formula, the same for numbers and for expressions.
+
+    Args:
+        interface: its ports.
+        reads: ports whose states the formula depends on.
+    """
+
+    def __init__(self, interface: Interface, reads: Iterable[str] = ()) -> None:
+        super().__init__(interface, self._onsager, reads)
+
+    @property
+    def is_lawful(self) -> bool:
+        """True: the numbers of the formula have been checked."""
+        return True
+
+    @abstractmethod
+    def law(self, m: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
+        """Return the flows, one for every effort.
+
+        Args:
+            m: the operations, :class:`.Numbers` or an :class:`~vms_ph_ephs.symbolic.Algebra`.
+            states: of ``reads``.
+            e: efforts.
+            theta_0: temperature of the environment, K.
+        """
+
+    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        """Return the flows of the formula, (width,)."""
+        return np.array(self.law(NUMBERS, states, e.tolist(), theta_0), dtype=np.float64)
+
+    @abstractmethod
+    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        """Return M."""
+
+
+# Velocities nearer to zero have the slope of the force at this one.
+SLOW = 1e-9
+
+
+class Dissipation(ProcessLaw):
+    """A force ``f(x, u, theta)`` against velocities u, with its heat at the last port, of entropy.
+
+    The Onsager structure is that of the tensor ``mu`` with ``f = mu u``.
+    """
+
+    @abstractmethod
+    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+        """Return the force for every velocity; see :meth:`law`."""
+
+    def law(self, m: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
+        """Return the forces and the entropy flow of their power."""
+        n = self.width - 1
+        u, theta = [e[i] for i in range(n)], theta_0 + e[n]
+        forces = self.forces(m, states, u, theta)
+        return [*forces, -sum((f * v for f, v in zip(forces, u, strict=True)), start=0) / theta]
+
+    def slopes(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
+        """Return mu, (d,d): diagonal where each force depends on the sign of its velocity alone."""
+        speeds = np.where(np.abs(u) > SLOW, u, SLOW)
+        return np.diag(np.array(self.forces(NUMBERS, states, speeds.tolist(), theta)) / speeds)
+
+    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+        u, theta = e[:-1], theta_0 + e[-1]
+        mu = self.slopes(states, u, float(theta))
+        force = mu @ u
+        m = np.empty((e.size, e.size))
+        m[:-1, :-1], m[:-1, -1], m[-1, :-1] = theta * mu, -force, -(u @ mu)
+        m[-1, -1] = u @ force / theta
+        return m
 
 
 def semidefinite(value: Any, label: str) -> Array:

@@ -3,6 +3,7 @@
 
 """Reversible exchange of power: Dirac structures, with constraints [C (3), (28)]."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from vms_ph_dynamics.arrays import Array, frozen
 
 from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import ROUNDING, SAMPLES, Component, matrix_of
+from .component import NUMBERS, ROUNDING, SAMPLES, Component, kind, matrix_of
 
 _STEP, _DIFFERENCE_ERROR = 1e-5, 1e-7
 
@@ -24,7 +25,7 @@ class Reversible(Component):
     or an offset has C only.
 
     Args:
-        interface: its ports.
+        ports: its ports.
         skew: J, a constant matrix, or a function of the states of ``reads``.
         constraint: C, a constant matrix, or a function of the states of ``reads``.
         constraint_rate: for a C that is a function: takes the states of ``reads``, their rates
@@ -39,7 +40,7 @@ class Reversible(Component):
 
     def __init__(
         self,
-        interface: Interface,
+        ports: Interface,
         *,
         skew: Any = None,
         constraint: Any = None,
@@ -47,7 +48,7 @@ class Reversible(Component):
         reads: Iterable[str] = (),
         constant_columns: Iterable[str] = (),
     ) -> None:
-        super().__init__(interface, reads)
+        super().__init__(ports, reads)
         n = self.width
         self._skew = (
             skew if callable(skew) or skew is None else frozen(matrix_of(skew, (n, n), "J"))
@@ -101,9 +102,13 @@ class Reversible(Component):
 
     def described(self) -> Mapping[str, Any] | None:
         """Return J and C, if they are constants."""
+        if type(self) is not Reversible:
+            return super().described()
         if not (self.constant_skew and self.constant_constraint):
             return None
-        return {"kind": "reversible", "skew": self.skew(), "constraint": self.constraint()}
+        skew = {"skew": self.skew()} if self.skew().any() or not self.rows else {}
+        rows = {"constraint": self.constraint()} if self.rows else {}
+        return {"kind": "reversible", "ports": self.interface, **skew, **rows}
 
     def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
         """Return ``J(x) e``; a component may compute it without the matrix."""
@@ -185,3 +190,37 @@ class Reversible(Component):
                 f"box '{name}': the rate of its constraint is not the derivative of the "
                 f"constraint (off by {np.abs(slope - analytic).max():.3g})"
             )
+
+
+@kind("reversible", "f = J e + C^T lambda, 0 = C e with constants", of=Reversible)
+def reversible(ports: Interface, skew: Any = None, constraint: Any = None) -> Reversible:
+    """Return a :class:`Reversible` of constants, as files hold it."""
+    return Reversible(ports, skew=skew, constraint=constraint)
+
+
+class BracketLaw(Reversible):
+    """A Dirac structure ``f = J(x) e`` whose flows are a formula, for numbers and for expressions.
+
+    Args:
+        interface: its ports.
+        reads: ports whose states J depends on.
+    """
+
+    def __init__(self, interface: Interface, reads: Iterable[str]) -> None:
+        super().__init__(interface, skew=self._matrix, reads=reads)
+
+    @property
+    def is_lawful(self) -> bool:
+        """True: the formula is skew at all states."""
+        return True
+
+    @abstractmethod
+    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
+        """Return the flows; m has the operations, :class:`.Numbers` or an ``Algebra``."""
+
+    def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
+        """Return the flows of the formula, (width,)."""
+        return np.array(self.law(NUMBERS, states, e.tolist()), dtype=np.float64)
+
+    def _matrix(self, *states: Array) -> Array:
+        return np.column_stack([self.bracket(states, unit) for unit in np.eye(self.width)])

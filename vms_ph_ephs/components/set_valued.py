@@ -9,7 +9,7 @@ gives that value; the scheme finds it together with the motion.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from vms_ph_dynamics.arrays import Array
 from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import Quantity, Space, entropy, momentum_of
-from .component import SAMPLES
+from .component import SAMPLES, kind
 from .irreversible import Irreversible
 
 _STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
@@ -124,6 +124,7 @@ class ConstantForce:
         return np.asarray(self.component.directions(states) @ u)
 
 
+@kind("dry_friction", "that sticks")
 class DryFriction(SetValued):
     """Coulomb friction with sticking: ``f = limit sign(u)``, any force within the limit at rest.
 
@@ -143,7 +144,7 @@ class DryFriction(SetValued):
                 f"the limit of dry friction must be finite and not negative; given: {limit}"
             )
         super().__init__(momentum_of(pair), port)
-        self._pair, d = pair, pair.dimension
+        self.pair, self.port, d = pair, port, pair.dimension
         self._bounds = Bounds(
             np.eye(d), -self.limit, self.limit, np.zeros(d), np.full(d, -1), np.zeros(d)
         )
@@ -155,11 +156,6 @@ class DryFriction(SetValued):
     def directions(self, states: tuple[Array, ...]) -> Array:
         """Return the rows, one for each degree of freedom."""
         return self._bounds.rows
-
-    def described(self) -> Mapping[str, Any]:
-        """Return limits, pair and port."""
-        port = next(iter(self.slices))
-        return {"kind": "dry_friction", "limit": self.limit, "pair": self._pair, "port": port}
 
 
 class Contact(SetValued):

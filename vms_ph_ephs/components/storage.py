@@ -3,8 +3,9 @@
 
 """Storage of energy, and the environment [C (1), (2)]."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -13,7 +14,16 @@ from vms_ph_dynamics.arrays import Array, frozen
 from ..errors import LawError, StructureError
 from ..patterns import Interface, power
 from ..quantities import entropy
-from .component import MAGNITUDES, ROUNDING, SAMPLES, Component, matrix_of
+from .component import (
+    MAGNITUDES,
+    NUMBERS,
+    ROUNDING,
+    SAMPLES,
+    Component,
+    Number,
+    kind,
+    matrix_of,
+)
 
 # Central differences with a step of 1e-6 of a smooth function of order one.
 _STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
@@ -155,11 +165,53 @@ class Storage(Component):
                         )
 
 
-class Quadratic(Storage):
+class StorageLaw(Storage):
+    """A storage whose differential is a formula, the same for numbers and for expressions.
+
+    Args:
+        interface: its ports.
+        lower_bound: of its energy, J; None without one.
+    """
+
+    def __init__(self, interface: Interface, lower_bound: float | None = None) -> None:
+        super().__init__(interface, self._value, self._numbers, lower_bound=lower_bound)
+
+    @abstractmethod
+    def _value(self, *states: Any) -> Any:
+        """Return the energy, J."""
+
+    @abstractmethod
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return dE; m has the operations, :class:`.Numbers` or an ``Algebra``."""
+
+    def _numbers(self, *states: Array) -> list[Any]:
+        return self.slope(NUMBERS, *states)
+
+
+class Held(StorageLaw):
+    """A state without energy: its effort is zero, so that setting it takes no power."""
+
+    def __init__(self, interface: Interface) -> None:
+        super().__init__(interface, lower_bound=0.0)
+
+    def _value(self, *states: Array) -> float:
+        return 0.0
+
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return zeros."""
+        return [0.0] * self.width
+
+    def hessian(self, *states: Array) -> Array:
+        """Return zeros."""
+        return np.zeros((self.width, self.width))
+
+
+@kind("quadratic", "energy x^T Q x / 2")
+class Quadratic(StorageLaw):
     """Stores ``x^T Q x / 2`` of vectors x, as kinetic energy of momenta or of a linear spring.
 
     Args:
-        interface: power ports with vector spaces.
+        ports: power ports with vector spaces.
         matrix: Q, symmetric and positive semidefinite, (width,width); a number for one scalar port.
 
     Raises:
@@ -167,8 +219,8 @@ class Quadratic(Storage):
             positive semidefinite.
     """
 
-    def __init__(self, interface: Interface, matrix: Any) -> None:
-        super().__init__(interface, self._value, self._slope, self._constant, lower_bound=0.0)
+    def __init__(self, ports: Interface, matrix: Any) -> None:
+        super().__init__(ports, lower_bound=0.0)
         for name, port in self.interface.items():
             if not port.quantity.space.is_vector_space:
                 raise StructureError(
@@ -187,22 +239,23 @@ class Quadratic(Storage):
                 f"{least:.6g}; use Storage for an energy that is not bounded below"
             )
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the matrix."""
-        return {"kind": "quadratic", "matrix": self.matrix}
-
     def _value(self, *states: Array) -> float:
         x = np.concatenate(states)
         return 0.5 * float(x @ self.matrix @ x)
 
-    def _slope(self, *states: Array) -> Array:
-        return self.matrix @ np.concatenate(states)
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return ``Q x``."""
+        x = [s[i] for s in states for i in range(s.shape[0])]
+        rows = range(len(x))
+        return [sum((self.matrix[i, j] * x[j] for j in rows), start=0) for i in rows]
 
-    def _constant(self, *states: Array) -> Array:
+    def hessian(self, *states: Array) -> Array:
+        """Return Q."""
         return self.matrix
 
 
-class Environment(Storage):
+@kind("environment", "takes heat")
+class Environment(StorageLaw):
     """Absorbs entropy at the constant temperature theta_0; its exergy, and so its effort, is zero.
 
     Its energy is ``theta_0 s``, relative to an arbitrary zero.
@@ -215,24 +268,19 @@ class Environment(Storage):
         StructureError: the temperature is not above zero.
     """
 
-    def __init__(self, theta_0: float = 298.15, port: str = "s") -> None:
-        if not theta_0 > 0.0:
-            raise StructureError(
-                f"the temperature of the environment must be above 0 K; given: {theta_0}"
-            )
-        self.theta_0 = float(theta_0)
-        super().__init__({port: power(entropy)}, self._heat, self._temperature)
+    def __init__(
+        self, theta_0: Annotated[float, Number("K", above=0.0)] = 298.15, port: str = "s"
+    ) -> None:
+        self.theta_0, self.port = float(theta_0), port
+        super().__init__({port: power(entropy)})
 
-    def _heat(self, s: Array) -> Array:
-        return self.theta_0 * s
+    def _value(self, *states: Array) -> Array:
+        return self.theta_0 * states[0]
 
-    def _temperature(self, s: Array) -> Array:
-        return 0.0 * s + self.theta_0
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return the temperature."""
+        return [self.theta_0]
 
-    def described(self) -> Mapping[str, Any]:
-        """Return its temperature."""
-        return {"kind": "heat", "capacity": 0.0, "theta": self.theta_0}
-
-    def hessian(self, *states: Array) -> Array | None:
+    def hessian(self, *states: Array) -> Array:
         """Return zero."""
-        return 0.0 * states[0][:, None]
+        return np.zeros((1, 1))

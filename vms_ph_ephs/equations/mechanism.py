@@ -13,28 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from ..components.component import description_of
 from ..systems import System
 from .constraints import reduce_rows
 from .layout import Layout
 
 _PAIRS = ("about_z", "cylindrical", "planar", "spherical")
-_KINDS = frozenset(
-    [
-        "quadratic",
-        "lie_poisson",
-        "coupling",
-        "gravity",
-        "ground",
-        "heat",
-        "joint",
-        "offset",
-        "conduction",
-        "spring",
-        "no_potential",
-        "friction",
-    ]
-)
+_KINDS = (
+    "quadratic",
+    "lie_poisson",
+    "coupling",
+    "gravity",
+    "ground",
+    "environment",
+    "heat_capacity",
+) + ("joint_constraint", "offset", "conduction", "joint_spring", "no_potential", "joint_friction")
 _NO_FRICTION, _CONSTANT, _COULOMB = range(3)
 _COEFFICIENTS = ("viscous", "dry", "slip", "softening", "reference")
 _GROUND = -1
@@ -67,7 +59,7 @@ class _Recognition:
         self._descriptions: dict[str, Mapping[str, Any]] = {}
         self._at: dict[str, list[str]] = {}
         for box, component in self._layout.components.items():
-            description = description_of(component)
+            description = component.described()
             if description is None or description["kind"] not in _KINDS:
                 raise NotCovered(f"box '{box}' is not one of the bodies, joints and heat it knows")
             self._descriptions[box] = description
@@ -88,13 +80,14 @@ class _Recognition:
             self._left.discard(box)
         heats: list[tuple[int, float, float]] = []
         index: dict[str, int] = {}
-        for box in self._kind("heat"):
+        for box in (*self._kind("environment"), *self._kind("heat_capacity")):
             entry = layout.states[self._junction(box, next(iter(layout.components[box].interface)))]
             index[entry.junction] = len(heats)
             heat = self._descriptions[box]
-            heats.append((entry.tangent.start, heat["capacity"], heat["theta"]))
+            capacity, theta = heat.get("capacity", 0.0), heat.get("theta_1", heat.get("theta_0"))
+            heats.append((entry.tangent.start, capacity, theta))
             self._left.discard(box)
-        joints = [self._joint(box, places, index) for box in self._kind("joint")]
+        joints = [self._joint(box, places, index) for box in self._kind("joint_constraint")]
         conductions = []
         for box in self._kind("conduction"):
             ends = (index.get(self._junction(box, port)) for port in ("a", "b"))
@@ -175,7 +168,7 @@ class _Recognition:
         for port in ("p_j1", "p_j2"):
             junction = self._junction(box, port)
             offset = self._one(junction, "offset", box)
-            body = self._junction(offset, self._descriptions[offset]["body"])
+            body = self._junction(offset, self._descriptions[offset]["body_port"])
             if body not in places or len(self._at[junction]) != 2:
                 raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
             number, pose = places[body]
@@ -186,17 +179,17 @@ class _Recognition:
         if self._junction(coupling, self._descriptions[coupling]["pose"]) != position:
             raise NotCovered(f"box '{box}' does not hold the position of its joint")
         entry, effort = layout.states[position], layout.efforts[rates]
-        subspace = np.asarray(description["subspace"])
-        d = subspace.shape[1]
+        pair = description["pair"]
+        subspace, d = np.asarray(pair.subspace), pair.dimension
         reduction = reduce_rows(subspace)
         joint = {
             "first": sides[0][0],
             "second": sides[1][0],
             "offset_1": sides[0][1],
             "offset_2": sides[1][1],
-            "kind": _PAIRS.index(description["pair"]),
-            "turn": description["turn"],
-            "advance": description["advance"],
+            "kind": _PAIRS.index(pair.motion),
+            "turn": float(pair.turn[0]),
+            "advance": float(pair.advance[0]),
             "subspace": subspace,
             "rates": reduction.transform[:d],
             "closed": reduction.transform[d:],
@@ -222,7 +215,7 @@ class _Recognition:
         description = self._descriptions[box]
         self._left.discard(box)
         stiffness, rest = np.zeros(3), np.zeros(3)
-        if description["kind"] == "spring":
+        if description["kind"] == "joint_spring":
             d = description["stiffness"].size
             stiffness[:d], rest[:d] = description["stiffness"], description["rest"]
         elif description["kind"] != "no_potential":
@@ -242,7 +235,9 @@ class _Recognition:
             "heat": -1,
         }
         boxes = [
-            other for other in self._at[rates] if self._descriptions[other]["kind"] == "friction"
+            other
+            for other in self._at[rates]
+            if self._descriptions[other]["kind"] == "joint_friction"
         ]
         if len(boxes) > 1:
             raise NotCovered(f"box '{box}' has several frictions")

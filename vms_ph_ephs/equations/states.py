@@ -12,7 +12,6 @@ import numpy.typing as npt
 from vms_ph_dynamics.arrays import Array
 
 from ..components import Component, Environment, Irreversible, Reversible, Storage
-from ..components.component import description_of
 from ..components.set_valued import ConstantForce
 from ..errors import PatternError, SimulationError, TemperatureError
 from .layout import Layout, StateEntry
@@ -293,7 +292,7 @@ class Storages:
 
 def _may_fall(storage: Storage) -> bool:
     """Whether the bound of a storage rests on a function of the user."""
-    return description_of(storage) is None
+    return storage.described() is None
 
 
 class Processes:

@@ -4,8 +4,8 @@
 """Components of drives and vehicles: motor, gear, battery, winding, spring, radiator, propeller.
 
 Each is a system of a few boxes with typed ports. Energies have lower bounds and irreversible parts
-are of the form ``N^T K N``, so that both laws hold by construction. :data:`PARTS` lists all with
-their parameters and units, from which pattern files are read.
+dissipate at all velocities, so that both laws hold by construction. ``vms-ph ephs parts`` lists all
+with their parameters and units, which the annotations of their arguments are.
 """
 
 from .electrics import (
@@ -25,20 +25,13 @@ from .mechanics import (
     PlaneContact,
     PointWeight,
     Strut,
-    damper,
-    plane_contact,
     point_mass,
     spring,
-    strut,
 )
-from .parameters import Parameter, Part
-from .parts import PARTS, part
-from .propulsion import AirDrag, MeshFriction, Radiator, Thrust, gear, propeller, radiator
+from .propulsion import AirDrag, MeshFriction, Radiator, Thrust, gear, propeller
 
 __all__ = [
-    "PARTS", "AirDrag", "Battery", "Damper", "Inverter", "LinearSpring", "MeshFriction",
-    "Parameter", "Part", "PlaneContact", "PointWeight", "Radiator", "Resistance",
-    "SeriesResistance", "Signal", "Strut", "Thrust", "battery", "damper", "gear", "inverter",
-    "motor", "part", "plane_contact", "point_mass", "propeller", "radiator", "spring", "strut",
-    "winding",
+    "AirDrag", "Battery", "Damper", "Inverter", "LinearSpring", "MeshFriction", "PlaneContact",
+    "PointWeight", "Radiator", "Resistance", "SeriesResistance", "Signal", "Strut", "Thrust",
+    "battery", "gear", "inverter", "motor", "point_mass", "propeller", "spring", "winding",
 ]  # fmt: skip

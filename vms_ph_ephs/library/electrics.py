@@ -3,39 +3,50 @@
 
 """Electric parts: winding, inverter, battery and motor, with the checks of their parameters."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
-from ..components import Component, Environment, Irreversible, Quadratic, Reversible, Storage
+from ..components import (
+    BracketLaw,
+    Component,
+    Dissipation,
+    Environment,
+    Held,
+    Number,
+    Quadratic,
+    Reversible,
+    StorageLaw,
+    kind,
+)
 from ..errors import StructureError
-from ..multibody.friction import Conduction, HeatCapacity
+from ..multibody.friction import Conduction, Dry, HeatCapacity, Slip, Viscous, is_zero
 from ..patterns import power, state
 from ..quantities import Quantity, charge, entropy, flux, momentum, signal
 from ..systems import System, compose
-from .mechanics import DAMPER, Damper
-from .parameters import Parameter, check_all
+from .mechanics import Damper
 
 COPPER = 0.00393
 """Share by which the resistance of copper grows per kelvin, 1/K."""
 
-WINDING = (
-    Parameter("resistance", "ohm", "at the temperature reference", above=0.0, required=True),
-    Parameter("inductance", "H", "0 for a current that follows at once", least=0.0),
-    Parameter("coefficient", "1/K", "growth of the resistance with temperature", least=0.0),
-    Parameter("reference", "K", "temperature at which the resistance is given", above=0.0),
-    Parameter("capacity", "J/K", "heat capacity; without one the port s takes all", above=0.0),
-    Parameter("theta", "K", "temperature at zero entropy", above=0.0),
-)
+Ohms = Annotated[float, Number("ohm", "at the temperature reference", above=0.0)]
+Henrys = Annotated[float, Number("H", "0 for a current that follows at once", least=0.0)]
+Growth = Annotated[float, Number("1/K", "growth of the resistance with temperature", least=0.0)]
+Reference = Annotated[float, Number("K", "temperature at which the resistance is given", above=0.0)]
+Capacity = Annotated[
+    float | None, Number("J/K", "heat capacity; without one the port s takes all", above=0.0)
+]
+Theta = Annotated[float, Number("K", "temperature at zero entropy", above=0.0)]
 
 # A resistance never falls below this share: far below the reference the linear law ends.
 LEAST_GROWTH = 0.01
 
 
-class Resistance(Irreversible):
+@kind("resistance", "of a winding")
+class Resistance(Dissipation):
     """Ohm's law ``v = R(theta) i`` with ``R = resistance (1 + coefficient (theta - reference))``.
 
     The port phi has the current as effort; the heat ``R i^2`` leaves through the port s, whose
@@ -48,49 +59,28 @@ class Resistance(Irreversible):
     """
 
     def __init__(
-        self, resistance: float, coefficient: float = 0.0, reference: float = 293.15
+        self, resistance: Ohms, coefficient: Growth = 0.0, reference: Reference = 293.15
     ) -> None:
-        check_all(
-            "resistance",
-            WINDING,
-            {"resistance": resistance, "coefficient": coefficient, "reference": reference},
-        )
         self.resistance, self.coefficient = float(resistance), float(coefficient)
         self.reference = float(reference)
-        ports = {"phi": power(flux), "s": power(entropy)}
-        super().__init__(ports, rows=self._root, conductance=self.resistance)
+        super().__init__({"phi": power(flux), "s": power(entropy)})
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the law."""
-        return {
-            "kind": "resistance",
-            "resistance": self.resistance,
-            "coefficient": self.coefficient,
-            "reference": self.reference,
-        }
-
-    def at(self, theta: float) -> float:
-        """Return the resistance at a temperature in kelvin, ohm."""
-        growth = 1.0 + self.coefficient * (theta - self.reference)
-        return self.resistance * max(growth, LEAST_GROWTH)
-
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        """Return the voltage and the heat."""
-        i, theta = float(e[0]), theta_0 + float(e[1])
-        v = self.at(theta) * i
-        return np.array([v, -v * i / theta])
-
-    def _root(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        return np.array([[np.sqrt(self.at(theta_0 + float(e[1])) / self.resistance)]])
+    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+        """Return the voltage."""
+        growth = 1 + self.coefficient * (theta - self.reference)
+        if not is_zero(self.coefficient):
+            growth = m.choose([(growth - LEAST_GROWTH, growth)], LEAST_GROWTH)
+        return [self.resistance * growth * u[0]]
 
 
+@kind("winding", "inductance and warm resistance; ports phi, s")
 def winding(
-    resistance: float,
-    inductance: float = 0.0,
-    coefficient: float = COPPER,
-    reference: float = 293.15,
-    capacity: float | None = None,
-    theta: float = 298.15,
+    resistance: Ohms,
+    inductance: Henrys = 0.0,
+    coefficient: Growth = COPPER,
+    reference: Reference = 293.15,
+    capacity: Capacity = None,
+    theta: Theta = 298.15,
 ) -> System:
     """Return a winding with the ports phi (flow: voltage, effort: current) and s (its heat).
 
@@ -107,7 +97,6 @@ def winding(
     Raises:
         StructureError: a parameter is not accepted.
     """
-    check_all("winding", WINDING, locals())
     boxes: dict[str, System | Component] = {"r": Resistance(resistance, coefficient, reference)}
     junctions: dict[str, tuple[str, ...]] = {"phi": ("r.phi", "phi"), "s": ("r.s", "s")}
     if inductance:
@@ -119,32 +108,19 @@ def winding(
     return compose(boxes, junctions, ["phi", "s"])
 
 
-INVERTER = (
-    Parameter("duty", "", "motor voltage by supply voltage; a state without", least=-1.0, most=1.0),
-)
-
-
-class Signal(Storage):
+@kind("signal", "a state without energy")
+class Signal(Held):
     """A state without energy, as a command: its effort is zero, so that setting it takes no power.
 
     Between steps it may be set in the state vector; the flow into its port is its rate.
     """
 
     def __init__(self) -> None:
-        super().__init__(
-            {"u": power(signal)},
-            lambda u: 0.0,
-            lambda u: np.zeros(1),
-            lambda u: np.zeros((1, 1)),
-            lower_bound=0.0,
-        )
-
-    def described(self) -> Mapping[str, Any]:
-        """Return nothing further."""
-        return {"kind": "signal"}
+        super().__init__({"u": power(signal)})
 
 
-class Inverter(Reversible):
+@kind("inverter_bridge", "a transformer that reads its ratio")
+class Inverter(BracketLaw):
     """A transformer whose ratio is a state u: the motor gets ``u v`` and the supply gives ``u i``.
 
     Ports: q of the supply, phi of the motor, u of the state.
@@ -152,27 +128,22 @@ class Inverter(Reversible):
 
     def __init__(self) -> None:
         ports = {"q": power(charge), "phi": power(flux), "u": state(signal)}
-        super().__init__(ports, skew=self._matrix, reads=("u",))
+        super().__init__(ports, reads=("u",))
 
-    @property
-    def is_lawful(self) -> bool:
-        """True: the matrix is skew for every ratio."""
-        return True
-
-    def described(self) -> Mapping[str, Any]:
-        """Return nothing further."""
-        return {"kind": "inverter_bridge"}
-
-    def _matrix(self, u: Array) -> Array:
-        return np.array([[0.0, u[0]], [-u[0], 0.0]])
-
-    def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
+    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
         """Return the current from the supply, and minus the voltage of the motor."""
-        u = float(states[0][0])
-        return np.array([u * e[1], -u * e[0]])
+        u = states[0][0]
+        return [u * e[1], -u * e[0]]
 
 
-def inverter(duty: float | None = None) -> System | Component:
+Duty = Annotated[
+    float | None,
+    Number("", "motor voltage by supply voltage; a state without", least=-1.0, most=1.0),
+]
+
+
+@kind("inverter", "a supply to a motor, at a commanded ratio; ports q, phi")
+def inverter(duty: Duty = None) -> System | Component:
     """Return an inverter with the ports q (supply) and phi (motor); losses are resistances.
 
     Args:
@@ -181,7 +152,6 @@ def inverter(duty: float | None = None) -> System | Component:
     Raises:
         StructureError: the ratio is not between -1 and 1.
     """
-    check_all("inverter", INVERTER, locals())
     if duty is not None:
         u = float(duty)
         ports = {"q": power(charge), "phi": power(flux)}
@@ -193,16 +163,13 @@ def inverter(duty: float | None = None) -> System | Component:
     )
 
 
-BATTERY = (
-    Parameter("charge", "C", "when full; 1 A h is 3600 C", above=0.0, required=True),
-    Parameter("voltage", "V", "from empty to full", number=False, required=True),
-    Parameter("resistance", "ohm", "internal", above=0.0, required=True),
-    Parameter("capacity", "J/K", "heat capacity; without one the port s takes all", above=0.0),
-    Parameter("theta", "K", "temperature at zero entropy", above=0.0),
-)
+FullCharge = Annotated[float, Number("C", "when full; 1 A h is 3600 C", above=0.0)]
+Voltage = Annotated[Sequence[float], Number("V", "from empty to full")]
+Internal = Annotated[float, Number("ohm", "internal", above=0.0)]
 
 
-class Battery(Storage):
+@kind("battery_cell", "energy")
+class Battery(StorageLaw):
     """Stores charge q: ``E(q)`` is the integral of the open-circuit voltage from 0 to q.
 
     The voltage is linear between its values at equal steps from empty (q = 0) to full, and beyond
@@ -218,7 +185,7 @@ class Battery(Storage):
             increasing.
     """
 
-    def __init__(self, full: float, voltage: Sequence[float]) -> None:
+    def __init__(self, full: FullCharge, voltage: Voltage) -> None:
         coefficients = np.asarray(voltage, dtype=object).ravel()
         try:
             v = np.array([float(x) for x in coefficients])
@@ -229,20 +196,13 @@ class Battery(Storage):
                 "the voltage of a battery must be at least two numbers above zero that increase "
                 f"from empty to full, V; given: {voltage!r}"
             )
-        check_all("battery", BATTERY, {"charge": full})
         self.full, self.voltage = float(full), frozen(v)
         self._step = self.full / (v.size - 1)
         self._slope_of = np.diff(v) / self._step
         areas = 0.5 * (v[:-1] + v[1:]) * self._step
         self._below = np.concatenate([[0.0], np.cumsum(areas)])
         lowest = -0.5 * v[0] ** 2 / self._slope_of[0]
-        super().__init__(
-            {"q": power(charge)}, self._value, self._differ, self._curve, lower_bound=lowest
-        )
-
-    def described(self) -> Mapping[str, Any]:
-        """Return charge and voltages."""
-        return {"kind": "battery_cell", "charge": self.full, "voltage": self.voltage}
+        super().__init__({"q": power(charge)}, lower_bound=lowest)
 
     def _interval(self, q: Array) -> tuple[int, float]:
         k = int(np.clip(np.floor(q[0] / self._step), 0, self._slope_of.size - 1))
@@ -252,47 +212,48 @@ class Battery(Storage):
         k, d = self._interval(q)
         return float(self._below[k] + self.voltage[k] * d + 0.5 * self._slope_of[k] * d * d)
 
-    def _differ(self, q: Array) -> Array:
-        k, d = self._interval(q)
-        return np.array([self.voltage[k] + self._slope_of[k] * d])
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return the open-circuit voltage."""
+        q, v, count = states[0][0], self.voltage, self.voltage.shape[0] - 1
+        step = self.full / count
+        pieces = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(count)]
+        bounds = [(k + 1) * step - q for k in range(count - 1)]
+        return [m.choose(list(zip(bounds, pieces, strict=False)), pieces[-1])]
 
-    def _curve(self, q: Array) -> Array:
-        return np.array([[self._slope_of[self._interval(q)[0]]]])
+    def hessian(self, *states: Array) -> Array:
+        """Return its slope."""
+        return np.array([[self._slope_of[self._interval(states[0])[0]]]])
 
 
-class SeriesResistance(Irreversible):
+@kind("series_resistance", "between voltages")
+class SeriesResistance(Dissipation):
     """A resistance between two voltages: the current ``(v_a - v_b) / R`` from a to b, with heat.
 
     Args:
         resistance: ohm.
     """
 
-    def __init__(self, resistance: float) -> None:
-        check_all("battery", BATTERY, {"resistance": resistance})
+    def __init__(self, resistance: Internal) -> None:
         self.resistance = float(resistance)
-        ports = {"a": power(charge), "b": power(charge), "s": power(entropy)}
-        super().__init__(ports, rows=self._rows_of, conductance=1.0 / self.resistance)
+        super().__init__({"a": power(charge), "b": power(charge), "s": power(entropy)})
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the resistance."""
-        return {"kind": "series_resistance", "resistance": self.resistance}
+    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+        """Return the current."""
+        i = (u[0] - u[1]) / self.resistance
+        return [i, -i]
 
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        """Return the current and the heat."""
-        v = float(e[0]) - float(e[1])
-        i = v / self.resistance
-        return np.array([i, -i, -v * i / (theta_0 + float(e[2]))])
-
-    def _rows_of(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        return np.array([[1.0, -1.0]])
+    def slopes(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
+        """Return the conductances, (2,2)."""
+        return np.array([[1.0, -1.0], [-1.0, 1.0]]) / self.resistance
 
 
+@kind("battery", "stores charge, behind a resistance; ports q, s")
 def battery(
-    charge: float,
-    voltage: Sequence[float],
-    resistance: float,
-    capacity: float | None = None,
-    theta: float = 298.15,
+    charge: FullCharge,
+    voltage: Voltage,
+    resistance: Internal,
+    capacity: Capacity = None,
+    theta: Theta = 298.15,
 ) -> System:
     """Return a battery with the ports q (effort: voltage, flow: current into it) and s (heat).
 
@@ -308,7 +269,6 @@ def battery(
     Raises:
         StructureError: a parameter is not accepted.
     """
-    check_all("battery", BATTERY, locals())
     boxes: dict[str, System | Component] = {
         "cell": Battery(charge, voltage),
         "r": SeriesResistance(resistance),
@@ -324,32 +284,28 @@ def battery(
     return compose(boxes, junctions, ["q", "s"])
 
 
-MOTOR = (
-    Parameter("torque_constant", "N m/A", "equal to that of the voltage in V s/rad", required=True),
-    Parameter("inertia", "kg m^2", "of the rotor; without one that of what it drives", above=0.0),
-    *(p for p in DAMPER if p.name in ("viscous", "dry", "slip")),
-    *WINDING,
-    Parameter("conductance", "W/K", "to the environment", least=0.0),
-    Parameter("theta_0", "K", "temperature of the environment", above=0.0),
-    Parameter("shaft", "", "quantity of the port p", number=False),
-)
+TorqueConstant = Annotated[float, Number("N m/A", "equal to that of the voltage in V s/rad")]
+RotorInertia = Annotated[
+    float | None, Number("kg m^2", "of the rotor; without one that of what it drives", above=0.0)
+]
 
 
+@kind("motor", "winding, gyrator, bearing, rotor; ports phi, p, perhaps s")
 def motor(
-    torque_constant: float,
-    resistance: float,
-    inductance: float = 0.0,
+    torque_constant: TorqueConstant,
+    resistance: Ohms,
+    inductance: Henrys = 0.0,
     *,
-    inertia: float | None = None,
-    viscous: float = 0.0,
-    dry: float = 0.0,
-    slip: float = 0.01,
-    coefficient: float = COPPER,
-    reference: float = 293.15,
-    capacity: float | None = None,
-    theta: float | None = None,
-    conductance: float | None = None,
-    theta_0: float = 298.15,
+    inertia: RotorInertia = None,
+    viscous: Viscous = 0.0,
+    dry: Dry = 0.0,
+    slip: Slip = 0.01,
+    coefficient: Growth = COPPER,
+    reference: Reference = 293.15,
+    capacity: Capacity = None,
+    theta: Theta | None = None,
+    conductance: Annotated[float | None, Number("W/K", "to the environment", least=0.0)] = None,
+    theta_0: Annotated[float, Number("K", "temperature of the environment", above=0.0)] = 298.15,
     shaft: Quantity = momentum,
 ) -> System:
     """Return a motor with the ports phi (flow: voltage), p (shaft) and, if open, s (heat).
@@ -379,7 +335,6 @@ def motor(
     Raises:
         StructureError: a parameter is not accepted.
     """
-    check_all("motor", MOTOR, locals())
     coil = winding(
         resistance,
         inductance,

@@ -3,31 +3,36 @@
 
 """Mechanical parts: spring, damper, strut, point mass and the contact with a plane."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
-from ..components import Component, Contact, Irreversible, Quadratic, Reversible, Storage
+from ..components import (
+    Component,
+    Contact,
+    Dissipation,
+    Number,
+    Quadratic,
+    Reversible,
+    StorageLaw,
+    kind,
+)
 from ..errors import StructureError
 from ..multibody.environment import plane_axes
+from ..multibody.friction import Dry, Slip, Viscous, coulomb_force
 from ..patterns import power, state
 from ..quantities import Euclidean, Quantity, displacement, entropy, momentum, momentum_of, pose_of
 from ..systems import System, compose
-from .parameters import Parameter, check_all
 
-SPRING = (
-    Parameter("stiffness", "N/m or N m/rad", "force per deflection", least=0.0, required=True),
-    Parameter("rest", "m or rad", "deflection without force"),
-    Parameter("viscous", "N s/m or N m s/rad", "friction beside it", least=0.0),
-    Parameter("grounded", "", "whether one end is fixed", number=False),
-    Parameter("shaft", "", "quantity of the ports p_1 and p_2, or p", number=False),
-)
+Stiffness = Annotated[float, Number("N/m or N m/rad", "force per deflection", least=0.0)]
+Rest = Annotated[float, Number("m or rad", "deflection without force")]
 
 
-class LinearSpring(Storage):
+@kind("linear_spring", "energy")
+class LinearSpring(StorageLaw):
     """Stores ``stiffness (q - rest)^2 / 2`` of the deflection at the port q.
 
     Args:
@@ -35,31 +40,27 @@ class LinearSpring(Storage):
         rest: m or rad.
     """
 
-    def __init__(self, stiffness: float, rest: float = 0.0) -> None:
-        check_all("spring", SPRING, locals())
+    def __init__(self, stiffness: Stiffness, rest: Rest = 0.0) -> None:
         self.stiffness, self.rest = float(stiffness), float(rest)
-        super().__init__(
-            {"q": power(displacement)}, self._value, self._slope, self._curve, lower_bound=0.0
-        )
-
-    def described(self) -> Mapping[str, Any]:
-        """Return stiffness and rest."""
-        return {"kind": "linear_spring", "stiffness": self.stiffness, "rest": self.rest}
+        super().__init__({"q": power(displacement)}, lower_bound=0.0)
 
     def _value(self, q: Array) -> float:
         return 0.5 * self.stiffness * float(q[0] - self.rest) ** 2
 
-    def _slope(self, q: Array) -> Array:
-        return self.stiffness * (q - self.rest)
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return the force."""
+        return [self.stiffness * (states[0][0] - self.rest)]
 
-    def _curve(self, q: Array) -> Array:
+    def hessian(self, *states: Array) -> Array:
+        """Return the stiffness."""
         return np.array([[self.stiffness]])
 
 
+@kind("spring", "between two bodies or to the ground; ports p_1, p_2 or p")
 def spring(
-    stiffness: float,
-    rest: float = 0.0,
-    viscous: float = 0.0,
+    stiffness: Stiffness,
+    rest: Rest = 0.0,
+    viscous: Viscous = 0.0,
     grounded: bool = False,
     shaft: Quantity = momentum,
 ) -> System:
@@ -78,7 +79,6 @@ def spring(
     Raises:
         StructureError: a parameter is not accepted.
     """
-    check_all("spring", SPRING, locals())
     inner = shaft if grounded else momentum
     ports = {"q": power(displacement), "p": power(inner)}
     boxes: dict[str, System | Component] = {
@@ -103,15 +103,8 @@ def spring(
     return compose(boxes, junctions, outer)
 
 
-DAMPER = (
-    Parameter("viscous", "N s/m or N m s/rad", "force per velocity", least=0.0),
-    Parameter("dry", "N or N m", "force of sliding, smoothed", least=0.0),
-    Parameter("slip", "m/s or rad/s", "velocity at which dry friction is reached", above=0.0),
-    Parameter("shaft", "", "quantity of the port p", number=False),
-)
-
-
-class Damper(Irreversible):
+@kind("damper", "viscous and dry friction with heat; ports p, s")
+class Damper(Dissipation):
     """The force ``viscous v + dry tanh(v / slip)`` at the port p, with its heat at the port s.
 
     Args:
@@ -121,48 +114,21 @@ class Damper(Irreversible):
         shaft: quantity of the port p, a momentum of one degree of freedom.
     """
 
+    softening = reference = 0.0  # does not depend on temperature
+
     def __init__(
-        self, viscous: float = 0.0, dry: float = 0.0, slip: float = 0.01, shaft: Quantity = momentum
+        self, viscous: Viscous = 0.0, dry: Dry = 0.0, slip: Slip = 0.01, shaft: Quantity = momentum
     ) -> None:
-        check_all("damper", DAMPER, {"viscous": viscous, "dry": dry, "slip": slip})
+        self.shaft = shaft
         self.viscous, self.dry, self.slip = float(viscous), float(dry), float(slip)
-        ports = {"p": power(shaft), "s": power(entropy)}
-        super().__init__(ports, rows=self._root, conductance=1.0)
+        super().__init__({"p": power(shaft), "s": power(entropy)})
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the coefficients."""
-        return {
-            "kind": "damper",
-            "viscous": self.viscous,
-            "dry": self.dry,
-            "slip": self.slip,
-            "shaft": self.interface["p"].quantity,
-        }
-
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        """Return the force and the heat."""
-        v = float(e[0])
-        force = self.viscous * v + self.dry * np.tanh(v / self.slip)
-        return np.array([force, -v * force / (theta_0 + float(e[1]))])
-
-    def _root(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        slope = self.viscous + self.dry / self.slip * tanh_ratio(float(e[0]) / self.slip)
-        return np.array([[np.sqrt(slope)]])
+    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+        """Return the force."""
+        return [coulomb_force(m, self, u[0], theta)]
 
 
-def damper(**values: Any) -> Damper:
-    """Return a :class:`Damper`."""
-    return Damper(**values)
-
-
-def tanh_ratio(x: float) -> float:
-    """Return ``tanh(x) / x``, one at zero."""
-    return float(np.tanh(x) / x) if abs(x) > 1e-4 else 1.0 - x * x / 3.0
-
-
-STRUT = (Parameter("dimension", "", "of space, 2 or 3", number=False),)
-
-
+@kind("strut", "the distance of two points; ports q_1, q_2, p_1, p_2, p")
 class Strut(Reversible):
     """A massless telescopic strut: ``0 = n . (v_2 - v_1) - u`` along the line between two points.
 
@@ -179,7 +145,7 @@ class Strut(Reversible):
     def __init__(self, dimension: int = 3) -> None:
         if dimension not in (2, 3):
             raise StructureError(f"a strut is in a space of 2 or 3 dimensions; given: {dimension}")
-        self._dimension = dimension
+        self.dimension = dimension
         position, force = pose_of(Euclidean(dimension)), momentum_of(Euclidean(dimension))
         super().__init__(
             {
@@ -195,16 +161,12 @@ class Strut(Reversible):
             constant_columns=("p",),
         )
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the dimension."""
-        return {"kind": "strut", "dimension": self._dimension}
-
     def _matrix(self, q_1: Array, q_2: Array) -> Array:
         n = _along(q_2 - q_1)[0]
         return np.concatenate([-n, n, [-1.0]])[None]
 
     def _rate(self, states: tuple[Array, ...], rates: Array, e: Array) -> Array:
-        d = self._dimension
+        d = self.dimension
         n, length = _along(states[1] - states[0])
         across = rates[d:] - rates[:d]
         across = across - n * float(n @ across)
@@ -217,41 +179,31 @@ def _along(line: Array) -> tuple[Array, float]:
     return line / length, length
 
 
-def strut(**values: Any) -> Strut:
-    """Return a :class:`Strut`."""
-    return Strut(**values)
-
-
-POINT_MASS = (
-    Parameter("mass", "kg", "of the point", above=0.0, required=True),
-    Parameter("gravity", "m/s^2", "two or three numbers", number=False),
-)
-
-
-class PointWeight(Storage):
+@kind("point_weight", "of a point")
+class PointWeight(StorageLaw):
     """Potential energy ``V = w . r`` of a point at the position r.
 
     Args:
         weight: (d,) w, minus the force of gravity, N.
     """
 
-    def __init__(self, weight: Any) -> None:
-        self._weight = frozen(np.array(weight, dtype=np.float64).ravel())
-        position = pose_of(Euclidean(self._weight.size))
-        super().__init__({"q": power(position)}, self._value, self._slope)
-
-    def described(self) -> Mapping[str, Any]:
-        """Return the weight."""
-        return {"kind": "point_weight", "weight": self._weight}
+    def __init__(self, weight: Annotated[Any, Number("N")]) -> None:
+        self.weight = frozen(np.array(weight, dtype=np.float64).ravel())
+        super().__init__({"q": power(pose_of(Euclidean(self.weight.size)))})
 
     def _value(self, q: Array) -> float:
-        return float(self._weight @ q)
+        return float(self.weight @ q)
 
-    def _slope(self, q: Array) -> Array:
-        return self._weight
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return the weight."""
+        return [self.weight[i] for i in range(self.width)]
 
 
-def point_mass(mass: float, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> System:
+@kind("point_mass", "a mass without extent; ports q (read), p")
+def point_mass(
+    mass: Annotated[float, Number("kg", "of the point", above=0.0)],
+    gravity: Annotated[Sequence[float], Number("m/s^2", "two or three numbers")] = (0, 0, -9.81),
+) -> System:
     """Return a point mass with the port p and, for what reads its position, the state port q.
 
     Boxes: ``pe``, ``ke``, ``pkc``. The port p takes a force and gives the velocity, in the axes of
@@ -264,7 +216,6 @@ def point_mass(mass: float, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> Sys
     Raises:
         StructureError: a parameter is not accepted.
     """
-    check_all("point_mass", POINT_MASS, {"mass": mass})
     g = np.asarray(gravity, dtype=np.float64)
     if g.shape not in ((2,), (3,)) or not np.isfinite(g).all():
         raise StructureError(
@@ -285,14 +236,7 @@ def point_mass(mass: float, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> Sys
     )
 
 
-PLANE_CONTACT = (
-    Parameter("friction", "", "coefficient", least=0.0),
-    Parameter("restitution", "", "share of an approach velocity that returns", least=0.0),
-    Parameter("height", "m", "of the plane along its normal"),
-    Parameter("normal", "", "two or three numbers", number=False),
-)
-
-
+@kind("plane_contact", "a point that cannot pass a plane; ports q (read), p, s")
 class PlaneContact(Contact):
     """A point that cannot pass a plane, with dry friction; ports q (read), p and s.
 
@@ -308,14 +252,15 @@ class PlaneContact(Contact):
 
     def __init__(
         self,
-        friction: float = 0.6,
-        restitution: float = 0.0,
-        height: float = 0.0,
-        normal: Sequence[float] = (0.0, 0.0, 1.0),
+        friction: Annotated[float, Number("", "coefficient", least=0.0)] = 0.6,
+        restitution: Annotated[
+            float, Number("", "share of an approach velocity that returns", least=0.0)
+        ] = 0.0,
+        height: Annotated[float, Number("m", "of the plane along its normal")] = 0.0,
+        normal: Annotated[Sequence[float], Number("", "two or three numbers")] = (0.0, 0.0, 1.0),
     ) -> None:
-        numbers = {"friction": friction, "restitution": restitution, "height": height}
-        check_all("plane_contact", PLANE_CONTACT, numbers)
-        self._axes, self._height = plane_axes(normal), float(height)
+        self._axes, self.height = plane_axes(normal), float(height)
+        self.normal = self._axes[0]
         super().__init__(
             pose_of(Euclidean(self._axes.shape[1])),
             self._distance,
@@ -324,20 +269,5 @@ class PlaneContact(Contact):
             friction=friction,
         )
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the parameters."""
-        return {
-            "kind": "plane_contact",
-            "friction": self.friction,
-            "restitution": self.restitution,
-            "height": self._height,
-            "normal": self._axes[0],
-        }
-
     def _distance(self, q: Array) -> float:
-        return float(self._axes[0] @ q) - self._height
-
-
-def plane_contact(**values: Any) -> PlaneContact:
-    """Return a :class:`PlaneContact`."""
-    return PlaneContact(**values)
+        return float(self.normal @ q) - self.height

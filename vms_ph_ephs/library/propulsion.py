@@ -3,33 +3,30 @@
 
 """Gear, propeller and radiator."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-
-from ..components import Component, Irreversible, Quadratic, Reversible
+from ..components import (
+    BracketLaw,
+    Component,
+    Dissipation,
+    Number,
+    Quadratic,
+    Reversible,
+    kind,
+)
 from ..errors import StructureError
+from ..multibody.friction import Conduction, Dry, Slip, Viscous
 from ..multibody.joint import Offset
 from ..patterns import power, state
 from ..quantities import SE3_SPACE, Quantity, displacement, entropy, momentum, momentum_of
 from ..systems import System, compose
-from .mechanics import DAMPER, Damper, tanh_ratio
-from .parameters import Parameter, check_all
-
-GEAR = (
-    Parameter("ratio", "", "velocity at p_in by that at p_out", required=True),
-    Parameter("stiffness", "N m/rad or N/m", "seen at p_out; rigid without one", above=0.0),
-    Parameter("efficiency", "", "share of the transmitted power that arrives", above=0.0, most=1.0),
-    *(p for p in DAMPER if p.name in ("viscous", "dry", "slip")),
-    Parameter("shaft_in", "", "quantity of the port p_in", number=False),
-    Parameter("shaft_out", "", "quantity of the port p_out", number=False),
-)
+from .mechanics import Damper
 
 
-class MeshFriction(Irreversible):
+@kind("mesh_friction", "in proportion to the load")
+class MeshFriction(Dissipation):
     """Friction that grows with the load: ``f = (dry + share |k q|) tanh(v / slip)``.
 
     It reads the twist q of the shaft, whose torque is ``k q``, at the port q; v is the velocity at
@@ -46,39 +43,35 @@ class MeshFriction(Irreversible):
     """
 
     def __init__(
-        self, share: float, stiffness: float, slip: float = 0.01, shaft: Quantity = momentum
+        self,
+        share: Annotated[float, Number("", least=0.0, most=1.0)],
+        stiffness: Annotated[float, Number("N/m or N m/rad", above=0.0)],
+        slip: Slip = 0.01,
+        shaft: Quantity = momentum,
     ) -> None:
-        if not (0.0 <= share < 1.0 and 0.0 < slip < np.inf and 0.0 < stiffness < np.inf):
-            raise StructureError(
-                "mesh friction needs a share from 0 to below 1, a stiffness and a slip above 0; "
-                f"given: {share}, {stiffness}, {slip}"
-            )
+        self.shaft = shaft
         self.share, self.stiffness, self.slip = float(share), float(stiffness), float(slip)
         ports = {"q": state(displacement), "p": power(shaft), "s": power(entropy)}
-        super().__init__(ports, rows=self._root, conductance=1.0, reads=("q",))
+        super().__init__(ports, reads=("q",))
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the coefficients."""
-        return {
-            "kind": "mesh_friction",
-            "share": self.share,
-            "stiffness": self.stiffness,
-            "slip": self.slip,
-            "shaft": self.interface["p"].quantity,
-        }
-
-    def _root(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        load = self.share * self.stiffness * abs(float(states[0][0]))
-        return np.array([[np.sqrt(load / self.slip * tanh_ratio(float(e[0]) / self.slip))]])
+    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+        """Return the force."""
+        load = self.share * self.stiffness * m.function("abs", states[0][0])
+        return [load * m.function("tanh", u[0] / self.slip)]
 
 
+@kind("gear", "a ratio, rigid or elastic, with losses; ports p_in, p_out, perhaps s")
 def gear(
-    ratio: float,
-    stiffness: float | None = None,
-    efficiency: float = 1.0,
-    viscous: float = 0.0,
-    dry: float = 0.0,
-    slip: float = 0.01,
+    ratio: Annotated[float, Number("", "velocity at p_in by that at p_out")],
+    stiffness: Annotated[
+        float | None, Number("N m/rad or N/m", "seen at p_out; rigid without one", above=0.0)
+    ] = None,
+    efficiency: Annotated[
+        float, Number("", "share of the transmitted power that arrives", above=0.0, most=1.0)
+    ] = 1.0,
+    viscous: Viscous = 0.0,
+    dry: Dry = 0.0,
+    slip: Slip = 0.01,
     shaft_in: Quantity = momentum,
     shaft_out: Quantity = momentum,
 ) -> System:
@@ -102,7 +95,6 @@ def gear(
     Raises:
         StructureError: a parameter is not accepted.
     """
-    check_all("gear", GEAR, locals())
     if not ratio:
         raise StructureError(f"the ratio of a gear must not be zero; given: {ratio}")
     if efficiency < 1.0 and stiffness is None:
@@ -144,20 +136,20 @@ def gear(
     return compose(boxes, junctions, ["p_in", "p_out"] + ["s"] * bool(heat))
 
 
-PROPELLER = (
-    Parameter("thrust", "N s^2/rad^2", "k of the thrust k w |w|", least=0.0, required=True),
-    Parameter("torque", "N m s^2/rad^2", "k of the drag torque k w |w|", above=0.0, required=True),
-    Parameter("inertia", "kg m^2", "of the rotor about its axis", above=0.0, required=True),
-    Parameter("spin", "", "1 for thrust at positive spin about z, -1 for negative", number=False),
-    Parameter("axial", "N s^2/(m rad)", "thrust lost per speed along the axis and |w|", least=0.0),
-    Parameter("lateral", "N s^2/(m rad)", "drag per speed across the axis and |w|", least=0.0),
-    Parameter("pose", "m", "(4,4) of the hub in the body frame, thrust along z", number=False),
-)
-
+ThrustFactor = Annotated[float, Number("N s^2/rad^2", "k of the thrust k w |w|", least=0.0)]
+TorqueFactor = Annotated[float, Number("N m s^2/rad^2", "k of the drag torque k w |w|", above=0.0)]
+Inertia = Annotated[float, Number("kg m^2", "of the rotor about its axis", above=0.0)]
+Axial = Annotated[
+    float, Number("N s^2/(m rad)", "thrust lost per speed along the axis and |w|", least=0.0)
+]
+Lateral = Annotated[
+    float, Number("N s^2/(m rad)", "drag per speed across the axis and |w|", least=0.0)
+]
 _BODY = momentum_of(SE3_SPACE)
 
 
-class Thrust(Reversible):
+@kind("thrust", "reversible part of a propeller")
+class Thrust(BracketLaw):
     """The reversible part: power between shaft and body at the hub, which reads the momentum of p.
 
     At the spin rate ``w = p / inertia`` the thrust is ``k |w| w spin`` along z, and the shaft needs
@@ -170,39 +162,20 @@ class Thrust(Reversible):
         spin: 1 or -1.
     """
 
-    def __init__(self, thrust: float, inertia: float, spin: int = 1) -> None:
+    def __init__(self, thrust: ThrustFactor, inertia: Inertia, spin: int = 1) -> None:
         self.thrust, self.inertia, self.spin = float(thrust), float(inertia), _sign(spin)
-        ports = {"p": power(momentum), "b": power(_BODY)}
-        super().__init__(ports, skew=self._matrix, reads=("p",))
+        super().__init__({"p": power(momentum), "b": power(_BODY)}, reads=("p",))
 
-    @property
-    def is_lawful(self) -> bool:
-        """True: the matrix is skew at every momentum."""
-        return True
-
-    def described(self) -> Mapping[str, Any]:
-        """Return the coefficients."""
-        return {"kind": "thrust", "thrust": self.thrust, "inertia": self.inertia, "spin": self.spin}
-
-    def _matrix(self, p: Array) -> Array:
-        j = np.zeros((7, 7))
-        j[0, 3] = self.spin * self.thrust * abs(float(p[0])) / self.inertia
-        j[3, 0] = -j[0, 3]
-        j[4, 5], j[5, 4] = float(p[0]), -float(p[0])
-        return j
-
-    def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
+    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
         """Return the torque of the shaft and the wrench of the body, into the component."""
-        p = float(states[0][0])
-        k = self.spin * self.thrust * abs(p) / self.inertia
-        return np.array([k * e[3], 0.0, 0.0, -k * e[0], p * e[5], -p * e[4], 0.0])
+        p = states[0][0]
+        k = self.spin * self.thrust * m.function("abs", p) / self.inertia
+        return [k * e[3], 0, 0, -k * e[0], p * e[5], -p * e[4], 0]
 
 
-class AirDrag(Irreversible):
+@kind("air_drag", "irreversible part of a propeller")
+class AirDrag(Dissipation):
     """The irreversible part: torque, lost thrust and lateral drag, all times ``|w|``, with heat.
-
-    The rows are constant and the conductances ``|w|`` times coefficients, so that the heat
-    ``torque |w|^3 + ...`` is never negative.
 
     Args:
         torque: N m s^2/rad^2.
@@ -210,43 +183,26 @@ class AirDrag(Irreversible):
         lateral: N s^2/(m rad).
     """
 
-    def __init__(self, torque: float, axial: float = 0.0, lateral: float = 0.0) -> None:
-        check_all("propeller", PROPELLER, locals())
+    def __init__(self, torque: TorqueFactor, axial: Axial = 0.0, lateral: Lateral = 0.0) -> None:
         self.torque, self.axial, self.lateral = float(torque), float(axial), float(lateral)
-        self._coefficients = np.array([torque, lateral, lateral, axial])
-        ports = {"p": power(momentum), "b": power(_BODY), "s": power(entropy)}
-        super().__init__(ports, rows=self._root, conductance=1.0)
+        super().__init__({"p": power(momentum), "b": power(_BODY), "s": power(entropy)})
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the coefficients."""
-        return {
-            "kind": "air_drag",
-            "torque": self.torque,
-            "axial": self.axial,
-            "lateral": self.lateral,
-        }
-
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        """Return torque, wrench and heat."""
-        out = np.zeros(8)
-        out[:4] = abs(float(e[0])) * self._coefficients * e[:4]
-        out[7] = -float(out[:4] @ e[:4]) / (theta_0 + float(e[7]))
-        return out
-
-    def _root(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        rows = np.zeros((4, 7))
-        rows[:, :4] = np.diag(np.sqrt(abs(float(e[0])) * self._coefficients))
-        return rows
+    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+        """Return torque and wrench."""
+        speed = m.function("abs", u[0])
+        factors = (self.torque, self.lateral, self.lateral, self.axial)
+        return [*(speed * k * v for k, v in zip(factors, u, strict=False)), 0, 0, 0]
 
 
+@kind("propeller", "thrust and drag on a body; ports p, b, s")
 def propeller(
-    thrust: float,
-    torque: float,
-    inertia: float,
-    spin: int = 1,
-    axial: float = 0.0,
-    lateral: float = 0.0,
-    pose: Any = None,
+    thrust: ThrustFactor,
+    torque: TorqueFactor,
+    inertia: Inertia,
+    spin: Annotated[int, Number("", "1 for thrust at positive spin about z, -1 for negative")] = 1,
+    axial: Axial = 0.0,
+    lateral: Lateral = 0.0,
+    pose: Annotated[Any, Number("m", "(4,4) of the hub in the body frame, thrust along z")] = None,
 ) -> System:
     """Return a propeller with the ports p (shaft), b (body, at its frame) and s (heat of the air).
 
@@ -268,7 +224,6 @@ def propeller(
     Raises:
         StructureError: a parameter is not accepted.
     """
-    check_all("propeller", PROPELLER, locals())
     placement = np.eye(4) if pose is None else np.asarray(pose, dtype=np.float64)
     if placement.shape != (4, 4) or SE3_SPACE.defect(placement) > 1e-6:
         raise StructureError(f"the pose of a propeller must be a (4,4) pose; given: {pose!r}")
@@ -305,18 +260,10 @@ def _sign(spin: int) -> int:
 STEFAN_BOLTZMANN = 5.670374419e-8
 """W/(m^2 K^4)."""
 
-RADIATOR = (
-    Parameter("conductance", "W/K", "by convection", least=0.0),
-    Parameter("area", "m^2", "that radiates", least=0.0),
-    Parameter("emissivity", "", "of that area", least=0.0, most=1.0),
-)
 
-
-class Radiator(Irreversible):
+@kind("radiator", "convection and radiation; ports a, b")
+class Radiator(Conduction):
     """The heat ``h (a - b) + emissivity sigma area (a^4 - b^4)`` from port a to port b.
-
-    It is ``K(a, b) (a - b)`` with K positive, so that the structure is ``N^T K N`` with
-    ``N = (sqrt(b/a), -sqrt(a/b))``.
 
     Args:
         conductance: h, W/K.
@@ -325,42 +272,15 @@ class Radiator(Irreversible):
     """
 
     def __init__(
-        self, conductance: float = 0.0, area: float = 0.0, emissivity: float = 1.0
+        self,
+        conductance: Annotated[float, Number("W/K", "by convection", least=0.0)] = 0.0,
+        area: Annotated[float, Number("m^2", "that radiates", least=0.0)] = 0.0,
+        emissivity: Annotated[float, Number("", "of that area", least=0.0, most=1.0)] = 1.0,
     ) -> None:
-        check_all("radiator", RADIATOR, locals())
-        self.conductance, self.area = float(conductance), float(area)
-        self.emissivity = float(emissivity)
-        self._radiating = STEFAN_BOLTZMANN * self.area * self.emissivity
-        super().__init__({"a": power(entropy), "b": power(entropy)}, self._onsager)
+        super().__init__(conductance)
+        self.area, self.emissivity = float(area), float(emissivity)
 
-    @property
-    def is_lawful(self) -> bool:
-        """True: K is positive and N annihilates the temperatures."""
-        return True
-
-    def described(self) -> Mapping[str, Any]:
-        """Return the coefficients."""
-        return {
-            "kind": "radiator",
-            "conductance": self.conductance,
-            "area": self.area,
-            "emissivity": self.emissivity,
-        }
-
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        """Return the entropy that leaves a, and minus what arrives at b."""
-        a, b = theta_0 + float(e[0]), theta_0 + float(e[1])
-        heat = self._between(a, b) * (a - b)
-        return np.array([heat / a, -heat / b])
-
-    def _between(self, a: float, b: float) -> float:
-        return self.conductance + self._radiating * (a * a + b * b) * (a + b)
-
-    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        a, b = theta_0 + float(e[0]), theta_0 + float(e[1])
-        return self._between(a, b) * np.array([[b / a, -1.0], [-1.0, a / b]])
-
-
-def radiator(**values: Any) -> Radiator:
-    """Return a :class:`Radiator`."""
-    return Radiator(**values)
+    def per_kelvin(self, a: Any, b: Any) -> Any:
+        """Return the heat between two temperatures by their difference, W/K."""
+        radiating = STEFAN_BOLTZMANN * self.area * self.emissivity
+        return self.conductance + radiating * (a * a + b * b) * (a + b)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .body import Coupling, Gravity, Ground, LiePoisson, rigid_body
 from .environment import FluidDrag, Foot, FootContact, Weights, immersed_body, with_feet
-from .friction import Conduction, Friction, HeatCapacity, coulomb
+from .friction import Conduction, Coulomb, Friction, HeatCapacity
 from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
 from .mechanism import GROUND, Between, Drive, Gear, Tool, left_out, mechanism
 from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from .urdf import from_urdf
 
 __all__ = [
-    "GROUND", "Between", "Conduction", "Coupling", "Cylindrical", "Drive", "FluidDrag", "Foot",
-    "FootContact", "Friction", "Gear", "Gravity", "Ground", "Heat", "HeatCapacity",
-    "HolonomicConstraint", "LiePoisson", "LowerPair", "Offset", "Planar", "Prismatic", "Revolute",
-    "Screw", "Spherical", "Spring", "Tool", "Weights", "configuration_of", "consistent_state",
-    "coulomb", "from_urdf", "immersed_body", "joint", "joint_positions", "joint_velocities",
-    "left_out", "mechanism", "potential", "rigid_body", "state_of", "with_feet",
+    "GROUND", "Between", "Conduction", "Coulomb", "Coupling", "Cylindrical", "Drive",
+    "FluidDrag", "Foot", "FootContact", "Friction", "Gear", "Gravity", "Ground", "Heat",
+    "HeatCapacity", "HolonomicConstraint", "LiePoisson", "LowerPair", "Offset", "Planar",
+    "Prismatic", "Revolute", "Screw", "Spherical", "Spring", "Tool", "Weights",
+    "configuration_of", "consistent_state", "from_urdf", "immersed_body", "joint",
+    "joint_positions", "joint_velocities", "left_out", "mechanism", "potential", "rigid_body",
+    "state_of", "with_feet",
 ]  # fmt: skip
 
 

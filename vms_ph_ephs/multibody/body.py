@@ -4,20 +4,22 @@
 """Rigid bodies and the ground."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.robot.inertia import check_inertia
 
-from ..components import Quadratic, Reversible, Storage
+from ..components import BracketLaw, Number, Quadratic, Reversible, StorageLaw, kind
+from ..components.component import NUMBERS
 from ..errors import StructureError
 from ..patterns import power
-from ..quantities import SE3_SPACE, LieGroup, momentum_of, pose_of
+from ..quantities import SE3_SPACE, LieGroup, Quantity, momentum_of, pose_of
 from ..systems import System, compose
 
 
+@kind("ground", "a body at rest")
 class Ground(Reversible):
     """A body that does not move: ``0 = u``; the multiplier is the reaction wrench.
 
@@ -26,46 +28,43 @@ class Ground(Reversible):
     """
 
     def __init__(self, pose: Array | None = None) -> None:
-        fixed = frozen(np.eye(4) if pose is None else np.array(pose, dtype=np.float64))
+        self.pose = frozen(np.eye(4) if pose is None else np.array(pose, dtype=np.float64))
         super().__init__({"p": power(momentum_of(SE3_SPACE))}, constraint=np.eye(6))
-        self.fixes = ("p", fixed)
-
-    def described(self) -> Mapping[str, Any]:
-        """Return its pose."""
-        return {"kind": "ground", "pose": self.fixes[1]}
+        self.fixes = ("p", self.pose)
 
 
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-class Gravity(Storage):
-    """Potential energy ``V = -m g.r`` of a mass whose pose is in SE(3) or SO(3) x R^3 [C (17)].
+@kind("gravity", "of a pose in SE(3)")
+class Gravity(StorageLaw):
+    """Potential energy ``V = w.r`` of a mass whose pose is in SE(3) or SO(3) x R^3 [C (17)].
 
-    Source C writes ``V = m g(r)`` with g the upward gradient; here g is the acceleration of
-    gravity, as in a URDF.
+    Source C writes ``V = m g(r)`` with g the upward gradient, so that ``w = m g``.
 
     Args:
-        mass: kg.
-        gravity: (3,) in the inertial frame, m/s^2.
+        weight: w, (3,), minus the force of gravity in the inertial frame, N.
         space: of the pose.
     """
 
-    def __init__(self, mass: float, gravity: Sequence[float], space: LieGroup) -> None:
-        self._weight = frozen(-mass * np.array(gravity, dtype=np.float64))
-        self._body_fixed = space.name == "SE(3)"
-        super().__init__({"q": power(pose_of(space))}, self._value, self._slope)
+    def __init__(self, weight: Annotated[Any, Number("N")], space: LieGroup = SE3_SPACE) -> None:
+        self.weight = frozen(np.array(weight, dtype=np.float64))
+        self.space, self._body_fixed = space, space.name == "SE(3)"
+        super().__init__({"q": power(pose_of(space))})
 
     def described(self) -> Mapping[str, Any] | None:
         """Return the weight, for a pose in SE(3)."""
-        return {"kind": "gravity", "weight": self._weight} if self._body_fixed else None
+        return super().described() if self._body_fixed else None
 
     def _value(self, q: Array) -> float:
-        return float(self._weight @ q[:3, 3])
+        return float(self.weight @ q[:3, 3])
 
-    def _slope(self, q: Array) -> Array:
-        out = np.zeros(6)
-        out[:3] = self._weight @ q[:3, :3] if self._body_fixed else self._weight
-        return out
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return the weight in the frame of the pose, without a moment."""
+        w, q = [self.weight[i] for i in range(3)], states[0]
+        if self._body_fixed:
+            w = [q[0, i] * w[0] + q[1, i] * w[1] + q[2, i] * w[2] for i in range(3)]
+        return [*w, 0.0, 0.0, 0.0]
 
     def discrete(
         self,
@@ -75,81 +74,71 @@ class Gravity(Storage):
         u: Array,
     ) -> Array:
         """Return the effort whose product with a Cayley step is the change of energy, exactly."""
-        f = self._slope(before[0])
+        f = np.array(self.slope(NUMBERS, before[0]))
         if self._body_fixed:
             w = u[3:]
             f[:3] = (f[:3] + 0.5 * np.cross(f[:3], w)) / (1.0 + 0.25 * float(w @ w))
         return f
 
 
-class LiePoisson(Reversible):
+@kind("lie_poisson", "gyroscopic forces in SE(3)")
+class LiePoisson(BracketLaw):
     """Gyroscopic forces: ``f = -ad*_e(p)``, the Lie-Poisson structure [C (19)].
 
     Args:
         space: the group.
     """
 
-    def __init__(self, space: LieGroup) -> None:
-        self._group = space.group
-        ports = {"p": power(momentum_of(space))}
-        super().__init__(ports, skew=self._matrix, reads=("p",))
-        self._fast = space.name == "SE(3)"
-
-    @property
-    def is_lawful(self) -> bool:
-        """True: coadjoint motions keep the energy."""
-        return True
+    def __init__(self, space: LieGroup = SE3_SPACE) -> None:
+        self.space = space
+        super().__init__({"p": power(momentum_of(space))}, reads=("p",))
 
     def described(self) -> Mapping[str, Any] | None:
         """Return nothing further, for SE(3)."""
-        return {"kind": "lie_poisson"} if self._fast else None
+        return super().described() if self.space is SE3_SPACE else None
 
-    def _matrix(self, p: Array) -> Array:
-        return -self._group.lie_poisson(p)
-
-    def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
+    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
         """Return ``-(f x w, m x w + f x v)`` for the momentum (f, m) and the twist (v, w)."""
-        p = states[0]
-        if not self._fast:
-            return -(self._group.coad(e) @ p)
-        a, b, c, d, f, g = p.tolist()
-        u, v, w, x, y, z = e.tolist()
-        return np.array(
-            [
-                c * y - b * z,
-                a * z - c * x,
-                b * x - a * y,
-                g * y - f * z + c * v - b * w,
-                d * z - g * x + a * w - c * u,
-                f * x - d * y + b * u - a * v,
-            ]
-        )
+        if self.space is not SE3_SPACE:
+            return list(-(self.space.group.coad(np.array(e)) @ states[0]))
+        a, b, c, d, f, g = (states[0][i] for i in range(6))
+        u, v, w, x, y, z = (e[i] for i in range(6))
+        return [
+            c * y - b * z,
+            a * z - c * x,
+            b * x - a * y,
+            g * y - f * z + c * v - b * w,
+            d * z - g * x + a * w - c * u,
+            f * x - d * y + b * u - a * v,
+        ]
 
 
+@kind("coupling", "potential and kinetic energy")
 class Coupling(Reversible):
     """Potential and kinetic energy: ``qdot = q hat(u)``, and the force of the potential [C (21)].
 
     Flows and efforts of poses are left-trivialised, so the structure is constant.
 
     Args:
-        pose: quantity of the state.
-        velocity_port, pose_port: names of the ports.
+        quantity: of the state.
+        pose, velocity: names of the ports.
     """
 
-    def __init__(self, pose: Any, pose_port: str = "q", velocity_port: str = "p") -> None:
-        d = pose.space.dimension
-        ports = {pose_port: power(pose), velocity_port: power(momentum_of(pose.space))}
+    def __init__(self, quantity: Quantity, pose: str = "q", velocity: str = "p") -> None:
+        self.quantity, self.pose, self.velocity = quantity, pose, velocity
+        d = quantity.space.dimension
+        ports = {pose: power(quantity), velocity: power(momentum_of(quantity.space))}
         zero, unit = np.zeros((d, d)), np.eye(d)
         super().__init__(ports, skew=np.block([[zero, -unit], [unit, zero]]))
-        self.integrates = (pose_port, velocity_port)
-
-    def described(self) -> Mapping[str, Any]:
-        """Return the names of its ports."""
-        return {"kind": "coupling", "pose": self.integrates[0], "velocity": self.integrates[1]}
+        self.integrates = (pose, velocity)
 
 
+@kind("rigid_body", "with gravity; port p")
 def rigid_body(
-    mass: float, inertia: Any, gravity: Sequence[float] = GRAVITY, space: LieGroup = SE3_SPACE
+    mass: Annotated[float, Number("kg")],
+    inertia: Annotated[Any, Number("kg m^2")],
+    gravity: Annotated[Sequence[float], Number("m/s^2")] = GRAVITY,
+    space: LieGroup = SE3_SPACE,
 ) -> System:
     """Return a rigid body with its frame at the centre of mass [C fig. 2].
 
@@ -180,7 +169,7 @@ def rigid_body(
     inverse[:3, :3], inverse[3:, 3:] = np.eye(3) / mass, np.linalg.inv(rotational)
     return compose(
         {
-            "pe": Gravity(mass, gravity, space),
+            "pe": Gravity(-mass * np.array(gravity, dtype=np.float64), space),
             "ke": Quadratic({"p": power(momentum_of(space))}, 0.5 * (inverse + inverse.T)),
             "pkc": Coupling(pose_of(space)),
             "lp": LiePoisson(space),

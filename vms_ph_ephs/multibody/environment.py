@@ -10,13 +10,22 @@ energy, so that only energies change; drag is an Onsager structure.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
-from ..components import Component, Contact, Environment, Irreversible, Quadratic, Storage
+from ..components import (
+    Component,
+    Contact,
+    Dissipation,
+    Environment,
+    Number,
+    Quadratic,
+    StorageLaw,
+    kind,
+)
 from ..errors import PatternError, StructureError
 from ..patterns import power
 from ..quantities import SE3_SPACE, entropy, momentum_of, pose_of
@@ -65,51 +74,47 @@ class Foot:
         return replace(self, point=tuple(pose[:3, :3] @ np.array(self.point) + pose[:3, 3]))
 
 
+@kind("foot", "a point of a body that cannot pass a plane")
 class FootContact(Contact):
     """The unilateral contact of a point of a body with a plane, with dry friction.
 
     Args:
-        foot: with its point in the frame of the body.
+        point, friction, restitution, height, normal: as those of a :class:`Foot`, with the point
+            in the frame of the body.
 
     Raises:
         StructureError: a number of the foot is not accepted.
     """
 
-    def __init__(self, foot: Foot) -> None:
-        point, axes = np.array(foot.point, dtype=np.float64), plane_axes(foot.normal)
-        fits = point.shape == (3,) and np.isfinite(point).all() and np.isfinite(foot.height)
-        if not fits or axes.shape != (3, 3):
+    def __init__(
+        self,
+        point: Annotated[Any, Number("m")] = (0.0, 0.0, 0.0),
+        friction: float = 0.6,
+        restitution: float = 0.0,
+        height: Annotated[float, Number("m")] = 0.0,
+        normal: Sequence[float] = (0.0, 0.0, 1.0),
+    ) -> None:
+        self._axes = plane_axes(normal)
+        self.point, self.height = frozen(np.array(point, dtype=np.float64)), float(height)
+        self.normal = self._axes[0]
+        if not (self.point.shape == self.normal.shape == (3,) and np.isfinite(self.point).all()):
             raise StructureError(
-                "a foot needs a point and a normal of three numbers and a finite height; given: "
-                f"point {foot.point}, height {foot.height}, normal {foot.normal}"
+                "a foot needs a point and a normal of three finite numbers; given: "
+                f"point {point}, normal {normal}"
             )
-        self.foot = foot
-        self._point, self._height = frozen(point), float(foot.height)
-        self._axes = axes
-        x, y, z = point.tolist()
+        x, y, z = self.point.tolist()
         turning = -np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         self._of_twist = frozen(np.hstack([np.eye(3), turning]))
         super().__init__(
             pose_of(SE3_SPACE),
             self._distance,
             self._moving,
-            restitution=foot.restitution,
-            friction=foot.friction,
+            restitution=restitution,
+            friction=friction,
         )
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the numbers of the foot."""
-        return {
-            "kind": "foot",
-            "point": self._point,
-            "friction": self.friction,
-            "restitution": self.restitution,
-            "height": self._height,
-            "normal": self._axes[0],
-        }
-
     def _distance(self, q: Array) -> float:
-        return float(self._axes[0] @ (q[:3, :3] @ self._point + q[:3, 3])) - self._height
+        return float(self.normal @ (q[:3, :3] @ self.point + q[:3, 3])) - self.height
 
     def _moving(self, q: Array) -> Array:
         return np.asarray(self._axes @ q[:3, :3] @ self._of_twist)
@@ -138,7 +143,7 @@ def with_feet(body: System, feet: Mapping[str, Foot], theta_0: float = 298.15) -
                 f"a foot cannot be named '{name}', which is a box of its body; the boxes are "
                 f"{', '.join(boxes)}"
             )
-        boxes[name] = FootContact(foot)
+        boxes[name] = FootContact(**vars(foot))
         for port in ("q", "p", "s"):
             junctions[port] += (f"{name}.{port}",)
     return compose(boxes, junctions, body.interface)
@@ -147,7 +152,8 @@ def with_feet(body: System, feet: Mapping[str, Foot], theta_0: float = 298.15) -
 _P = momentum_of(SE3_SPACE)
 
 
-class Weights(Storage):
+@kind("weights", "constant forces")
+class Weights(StorageLaw):
     """Potential energy of constant forces: ``V = -sum_k f_k . (R c_k + r)``, as buoyancy [C (17)].
 
     Args:
@@ -155,25 +161,30 @@ class Weights(Storage):
         points: (k,3) at which they act, in the body frame, m.
     """
 
-    def __init__(self, forces: Any, points: Any) -> None:
-        self._forces = frozen(np.array(forces, dtype=np.float64).reshape(-1, 3))
-        self._points = frozen(np.array(points, dtype=np.float64).reshape(-1, 3))
-        super().__init__({"q": power(pose_of(SE3_SPACE))}, self._value, self._slope)
-
-    def described(self) -> Mapping[str, Any]:
-        """Return forces and points."""
-        return {"kind": "weights", "forces": self._forces, "points": self._points}
+    def __init__(
+        self, forces: Annotated[Any, Number("N")], points: Annotated[Any, Number("m")]
+    ) -> None:
+        self.forces = frozen(np.array(forces, dtype=np.float64).reshape(-1, 3))
+        self.points = frozen(np.array(points, dtype=np.float64).reshape(-1, 3))
+        super().__init__({"q": power(pose_of(SE3_SPACE))})
 
     def _value(self, q: Array) -> float:
-        places = self._points @ q[:3, :3].T + q[:3, 3]
-        return -float((self._forces * places).sum())
+        places = self.points @ q[:3, :3].T + q[:3, 3]
+        return -float((self.forces * places).sum())
 
-    def _slope(self, q: Array) -> Array:
-        forces = self._forces @ q[:3, :3]
-        return -np.concatenate([forces.sum(axis=0), np.cross(self._points, forces).sum(axis=0)])
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return minus the sums of the forces and of their moments, in the frame of the pose."""
+        q, total = states[0], [0.0] * 6
+        for k in range(self.forces.shape[0]):
+            f = [sum(q[j, i] * self.forces[k, j] for j in range(3)) for i in range(3)]
+            x, y, z = (self.points[k, i] for i in range(3))
+            moment = (y * f[2] - z * f[1], z * f[0] - x * f[2], x * f[1] - y * f[0])
+            total = [t - part for t, part in zip(total, (*f, *moment), strict=True)]
+        return total
 
 
-class FluidDrag(Irreversible):
+@kind("fluid_drag", "of a twist")
+class FluidDrag(Dissipation):
     """The wrench ``(D_1 + D_2 |V_i|) V_i`` against the twist V of a frame, with its heat.
 
     Args:
@@ -184,23 +195,25 @@ class FluidDrag(Irreversible):
         StructureError: a coefficient is negative, or their number is another one.
     """
 
-    def __init__(self, linear: Any, quadratic: Any) -> None:
+    def __init__(
+        self,
+        linear: Annotated[Any, Number("N s/m, N m s")],
+        quadratic: Annotated[Any, Number("N s^2/m^2, N m s^2")],
+    ) -> None:
         d = [np.array(coefficients, dtype=np.float64) for coefficients in (linear, quadratic)]
         if any(coefficients.shape != (6,) or not (coefficients >= 0.0).all() for coefficients in d):
             raise StructureError(
                 "the drag of a body must be two lists of six numbers that are not negative; "
                 f"given: {linear}, {quadratic}"
             )
-        self._linear, self._quadratic = (frozen(coefficients) for coefficients in d)
-        ports = {"p": power(_P), "s": power(entropy)}
-        super().__init__(ports, rows=self._root, conductance=1.0)
+        self.linear, self.quadratic = (frozen(coefficients) for coefficients in d)
+        super().__init__({"p": power(_P), "s": power(entropy)})
 
-    def described(self) -> Mapping[str, Any]:
-        """Return the coefficients."""
-        return {"kind": "fluid_drag", "linear": self._linear, "quadratic": self._quadratic}
-
-    def _root(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
-        return np.diag(np.sqrt(self._linear + self._quadratic * np.abs(e[:6])))
+    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+        """Return the wrench."""
+        return [
+            (self.linear[i] + self.quadratic[i] * m.function("abs", u[i])) * u[i] for i in range(6)
+        ]
 
 
 def immersed_body(

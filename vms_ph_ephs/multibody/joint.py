@@ -5,14 +5,25 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.groups import SE3
 
-from ..components import Component, Environment, Quadratic, Reversible, Storage
+from ..components import (
+    Component,
+    Environment,
+    Held,
+    Number,
+    Quadratic,
+    Reversible,
+    Storage,
+    StorageLaw,
+    kind,
+)
+from ..components.component import NUMBERS
 from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import SE3_SPACE, momentum_of, relative_pose_of
@@ -24,6 +35,7 @@ from .pairs import LowerPair, adjoint_of_inverse
 _SE3 = SE3()
 
 
+@kind("offset", "from body to joint frame")
 class Offset(Reversible):
     """The map from the frame of a body to that of a joint: ``u_j = Ad_{o^-1} u`` [C (27)].
 
@@ -35,16 +47,14 @@ class Offset(Reversible):
     def __init__(self, pose: Array, body_port: str = "p", joint_port: str = "p_j") -> None:
         quantity = momentum_of(SE3_SPACE)
         ports = {body_port: power(quantity), joint_port: power(quantity)}
-        o = frozen(np.array(pose, dtype=np.float64))
-        super().__init__(ports, constraint=np.hstack([adjoint_of_inverse(o), -np.eye(6)]))
-        self.moves = (body_port, joint_port, o)
-
-    def described(self) -> Mapping[str, Any]:
-        """Return the names of its ports and the pose."""
-        body, joint, pose = self.moves
-        return {"kind": "offset", "body": body, "joint": joint, "pose": pose}
+        self.pose = frozen(np.array(pose, dtype=np.float64))
+        self.body_port, self.joint_port = body_port, joint_port
+        transport = adjoint_of_inverse(self.pose)
+        super().__init__(ports, constraint=np.hstack([transport, -np.eye(6)]))
+        self.moves = (body_port, joint_port, self.pose)
 
 
+@kind("joint_constraint", "kinematics of a pair")
 class HolonomicConstraint(Reversible):
     """The kinematics of a joint: ``0 = Ad_{I(q_r)^-1} u_j1 - u_j2 + i u_r`` [C (28)].
 
@@ -64,44 +74,43 @@ class HolonomicConstraint(Reversible):
                 "p_j1": power(body),
                 "p_j2": power(body),
             },
-            constraint=self._matrix,
-            constraint_rate=self._rate,
+            constraint=lambda q_r: self.law(NUMBERS, q_r),
+            constraint_rate=lambda states, u_r, e: np.array(
+                self.rate_law(NUMBERS, states[0], u_r, e)
+            ),
             reads=("q_r",),
             constant_columns=("p_r", "p_j2"),
         )
         self.closes = ("q_r", "p_j1", "p_j2")
 
     def described(self) -> Mapping[str, Any] | None:
-        """Return the pair."""
-        pair = self.pair.described()
-        if pair is None or type(self.pair).__module__ != LowerPair.__module__:
-            return None
-        return {"kind": "joint", "subspace": self.pair.subspace, **pair}
+        """Return the pair, if it is one of this package."""
+        known = type(self.pair).__module__ == LowerPair.__module__
+        return super().described() if known else None
 
-    def _matrix(self, q_r: Array) -> Array:
-        d = self.pair.dimension
-        c = np.zeros((6, d + 12))
-        c[:, :d] = self.pair.subspace
-        c[:, d : d + 6] = self.pair.adjoint_of_inverse(q_r)
-        c[:, d + 6 :] = -np.eye(6)
-        return c
+    def law(self, m: Any, q_r: Any) -> Any:
+        """Return C, (6,width); m has the operations, :class:`.Numbers` or an ``Algebra``."""
+        subspace, moved = m.constant(self.pair.subspace), self.pair.adjoint_of_inverse(q_r, m)
+        rows = []
+        for i, unit in enumerate(np.eye(6)):
+            own = [subspace[i, j] for j in range(self.pair.dimension)]
+            rows.append([*own, *(moved[i, j] for j in range(6)), *(-unit).tolist()])
+        return m.matrix(rows)
 
-    def _rate(self, states: tuple[Array, ...], u_r: Array, e: Array) -> Array:
-        """Return ``-ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
-        d = self.pair.dimension
-        x, y, z, a, b, c = (self.pair.subspace @ u_r).tolist()
-        transported = self.pair.adjoint_of_inverse(states[0]) @ e[d : d + 6]
-        p, q, r, s, t, u = transported.tolist()
-        return np.array(
-            [
-                c * q - b * r - y * u + z * t,
-                a * r - c * p - z * s + x * u,
-                b * p - a * q - x * t + y * s,
-                c * t - b * u,
-                a * u - c * s,
-                b * s - a * t,
-            ]
-        )
+    def rate_law(self, m: Any, q_r: Any, u_r: Any, e: Any) -> list[Any]:
+        """Return ``Cdot e = -ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
+        d, subspace = self.pair.dimension, m.constant(self.pair.subspace)
+        moved = self.pair.adjoint_of_inverse(q_r, m)
+        x, y, z, a, b, c = (sum(subspace[i, j] * u_r[j] for j in range(d)) for i in range(6))
+        p, q, r, s, t, u = (sum(moved[i, j] * e[d + j] for j in range(6)) for i in range(6))
+        return [
+            c * q - b * r - y * u + z * t,
+            a * r - c * p - z * s + x * u,
+            b * p - a * q - x * t + y * s,
+            c * t - b * u,
+            a * u - c * s,
+            b * s - a * t,
+        ]
 
     def residual(self, q_r: Array, first: Array, second: Array) -> Array:
         """Return the step from C2 to its pose by C1 and q_r, (6,)."""
@@ -137,7 +146,8 @@ class Heat:
             )
 
 
-class NoPotential(Storage):
+@kind("no_potential", "holds a relative pose")
+class NoPotential(Held):
     """The storage of a joint without potential, which holds the relative pose only.
 
     Args:
@@ -145,19 +155,12 @@ class NoPotential(Storage):
     """
 
     def __init__(self, pair: LowerPair) -> None:
-        super().__init__(
-            {"q_r": power(relative_pose_of(pair))},
-            lambda q: 0.0,
-            lambda q: np.zeros(pair.dimension),
-            lower_bound=0.0,
-        )
-
-    def described(self) -> Mapping[str, Any]:
-        """Return nothing further."""
-        return {"kind": "no_potential"}
+        self.pair = pair
+        super().__init__({"q_r": power(relative_pose_of(pair))})
 
 
-class Spring(Storage):
+@kind("joint_spring", "of a pair")
+class Spring(StorageLaw):
     """A linear spring of a pair whose coordinates form a vector space.
 
     Args:
@@ -170,31 +173,35 @@ class Spring(Storage):
             negative or not finite.
     """
 
-    def __init__(self, pair: LowerPair, stiffness: Any, rest: Any = 0.0) -> None:
+    def __init__(
+        self,
+        pair: LowerPair,
+        stiffness: Annotated[Any, Number("N/m or N m/rad")],
+        rest: Annotated[Any, Number("m or rad")] = 0.0,
+    ) -> None:
         if not pair.is_vector_space:
             raise StructureError(f"a linear spring has no meaning on a {pair}; use potential")
         d = (pair.dimension,)
-        self._k = np.broadcast_to(np.asarray(stiffness, dtype=np.float64), d).copy()
-        if not (np.isfinite(self._k).all() and (self._k >= 0.0).all()):
+        self.stiffness = np.broadcast_to(np.asarray(stiffness, dtype=np.float64), d).copy()
+        if not (np.isfinite(self.stiffness).all() and (self.stiffness >= 0.0).all()):
             raise StructureError(
                 f"the stiffness of a spring must be finite and not negative; given: {stiffness}"
             )
-        self._rest = np.broadcast_to(np.asarray(rest, dtype=np.float64), d).copy()
-        ports = {"q_r": power(relative_pose_of(pair))}
-        super().__init__(ports, self._value, self._slope, self._curvature, lower_bound=0.0)
-
-    def described(self) -> Mapping[str, Any]:
-        """Return stiffness and rest position."""
-        return {"kind": "spring", "stiffness": self._k, "rest": self._rest}
+        self.rest = np.broadcast_to(np.asarray(rest, dtype=np.float64), d).copy()
+        self.pair = pair
+        super().__init__({"q_r": power(relative_pose_of(pair))}, lower_bound=0.0)
 
     def _value(self, q: Array) -> float:
-        return 0.5 * float(self._k @ (q - self._rest) ** 2)
+        return 0.5 * float(self.stiffness @ (q - self.rest) ** 2)
 
-    def _slope(self, q: Array) -> Array:
-        return self._k * (q - self._rest)
+    def slope(self, m: Any, *states: Any) -> list[Any]:
+        """Return the force."""
+        k, rest, q = self.stiffness, self.rest, states[0]
+        return [k[i] * (q[i] - rest[i]) for i in range(self.width)]
 
-    def _curvature(self, q: Array) -> Array:
-        return np.diag(self._k)
+    def hessian(self, *states: Array) -> Array:
+        """Return the stiffness."""
+        return np.diag(self.stiffness)
 
     def discrete(
         self,
@@ -204,7 +211,7 @@ class Spring(Storage):
         u: Array,
     ) -> Array:
         """Return the force at the midpoint, which is exact for a quadratic energy."""
-        return self._k * (before[0] + 0.5 * u - self._rest)
+        return self.stiffness * (before[0] + 0.5 * u - self.rest)
 
 
 def potential(

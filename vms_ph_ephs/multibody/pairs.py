@@ -8,14 +8,15 @@ not wrapped, so that springs may be wound by several turns.
 """
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
-from math import cos, pi, sin
+from collections.abc import Hashable, Sequence
+from math import pi
 from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
+from ..components.component import NUMBERS
 from ..errors import StructureError
 from ..quantities import SE2_SPACE, SE3_SPACE, SO3_SPACE, Euclidean, Space
 
@@ -27,12 +28,18 @@ class LowerPair(Space):
 
     Attributes:
         subspace: i, (6,dimension): the twist ``i u_r`` of C2 relative to C1, in frame C2.
+        motion: what the core calls it; empty for pairs of others.
+        turn, advance: of axial pairs, angle and displacement per coordinate, rad and m.
 
     Args:
         name: of the pair.
         own: the space of its coordinates, m and rad.
         subspace: i, constant.
     """
+
+    motion = ""
+    turn: tuple[float, ...] = (1.0,)
+    advance: tuple[float, ...] = (1.0,)
 
     def __init__(self, name: str, coordinates: Space, subspace: Array) -> None:
         self.name = name
@@ -46,17 +53,18 @@ class LowerPair(Space):
         """Whether its coordinates form a vector space."""
         return self.coordinates.is_vector_space
 
-    def described(self) -> Mapping[str, Any] | None:
-        """Return the kind of pair, its turn and its advance per coordinate; None for others."""
-        return None
-
     @abstractmethod
-    def inclusion(self, q: Array) -> Array:
-        """Return I(q), the pose of C2 in C1, (4,4)."""
+    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
+        """Return I(q), the pose of C2 in C1, (4,4).
 
-    def adjoint_of_inverse(self, q: Array) -> Array:
+        Args:
+            q: an element, or one of expressions.
+            m: the operations, :class:`.Numbers` or an :class:`~vms_ph_ephs.symbolic.Algebra`.
+        """
+
+    def adjoint_of_inverse(self, q: Any, m: Any = NUMBERS) -> Any:
         """Return ``Ad_{I(q)^-1}``, (6,6)."""
-        return adjoint_of_inverse(self.inclusion(q))
+        return adjoint_of_inverse(self.inclusion(q, m), m)
 
     def nearest(self, pose: Array, near: Array) -> Array:
         """Return the element whose pose is nearest to one given.
@@ -103,7 +111,30 @@ class LowerPair(Space):
         return self.coordinates.defect(x)
 
 
-class Screw(LowerPair):
+class AxialPair(LowerPair):
+    """A pair of rotation about z and translation along z, both linear in q.
+
+    Args:
+        name: of the pair.
+        turn: (dimension,) angle per coordinate.
+        advance: (dimension,) displacement along z per coordinate.
+    """
+
+    def __init__(self, name: str, turn: Sequence[float], advance: Sequence[float]) -> None:
+        self.motion = "about_z" if len(turn) == 1 else "cylindrical"
+        self.turn, self.advance = tuple(turn), tuple(advance)
+        subspace = np.outer(_UNIT[2], advance) + np.outer(_UNIT[5], turn)
+        super().__init__(name, Euclidean(len(self.turn)), subspace)
+
+    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
+        """Return the rotation and translation by q."""
+        angle = sum(k * q[i] for i, k in enumerate(self.turn) if k)
+        z = sum(k * q[i] for i, k in enumerate(self.advance) if k)
+        c, s = m.function("cos", angle), m.function("sin", angle)
+        return m.matrix([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, z], [0, 0, 0, 1]])
+
+
+class Screw(AxialPair):
     """A screw joint: rotation about z with an advance of ``pitch`` metres per turn.
 
     Args:
@@ -118,27 +149,12 @@ class Screw(LowerPair):
         if not np.isfinite(pitch):
             raise StructureError(f"the pitch of a screw must be finite; given: {pitch}")
         self.lead = pitch / (2.0 * pi)
-        axis = self.lead * _UNIT[:, [2]] + _UNIT[:, [5]]
-        super().__init__(name or f"screw pair of pitch {float(pitch)!r} m", Euclidean(1), axis)
+        super().__init__(name or f"screw pair of pitch {float(pitch)!r} m", [1], [self.lead])
 
     @property
     def identity(self) -> Hashable:
         """Its own, with the advance."""
         return super().identity, self.lead
-
-    def described(self) -> Mapping[str, Any]:
-        """Return its kind."""
-        return {"pair": "about_z", "turn": 1.0, "advance": self.lead}
-
-    def inclusion(self, q: Array) -> Array:
-        """Return the rotation by q with its advance."""
-        angle = float(q[0])
-        return _about_z(angle, self.lead * angle)
-
-    def adjoint_of_inverse(self, q: Array) -> Array:
-        """Return ``Ad_{I(q)^-1}``, (6,6)."""
-        angle = float(q[0])
-        return _adjoint_about_z(angle, self.lead * angle)
 
 
 class Revolute(Screw):
@@ -148,104 +164,56 @@ class Revolute(Screw):
         super().__init__(0.0, "revolute pair")
 
 
-class Prismatic(LowerPair):
+class Prismatic(AxialPair):
     """A prismatic joint along z; q is the displacement, m."""
 
     def __init__(self) -> None:
-        super().__init__("prismatic pair", Euclidean(1), _UNIT[:, [2]])
-
-    def described(self) -> Mapping[str, Any]:
-        """Return its kind."""
-        return {"pair": "about_z", "turn": 0.0, "advance": 1.0}
-
-    def inclusion(self, q: Array) -> Array:
-        """Return the translation by q."""
-        return _about_z(0.0, float(q[0]))
-
-    def adjoint_of_inverse(self, q: Array) -> Array:
-        """Return ``Ad_{I(q)^-1}``, (6,6)."""
-        return _adjoint_about_z(0.0, float(q[0]))
+        super().__init__("prismatic pair", [0], [1])
 
 
-class Cylindrical(LowerPair):
+class Cylindrical(AxialPair):
     """A cylindrical joint along and about z; q is (displacement, angle)."""
 
     def __init__(self) -> None:
-        super().__init__("cylindrical pair", Euclidean(2), _UNIT[:, [2, 5]])
-
-    def described(self) -> Mapping[str, Any]:
-        """Return its kind."""
-        return {"pair": "cylindrical", "turn": 1.0, "advance": 1.0}
-
-    def inclusion(self, q: Array) -> Array:
-        """Return the rotation and translation by q."""
-        return _about_z(float(q[1]), float(q[0]))
-
-    def adjoint_of_inverse(self, q: Array) -> Array:
-        """Return ``Ad_{I(q)^-1}``, (6,6)."""
-        return _adjoint_about_z(float(q[1]), float(q[0]))
+        super().__init__("cylindrical pair", [0, 1], [1, 0])
 
 
 class Planar(LowerPair):
     """A planar joint in the plane of x and y; q is an element of SE(2), (3,3)."""
 
+    motion = "planar"
+
     def __init__(self) -> None:
         super().__init__("planar pair", SE2_SPACE, _UNIT[:, [0, 1, 5]])
 
-    def described(self) -> Mapping[str, Any]:
-        """Return its kind."""
-        return {"pair": "planar", "turn": 1.0, "advance": 1.0}
-
-    def inclusion(self, q: Array) -> Array:
+    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
         """Return q as a motion in space."""
-        pose = np.eye(4)
-        pose[:2, :2], pose[:2, 3] = q[:2, :2], q[:2, 2]
-        return pose
+        rows = [[q[i, 0], q[i, 1], 0, q[i, 2]] for i in range(2)]
+        return m.matrix([*rows, [0, 0, 1, 0], [0, 0, 0, 1]])
 
 
 class Spherical(LowerPair):
     """A spherical joint; q is a rotation matrix, (3,3)."""
 
+    motion = "spherical"
+
     def __init__(self) -> None:
         super().__init__("spherical pair", SO3_SPACE, _UNIT[:, 3:])
 
-    def described(self) -> Mapping[str, Any]:
-        """Return its kind."""
-        return {"pair": "spherical", "turn": 1.0, "advance": 1.0}
-
-    def inclusion(self, q: Array) -> Array:
+    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
         """Return q as a motion in space."""
-        pose = np.eye(4)
-        pose[:3, :3] = q
-        return pose
+        return m.matrix([*([*(q[i, j] for j in range(3)), 0] for i in range(3)), [0, 0, 0, 1]])
 
 
-def adjoint_of_inverse(pose: Array) -> Array:
+def adjoint_of_inverse(pose: Any, m: Any = NUMBERS) -> Any:
     """Return ``Ad_{g^-1} = [[R^T, -R^T p^], [0, R^T]]`` of a pose, (6,6)."""
-    x, y, z = pose[:3, 3].tolist()
+    x, y, z = (pose[i, 3] for i in range(3))
     rt = pose[:3, :3].T
-    out = np.zeros((6, 6))
-    out[:3, :3] = out[3:, 3:] = rt
-    out[:3, 3:] = rt @ np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
-    return out
-
-
-def _about_z(angle: float, distance: float) -> Array:
-    c, s = cos(angle), sin(angle)
-    return np.array(
-        [[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, distance], [0.0, 0.0, 0.0, 1.0]]
-    )
-
-
-def _adjoint_about_z(angle: float, d: float) -> Array:
-    c, s = cos(angle), sin(angle)
-    return np.array(
-        [
-            [c, s, 0.0, -d * s, d * c, 0.0],
-            [-s, c, 0.0, -d * c, -d * s, 0.0],
-            [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
-            [0.0, 0.0, 0.0, c, s, 0.0],
-            [0.0, 0.0, 0.0, -s, c, 0.0],
-            [0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-        ]
-    )
+    corner = rt @ m.matrix([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+    if m is NUMBERS:
+        out = np.zeros((6, 6))
+        out[:3, :3] = out[3:, 3:] = rt
+        out[:3, 3:] = corner
+        return out
+    rows = [[*(rt[i, j] for j in range(3)), *(corner[i, j] for j in range(3))] for i in range(3)]
+    return m.matrix([*rows, *([0, 0, 0, *(rt[i, j] for j in range(3))] for i in range(3))])

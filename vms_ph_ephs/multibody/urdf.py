@@ -23,7 +23,7 @@ from vms_ph_dynamics.robot.mimic import Mimic, Projection
 from ..systems import System
 from .body import rigid_body
 from .environment import Foot, immersed_body, with_feet
-from .friction import coulomb
+from .friction import Coulomb
 from .joint import Heat, Spring, joint
 from .mechanism import GROUND, Between, Drive, Gear, Tool, mechanism, reductions_of, springs_of
 from .pairs import LowerPair, Planar, Prismatic, Revolute
@@ -174,7 +174,7 @@ def from_pinocchio(
         mimics: joints that follow others.
         heat: as for :func:`from_urdf`.
         softening: of the viscous friction of all joints, 1/K, from 298.15 K on; see
-            :func:`.coulomb`.
+            :class:`.Coulomb`.
         tools: as there.
         open_bodies: as there.
         springs: as there.
@@ -344,8 +344,8 @@ def _friction(viscous: float, dry: float, pair: LowerPair, softening: float = 0.
     if not (viscous or dry):
         return None
     if softening and pair.dimension == 1:
-        return coulomb(float(viscous), float(dry), softening=softening)
-    return coulomb(float(viscous), float(dry)) if dry else float(viscous)
+        return Coulomb(float(viscous), float(dry), softening=softening)
+    return Coulomb(float(viscous), float(dry)) if dry else float(viscous)
 
 
 def _pose(placement: Any) -> Array:

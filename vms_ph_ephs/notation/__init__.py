@@ -3,7 +3,7 @@
 
 """Systems as data: mappings, lists, texts and numbers, as a file in YAML or JSON holds them."""
 
-from .kinds import KINDS, Kind
+from ..components import KINDS, Kind
 from .names import pair_name, pair_named, port_name, port_named, quantity_name, quantity_named
 from .reading import build, start
 from .writing import describe

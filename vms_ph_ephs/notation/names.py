@@ -170,7 +170,7 @@ def quantity_name(quantity: Quantity) -> str:
     of = getattr(space, "of", None)
     if quantity.name in _OF_SPACE:
         base = of if quantity.name == "momentum" and of is not None else space
-        return f"{quantity.name} {_space_name(base)}"
+        return f"{quantity.name} {space_name(base)}"
     raise PatternError(f"the quantity {quantity} has no name in files")
 
 
@@ -208,7 +208,8 @@ def _space_named(name: str, text: Any) -> Space:
         ) from None
 
 
-def _space_name(space: Space) -> str:
+def space_name(space: Space) -> str:
+    """Return the text of a space: its name, or that of a pair."""
     if space.name in _SPACES or type(space) is Euclidean:
         return space.name
     return pair_name(space)

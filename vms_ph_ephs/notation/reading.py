@@ -11,13 +11,13 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError
 
-from ..components import Component
+from ..components import KINDS, Component, Kind
 from ..equations import Equations
 from ..errors import PatternError
 from ..multibody.placement import consistent_state, with_followers
 from ..patterns import Port, split
 from ..systems import System, compose
-from .kinds import KINDS, Kind
+from .kinds import form_of
 from .names import number, pair_named, port_named, quantity_named
 
 Maker = Callable[[Mapping[str, Any]], System]
@@ -122,25 +122,23 @@ class _System:
 
 
 def _component(kind: Kind, values: Mapping[str, Any]) -> System | Component:
-    by_name = {p.name: p for p in kind.parameters}
     for name in values:
-        if name not in by_name:
+        if name not in kind.parameters:
             raise PatternError(
                 f"a {kind.name} has no parameter {name!r}; its parameters are "
-                f"{', '.join(by_name) or 'none'}"
+                f"{', '.join(kind.parameters) or 'none'}"
             )
-    for name, parameter in by_name.items():
+    for name, parameter in kind.parameters.items():
         if parameter.required and name not in values:
-            unit = f" in {parameter.unit}" if parameter.unit else ""
-            raise PatternError(f"a {kind.name} needs the parameter '{name}'{unit}; give it")
+            raise PatternError(f"a {kind.name} needs the parameter '{name}'; give it")
     arguments = {}
     for name, value in values.items():
-        label = f"the {name} of a {kind.name}"
-        if value is None and not by_name[name].required:
+        parameter, label = kind.parameters[name], f"the {name} of a {kind.name}"
+        if value is None and not parameter.required:
             continue
-        form = kind.forms.get(name, "")
+        form, unit = form_of(parameter), parameter.number.unit if parameter.number else ""
         arguments[name] = (
-            _FORMS[form](value, label) if form else number(value, by_name[name].unit, label)
+            number(value, unit, label) if form == "number" else _FORMS[form](value, label)
         )
     return kind.make(**arguments)
 

@@ -8,6 +8,7 @@ eliminated there by numbers, and every law that depends on the state is an expre
 """
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -15,11 +16,19 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError
 
-from ..components import Component, Irreversible, Reversible, Storage
-from ..components.component import description_of
+from ..components import (
+    BracketLaw,
+    Component,
+    Environment,
+    Irreversible,
+    ProcessLaw,
+    Reversible,
+    Storage,
+    StorageLaw,
+)
 from ..equations import Equations
 from ..errors import StructureError
-from . import laws
+from ..multibody.joint import HolonomicConstraint
 from .algebra import Algebra, CasadiAlgebra, SympyAlgebra
 
 Library = Literal["sympy", "casadi"]
@@ -78,6 +87,7 @@ class SymbolicEquations:
     def __init__(self, equations: Equations, algebra: Algebra, symbols: dict[str, Any]) -> None:
         self.equations, self.algebra = equations, algebra
         layout, a = equations.layout, algebra
+        self._names: dict[str, list[str]] = {}
         self._parts = {
             box: self._part(box, component, symbols) for box, component in layout.components.items()
         }
@@ -85,7 +95,7 @@ class SymbolicEquations:
             raise ModelError(
                 f"there is no parameter '{next(iter(symbols))}' of a declared part; for the box "
                 f"{next(iter(layout.components))} there are "
-                f"{', '.join(self._parts[next(iter(layout.components))])}"
+                f"{', '.join(self._names[next(iter(layout.components))]) or 'none'}"
             )
         names = [
             _name(name, k, entry.space.shape)
@@ -195,26 +205,28 @@ class SymbolicEquations:
         lines += [f"0 = {self.balance[k, 0]}" for k in range(self.balance.shape[0])]
         return "\n".join(lines)
 
-    def _part(self, box: str, component: Component, symbols: dict[str, Any]) -> dict[str, Any]:
-        description = description_of(component)
+    def _part(self, box: str, component: Component, symbols: dict[str, Any]) -> Any:
+        """Return a component whose numbers are exact, or the expressions given for them."""
+        description = component.described()
         if description is None:
             raise StructureError(
                 f"box '{box}' is given by functions, which have no expressions; use a declared "
                 "part, such as those of ephs.library"
             )
-        part: dict[str, Any] = {"width": component.width}
-        values = dict(description)
+        part: Any = copy(component)
+        values = {key: value for key, value in description.items() if key not in ("kind", "ports")}
         if isinstance(component, Reversible) and component.constant_skew:
-            values.setdefault("skew", component.skew())
+            values["skew"] = component.skew()
         for key, value in values.items():
-            mine = symbols.pop(f"{box}.{key}", None)
+            expression = symbols.pop(f"{box}.{key}", None)
             if isinstance(value, np.ndarray):
-                if mine is not None and value.size == 1 and not hasattr(mine, "shape"):
-                    part[key] = self.algebra.matrix([[mine]])
-                else:
-                    part[key] = self.algebra.constant(value) if mine is None else mine
-            else:
-                part[key] = value if mine is None else mine
+                if expression is None:
+                    expression = self.algebra.constant(value)
+                elif value.size == 1 and not hasattr(expression, "shape"):
+                    expression = self.algebra.matrix([[expression]])
+            if expression is not None:
+                setattr(part, key, expression)
+        self._names.setdefault(box, list(values))
         return part
 
     def _state(self, junction: str) -> Any:
@@ -232,31 +244,29 @@ class SymbolicEquations:
         for box, component in layout.components.items():
             if not isinstance(component, Storage):
                 continue
-            d = laws.differential(a, self._parts[box], self._reads[box])
-            if d is None:
+            if not isinstance(component, StorageLaw):
                 raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
+            d = self._parts[box].slope(a, *self._reads[box])
             for port, at in component.slices.items():
                 position = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 for k, i in enumerate(range(position.start, position.stop)):
-                    warm = component.is_entropy[at.start + k] > 0.0
-                    environment = self._parts[box].get("capacity", 1.0) == 0.0
-                    if warm and environment:
-                        continue
-                    entries[i] = d[at.start + k, 0] - (self._theta_0() if warm else 0)
+                    if not isinstance(component, Environment):
+                        warm = component.is_entropy[at.start + k] > 0.0
+                        entries[i] = d[at.start + k] - (self._theta_0() if warm else 0)
         return a.column(entries)
 
     def _theta_0(self) -> Any:
         """Return the temperature of the environment, an expression if one was given."""
         for part in self._parts.values():
-            if part["kind"] == "heat" and part["capacity"] == 0.0:
-                return part["theta"]
+            if isinstance(part, Environment):
+                return part.theta_0
         return self.equations.theta_0
 
     def _constraint_rows(self) -> Any:
         c, a = self.equations.constraints, self.algebra
         rows: list[list[Any]] = c.A0.tolist()
         for block in c.blocks:
-            joint_rows = self._joint(block.box)
+            joint_rows = self._joint(block.box).law(a, self._reads[block.box][0])
             for piece, matrix, columns in block.pieces:
                 product = joint_rows[:, piece.start : piece.stop] @ a.constant(matrix)
                 for i in range(block.component.rows):
@@ -266,10 +276,11 @@ class SymbolicEquations:
                         )
         return a.matrix(rows)
 
-    def _joint(self, box: str) -> Any:
-        if self._parts[box]["kind"] != "joint":
+    def _joint(self, box: str) -> HolonomicConstraint:
+        part = self._parts[box]
+        if not isinstance(part, HolonomicConstraint):
             raise StructureError(f"box '{box}' is of a kind whose constraint has no expression")
-        return laws.constraint(self.algebra, self._parts[box], self._reads[box])
+        return part
 
     def _acting(self) -> Any:
         c, a = self.equations.constraints, self.algebra
@@ -301,17 +312,16 @@ class SymbolicEquations:
 
     def _flow(self, box: str, component: Component, e: Any) -> Any:
         part, reads, a = self._parts[box], self._reads[box], self.algebra
-        flow = (
-            laws.flows(a, part, reads, e, self._theta_0())
-            if isinstance(component, Irreversible)
-            else laws.bracket(a, part, reads, e)
-        )
-        if flow is None:
+        if isinstance(component, ProcessLaw):
+            return a.column(part.law(a, reads, e, self._theta_0()))
+        if isinstance(component, BracketLaw):
+            return a.column(part.law(a, reads, e))
+        if isinstance(component, Irreversible):
             raise StructureError(
-                f"box '{box}' is of the kind '{part['kind']}', whose force is no function of state "
-                "and velocity, so that it has no expression"
+                f"box '{box}' is of the kind '{component.described()['kind']}', whose force is no "  # type: ignore[index]
+                "function of state and velocity, so that it has no expression"
             )
-        return flow
+        return part.skew @ e
 
     def _turning(self, rates: Any) -> Any | None:
         c, a, layout = self.equations.constraints, self.algebra, self.equations.layout
@@ -326,9 +336,8 @@ class SymbolicEquations:
             u = a.column([rates[i, 0] for at in states for i in range(at.start, at.stop)])
             index = self.equations.processes.indices[block.box].tolist()
             e = a.column([self.efforts[i, 0] for i in index])
-            rate = laws.constraint_rate(a, self._parts[block.box], self._reads[block.box], u, e)
-            for k in range(block.component.rows):
-                rows[block.rows.start + k] = rate[k, 0]
+            joint = self._joint(block.box)
+            rows[block.rows] = joint.rate_law(a, self._reads[block.box][0], u, e)
         return a.column(rows)
 
     def _check_rank(self) -> None:
