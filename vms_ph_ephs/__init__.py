@@ -9,7 +9,6 @@ Connections are checked when a pattern is constructed, physical laws when a syst
 """
 
 from . import library, multibody
-from .causality import Causality, causality
 from .components import (
     Component,
     Contact,
@@ -33,17 +32,16 @@ from .errors import (
 )
 from .patterns import Interface, Pattern, Port, power, state, substitute
 from .quantities import Quantity, Space, displacement, entropy, momentum
-from .relation_at import AffineRelation, relation_at
 from .simulation import EphsStepper, Simulation, Trajectory, closed, simulate
 from .systems import System, compose, flatten
 
 __all__ = [
-    "AffineRelation", "Causality", "Component", "Contact", "DryFriction", "Environment",
+    "Component", "Contact", "DryFriction", "Environment",
     "EphsStepper", "Equations", "InconsistentState", "Interface", "Irreversible", "LawError",
     "Linearisation", "Pattern", "PatternError", "Port", "Quadratic", "Quantity", "Rates",
     "Reversible", "SetValued", "Simulation", "SimulationError", "SingularConstraint", "Space",
     "Storage", "StructureError", "System", "TemperatureError", "Trajectory", "assemble",
-    "causality", "closed", "compose", "displacement", "entropy", "flatten", "library",
-    "linearise", "momentum", "multibody", "power", "relation_at", "simulate", "state",
+    "closed", "compose", "displacement", "entropy", "flatten", "library",
+    "linearise", "momentum", "multibody", "power", "simulate", "state",
     "substitute",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ from . import (
     assemble,
     compose,
 )
-from .multibody import configuration_of, state_of
+from .multibody.bridge import Coordinates
 from .multibody.urdf import body_names, from_pinocchio, joint_name
 from .patterns import power, state
 from .quantities import Euclidean, R
@@ -300,7 +300,8 @@ class ControlledRun:
         self.system: System = controlled(robot, ports)
         self.equations: Equations = assemble(self.system)
         law.reset(RobotState(q if target is None else target, np.zeros(model.nv)))
-        x = state_of(self.equations, model, q, np.zeros(model.nv), box="robot")
+        self._coordinates = Coordinates(self.equations, model, "robot")
+        x = self._coordinates.state(q, np.zeros(model.nv))
         self._simulation = Simulation(self.equations, x, dt, scheme=scheme)  # type: ignore[arg-type]
         states = self.equations.layout.states
         junctions = self.equations.layout.junctions
@@ -323,7 +324,7 @@ class ControlledRun:
 
     def motion(self) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
-        return configuration_of(self.equations, self._model, self._simulation.x, box="robot")
+        return self._coordinates.motion(self._simulation.x)
 
     def advance(self, steps: int, reference: Reference | None = None) -> list[Breach]:
         """Take steps, and return those that are not passive.

@@ -13,13 +13,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
-import numpy as np
-
-from vms_ph_dynamics.arrays import Array, frozen
-
-from .components import Component, Reversible
-from .errors import PatternError, StructureError
-from .patterns import Interface, Pattern, same_interface, split, substitute, width
+from .components import Component
+from .errors import PatternError
+from .patterns import Interface, Pattern, same_interface, substitute
 
 T = TypeVar("T")
 
@@ -124,121 +120,3 @@ def fold(system: System, combine: Callable[[System, Mapping[str, T]], T]) -> T:
         if id(current) not in done:
             done[id(current)] = combine(current, {b: done[id(f)] for b, f in within.items()})
     return done[id(system)]
-
-
-# Singular values of stacked orthonormal bases and junction equations below this are rounding
-# errors.
-_RANK = 1e-10
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A subspace of flows and efforts, ``(f, e) = basis @ c``.
-
-    Attributes:
-        interface: its power ports, in the order of the rows.
-        basis: (2n,k) orthonormal; the first n rows are flows, the others efforts.
-    """
-
-    interface: Interface
-    basis: Array
-
-    @property
-    def projector(self) -> Array:
-        """The orthogonal projector on the subspace: equal for equal relations."""
-        return self.basis @ self.basis.T
-
-    def power(self) -> float:
-        """Return the largest ``e . f`` of unit members: zero for Dirac structures."""
-        n = self.basis.shape[0] // 2
-        product = self.basis[n:].T @ self.basis[:n]
-        values = np.linalg.eigvalsh(product + product.T)
-        return 0.5 * float(np.abs(values).max(initial=0.0))
-
-
-def relation(system: System | Component) -> Relation:
-    """Return the relation at the outer power ports of a system of constant Dirac structures.
-
-    Raises:
-        StructureError: a component is not reversible or depends on the state.
-    """
-    return fold(system, _relation) if isinstance(system, System) else _of_component(system)
-
-
-def _relation(system: System, inner: Mapping[str, Relation]) -> Relation:
-    components = {b: _of_component(c) for b, c in system.fillings.items() if b not in inner}
-    return _composed(system.pattern, {**components, **inner})
-
-
-def _of_component(system: System | Component) -> Relation:
-    if not isinstance(system, Reversible) or system.reads:
-        raise StructureError(
-            "the relation of a system is for reversible components with constant structures"
-        )
-    n = system.width
-    # (f, e) = (J e + C^T lambda, e) with C e = 0.
-    null = _null_space(system.constraint()) if system.rows else np.eye(n)
-    efforts = np.vstack([system.skew() @ null, null])
-    forces = np.vstack([system.constraint().T, np.zeros((n, system.rows))])
-    return Relation(system.interface, _orthonormal(np.hstack([efforts, forces])))
-
-
-def _composed(pattern: Pattern, inner: dict[str, Relation]) -> Relation:
-    at, columns = {}, 0
-    for box, r in inner.items():
-        at[box] = slice(columns, columns + r.basis.shape[1])
-        columns += r.basis.shape[1]
-    n = width(pattern.outer)
-    rows = []
-    for ends in pattern.junctions.values():
-        ends = tuple(end for end in ends if pattern.port(end).kind == "power")
-        if not ends:
-            continue
-        variables = [_variables(pattern, inner, at, columns, n, end) for end in ends]
-        for _, effort in variables[1:]:
-            rows.append(effort - variables[0][1])
-        balance = sum(
-            f if split(end)[0] else -f for end, (f, _) in zip(ends, variables, strict=True)
-        )
-        rows.append(np.asarray(balance))
-    free = _null_space(np.vstack(rows)) if rows else np.eye(columns + 2 * n)
-    return Relation(pattern.outer, _orthonormal(free[columns:]))
-
-
-def _variables(
-    pattern: Pattern,
-    inner: dict[str, Relation],
-    at: dict[str, slice],
-    columns: int,
-    n: int,
-    end: str,
-) -> tuple[Array, Array]:
-    """Return flow and effort of a port as rows over the unknowns: coefficients, then outer."""
-    box, port = split(end)
-    d = pattern.port(end).quantity.space.dimension
-    flow, effort = np.zeros((d, columns + 2 * n)), np.zeros((d, columns + 2 * n))
-    interface = inner[box].interface if box else pattern.outer
-    first = 0
-    for name, p in interface.items():
-        if name == port:
-            break
-        first += p.quantity.space.dimension if p.kind == "power" else 0
-    if box:
-        basis = inner[box].basis
-        half = basis.shape[0] // 2
-        flow[:, at[box]] = basis[first : first + d]
-        effort[:, at[box]] = basis[half + first : half + first + d]
-    else:
-        flow[:, columns + first : columns + first + d] = np.eye(d)
-        effort[:, columns + n + first : columns + n + first + d] = np.eye(d)
-    return flow, effort
-
-
-def _null_space(matrix: Array) -> Array:
-    _, values, vt = np.linalg.svd(matrix)
-    return vt[int((values > _RANK).sum()) :].T
-
-
-def _orthonormal(matrix: Array) -> Array:
-    u, values, _ = np.linalg.svd(matrix, full_matrices=False)
-    return frozen(u[:, : int((values > _RANK).sum())].copy())

@@ -18,9 +18,9 @@ from vms_ph_ephs import (
 )
 from vms_ph_ephs.equations.assembly import with_consistent_velocities
 from vms_ph_ephs.quantities import Euclidean, Quantity
-from vms_ph_ephs.systems import relation
 
 from .examples import Damper, damped_oscillator, oscillator, pendulum, pendulum_state
+from .relations import relation
 
 QUANTITIES = [Quantity(Euclidean(n), name) for n, name in ((1, "a"), (2, "b"), (3, "c"))]
 

@@ -11,8 +11,9 @@ from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_ephs import Equations, System, assemble, compose, flatten, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import oscillator
-from vms_ph_ephs.systems import relation
 from vms_ph_io import robots
+
+from .relations import relation
 
 
 def boxed(inner: System, name: str = "arm", outer: str = "{}") -> System:

@@ -99,14 +99,6 @@ def parts(
 
 
 @app.command()
-def report(model: str = _MODEL) -> None:
-    """Say what determines every effort, the index, and what is determined twice or not at all."""
-    from .. import causality
-
-    typer.echo(causality(_system(model)).text())
-
-
-@app.command()
 def equations(model: str = _MODEL) -> None:
     """Print the equations of a system whose parts are declared, with multipliers."""
     from .. import assemble

@@ -208,17 +208,6 @@ class Constraints:
             return names[int(share.argmax())]
         return self._fixed_names[int(np.abs(weights[n:]).argmax())]
 
-    def shares(self, weights: Array) -> dict[str, float]:
-        """Return how much of every box's constraint is in a combination of rows of G."""
-        n = self.left_rows.shape[0]
-        share = np.abs(self.left_rows.T @ weights[:n])
-        shares: dict[str, float] = {}
-        for block in self.blocks:
-            shares[block.box] = float(share[block.rows].max(initial=0.0))
-        for box, weight in zip(self._fixed_names, np.abs(weights[n:]).tolist(), strict=True):
-            shares[box] = max(shares.get(box, 0.0), weight)
-        return shares
-
     def _open(self, z: Array, skew: Array, touched: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""
         n = self._stored

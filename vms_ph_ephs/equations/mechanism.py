@@ -18,15 +18,6 @@ from .constraints import reduce_rows
 from .layout import Layout
 
 _PAIRS = ("about_z", "cylindrical", "planar", "spherical")
-_KINDS = (
-    "quadratic",
-    "lie_poisson",
-    "coupling",
-    "gravity",
-    "ground",
-    "environment",
-    "heat_capacity",
-) + ("joint_constraint", "offset", "conduction", "joint_spring", "no_potential", "joint_friction")
 _NO_FRICTION, _CONSTANT, _COULOMB = range(3)
 _COEFFICIENTS = ("viscous", "dry", "slip", "softening", "reference")
 _GROUND = -1
@@ -60,7 +51,7 @@ class _Recognition:
         self._at: dict[str, list[str]] = {}
         for box, component in self._layout.components.items():
             description = component.described()
-            if description is None or description["kind"] not in _KINDS:
+            if description is None:
                 raise NotCovered(f"box '{box}' is not one of the bodies, joints and heat it knows")
             self._descriptions[box] = description
             for port in component.interface:
@@ -95,7 +86,8 @@ class _Recognition:
             self._left.discard(box)
         if self._left or any(end is None for row in conductions for end in row):
             raise NotCovered(
-                f"box '{min(self._left, default='')}' is connected in a way that it does not know"
+                f"box '{min(self._left, default='')}' is not one of the bodies, joints and heat it "
+                "knows, or is connected in another way"
             )
         return {
             "size": layout.size,

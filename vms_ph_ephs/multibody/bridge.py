@@ -13,13 +13,100 @@ from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.groups import pose as pose_of
 
 from ..equations import Equations
+from ..equations.layout import StateEntry
 from ..patterns import split
 from .environment import Weights
-from .placement import consistent_state, joint_positions, joint_velocities
+from .placement import consistent_state
 from .urdf import body_names, joint_name
 
 if TYPE_CHECKING:
     from vms_ph_dynamics.model import VMSModel
+
+
+class Coordinates:
+    """Maps between minimal coordinates of a robot and the states of its bodies and joints.
+
+    Attributes:
+        body_names: of the bodies that the joints of the model move, by index.
+        port: name of the outer port of a moving base; empty without one.
+        lever: (3,) from the origin of a floating base to its centre of mass, m; None otherwise.
+
+    Args:
+        equations: of the system returned by :func:`.from_urdf` for the same URDF.
+        model: its minimal-coordinate model.
+        box: name of the box that the robot fills in a larger system, as in ``"cell.left"``; found
+            by the names of its joints when None.
+
+    Raises:
+        ModelError: the robot is in a fluid that the system does not have; the system does not
+            contain the robot, or contains several and no box is given.
+    """
+
+    def __init__(self, equations: Equations, model: "VMSModel", box: str | None = None) -> None:
+        self._equations, self._model, self._full = equations, model, model.tree.pinocchio
+        self._prefix, self.body_names = _prefix(equations, model, box), body_names(self._full)
+        full, layout = self._full, equations.layout
+        self.port = ""
+        self.lever: Array | None = None
+        self._entries: dict[int, StateEntry] = {}
+        rates, every = np.zeros(full.nv, dtype=np.intp), np.arange(layout.total)
+        for i in range(1, full.njoints):
+            joint, name = full.joints[i], self._prefix + joint_name(full.names[i])
+            if joint.nv == 6:
+                self.port, self.lever = self.body_names[i], np.array(full.inertias[i].lever)
+                self._entries[i] = layout.states[f"{self._prefix}{self.port}.q"]
+                moving = {h.junction: effort for h, effort in equations.couplings}
+                effort = moving[self._entries[i].junction]
+            else:
+                self.port = joint_name(full.names[i]) if joint.nv == 3 else self.port
+                self._entries[i] = layout.states[layout.junctions[f"{name}.hc.q_r"]]
+                effort = layout.efforts[layout.junctions[f"{name}.hc.p_r"]]
+            rates[joint.idx_v : joint.idx_v + joint.nv] = every[effort]
+        self._rates = rates
+        projection = model.tree.projection
+        self._reduced = None if projection is None else np.linalg.pinv(projection)
+
+    def state(self, q: Array, v: Array, others: Any = None) -> Array:
+        """Return the state vector at a configuration (nq,) and velocity (nv,); others by name."""
+        full, tree = self._full, self._model.tree
+        q, v = tree.full_configuration(q), tree.full_velocity(v)
+        positions: dict[str, Array] = {}
+        velocities: dict[str, Array] = {}
+        poses, twists = {}, {}
+        for i in range(1, full.njoints):
+            joint = full.joints[i]
+            mine = q[joint.idx_q : joint.idx_q + joint.nq]
+            rate = v[joint.idx_v : joint.idx_v + joint.nv]
+            if joint.nv == 6:
+                name, lever = self._prefix + self.body_names[i], full.inertias[i].lever
+                shift = pose_of(np.eye(3), lever)
+                poses[name] = np.array(pin.XYZQUATToSE3(mine).homogeneous) @ shift
+                twists[name] = np.concatenate([rate[:3] + np.cross(rate[3:], lever), rate[3:]])
+                continue
+            name = self._prefix + joint_name(full.names[i])
+            velocities[name], positions[name] = rate, _element(mine, joint.nv)
+        return consistent_state(
+            self._equations, positions, velocities, poses=poses, twists=twists, others=others
+        )
+
+    def motion(self, x: Array) -> tuple[Array, Array]:
+        """Return configuration (nq,) and velocity (nv,) at a state vector."""
+        full = self._full
+        q, v = pin.neutral(full), self._equations.tangent(x, None)[1][self._rates]
+        for i, entry in self._entries.items():
+            joint, element = full.joints[i], x[entry.at]
+            at, first = slice(joint.idx_q, joint.idx_q + joint.nq), joint.idx_v
+            if self.lever is not None and joint.nv == 6:
+                pose = element.reshape(4, 4) @ pose_of(np.eye(3), -self.lever)
+                q[at] = pin.SE3ToXYZQUAT(pin.SE3(pose))
+                v[first : first + 3] -= np.cross(v[first + 3 : first + 6], self.lever)
+            elif joint.nv == 3:
+                q[at] = element[[2, 5, 0, 3]]  # of the (3,3) of SE(2): x, y, cos, sin
+            else:
+                q[at] = element if joint.nq == 1 else (np.cos(element[0]), np.sin(element[0]))
+        if self._reduced is not None:
+            return self._model.tree.independent(q), self._reduced @ v
+        return q, v
 
 
 def state_of(
@@ -31,95 +118,24 @@ def state_of(
     *,
     box: str | None = None,
 ) -> Array:
-    """Return the state vector of a robot's bodies and joints at a configuration and velocity.
+    """Return the state vector (size,) of a robot at q (nq,) and v (nv,); see :class:`Coordinates`.
 
     Args:
-        equations: of the system returned by :func:`.from_urdf` for the same URDF.
-        model: its minimal-coordinate model.
-        q: (nq,) configuration.
-        v: (nv,) velocity.
+        equations: as there.
+        model: as there.
+        q: configuration.
+        v: velocity.
         others: further states, such as entropies, by name.
-        box: name of the box that the robot fills in a larger system, as in ``"cell.left"``; found
-            by the names of its joints when None.
-
-    Returns:
-        (size,).
-
-    Raises:
-        ModelError: the robot is in a fluid that the system does not have; the system does not
-            contain the robot, or contains several and no box is given.
+        box: as there.
     """
-    prefix = _prefix(equations, model, box)
-    tree = model.tree
-    full = tree.pinocchio
-    q, v = tree.full_configuration(q), tree.full_velocity(v)
-    positions: dict[str, Array] = {}
-    velocities: dict[str, Array] = {}
-    poses, twists = {}, {}
-    for i in range(1, full.njoints):
-        joint = full.joints[i]
-        mine = q[joint.idx_q : joint.idx_q + joint.nq]
-        rate = v[joint.idx_v : joint.idx_v + joint.nv]
-        if joint.nv == 6:
-            name = prefix + body_names(full)[i]
-            shift = pose_of(np.eye(3), full.inertias[i].lever)
-            poses[name] = np.array(pin.XYZQUATToSE3(mine).homogeneous) @ shift
-            lever = full.inertias[i].lever
-            twists[name] = np.concatenate([rate[:3] + np.cross(rate[3:], lever), rate[3:]])
-            continue
-        name = prefix + joint_name(full.names[i])
-        velocities[name], positions[name] = rate, _element(mine, joint.nv)
-    return consistent_state(
-        equations, positions, velocities, poses=poses, twists=twists, others=others
-    )
+    return Coordinates(equations, model, box).state(q, v, others)
 
 
 def configuration_of(
     equations: Equations, model: "VMSModel", x: Array, *, box: str | None = None
 ) -> tuple[Array, Array]:
-    """Return configuration and velocity of a robot at a state of its bodies and joints.
-
-    Args:
-        equations: as for :func:`state_of`.
-        model: the minimal-coordinate model of the robot.
-        x: state vector.
-        box: as for :func:`state_of`.
-
-    Returns:
-        q (nq,) and v (nv,), as the model has them.
-
-    Raises:
-        ModelError: as for :func:`state_of`.
-    """
-    prefix = _prefix(equations, model, box)
-    full = model.tree.pinocchio
-    q, v = pin.neutral(full), np.zeros(full.nv)
-    positions, velocities = joint_positions(equations, x), joint_velocities(equations, x)
-    for i in range(1, full.njoints):
-        joint, name = full.joints[i], prefix + joint_name(full.names[i])
-        at, rate = (
-            slice(joint.idx_q, joint.idx_q + joint.nq),
-            slice(joint.idx_v, joint.idx_v + joint.nv),
-        )
-        if joint.nv == 6:
-            body = prefix + body_names(full)[i]
-            lever = full.inertias[i].lever
-            pose = equations.states.value(x, f"{body}.q") @ pose_of(np.eye(3), -lever)
-            moving = {entry.junction: effort for entry, effort in equations.couplings}
-            twist = equations.storages.efforts(x)[moving[f"{body}.q"]]
-            q[at] = pin.SE3ToXYZQUAT(pin.SE3(pose))
-            v[rate] = np.concatenate([twist[:3] - np.cross(twist[3:], lever), twist[3:]])
-            continue
-        element, v[rate] = positions[name], velocities[name]
-        if joint.nv == 3:
-            q[at] = [element[0, 2], element[1, 2], element[0, 0], element[1, 0]]
-        elif joint.nq == 2:
-            q[at] = [np.cos(element[0]), np.sin(element[0])]
-        else:
-            q[at] = element
-    if model.tree.projection is not None:
-        v = np.linalg.lstsq(model.tree.projection, v, rcond=None)[0]
-    return model.tree.independent(q), v
+    """Return configuration (nq,) and velocity (nv,) of a robot at a state; see :func:`state_of`."""
+    return Coordinates(equations, model, box).motion(x)
 
 
 def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:

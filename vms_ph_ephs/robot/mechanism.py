@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError
@@ -17,9 +16,8 @@ from vms_ph_dynamics.integrators.stepper import Interpolant, Stepper
 from vms_ph_dynamics.model import VMSModel
 
 from ..equations import assemble
-from ..equations.layout import StateEntry
 from ..errors import SimulationError
-from ..multibody.bridge import state_of
+from ..multibody.bridge import Coordinates
 from ..multibody.environment import FluidDrag
 from ..multibody.friction import HeatCapacity
 from ..multibody.joint import Heat
@@ -106,36 +104,12 @@ class Mechanism:
             [k for k, name in enumerate(model.joint_names) if joint_name(name) in rubbing],
             dtype=np.intp,
         )
-        self._find_places()
+        self._coordinates = Coordinates(self.equations, model)
+        self.state, self.motion = self._coordinates.state, self._coordinates.motion
+        self._joints = [joint_name(name) for name in model.joint_names]
         self._find_heats(list(rubbing))
         self._find_drags()
         self._find_frames()
-
-    def state(self, q: Array, v: Array) -> Array:
-        """Return the state vector at a configuration (nq,) and velocity (nv,), at theta_0."""
-        return state_of(self.equations, self._model, q, v)
-
-    def motion(self, x: Array) -> tuple[Array, Array]:
-        """Return configuration (nq,) and velocity (nv,) at a state vector."""
-        efforts = self.equations.tangent(x, None)[1]
-        q, v = self._neutral.copy(), efforts[self._rates]
-        q[self._plain_q] = x[self._plain_x]
-        for at, entry in self._turning:
-            angle = x[entry.at][0]
-            q[at] = np.cos(angle), np.sin(angle)
-        for at, entry in self._planar:
-            pose = x[entry.at].reshape(3, 3)
-            q[at] = pose[0, 2], pose[1, 2], pose[0, 0], pose[1, 0]
-        if self._base is not None:
-            entry, lever, at, rate = self._base
-            pose = x[entry.at].reshape(4, 4)
-            rotation = pose[:3, :3]
-            q[at] = pin.SE3ToXYZQUAT(pin.SE3(rotation, pose[:3, 3] - rotation @ lever))
-            linear, angular = v[rate.start : rate.start + 3], v[rate.start + 3 : rate.stop]
-            v[rate.start : rate.start + 3] = linear - np.cross(angular, lever)
-        if self._reduced is not None:
-            return self._model.tree.independent(q), self._reduced @ v
-        return q, v
 
     def flows(self, ports: Ports) -> dict[str, Array]:
         """Return the flows into the outer ports of the system, by name."""
@@ -143,10 +117,10 @@ class Mechanism:
         if ports.torque is not None:
             for name, torque in zip(self._joints, ports.torque, strict=True):
                 flows[name] = torque
-        if ports.wrench_base is not None and self._base is not None:
-            flows[self._base_port] = _in_world(ports.wrench_base, np.eye(3), -self._base[1])
-        elif ports.wrench_base is not None and self._planar:
-            flows[self._base_port] = ports.wrench_base
+        port, lever = self._coordinates.port, self._coordinates.lever
+        if ports.wrench_base is not None and port:
+            wrench = ports.wrench_base
+            flows[port] = wrench if lever is None else _in_world(wrench, np.eye(3), -lever)
         wrenches: dict[str, Any] = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             wrenches[self._model.end_effector] = ports.wrench_end_effector
@@ -174,8 +148,9 @@ class Mechanism:
         torque = np.array([supplied[name] for name in self._joints])
         parts: list[tuple[str, str, dict[str, Array]]] = []
         base = ports.wrench_base
-        if base is not None and self._base_port:
-            parts.append(("wrench_base", self._base_port, self.flows(Ports(wrench_base=base))))
+        port = self._coordinates.port
+        if base is not None and port:
+            parts.append(("wrench_base", port, self.flows(Ports(wrench_base=base))))
         wrenches = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             one = Ports(wrench_end_effector=ports.wrench_end_effector)
@@ -214,45 +189,6 @@ class Mechanism:
         x = x.copy()
         x[self._heat_x] = self._capacities * np.log(theta / self._theta_0)
         return x
-
-    def _find_places(self) -> None:
-        """Find where the coordinates of the robot are in the state vector and the efforts."""
-        model, full, layout = self._model, self._full, self.equations.layout
-        self._neutral = pin.neutral(full)
-        self._rates = np.zeros(full.nv, dtype=np.intp)
-        self._turning: list[tuple[slice, StateEntry]] = []
-        self._planar: list[tuple[slice, StateEntry]] = []
-        self._base: tuple[StateEntry, Array, slice, slice] | None = None
-        self._base_port = ""
-        scalar_joints: list[tuple[int, int]] = []
-        every = np.arange(layout.total)
-        for i in range(1, full.njoints):
-            joint, name = full.joints[i], joint_name(full.names[i])
-            at = slice(joint.idx_q, joint.idx_q + joint.nq)
-            rate = slice(joint.idx_v, joint.idx_v + joint.nv)
-            if joint.nv == 6:
-                body = self._names[i]
-                entry = layout.states[f"{body}.q"]
-                moving = {h.junction: effort for h, effort in self.equations.couplings}
-                self._rates[rate] = every[moving[entry.junction]]
-                self._base = entry, np.array(full.inertias[i].lever), at, rate
-                self._base_port = body
-                continue
-            junction = layout.junctions[f"{name}.hc.q_r"]
-            entry = layout.states[junction]
-            self._rates[rate] = every[layout.efforts[layout.junctions[f"{name}.hc.p_r"]]]
-            if joint.nv == 3:
-                self._planar.append((at, entry))
-                self._base_port = name
-            elif joint.nq == 2:
-                self._turning.append((at, entry))
-            else:
-                scalar_joints.append((joint.idx_q, entry.at.start))
-        self._plain_q = np.array([a for a, _ in scalar_joints], dtype=np.intp)
-        self._plain_x = np.array([b for _, b in scalar_joints], dtype=np.intp)
-        projection = model.tree.projection
-        self._reduced = None if projection is None else np.linalg.pinv(projection)
-        self._joints = [joint_name(name) for name in model.joint_names]
 
     def _find_heats(self, names: list[str]) -> None:
         layout = self.equations.layout

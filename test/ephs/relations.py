@@ -9,18 +9,25 @@ affine relation, and so is their composition. It is computed level by level, box
 source defines it [C 2], independently of the assembled equations, which must agree with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
-
-from .components import Component, Irreversible, Reversible, Storage
-from .equations import Equations, Rates
-from .errors import PatternError
-from .patterns import Interface, Pattern, split, width
-from .systems import System
+from vms_ph_ephs import (
+    Component,
+    Equations,
+    Interface,
+    Irreversible,
+    Pattern,
+    PatternError,
+    Rates,
+    Reversible,
+    Storage,
+    System,
+)
+from vms_ph_ephs.patterns import split, width
 
 # Singular values of orthonormal bases and junction equations below this are rounding errors.
 _RANK = 1e-9
@@ -39,6 +46,18 @@ class AffineRelation:
     interface: Interface
     offset: Array
     basis: Array
+
+    @property
+    def projector(self) -> Array:
+        """The orthogonal projector on the subspace: equal for equal relations without offset."""
+        return self.basis @ self.basis.T
+
+    def power(self) -> float:
+        """Return the largest ``e . f`` of unit members: zero for Dirac structures."""
+        n = self.basis.shape[0] // 2
+        product = self.basis[n:].T @ self.basis[:n]
+        values = np.linalg.eigvalsh(product + product.T)
+        return 0.5 * float(np.abs(values).max(initial=0.0))
 
     def distance(self, flows: Array, efforts: Array) -> float:
         """Return the distance of a pair of flows and efforts from the relation."""
@@ -63,6 +82,20 @@ def relation_at(
     """
     rates = equations.rates(x, inputs)
     equations.states.look_at(x)
+    return _relation(system, lambda box, part: _of_component(equations, box, part, rates))
+
+
+def relation(system: System) -> AffineRelation:
+    """Return the relation at the outer ports of a system of constant Dirac structures."""
+
+    def basis(box: str, part: Component) -> Array:
+        assert isinstance(part, Reversible)  # of such systems
+        return _with_last(_dirac(part, ()))
+
+    return _relation(system, basis)
+
+
+def _relation(system: System, of: Callable[[str, Component], Array]) -> AffineRelation:
     # Parents before children, so that in reverse every box within a system is known.
     order: list[tuple[str, System]] = [("", system)]
     for prefix, level in order:
@@ -74,7 +107,7 @@ def relation_at(
         inner = {
             box: columns[f"{prefix}{box}."]
             if isinstance(filling, System)
-            else _of_component(equations, f"{prefix}{box}", filling, rates)
+            else of(f"{prefix}{box}", filling)
             for box, filling in level.fillings.items()
         }
         columns[prefix] = _composed(level.pattern, inner)
@@ -88,25 +121,28 @@ def _of_component(equations: Equations, box: str, component: Component, rates: R
     n = component.width
     e = rates.efforts[equations.processes.indices[box]]
     states = equations.states.reads[box]
-    zero, unit = np.zeros((n, n)), np.eye(n)
     if isinstance(component, Storage):
         fixed = np.concatenate([np.zeros(n), e, [1.0]])
-        return np.column_stack([np.vstack([unit, zero, np.zeros((1, n))]), fixed])
-    last = np.zeros(2 * n + 1)
-    last[-1] = 1.0
+        return np.column_stack([np.vstack([np.eye(n), np.zeros((n + 1, n))]), fixed])
     if isinstance(component, Irreversible):
         m = component.matrix(states, e, equations.theta_0) / equations.theta_0
-        graph = np.vstack([m, unit])
-    else:
-        assert isinstance(component, Reversible)  # there are no other kinds
-        c = component.constraint(*states)
-        basis = _null_space(c) if component.rows else unit
-        graph = np.hstack(
-            [
-                np.vstack([component.skew(*states) @ basis, basis]),
-                np.vstack([c.T, np.zeros((n, component.rows))]),
-            ]
-        )
+        return _with_last(np.vstack([m, np.eye(n)]))
+    assert isinstance(component, Reversible)  # there are no other kinds
+    return _with_last(_dirac(component, states))
+
+
+def _dirac(component: Reversible, states: tuple[Array, ...]) -> Array:
+    """Return a basis of ``(J e + C^T lambda, e)`` with C e = 0."""
+    n, c = component.width, component.constraint(*states)
+    basis = _null_space(c) if component.rows else np.eye(n)
+    efforts = np.vstack([component.skew(*states) @ basis, basis])
+    return np.hstack([efforts, np.vstack([c.T, np.zeros((n, component.rows))])])
+
+
+def _with_last(graph: Array) -> Array:
+    """Return the basis of a linear relation with that of h, which is free."""
+    last = np.zeros(len(graph) + 1)
+    last[-1] = 1.0
     return np.column_stack([np.vstack([graph, np.zeros((1, graph.shape[1]))]), last])
 
 
