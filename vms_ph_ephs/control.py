@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from . import (
     PatternError,
     Port,
     Quantity,
-    Reversible,
     Storage,
     System,
     assemble,
     compose,
 )
+from .components import BracketLaw, Held
 from .multibody.bridge import Coordinates
 from .multibody.urdf import body_names, from_pinocchio, joint_name
 from .patterns import power, state
@@ -126,7 +127,7 @@ STORE, EFFORTS = "store", "efforts"
 _energy = Quantity(R, "energy")
 
 
-class ZeroOrderHold(Reversible):
+class ZeroOrderHold(BracketLaw):
     """The Dirac structure ``f = -tau, f_store = tau . u`` of efforts tau that are held.
 
     What passes into the joints at the velocities u is what leaves the store, for every effort: the
@@ -140,26 +141,13 @@ class ZeroOrderHold(Reversible):
         width = sum(port.quantity.space.dimension for port in ports.values())
         self.efforts = Quantity(Euclidean(width), "held efforts")
         super().__init__(
-            {**ports, STORE: power(_energy), EFFORTS: state(self.efforts)},
-            skew=self._matrix,
-            reads=(EFFORTS,),
+            {**ports, STORE: power(_energy), EFFORTS: state(self.efforts)}, reads=(EFFORTS,)
         )
 
-    @property
-    def is_lawful(self) -> bool:
-        """True: the matrix is skew for all efforts."""
-        return True
-
-    def _matrix(self, efforts: Array) -> Array:
-        n = efforts.size
-        matrix = np.zeros((n + 1, n + 1))
-        matrix[:n, n], matrix[n, :n] = -efforts, efforts
-        return matrix
-
-    def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
+    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
         """Return the forces into the joints and the power out of the store."""
-        efforts = states[0]
-        return np.append(-e[-1] * efforts, efforts @ e[:-1])
+        tau = states[0]
+        return [*(-e[-1] * t for t in tau), sum(t * u for t, u in zip(tau, e[:-1], strict=True))]
 
 
 def controller_box(ports: Mapping[str, Port]) -> System:
@@ -172,18 +160,15 @@ def controller_box(ports: Mapping[str, Port]) -> System:
         ports: of the joints, by name, as in the interface of a mechanism.
     """
     law = ZeroOrderHold(ports)
-    none = Storage(
-        {EFFORTS: power(law.efforts)},
-        lambda u: 0.0,
-        lambda u: np.zeros(u.size),
-        lambda u: np.zeros((u.size, u.size)),
-        lower_bound=0.0,
-    )
     content = Storage({STORE: power(_energy)}, lambda e: e, lambda e: np.ones(1))
     junctions: dict[str, tuple[str, ...]] = {name: (f"law.{name}", name) for name in ports}
     junctions[STORE] = (f"law.{STORE}", f"store.{STORE}")
     junctions[EFFORTS] = (f"law.{EFFORTS}", f"hold.{EFFORTS}")
-    boxes: dict[str, System | Component] = {"law": law, "store": content, "hold": none}
+    boxes: dict[str, System | Component] = {
+        "law": law,
+        "store": content,
+        "hold": Held({EFFORTS: power(law.efforts)}),
+    }
     return compose(boxes, junctions, list(ports))
 
 

@@ -156,6 +156,15 @@ class Constraints:
         g = self.left_rows @ a
         return np.vstack([g, self._fixed_rows]) if self._fixed_rows.shape[0] else g
 
+    def velocity_rows(self, index: Index, a: Array) -> Array:
+        """Return the efforts of an index as rows over stored efforts, (k,stored)."""
+        rows = np.zeros((index.size, self._stored))
+        is_stored = index < self._stored
+        rows[is_stored, index[is_stored]] = 1.0
+        free = index[~is_stored] - self._stored
+        rows[~is_stored] = self.T[free] - (self.to_free[free] @ self.solve_rows) @ a
+        return rows
+
     @property
     def fixed_rows(self) -> Array:
         """The rows of G that do not depend on the state, its last, (rows,stored)."""

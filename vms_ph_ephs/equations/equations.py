@@ -328,6 +328,25 @@ class Equations:
         part = vectors[:, s.shape[0] - self.rank :]
         return (part @ ((part.T @ (b / scale)) / values[s.shape[0] - self.rank :])) / scale
 
+    def pushed(self, rows: Array, a: Array) -> tuple[Array, Array]:
+        """Return the momenta that unit impulses along rows give, with the reactions to them.
+
+        Args:
+            rows: (k,stored) velocities by stored efforts.
+            a: A of the constraints.
+
+        Returns:
+            The momenta (linear,k), and the impulses (count,k) of the constraints.
+        """
+        n, q = self.layout.linear, self.storages.Q
+        push = rows[:, :n].T
+        if not self.constraints.count:
+            return push, np.zeros((0, push.shape[1]))
+        g = self.constraints.acting(a)[:, :n]
+        s, acceleration = g @ q @ g.T, g @ q @ push
+        kappa = np.column_stack([self.solve(s, column) for column in acceleration.T])
+        return push - g.T @ kappa, kappa
+
     def singular(self, s: Array) -> SingularConstraint:
         """Return the error for constraints that have lost rank, naming the joint."""
         scale = np.sqrt(np.maximum(np.diagonal(s), 1e-300))

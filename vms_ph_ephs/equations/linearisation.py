@@ -165,8 +165,7 @@ def _directions(equations: Equations, x: Array, count: int | None = None) -> Arr
     e = equations.storages.efforts(x)
     rows = [g @ equations.storages.slope() + _turning(equations, x, e)]
     a = c.at(equations.states.reads)
-    free = c.T - c.to_free @ (c.solve_rows @ a)
-    every = np.vstack([np.eye(n), free])
+    every = c.velocity_rows(np.arange(equations.layout.total), a)
     pose_rates = np.zeros((n, n))
     for entry, velocity in equations.couplings:
         pose_rates[entry.tangent] = every[velocity]

@@ -3,7 +3,8 @@
 
 """State vectors, the energies of the storages, and the flows of the processes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import cast
 
 import numpy as np
@@ -334,6 +335,15 @@ class Processes:
         # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
         self._rows, self._columns = np.nonzero(constant)
         self._entries = constant[self._rows, self._columns]
+
+    @contextmanager
+    def imposing(self, flows: Mapping[str, Array | ConstantForce]) -> Iterator[None]:
+        """Impose flows into components, by box, in place of their laws."""
+        before, self.imposed = self.imposed, {**self.imposed, **flows}
+        try:
+            yield
+        finally:
+            self.imposed = before
 
     def flows(self, e: Array) -> Array:
         """Return the flows into all components at every junction, (total,).

@@ -66,6 +66,7 @@ class BoundedForces:
                 index = equations.processes.indices[box]
                 entry = layout.states[layout.junctions[f"{box}.s"]]
                 self.processes.append(Process(box, component, index[:-1], entry))
+        self._none = {p.box: np.zeros(p.component.width) for p in self.processes}
 
     def move(self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float) -> Move:
         """Return a step of ``dt`` s; ``smooth`` is that of all other forces."""
@@ -74,7 +75,7 @@ class BoundedForces:
         while left > 0.0:
             part, passed, hit = self._part(smooth, x, inputs, t, left, impacts)
             impacts += hit
-            total = part if total is None else _joined(total, part)
+            total = part if total is None else total.then(part)
             x, t, left = part.x, t + passed, left - passed
         assert total is not None  # a step has a duration
         return total
@@ -138,17 +139,12 @@ class BoundedForces:
         self, here: Acting, force: Array, smooth: Smooth, x: Array, t: float, dt: float
     ) -> Move:
         """Return the smooth step with forces held."""
-        processes = self._equations.processes
-        imposed: dict[str, Array | ConstantForce] = {
-            p.box: np.zeros(p.component.width) for p in self.processes
+        held = {
+            box: ConstantForce(process.component, force[at])
+            for box, (process, at) in self._by_box(here).items()
         }
-        for box, (process, at) in self._by_box(here).items():
-            imposed[box] = ConstantForce(process.component, force[at])
-        processes.imposed = imposed
-        try:
+        with self._equations.processes.imposing({**self._none, **held}):
             return smooth(x, t, dt)
-        finally:
-            processes.imposed = {}
 
     @staticmethod
     def _by_box(here: Acting) -> dict[str, tuple[Process, Index]]:
@@ -192,7 +188,8 @@ class BoundedForces:
         velocities = np.zeros(len(here.processes))
         for box, (process, at) in self._by_box(here).items():
             rows = process.component.directions(equations.states.reads[box])
-            velocities[at] = rows @ (self._columns(process, a) @ e)
+            columns = equations.constraints.velocity_rows(process.velocities, a)
+            velocities[at] = rows @ (columns @ e)
         return velocities
 
     def _wrong(self, here: Acting, force: Array, move: Move) -> Any:
@@ -210,11 +207,8 @@ class BoundedForces:
             return np.zeros(0)
         equations, n = self._equations, self._equations.layout.linear
         flow = equations.flow_of(acting(inputs, t, x))
-        equations.processes.imposed = {p.box: np.zeros(p.component.width) for p in self.processes}
-        try:
+        with equations.processes.imposing(self._none):
             rate = equations.tangent(x, flow)[0]
-        finally:
-            equations.processes.imposed = {}
         predicted = here.velocity + dt * (here.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
         none = np.zeros(predicted.size)
         return impulses(here, predicted, dt, none, none) / dt
@@ -269,18 +263,6 @@ class BoundedForces:
     def _deepest(self, processes: list[Process], x: Array) -> float:
         return min((self._gap(p, x) for p in processes), default=0.0)
 
-    def _columns(self, p: Process, a: Array) -> Array:
-        """Return the velocities of a process as rows over stored efforts."""
-        c, stored = self._equations.constraints, self._equations.layout.stored
-        rows = np.zeros((p.velocities.size, stored))
-        for k, index in enumerate(p.velocities):
-            if index < stored:
-                rows[k, index] = 1.0
-            else:
-                free = index - stored
-                rows[k] = c.T[free] - (c.to_free[free] @ c.solve_rows) @ a
-        return rows
-
     def _acting(self, x: Array, closed: set[str]) -> Acting:
         equations = self._equations
         e = equations.storages.efforts(x)
@@ -299,7 +281,7 @@ class BoundedForces:
             bounds = component.bounds(states) if bounds is None else bounds
             if bounds is None:
                 continue
-            columns = self._columns(p, a)
+            columns = equations.constraints.velocity_rows(p.velocities, a)
             normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
             parts.append(bounds)
             for row in bounds.rows:
@@ -312,14 +294,11 @@ class BoundedForces:
             flat = np.zeros((0, e.size))
             return Acting([], none, none, none, index, none, flat, none, empty, np.zeros((n, 0)))
         stacked = np.array(rows)
-        push, velocity = stacked[:, :n].T, stacked @ e
-        if equations.constraints.count:
-            g = equations.constraints.acting(a)[:, :n]
-            s, acceleration = g @ equations.storages.Q @ g.T, g @ equations.storages.Q @ push
-            kappa = np.column_stack([equations.solve(s, column) for column in acceleration.T])
-            push = push - g.T @ kappa
+        push, kappa = equations.pushed(stacked, a)
+        velocity = stacked @ e
+        if kappa.size:
             # Of the velocities that impulses act on, also where a scheme leaves the constraints.
-            velocity = velocity - kappa.T @ (g @ e[:n])
+            velocity = velocity - kappa.T @ (equations.constraints.acting(a)[:, :n] @ e[:n])
         return Acting(
             processes,
             np.concatenate([part.lower for part in parts]),
@@ -348,9 +327,3 @@ def _matched(before: Acting, impulses: Array, after: Acting) -> Array:
         by_box.setdefault(p.box, []).append(float(impulse))
     matched = [by_box[p.box].pop(0) if by_box.get(p.box) else 0.0 for p in after.processes]
     return np.array(matched)
-
-
-def _joined(first: Move, second: Move) -> Move:
-    first.supply.append(second.supply)
-    along = first.along + second.along
-    return Move(second.x, along, first.supply, first.iterations + second.iterations)

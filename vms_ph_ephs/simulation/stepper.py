@@ -169,12 +169,8 @@ class EphsStepper(Stepper):
         acceleration, arrival = stiff.acceleration, stiff.velocity
         for _ in range(_CORRECTIONS):
             force = friction.mean_force(stiff, before.x, dt, acceleration)
-            others = processes.imposed
-            processes.imposed = {**others, **friction.flows(stiff, force)}
-            try:
+            with processes.imposing(friction.flows(stiff, force)):
                 after, move = self._regular_move(before, inputs, t, dt)
-            finally:
-                processes.imposed = others
             # What the other forces were on average, by the velocities they led to.
             last, arrival = arrival, friction.velocity(stiff, after.x)
             acceleration = (arrival - stiff.velocity) / dt + stiff.mobility @ force
@@ -182,22 +178,14 @@ class EphsStepper(Stepper):
                 break
         heat = friction.heat(stiff, force, move.supply)
         if heat is None:
-            return self._halves(before, inputs, t, dt)
+            half = 0.5 * dt
+            middle, first = self._smooth_move(before, inputs, t, half)
+            after, second = self._smooth_move(middle, inputs, t + half, half)
+            return after, first.then(second)
         x, along = after.x.copy(), move.along.copy()
         for state, energy in heat:
             along[state.tangent] += friction.warmed(x, state, energy)
         return after._replace(x=x, velocity=along / dt), move._replace(x=x, along=along)
-
-    def _halves(
-        self, before: SolverState, inputs: Inputs | None, t: float, dt: float
-    ) -> tuple[SolverState, Move]:
-        half = 0.5 * dt
-        middle, first = self._smooth_move(before, inputs, t, half)
-        after, second = self._smooth_move(middle, inputs, t + half, half)
-        first.supply.append(second.supply)
-        iterations = first.iterations + second.iterations
-        along = first.along + second.along
-        return after, Move(second.x, along, first.supply, iterations)
 
     def _regular_move(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float

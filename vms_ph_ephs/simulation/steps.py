@@ -100,6 +100,12 @@ class Move(NamedTuple):
     supply: Supply
     iterations: int = 0
 
+    def then(self, later: "Move") -> "Move":
+        """Return this step and one that follows as one."""
+        self.supply.append(later.supply)
+        along, iterations = self.along + later.along, self.iterations + later.iterations
+        return Move(later.x, along, self.supply, iterations)
+
 
 class Step(Protocol):
     """A one-step scheme without memory."""

@@ -94,7 +94,6 @@ class StiffFriction:
         self._slices = _slices([p.mechanical.size for p in self._processes])
         parts = [p.ports[p.mechanical] for p in self._processes]
         self._index = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
-        self._is_stored = self._index < layout.stored
 
     def find(self, x: Array, dt: float) -> Stiff | None:
         """Return the friction that is too fast for a step of ``dt`` s from a state, or None."""
@@ -106,23 +105,19 @@ class StiffFriction:
             return None
         e = equations.storages.efforts(x)
         a = equations.constraints.at(equations.states.reads)
-        columns, velocities = self._columns(e, a)
+        columns = equations.constraints.velocity_rows(self._index, a)
+        velocities = columns @ e
         slices = self._slices
         slopes = [
             self._slope(p, e, velocities[at]) for p, at in zip(self._processes, slices, strict=True)
         ]
         n = equations.layout.linear
-        eased = equations.storages.Q @ columns[:, :n].T
-        free = columns[:, :n] @ eased
+        eased = columns[:, :n] @ equations.storages.Q
+        free = eased @ columns[:, :n].T
         # Constraints only add inertia, so that without them the ratio is an upper bound.
         if dt * _trace(free, slices, slopes) <= self._limit:
             return None
-        g = equations.constraints.acting(a)[:, :n]
-        blocked = free
-        if g.shape[0]:
-            s, push = g @ equations.storages.Q @ g.T, g @ eased
-            forces = np.column_stack([equations.solve(s, column) for column in push.T])
-            blocked = free - push.T @ forces
+        blocked = eased @ equations.pushed(columns, a)[0]
         # What is left has at most the limit, the sum of the ratios being that of the rates.
         share = self._limit / len(slices)
         stiff_processes = [
@@ -134,13 +129,14 @@ class StiffFriction:
             return None
         rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in stiff_processes])
         chosen = [self._processes[k] for k in stiff_processes]
-        rate = self._rate_without(chosen, x)
+        with equations.processes.imposing({p.box: np.zeros(p.component.width) for p in chosen}):
+            rate = equations.tangent(x, None)[0]
         return Stiff(
             chosen,
             _slices([p.mechanical.size for p in chosen]),
             velocities[rows],
             blocked[np.ix_(rows, rows)],
-            columns[rows][:, :n] @ (equations.storages.Q @ rate[:n]),
+            eased[rows] @ rate[:n],
         )
 
     def velocity(self, stiff: Stiff, x: Array) -> Array:
@@ -148,7 +144,7 @@ class StiffFriction:
         e = self._equations.storages.efforts(x)
         a = self._equations.constraints.at(self._equations.states.reads)
         chosen = np.concatenate([p.ports[p.mechanical] for p in stiff.processes])
-        return self._columns(e, a)[1][[int(np.flatnonzero(self._index == i)[0]) for i in chosen]]
+        return self._equations.constraints.velocity_rows(chosen, a) @ e
 
     def mean_force(self, stiff: Stiff, x: Array, dt: float, acceleration: Array) -> Array:
         """Return the mean force of friction over a step in which other forces are held, (k,).
@@ -239,15 +235,6 @@ class StiffFriction:
         x[entry.at] += change
         return change
 
-    def _columns(self, e: Array, a: Array) -> tuple[Array, Array]:
-        """Return the velocities of all processes as rows over stored efforts, and their values."""
-        c, stored = self._equations.constraints, self._equations.layout.stored
-        rows = np.zeros((self._index.size, stored))
-        rows[self._is_stored, self._index[self._is_stored]] = 1.0
-        free = self._index[~self._is_stored] - stored
-        rows[~self._is_stored] = c.T[free] - (c.to_free[free] @ c.solve_rows) @ a
-        return rows, rows @ e
-
     def _slope(self, p: Process, stored: Array, velocity: Array) -> Array:
         """Return the force per velocity, the larger of that at rest and that at present, (d,d)."""
         e, rest = np.zeros(p.component.width), np.zeros(p.component.width)
@@ -259,16 +246,6 @@ class StiffFriction:
             p.component.matrix(states, efforts, theta_0)[at] / theta_0 for efforts in (rest, e)
         )
         return still if np.trace(still) >= np.trace(moving) else moving
-
-    def _rate_without(self, processes: list[Process], x: Array) -> Array:
-        equations = self._equations
-        before = equations.processes.imposed
-        without = {p.box: np.zeros(p.component.width) for p in processes}
-        equations.processes.imposed = {**before, **without}
-        try:
-            return equations.tangent(x, None)[0]
-        finally:
-            equations.processes.imposed = before
 
     def _radau(
         self, stiff: Stiff, warm: Array, u: Array, dt: float, acceleration: Array
