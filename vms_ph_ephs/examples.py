@@ -228,19 +228,3 @@ EXAMPLES: dict[str, Callable[[], System]] = {
     "heated_pendulum": heated_pendulum,
     "hopping_leg": lambda: HoppingLeg().system(),
 }
-
-
-def state_of_example(name: str, equations: Equations) -> Array:
-    """Return a state in which an example moves."""
-    two = TwoBodies()
-    if name in ("pendulum", "heated_pendulum"):
-        return two.pendulum_state(equations)
-    if name == "hopping_leg":
-        return HoppingLeg.state(equations)
-    if name == "two_bodies":
-        return two.free_state(equations)
-    if name in ("oscillator", "damped_oscillator"):
-        q = "q" if name == "oscillator" else "osc.q"
-        return equations.states.vector({q: 1.0})
-    values = {"p": np.array([0.3, 0.0, 0.5, 0.01, 0.02, 0.0])} if name == "body" else None
-    return equations.states.vector(values)

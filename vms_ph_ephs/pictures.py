@@ -5,10 +5,9 @@
 
 Inner boxes are round, filled where they hold composite systems; junctions are dots; the outer box
 is a rectangle; state ports are dashed. Port names are shown at the junction if all ports there
-share one, else at their box. With powers, wires are coloured: red into a box, blue out of it.
+share one, else at their box.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import hypot
@@ -149,8 +148,6 @@ text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#222;text-anchor:middl
 .port{font-size:10px;fill:#555}.title{font-weight:bold;text-anchor:start}
 </style>"""
 
-Powers = Mapping[str, Sequence[float]]
-
 
 def draw(system: System, *, flat: bool = False, title: str = "") -> str:
     """Return a picture of a system: its pattern and those in its boxes, or its flat pattern.
@@ -164,18 +161,6 @@ def draw(system: System, *, flat: bool = False, title: str = "") -> str:
         system = flatten(system)
         return _document([_panel(system, title)])
     return _document([_panel(s, name) for name, s in _levels(system, title)])
-
-
-def draw_powers(system: System, powers: Powers, seconds: float, title: str = "") -> str:
-    """Return an animated picture of the flat pattern whose wires show the powers of a motion.
-
-    Args:
-        system: to draw.
-        powers: into every port at equal intervals, by ``"box.port"`` of the flat system, W.
-        seconds: how long the picture takes to repeat.
-        title: title of the picture.
-    """
-    return _document([_panel(flatten(system), title, powers, seconds)])
 
 
 def _levels(system: System, title: str) -> list[tuple[str, System]]:
@@ -211,9 +196,7 @@ def _document(panels: list[tuple[str, float, float]]) -> str:
     )
 
 
-def _panel(
-    system: System, title: str, powers: Powers | None = None, seconds: float = 0.0
-) -> tuple[str, float, float]:
+def _panel(system: System, title: str) -> tuple[str, float, float]:
     pattern = system.pattern
     placement = arrange(pattern)
     width, height = placement.size
@@ -223,14 +206,13 @@ def _panel(
         f'<g transform="translate(0 {top})">',
         f'<rect class="frame" x="14" y="14" width="{width - 28:.1f}" height="{height - 28:.1f}"/>',
     ]
-    scale = max((abs(v) for p in (powers or {}).values() for v in p), default=0.0)
+    parts += wires(pattern, placement)
     labels = []
     for junction, ends in pattern.junctions.items():
         x, y = placement.junctions[junction]
         inner = [end for end in ends if split(end)[0]]
         shared = len({split(end)[1] for end in inner}) == 1
         for end in ends:
-            parts.append(_wire(pattern, placement, end, (x, y), powers, scale, seconds))
             if split(end)[0] and not shared:
                 labels.append(_port_label(placement, end, (x, y)))
             if not split(end)[0]:
@@ -239,7 +221,6 @@ def _panel(
         if shared:
             name = split(inner[0])[1]
             labels.append(f'<text class="port" x="{x + 9:.1f}" y="{y - 6:.1f}">{name}</text>')
-        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
     for box, (x, y, half) in placement.boxes.items():
         kind = "box" if isinstance(system.fillings[box], Component) else "box composite"
         parts.append(
@@ -248,62 +229,24 @@ def _panel(
             f'<text x="{x:.1f}" y="{y + 4:.1f}">{escape(box)}</text>'
         )
     parts += [*labels, "</g>"]
-    if powers:
-        parts.append(_legend(scale, height + top))
-        height += 26.0
     return "".join(parts), width, height + top
 
 
-def _wire(
-    pattern: Pattern,
-    placement: Placement,
-    end: str,
-    at: tuple[float, float],
-    powers: Powers | None,
-    scale: float,
-    seconds: float,
-) -> str:
-    box, _ = split(end)
-    to = placement.boxes[box][:2] if box else placement.outer[end]
-    kind = "wire" if pattern.port(end).kind == "power" else "wire state"
-    line = f'x1="{at[0]:.1f}" y1="{at[1]:.1f}" x2="{to[0]:.1f}" y2="{to[1]:.1f}"'
-    values = (powers or {}).get(end)
-    if not values or not scale:
-        return f'<line class="{kind}" {line}/>'
-    colours = ";".join(colour(v / scale) for v in values)
-    widths = ";".join(f"{1.2 + 3.8 * abs(v / scale) ** 0.5:.2f}" for v in values)
-    moving = f'dur="{seconds:g}s" repeatCount="indefinite"'
-    title = f"<title>{end}: {min(values):.3g} to {max(values):.3g} W</title>"
-    return (
-        f'<line class="{kind}" {line} style="stroke:{colour(values[0] / scale)}">{title}'
-        f'<animate attributeName="stroke" values="{colours}" {moving}/>'
-        f'<animate attributeName="stroke-width" values="{widths}" {moving}/></line>'
-    )
-
-
-def colour(share: float) -> str:
-    """Return red for power into a box, blue for power out of it, grey for none.
-
-    Args:
-        share: of the largest power, -1 to 1; small ones are enlarged to remain visible.
-    """
-    strength = min(abs(share), 1.0) ** 0.5
-    strong = (200, 30, 30) if share > 0.0 else (25, 75, 200)
-    r, g, b = (round(190 + (s - 190) * strength) for s in strong)
-    return f"#{r:02x}{g:02x}{b:02x}"
-
-
-def _legend(scale: float, y: float) -> str:
-    steps = 40
-    bars = "".join(
-        f'<rect x="{14 + 3 * k}" y="{y:.1f}" width="3" height="9" '
-        f'fill="{colour(2 * k / (steps - 1) - 1)}"/>'
-        for k in range(steps)
-    )
-    text = f"out of the box {-scale:.3g} W to {scale:.3g} W into it"
-    return f'{bars}<text class="port" x="{20 + 3 * steps}" y="{y + 9:.1f}" ' + (
-        f'style="text-anchor:start">{text}</text>'
-    )
+def wires(pattern: Pattern, placement: Placement) -> list[str]:
+    """Return the wires and junctions of a picture as SVG; wires have the names of their ports."""
+    parts = []
+    for junction, ends in pattern.junctions.items():
+        x, y = placement.junctions[junction]
+        for end in ends:
+            box = split(end)[0]
+            to = placement.boxes[box][:2] if box else placement.outer[end]
+            kind = "wire" if pattern.port(end).kind == "power" else "wire state"
+            parts.append(
+                f'<line class="{kind}" data-end="{escape(end)}" x1="{x:.1f}" y1="{y:.1f}" '
+                f'x2="{to[0]:.1f}" y2="{to[1]:.1f}"><title>{escape(end)}</title></line>'
+            )
+        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
+    return parts
 
 
 def _port_label(placement: Placement, end: str, at: tuple[float, float]) -> str:

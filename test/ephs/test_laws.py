@@ -8,6 +8,7 @@ import pytest
 
 from vms_ph_ephs import (
     Environment,
+    Equations,
     Irreversible,
     Quadratic,
     Reversible,
@@ -19,13 +20,29 @@ from vms_ph_ephs import (
 )
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.equations.assembly import check_laws, port_powers
-from vms_ph_ephs.examples import EXAMPLES, state_of_example
+from vms_ph_ephs.examples import EXAMPLES, HoppingLeg, TwoBodies
 from vms_ph_ephs.quantities import displacement, entropy, momentum
 
 # A joint without bodies has equations only within a system.
 COMPLETE = [name for name in EXAMPLES if name != "joint"]
 
 MASS = Quadratic({"p": power(momentum)}, 1.0)
+
+
+def state_of_example(name: str, equations: Equations) -> np.ndarray:
+    """Return a state in which an example moves."""
+    two = TwoBodies()
+    if name in ("pendulum", "heated_pendulum"):
+        return two.pendulum_state(equations)
+    if name == "hopping_leg":
+        return HoppingLeg.state(equations)
+    if name == "two_bodies":
+        return two.free_state(equations)
+    if name in ("oscillator", "damped_oscillator"):
+        q = "q" if name == "oscillator" else "osc.q"
+        return equations.states.vector({q: 1.0})
+    values = {"p": np.array([0.3, 0.0, 0.5, 0.01, 0.02, 0.0])} if name == "body" else None
+    return equations.states.vector(values)
 
 
 def with_coupling(skew: object) -> System:

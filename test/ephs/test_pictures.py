@@ -11,7 +11,7 @@ import pytest
 from vms_ph_ephs import flatten
 from vms_ph_ephs.examples import EXAMPLES
 from vms_ph_ephs.patterns import split
-from vms_ph_ephs.pictures import arrange, colour, draw
+from vms_ph_ephs.pictures import arrange, draw
 
 
 def elements(text: str, kind: str, cls: str) -> list[ET.Element]:
@@ -59,9 +59,3 @@ def test_outer_ports_end_on_the_frame() -> None:
         assert not split(end)[0]
         edges = np.array([x - 14, y - 14, place.size[0] - 14 - x, place.size[1] - 14 - y])
         assert np.abs(edges).min() < 1e-9
-
-
-def test_power_into_a_box_is_red_and_out_of_it_blue() -> None:
-    into, out = (colour(share) for share in (1.0, -1.0))
-    assert int(into[1:3], 16) > int(into[5:7], 16)
-    assert int(out[1:3], 16) < int(out[5:7], 16)

@@ -13,9 +13,9 @@ from dynamics.conftest import state_of
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.forms.state import PHState
-from vms_ph_ephs import Equations, PatternError, assemble
+from vms_ph_ephs import Equations, PatternError, assemble, compose
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.library import motor
+from vms_ph_ephs.library import gear, motor
 from vms_ph_io import read_urdf, robots
 
 STEP = 1e-5
@@ -106,21 +106,28 @@ def test_springs_of_the_description_and_of_the_caller_pull_their_joints() -> Non
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
-def test_a_motor_drives_its_joint_through_the_reduction_of_the_transmission() -> None:
+def test_a_motor_drives_its_joint_through_a_gear() -> None:
     model = VMSModel.from_urdf(ARM)
     q, v = (
         model.integrate(model.neutral_configuration(), np.array([0.4, -0.3])),
         np.array([0.2, 0.5]),
     )
-    drives = {"elbow": motor(0.05, 2.0, inertia=1e-4, coefficient=0.0, conductance=0.1)}
-    system = mb.from_urdf(ARM, drives=drives)
-    assert {"elbow", "elbow_phi"} <= set(system.interface)
+    arm = mb.from_urdf(ARM)
+    boxes = {
+        "arm": arm,
+        "gear": gear(50.0, shaft_out=arm.interface["elbow"].quantity),
+        "motor": motor(0.05, 2.0, inertia=1e-4, coefficient=0.0, conductance=0.1),
+    }
+    wires = {port: (f"arm.{port}", port) for port in arm.interface}
+    wires["elbow"] = ("arm.elbow", "gear.p_out", "elbow")
+    wires |= {"shaft": ("gear.p_in", "motor.p"), "phi": ("motor.phi", "phi")}
+    system = compose(boxes, wires, [*arm.interface, "phi"])
     plain, driven = assemble(mb.from_urdf(ARM), check=False), assemble(system, check=False)
     start = mb.state_of(driven, model, q, v)
     # The rotor turns with the joint.
-    rotor = driven.states.value(start, "elbow_motor.rotor.p")[0]
+    rotor = driven.states.value(start, "motor.rotor.p")[0]
     assert rotor == pytest.approx(1e-4 * 50.0 * 0.5, rel=1e-12)
-    found = acceleration(driven, model, start, {"elbow_phi": np.array([12.0])})
+    found = acceleration(driven, model, start, {"phi": np.array([12.0])})
     mass = model.evaluate(q, v).M + np.diag([0.0, 50.0**2 * 1e-4])
     current = (12.0 - 0.05 * 50.0 * 0.5) / 2.0
     bias = model.evaluate(q, v).M @ acceleration(plain, model, mb.state_of(plain, model, q, v), {})
@@ -137,8 +144,6 @@ def test_a_motor_drives_its_joint_through_the_reduction_of_the_transmission() ->
         ({"open_bodies": ["base"]}, "a port is given for 'base', .* its moving links are upper"),
         ({"springs": {"knee": 1.0}}, "a spring is given for 'knee', .* its joints are shoulder"),
         ({"springs": {"elbow": [1, 2, 3]}}, "must be a stiffness, or a stiffness and a position"),
-        ({"drives": {"knee": motor(0.1, 1.0)}}, "a drive is given for 'knee'"),
-        ({"drives": {"elbow": mb.rigid_body(1.0, [1, 1, 1])}}, "needs a motor with the ports phi"),
     ],
 )
 def test_what_the_robot_lacks_is_refused_with_what_it_has(given: dict, message: str) -> None:
@@ -146,15 +151,6 @@ def test_what_the_robot_lacks_is_refused_with_what_it_has(given: dict, message: 
         mb.from_urdf(ARM, **given)
     with pytest.raises(ModelError, match="stiffness of joint 'shoulder' must be a finite number"):
         mb.from_urdf(ARM.replace('stiffness="20"', 'stiffness="stiff"'))
-
-
-def test_what_bodies_and_joints_do_not_carry_is_named() -> None:
-    assert mb.left_out(ARM) == (
-        "stops at the position limits of elbow",
-        "largest efforts and rates of elbow",
-        "transmissions of elbow (drives= has motors for them)",
-        "contacts of lower",
-    )
 
 
 def test_springs_of_an_mjcf_become_springs_of_joints(tmp_path: Path) -> None:

@@ -14,9 +14,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from .ledger import ledger
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics.arrays import Array
-
-    from .. import Equations, System
+    from .. import System
 
 app = typer.Typer(
     help="Draw exergetic port-Hamiltonian systems as patterns, and account for their exergy.",
@@ -30,8 +28,6 @@ _MODEL = typer.Argument(
     help="an example of `vms-ph ephs list`, a bundled robot, a pattern file (YAML), or a URDF, "
     "xacro or MJCF file"
 )
-_STEP = 1e-3
-_FRAMES = 60
 
 
 @app.command("list")
@@ -50,26 +46,18 @@ def draw(
     flat: bool = typer.Option(
         False, help="draw one flat pattern of all components instead of nested ones"
     ),
-    powers: float = typer.Option(
-        0.0, min=0.0, help="duration of the motion whose power colours the wires, s"
-    ),
     output: Path = typer.Option(Path("pattern.svg"), "--output", "-o", help="SVG file to write"),
 ) -> None:
     """Draw the pattern of a system as SVG.
 
     Inner boxes are round, and filled if they contain patterns; dots are junctions; dashed lines
-    are state ports. With --powers the SVG is animated: red is power into a box, blue out of it.
+    are state ports.
     """
     from ..pictures import draw as picture
-    from ..pictures import draw_powers
 
     system = _system(model)
-    if powers:
-        text = draw_powers(system, _powers(system, model, powers), powers, model)
-    else:
-        text = picture(system, flat=flat, title=model)
     try:
-        output.write_text(text)
+        output.write_text(picture(system, flat=flat, title=model))
     except OSError as error:
         raise VmsPhError(f"cannot write {output}: {error.strerror}") from None
     typer.echo(f"written: {output}")
@@ -142,32 +130,3 @@ def _system(model: str) -> "System":
         f"there is no '{model}'; give an example ({', '.join(EXAMPLES)}), a robot "
         f"({', '.join(robots.names())}) or a file"
     )
-
-
-def _powers(system: "System", model: str, seconds: float) -> dict[str, list[float]]:
-    from .. import assemble, simulate
-    from ..equations.assembly import port_powers
-
-    equations = assemble(system)
-    steps = max(1, round(seconds / _STEP))
-    motion = simulate(
-        equations, _start(equations, model), _STEP, steps, every=max(1, steps // _FRAMES)
-    )
-    powers: dict[str, list[float]] = {}
-    for x in motion.states:
-        for end, power in port_powers(equations, x).items():
-            powers.setdefault(end, []).append(power)
-    return powers
-
-
-def _start(equations: "Equations", model: str) -> "Array":
-    from ..examples import EXAMPLES, state_of_example
-    from ..files.pattern_files import is_pattern_file, load_pattern
-    from ..multibody import consistent_state
-    from ..notation import start
-
-    if model in EXAMPLES:
-        return state_of_example(model, equations)
-    if is_pattern_file(model):
-        return start(load_pattern(model), equations)
-    return consistent_state(equations)

@@ -157,25 +157,20 @@ def assemble(
     return equations
 
 
-def _temperature(flat: System, theta_0_argument: float | None) -> float:
-    environments: dict[str, float] = {}
+def _temperature(flat: System, theta_0: float | None) -> float:
+    temperatures = {} if theta_0 is None else {"the argument theta_0": theta_0}
     for box, component in flat.fillings.items():
         if isinstance(component, Environment):
-            environments[box] = component.theta_0
-    if theta_0_argument is not None and not theta_0_argument > 0.0:
-        raise StructureError(f"theta_0 must be above 0 K; given: {theta_0_argument}")
-    reference = (
-        theta_0_argument
-        if theta_0_argument is not None
-        else next(iter(environments.values()), _THETA_0)
-    )
-    for box, theta_0 in environments.items():
-        if theta_0 != reference:
-            other = next(
-                (b for b, t in environments.items() if t == reference), "the argument theta_0"
-            )
+            temperatures[f"the environment '{box}'"] = component.theta_0
+    if not temperatures:
+        return _THETA_0
+    first, reference = next(iter(temperatures.items()))
+    if not reference > 0.0:
+        raise StructureError(f"theta_0 must be above 0 K; given: {reference}")
+    for name, theta in temperatures.items():
+        if theta != reference:
             raise StructureError(
-                f"the environment '{box}' has {theta_0} K, but '{other}' has {reference} K; "
+                f"{name} has {theta} K, but {first} has {reference} K; "
                 "exergy is relative to one environment, so a system has one temperature for all"
             )
     return reference

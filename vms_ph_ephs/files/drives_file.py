@@ -3,7 +3,9 @@
 
 """Battery, motors and heat of a robot, of config/drives/robots.yaml or a file of its form."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +15,13 @@ from vms_ph_dynamics.errors import ModelError, OptionError
 from vms_ph_io.installation import share_directory
 from vms_ph_io.settings.bounded_text import YamlError, read_yaml
 
+from ..robot.drives import Battery, Drives, Motors, Rotors
+
 if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
 
-    from ..robot.drives import Drives
-
 _ZERO_CELSIUS, _HOUR = 273.15, 3600.0
 _SCALARS = ("ambient_temperature", "softening", "idle")
-_BATTERY = ("full", "empty", "capacity", "level", "resistance", "heat_capacity", "conductance")
 _RULE = (
     "largest_rate",
     "speed_margin",
@@ -32,30 +33,26 @@ _RULE = (
     "housing_time",
     "temperature_coefficient",
 )
-_JOINT = (
-    "torque_constant",
-    "resistance",
-    "temperature_coefficient",
-    "largest_current",
-    "winding_heat_capacity",
-    "winding_conductance",
-    "housing_heat_capacity",
-    "housing_conductance",
-)
-_ROTORS = (
-    "thrust_constant",
-    "figure_of_merit",
-    "torque_constant",
-    "resistance",
-    "winding_heat_capacity",
-    "winding_conductance",
-)
 _SECTIONS = ("battery", "motors", "rotors", "joints")
+
+
+def _entries(of: type, left_out: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the entries of a section from the fields of what it describes."""
+    names = (item.name for item in fields(of) if item.name not in left_out)
+    return tuple(
+        re.sub("^(winding|housing)_capacity$", r"\1_heat_capacity", name) for name in names
+    )
+
+
+_JOINT = _entries(Motors)
+_ROTORS = _entries(Rotors, ("matrix", "drag_ratio", "temperature_coefficient"))
+# The charge of a battery is given as its capacity, A h.
+_BATTERY = ("capacity", *_entries(Battery, ("charge",)))
 
 
 def load(
     model: "VMSModel", robot: str = "", path: str = "", allocation: "Allocation | None" = None
-) -> "Drives":
+) -> Drives:
     """Return what drives a robot.
 
     Args:
@@ -108,10 +105,7 @@ def _accepted(section: str, part: Any) -> tuple[str, ...]:
 
 def _drives(
     model: "VMSModel", settings: Mapping[str, Any], allocation: "Allocation | None"
-) -> "Drives":
-    # Imported here: only the engine ephs needs the language of systems.
-    from ..robot.drives import Battery, Drives
-
+) -> Drives:
     scalars = {name: _number(settings[name], name) for name in _SCALARS if name in settings}
     theta_0 = _ZERO_CELSIUS + scalars.pop("ambient_temperature", 25.0)
     numbers = _numbers(settings["battery"], "battery")
@@ -124,8 +118,6 @@ def _drives(
 
 
 def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> Any:
-    from ..robot.drives import Motors
-
     rule = _numbers(settings["motors"], "motors")
     joints = settings["joints"]
     _keys(joints, "joints", model.joint_names)
@@ -176,8 +168,6 @@ def _by_rule(
 
 
 def _rotors(section: Mapping[str, Any], allocation: "Allocation | None") -> Any:
-    from ..robot.drives import Rotors
-
     if allocation is None or not section:
         return None
     numbers = _numbers(section, "rotors")

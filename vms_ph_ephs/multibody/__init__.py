@@ -9,7 +9,7 @@ from .body import Coupling, Gravity, Ground, LiePoisson, rigid_body
 from .environment import FluidDrag, Foot, FootContact, Weights, immersed_body, with_feet
 from .friction import Conduction, Coulomb, Friction, HeatCapacity
 from .joint import Heat, HolonomicConstraint, Offset, Spring, joint, potential
-from .mechanism import GROUND, Between, Drive, Gear, Tool, left_out, mechanism
+from .mechanism import GROUND, Between, Gear, Tool, mechanism
 from .pairs import Cylindrical, LowerPair, Planar, Prismatic, Revolute, Screw, Spherical
 from .placement import consistent_state, joint_positions, joint_velocities
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .urdf import from_urdf
 
 __all__ = [
-    "GROUND", "Between", "Conduction", "Coulomb", "Coupling", "Cylindrical", "Drive",
+    "GROUND", "Between", "Conduction", "Coulomb", "Coupling", "Cylindrical",
     "FluidDrag", "Foot", "FootContact", "Friction", "Gear", "Gravity", "Ground", "Heat",
     "HeatCapacity", "HolonomicConstraint", "LiePoisson", "LowerPair", "Offset", "Planar",
     "Prismatic", "Revolute", "Screw", "Spherical", "Spring", "Tool", "Weights",
     "configuration_of", "consistent_state", "from_urdf", "immersed_body", "joint",
-    "joint_positions", "joint_velocities", "left_out", "mechanism", "potential", "rigid_body",
+    "joint_positions", "joint_velocities", "mechanism", "potential", "rigid_body",
     "state_of", "with_feet",
 ]  # fmt: skip
 

@@ -1,11 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mechanisms of bodies and joints, with the motors and springs that a description gives.
+"""Mechanisms of bodies and joints, with the springs that a description gives.
 
 <dynamics stiffness="20" rest="0.1"/>        in a joint: its spring, N m/rad, rad
-<transmission><joint name="elbow"/><actuator name="m">
-  <mechanicalReduction>100</mechanicalReduction></actuator></transmission>
 """
 
 import math
@@ -18,41 +16,12 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.robot.description import parse_description
 
 from ..components import Component, Reversible
 from ..errors import PatternError
 from ..systems import System, compose
 from .body import Ground
 from .joint import Offset
-
-
-@dataclass(frozen=True)
-class Drive:
-    """A motor at a driven joint of one degree of freedom.
-
-    Attributes:
-        motor: a system with the ports ``phi`` and ``p``, such as :func:`.library.motor` gives it;
-            a port ``s`` becomes an outer port ``<joint>_s``.
-        ratio: rate of the motor by that of the joint.
-    """
-
-    motor: System
-    ratio: float = 1.0
-
-    def check(self, joint: str) -> None:
-        """Raise an error for a system without these ports, or a ratio of zero.
-
-        Raises:
-            PatternError: it is one.
-        """
-        ports = set(self.motor.interface)
-        if not {"phi", "p"} <= ports <= {"phi", "p", "s"} or not self.ratio:
-            raise PatternError(
-                f"the drive of joint '{joint}' needs a motor with the ports phi, p and perhaps s, "
-                f"and a ratio other than zero; given: ports {', '.join(sorted(ports)) or 'none'}, "
-                f"ratio {self.ratio}"
-            )
 
 
 @dataclass(frozen=True)
@@ -110,14 +79,13 @@ def mechanism(
     open_bodies: Iterable[str] = (),
     gears: Mapping[str, Gear] | None = None,
     tools: Mapping[str, Tool] | None = None,
-    drives: Mapping[str, Drive] | None = None,
 ) -> System:
     """Return the system of bodies and the joints between them.
 
     Its outer ports are those of the open bodies, under their names, for wrenches at the
     centre of mass in body axes, those of the tools, at their frames in their axes, and those of the
-    driven joints, under theirs; a drive adds ``<joint>_phi``, whose flow is the voltage of its
-    motor. States are named ``body.q``, ``body.p``, ``joint.q_r`` and ``joint.s``.
+    driven joints, under theirs. States are named ``body.q``, ``body.p``, ``joint.q_r`` and
+    ``joint.s``.
 
     Args:
         bodies: made by :func:`.rigid_body`.
@@ -125,10 +93,9 @@ def mechanism(
         open_bodies: names of the bodies with a port for external wrenches.
         gears: the gears between joints.
         tools: frames of bodies with a port for wrenches.
-        drives: the motors at driven joints, by joint.
 
     Raises:
-        PatternError: a joint, gear, tool or drive names a body or joint that does not exist, or
+        PatternError: a joint, gear or tool names a body or joint that does not exist, or
             has a name that is taken.
     """
     boxes: dict[str, System | Component] = dict(bodies)
@@ -160,8 +127,6 @@ def mechanism(
     for name, tool in (tools or {}).items():
         _open(name, tool, bodies, boxes, wires)
         outer.append(name)
-    for name, drive in (drives or {}).items():
-        outer += _drive(name, drive, joints, boxes, wires)
     for gear in (gears or {}).values():
         outer = [port for port in outer if port != gear.follower]
         wires[gear.follower] = tuple(end for end in wires[gear.follower] if end != gear.follower)
@@ -206,38 +171,6 @@ def _open(
     wires[name] = (f"{box}.tool", name)
 
 
-def _drive(
-    name: str,
-    drive: Drive,
-    joints: Mapping[str, Between],
-    boxes: dict[str, System | Component],
-    wires: dict[str, tuple[str, ...]],
-) -> list[str]:
-    if name not in joints or "p_r" not in joints[name].joint.interface:
-        driven = [n for n, link in joints.items() if "p_r" in link.joint.interface]
-        raise PatternError(
-            f"a drive is given for '{name}', which is not a driven joint; there are "
-            f"{', '.join(driven) or 'none'}"
-        )
-    drive.check(name)
-    port = joints[name].joint.interface["p_r"]
-    if port.quantity.space.dimension > 1:
-        raise PatternError(f"joint '{name}' has several degrees of freedom; a drive needs one")
-    shaft = drive.motor.interface["p"]
-    boxes[f"{name}_motor"] = drive.motor
-    boxes[f"{name}_reduction"] = Reversible(
-        {"motor": shaft, "joint": port}, constraint=np.array([[-1.0, drive.ratio]])
-    )
-    wires[name] += (f"{name}_reduction.joint",)
-    wires[f"{name}_shaft"] = (f"{name}_motor.p", f"{name}_reduction.motor")
-    outer = []
-    for end in ("phi", "s"):
-        if end in drive.motor.interface:
-            wires[f"{name}_{end}"] = (f"{name}_motor.{end}", f"{name}_{end}")
-            outer.append(f"{name}_{end}")
-    return outer
-
-
 def springs_of(root: ET.Element) -> dict[str, tuple[float, float]]:
     """Return stiffness and rest of the joints that have a spring.
 
@@ -259,62 +192,6 @@ def springs_of(root: ET.Element) -> dict[str, tuple[float, float]]:
         if stiffness:
             springs[name] = (stiffness, rest)
     return springs
-
-
-def reductions_of(xml: str) -> dict[str, float]:
-    """Return the reduction of every joint with a transmission, motor rate by joint rate.
-
-    Both forms are read: that of ``<transmission>``, where the reduction stands at the actuator or
-    the joint, and ``mechanical_reduction`` of ros2_control.
-
-    Raises:
-        ModelError: the text is not a URDF, or a reduction is no number or zero.
-    """
-    reductions: dict[str, float] = {}
-    for transmission in parse_description(xml).iter("transmission"):
-        tags = [*transmission.findall("actuator"), *transmission.findall("joint")]
-        texts: list[Any] = [tag.findtext("mechanicalReduction") for tag in tags]
-        texts += [tag.findtext("mechanical_reduction") for tag in tags]
-        text = next((candidate for candidate in texts if candidate is not None), "1")
-        for joint in transmission.findall("joint"):
-            name = str(joint.get("name"))
-            reductions[name] = _number(text, f"the reduction of joint '{name}'")
-            if not reductions[name]:
-                raise ModelError(f"the reduction of joint '{name}' must not be zero")
-    return reductions
-
-
-def left_out(xml: str) -> tuple[str, ...]:
-    """Return what a description has and bodies and joints do not carry, one text for each kind.
-
-    Raises:
-        ModelError: the text is not a URDF.
-    """
-    root = parse_description(xml)
-    stops, efforts = [], []
-    for joint in root.findall("joint"):
-        limit = joint.find("limit")
-        if limit is None or joint.get("type") == "fixed":
-            continue
-        if joint.get("type") in ("revolute", "prismatic"):
-            stops.append(str(joint.get("name")))
-        if limit.get("effort") is not None or limit.get("velocity") is not None:
-            efforts.append(str(joint.get("name")))
-    omissions = []
-    if stops:
-        omissions.append(f"stops at the position limits of {', '.join(stops)}")
-    if efforts:
-        omissions.append(f"largest efforts and rates of {', '.join(efforts)}")
-    if reductions := reductions_of(xml):
-        omissions.append(f"transmissions of {', '.join(reductions)} (drives= has motors for them)")
-    colliding = [
-        str(e.get("name")) for e in root.findall("link") if e.find("collision") is not None
-    ]
-    if colliding:
-        omissions.append(f"contacts of {', '.join(colliding)}")
-    notes = root.find("mjcf")
-    texts = [] if notes is None else [(e.text or "").strip() for e in notes.findall("left_out")]
-    return (*omissions, *(t for t in texts if t and not t.startswith("springs of joints")))
 
 
 def _number(text: Any, label: str) -> float:

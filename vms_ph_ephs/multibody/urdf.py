@@ -25,7 +25,7 @@ from .body import rigid_body
 from .environment import Foot, immersed_body, with_feet
 from .friction import Coulomb
 from .joint import Heat, Spring, joint
-from .mechanism import GROUND, Between, Drive, Gear, Tool, mechanism, reductions_of, springs_of
+from .mechanism import GROUND, Between, Gear, Tool, mechanism, springs_of
 from .pairs import LowerPair, Planar, Prismatic, Revolute
 
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
@@ -92,7 +92,6 @@ def from_urdf(
     tools: Iterable[str] = (),
     open_bodies: Iterable[str] = (),
     springs: Mapping[str, Any] | None = None,
-    drives: Mapping[str, Drive | System] | None = None,
     fluid: Fluid | None = None,
     feet: Mapping[str, Foot] | None = None,
 ) -> System:
@@ -102,7 +101,7 @@ def from_urdf(
     frame; joints keep their names, and all are driven. Damping and friction of the URDF become
     friction with heat, armature becomes the kinetic energy of rotors, and ``stiffness`` and
     ``rest`` beside them, as an MJCF has them, become springs. A floating base is a free body with
-    an open port. :func:`.left_out` says what the description has besides.
+    an open port.
 
     Args:
         xml: the URDF itself; ``vms_ph_io`` reads files and xacro.
@@ -118,15 +117,13 @@ def from_urdf(
             centre of mass of the body, in the axes of the link.
         springs: stiffness in N m/rad or N/m, or a pair with the position at rest, by joint, beside
             or instead of those of the description.
-        drives: the motors of joints; a motor alone gets the reduction of the joint's transmission,
-            or none.
         fluid: in which links of the robot are; its drag heats the environment.
         feet: frames with points that touch a plane, each point in its frame.
 
     Raises:
         ModelError: the text is not a URDF, a joint type is not covered, a moving link has no mass
             or no rotational inertia about some axis, heat is given where there is no friction, or
-            a tool, body, spring, drive, foot or immersed link is none of the robot's.
+            a tool, body, spring, foot or immersed link is none of the robot's.
     """
     built = build(xml, base, gravity, locked_joints)
     projection = Projection(built.pinocchio, built.mimics).matrix if built.mimics else None
@@ -136,7 +133,6 @@ def from_urdf(
     springs_used = {
         name: springs_of_joints[name] for name in springs_of_joints if joint_name(name) in names
     }
-    reductions = reductions_of(xml) if drives else {}
     return from_pinocchio(
         model,
         built.mimics,
@@ -144,10 +140,6 @@ def from_urdf(
         tools=tools,
         open_bodies=open_bodies,
         springs={**springs_used, **(springs or {})},
-        drives={
-            name: d if isinstance(d, Drive) else Drive(d, reductions.get(name, 1.0))
-            for name, d in (drives or {}).items()
-        },
         fluid=fluid,
         feet=feet,
     )
@@ -162,7 +154,6 @@ def from_pinocchio(
     tools: Iterable[str] = (),
     open_bodies: Iterable[str] = (),
     springs: Mapping[str, Any] | None = None,
-    drives: Mapping[str, Drive] | None = None,
     fluid: Fluid | None = None,
     feet: Mapping[str, Foot] | None = None,
     theta_0: float | None = None,
@@ -178,7 +169,6 @@ def from_pinocchio(
         tools: as there.
         open_bodies: as there.
         springs: as there.
-        drives: as there.
         fluid: as there.
         feet: as there.
         theta_0: temperature of fluid and ground, K; that of the heat when None.
@@ -201,9 +191,7 @@ def from_pinocchio(
     _check_heat(heat, rubbing)
     moving = [joint_name(name) for name in model.names[1:]][1 if floating else 0 :]
     elastic = {joint_name(name): value for name, value in (springs or {}).items()}
-    motors = {joint_name(name): drive for name, drive in (drives or {}).items()}
     _check_names("a spring", elastic, moving)
-    _check_names("a drive", motors, moving)
     theta_0 = _environment(heat) if theta_0 is None else theta_0
     wet = _immersions(model, fluid)
     standing: dict[int, dict[str, Foot]] = {}
@@ -259,7 +247,6 @@ def from_pinocchio(
         open_bodies=opened,
         gears=gears,
         tools={joint_name(name): _tool(model, name, links) for name in tools},
-        drives=motors,
     )
 
 

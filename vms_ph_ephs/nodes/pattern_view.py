@@ -16,7 +16,7 @@ from vms_ph_nodes.views.sankey import quantity
 
 from ..equations.assembly import port_powers
 from ..patterns import split
-from ..pictures import arrange
+from ..pictures import arrange, wires
 from ..robot import Mechanism
 from ..systems import System
 
@@ -131,15 +131,7 @@ def picture(system: System) -> str:
         f'<svg class="ep" viewBox="0 0 {width:.0f} {height:.0f}" width="100%" '
         f'style="background:#fff" role="img" aria-label="pattern"><style>{_STYLE}</style>'
     ]
-    for junction, ends in pattern.junctions.items():
-        x, y = layout.junctions[junction]
-        for end in ends:
-            to = layout.boxes[split(end)[0]][:2] if split(end)[0] else layout.outer[end]
-            parts.append(
-                f'<line data-end="{escape(end)}" x1="{x:.0f}" y1="{y:.0f}" x2="{to[0]:.0f}" '
-                f'y2="{to[1]:.0f}"><title>{escape(end)}</title></line>'
-            )
-        parts.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="4"/>')
+    parts += wires(pattern, layout)
     for box, (x, y, _) in layout.boxes.items():
         name = names[box]
         half = max(26.0, 0.3 * _FONT * len(name) + 8.0)

@@ -3,7 +3,6 @@
 
 """What SymPy and CasADi call the same things."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,48 +12,12 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import MissingExtraError
 
 
-class Algebra(ABC):
-    """Matrices of expressions; both libraries have ``+``, ``-``, ``@``, ``.T`` and indices."""
+class Expressions:
+    """What matrices of both libraries share; both have ``+``, ``-``, ``@``, ``.T`` and indices."""
 
-    @abstractmethod
-    def symbol(self, name: str) -> Any:
-        """Return a symbol."""
-
-    @abstractmethod
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix of numbers and expressions, of a list of rows; width for no rows."""
-
-    @abstractmethod
-    def function(self, name: str, x: Any) -> Any:
-        """Return sin, cos, exp, tanh, sqrt or abs of an expression."""
-
-    @abstractmethod
-    def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
-        """Return the value of the first pair (bound, value) whose bound is above zero."""
-
-    @abstractmethod
-    def solve(self, a: Any, b: Any) -> Any:
-        """Return the solution of ``a x = b``, a symmetric."""
-
-    @abstractmethod
-    def solve_any(self, a: Any, b: Any) -> Any:
-        """Return the solution of ``a x = b``."""
-
-    @abstractmethod
-    def jacobian(self, y: Any, x: Any) -> Any:
-        """Return the derivative of a column by a column."""
-
-    @abstractmethod
-    def depends(self, y: Any, x: Any) -> bool:
-        """Return whether an expression contains a symbol of a column."""
-
-    @abstractmethod
-    def zero_at(self, y: Any, x: Any) -> Any:
-        """Return an expression with zero for the symbols of a column."""
-
-    @abstractmethod
-    def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
-        """Return a function of arrays that computes an expression."""
+        raise NotImplementedError
 
     def constant(self, array: Array) -> Any:
         """Return a matrix of numbers; a vector is a column."""
@@ -66,7 +29,7 @@ class Algebra(ABC):
         return self.matrix([[entry] for entry in entries], 1)
 
 
-class SympyAlgebra(Algebra):
+class SympyAlgebra(Expressions):
     """Expressions of SymPy; numbers that are integers stay exact.
 
     Raises:
@@ -132,7 +95,7 @@ class SympyAlgebra(Algebra):
         return call
 
 
-class CasadiAlgebra(Algebra):
+class CasadiAlgebra(Expressions):
     """Expressions of CasADi.
 
     Raises:
@@ -208,3 +171,7 @@ def _exact(entry: Any) -> Any:
     if isinstance(entry, float) and entry.is_integer() and abs(entry) < 1e9:
         return int(entry)
     return entry
+
+
+Algebra = SympyAlgebra | CasadiAlgebra
+"""The operations on expressions of either library."""
