@@ -203,28 +203,13 @@ class HoppingLeg:
         return equations.states.vector(values)
 
 
-def body() -> System:
-    """Return the rigid body [C fig. 2]."""
-    return TwoBodies().bodies["b1"]
-
-
-def joint() -> System:
-    """Return the joint [C fig. 3]."""
-    return TwoBodies()._hinge(TwoBodies().offsets, 1)
-
-
-def heated_pendulum() -> System:
-    """Return the double pendulum with joints of finite heat capacity."""
-    return TwoBodies(heat=mb.Heat(capacity=20.0, conductance=0.1)).pendulum()
-
-
 EXAMPLES: dict[str, Callable[[], System]] = {
     "oscillator": oscillator,
     "damped_oscillator": damped_oscillator,
-    "body": body,
-    "joint": joint,
+    "body": lambda: TwoBodies().bodies["b1"],
+    "joint": lambda: TwoBodies()._hinge(TwoBodies().offsets, 1),
     "two_bodies": lambda: TwoBodies().free(),
     "pendulum": lambda: TwoBodies().pendulum(),
-    "heated_pendulum": heated_pendulum,
+    "heated_pendulum": lambda: TwoBodies(heat=mb.Heat(capacity=20.0, conductance=0.1)).pendulum(),
     "hopping_leg": lambda: HoppingLeg().system(),
 }

@@ -155,19 +155,7 @@ class Equations:
                 self.is_entropy[at] = 1.0
         self._undetermined = UndeterminedEfforts(self.constraints.undetermined, self._free_balance)
         self._turning = [
-            (
-                b,
-                np.concatenate(
-                    [np.zeros(0, dtype=int)]
-                    + [
-                        np.arange(layout.stored)[
-                            layout.states[layout.junctions[f"{b.box}.{port}"]].tangent
-                        ]
-                        for port in b.component.reads
-                    ]
-                ),
-                self.processes.indices[b.box],
-            )
+            (b, layout.read_rates(b.box), self.processes.indices[b.box])
             for b in self.constraints.blocks
         ]
         self._check_turning()
@@ -344,7 +332,9 @@ class Equations:
             return push, np.zeros((0, push.shape[1]))
         g = self.constraints.acting(a)[:, :n]
         s, acceleration = g @ q @ g.T, g @ q @ push
-        kappa = np.column_stack([self.solve(s, column) for column in acceleration.T])
+        kappa = np.zeros(acceleration.shape)
+        for k, column in enumerate(acceleration.T):
+            kappa[:, k] = self.solve(s, column)
         return push - g.T @ kappa, kappa
 
     def singular(self, s: Array) -> SingularConstraint:

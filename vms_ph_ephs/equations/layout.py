@@ -14,10 +14,12 @@ components themselves: in a coupling a pose is the integral of a velocity, an of
 the ground fixes it, and a joint relates two poses.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from vms_ph_dynamics.arrays import Array
 
@@ -88,6 +90,14 @@ class Layout:
                 return entry
         raise PatternError(f"there is no state '{name}'; the states are {', '.join(self.states)}")
 
+    def read_rates(self, box: str) -> npt.NDArray[np.intp]:
+        """Return the places of the rates of all states that a component reads, in their order."""
+        entries = [self.states[self.junctions[f"{box}.{p}"]] for p in self.components[box].reads]
+        return np.array(
+            [i for entry in entries for i in range(entry.tangent.start, entry.tangent.stop)],
+            dtype=np.intp,
+        )
+
 
 def lay_out(flat: System) -> Layout:
     """Return the layout of a flat system.
@@ -119,9 +129,7 @@ def lay_out(flat: System) -> Layout:
     size = stored = linear = vector = 0
     for junction in _ports_together(order, holders, components):
         space = pattern.quantity(junction).space
-        entries = 1
-        for n in space.shape:
-            entries *= n
+        entries = math.prod(space.shape)
         entry = StateEntry(
             junction,
             holders[junction],
@@ -278,22 +286,15 @@ def closures(flat: System, layout: Layout) -> dict[str, Closure]:
         elif isinstance(component, Fixing):
             port, pose = component.fixes
             places[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
-    waiting = [
+    offsets = [
         (layout.junctions[f"{box}.{c.moves[0]}"], layout.junctions[f"{box}.{c.moves[1]}"], c)
         for box, c in layout.components.items()
         if isinstance(c, Moving)
     ]
-    while waiting:
-        left = []
-        for start, end, component in waiting:
-            if start in places:
-                frame = places[start]
-                places[end] = AttachedFrame(frame.state, frame.then @ component.moves[2])
-            else:
-                left.append((start, end, component))
-        if len(left) == len(waiting):
-            break
-        waiting = left
+    while ready := [w for w in offsets if w[0] in places and w[1] not in places]:
+        for start, end, component in ready:
+            frame = places[start]
+            places[end] = AttachedFrame(frame.state, frame.then @ component.moves[2])
     loops = {}
     for box, component in layout.components.items():
         if isinstance(component, Closing):

@@ -18,8 +18,8 @@ class JointHeat:
     """Heat capacities of joints with friction, connected to one environment.
 
     The velocities are measured or simulated elsewhere; here the heat of friction, ``u . mu u``,
-    enters each joint and is conducted to the environment: ``c theta_dot = P - h (theta - theta_0)``,
-    which is solved exactly for the mean power of an interval.
+    enters each joint and is conducted to the environment. ``c theta_dot = P - h (theta - theta_0)``
+    is solved exactly for the mean power of an interval.
 
     Args:
         names: of the joints.

@@ -182,22 +182,13 @@ def _array(value: Any, label: str) -> Array:
     return array
 
 
-def _text(value: Any, label: str) -> str:
-    if not isinstance(value, str):
-        raise PatternError(f"{label} must be a text; given: {_short(value)}")
-    return value
+def _of_type(accepted: type, words: str) -> Callable[[Any, str], Any]:
+    def read(value: Any, label: str) -> Any:
+        if type(value) is not accepted:  # a flag is an integer too
+            raise PatternError(f"{label} must be {words}; given: {_short(value)}")
+        return value
 
-
-def _flag(value: Any, label: str) -> bool:
-    if not isinstance(value, bool):
-        raise PatternError(f"{label} must be true or false; given: {_short(value)}")
-    return value
-
-
-def _integer(value: Any, label: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise PatternError(f"{label} must be an integer; given: {_short(value)}")
-    return value
+    return read
 
 
 def _ports(value: Any, label: str) -> dict[str, Port]:
@@ -224,7 +215,7 @@ _FORMS: Mapping[str, Callable[[Any, str], Any]] = {
     "ports": _ports,
     "quantity": lambda value, what: quantity_named(value),
     "space": _space,
-    "text": _text,
-    "flag": _flag,
-    "integer": _integer,
+    "text": _of_type(str, "a text"),
+    "flag": _of_type(bool, "true or false"),
+    "integer": _of_type(int, "an integer"),
 }

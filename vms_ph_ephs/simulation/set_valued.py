@@ -287,13 +287,8 @@ class BoundedForces:
             for row in bounds.rows:
                 processes.append(p)
                 rows.append(row @ columns)
-        if not rows:
-            none = np.zeros(0)
-            empty = np.zeros((0, 0))
-            index = np.zeros(0, dtype=np.intp)
-            flat = np.zeros((0, e.size))
-            return Acting([], none, none, none, index, none, flat, none, empty, np.zeros((n, 0)))
-        stacked = np.array(rows)
+        stacked = np.reshape(rows, (len(rows), e.size))
+        none = [np.zeros(0)]
         push, kappa = equations.pushed(stacked, a)
         velocity = stacked @ e
         if kappa.size:
@@ -301,11 +296,11 @@ class BoundedForces:
             velocity = velocity - kappa.T @ (equations.constraints.acting(a)[:, :n] @ e[:n])
         return Acting(
             processes,
-            np.concatenate([part.lower for part in parts]),
-            np.concatenate([part.upper for part in parts]),
-            np.concatenate([part.friction for part in parts]),
+            np.concatenate([*none, *(part.lower for part in parts)]),
+            np.concatenate([*none, *(part.upper for part in parts)]),
+            np.concatenate([*none, *(part.friction for part in parts)]),
             np.array(normal, dtype=np.intp),
-            np.concatenate([part.restitution for part in parts]),
+            np.concatenate([*none, *(part.restitution for part in parts)]),
             stacked,
             velocity,
             stacked[:, :n] @ equations.storages.Q @ push,

@@ -329,11 +329,7 @@ class SymbolicEquations:
         if not c.blocks:
             return None
         for block in c.blocks:
-            states = [
-                layout.states[layout.junctions[f"{block.box}.{port}"]].tangent
-                for port in block.component.reads
-            ]
-            u = a.column([rates[i, 0] for at in states for i in range(at.start, at.stop)])
+            u = a.column([rates[i, 0] for i in layout.read_rates(block.box).tolist()])
             index = self.equations.processes.indices[block.box].tolist()
             e = a.column([self.efforts[i, 0] for i in index])
             joint = self._joint(block.box)
