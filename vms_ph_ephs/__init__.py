@@ -20,7 +20,7 @@ from .components import (
     SetValued,
     Storage,
 )
-from .equations import Equations, Linearisation, Rates, assemble, linearise
+from .equations import Equations, Rates, assemble
 from .errors import (
     InconsistentState,
     LawError,
@@ -38,10 +38,10 @@ from .systems import System, compose, flatten
 __all__ = [
     "Component", "Contact", "DryFriction", "Environment",
     "EphsStepper", "Equations", "InconsistentState", "Interface", "Irreversible", "LawError",
-    "Linearisation", "Pattern", "PatternError", "Port", "Quadratic", "Quantity", "Rates",
+    "Pattern", "PatternError", "Port", "Quadratic", "Quantity", "Rates",
     "Reversible", "SetValued", "Simulation", "SimulationError", "SingularConstraint", "Space",
     "Storage", "StructureError", "System", "TemperatureError", "Trajectory", "assemble",
     "closed", "compose", "displacement", "entropy", "flatten", "library",
-    "linearise", "momentum", "multibody", "power", "simulate", "state",
+    "momentum", "multibody", "power", "simulate", "state",
     "substitute",
 ]  # fmt: skip

@@ -6,8 +6,7 @@
 from .assembly import assemble
 from .equations import Equations, Rates
 from .layout import Layout, StateEntry
-from .linearisation import Linearisation, linearise
 
 __all__ = [
-    "Equations", "Layout", "Linearisation", "Rates", "StateEntry", "assemble", "linearise",
+    "Equations", "Layout", "Rates", "StateEntry", "assemble",
 ]  # fmt: skip
