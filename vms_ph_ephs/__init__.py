@@ -36,12 +36,10 @@ from .simulation import EphsStepper, Simulation, Trajectory, closed, simulate
 from .systems import System, compose, flatten
 
 __all__ = [
-    "Component", "Contact", "DryFriction", "Environment",
-    "EphsStepper", "Equations", "InconsistentState", "Interface", "Irreversible", "LawError",
-    "Pattern", "PatternError", "Port", "Quadratic", "Quantity", "Rates",
-    "Reversible", "SetValued", "Simulation", "SimulationError", "SingularConstraint", "Space",
-    "Storage", "StructureError", "System", "TemperatureError", "Trajectory", "assemble",
-    "closed", "compose", "displacement", "entropy", "flatten", "library",
-    "momentum", "multibody", "power", "simulate", "state",
-    "substitute",
+    "Component", "Contact", "DryFriction", "Environment", "EphsStepper", "Equations",
+    "InconsistentState", "Interface", "Irreversible", "LawError", "Pattern", "PatternError", "Port",
+    "Quadratic", "Quantity", "Rates", "Reversible", "SetValued", "Simulation", "SimulationError",
+    "SingularConstraint", "Space", "Storage", "StructureError", "System", "TemperatureError",
+    "Trajectory", "assemble", "closed", "compose", "displacement", "entropy", "flatten", "library",
+    "momentum", "multibody", "power", "simulate", "state", "substitute",
 ]  # fmt: skip

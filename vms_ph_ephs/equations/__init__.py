@@ -7,6 +7,4 @@ from .assembly import assemble
 from .equations import Equations, Rates
 from .layout import Layout, StateEntry
 
-__all__ = [
-    "Equations", "Layout", "Rates", "StateEntry", "assemble",
-]  # fmt: skip
+__all__ = ["Equations", "Layout", "Rates", "StateEntry", "assemble"]

@@ -37,15 +37,6 @@ def is_pattern_file(path: str | Path) -> bool:
     return Path(path).suffix in SUFFIXES and os.path.isfile(path)
 
 
-def load_pattern(path: str | Path) -> Any:
-    """Return the data of a pattern file.
-
-    Raises:
-        VmsPhError: the file cannot be read, or is not YAML.
-    """
-    return read_yaml(path)
-
-
 def load_system(path: str | Path) -> "System":
     """Return the system of a pattern file; robots are found beside the file.
 
@@ -57,7 +48,7 @@ def load_system(path: str | Path) -> "System":
 
     folder = Path(path).parent
     try:
-        return build(load_pattern(path), {"robot": lambda values: _robot(values, folder)})
+        return build(read_yaml(path), {"robot": lambda values: _robot(values, folder)})
     except YamlError:
         raise
     except VmsPhError as error:

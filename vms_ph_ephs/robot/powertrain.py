@@ -163,19 +163,13 @@ class Powertrain:
         largest = motors.largest_current * (voltage > 0.0)
         upper = k * np.clip((voltage - back) / r, 0.0, largest)
         lower = k * np.clip((-voltage - back) / r, -largest, 0.0)
-        base = 1.0
-        if self._m and wrench_base.size:
-            base = self._base_share(voltage, wrench_base)
+        base, rotors = 1.0, self._drives.rotors
+        if rotors is not None and wrench_base.size:
+            r = resistances(rotors, self.theta[2 * n + 1 :], theta_0)
+            allowed = rotors.largest_thrust(voltage, r)
+            thrusts = np.maximum(np.abs(self._turning @ wrench_base), 1e-12)
+            base = float(min(1.0, np.min(allowed / thrusts)))
         return Limits(lower, upper, base)
-
-    def _base_share(self, voltage: float, wrench_base: Array) -> float:
-        rotors = self._drives.rotors
-        assert rotors is not None  # there are m of them
-        r = resistances(rotors, self.theta[2 * self._n + 1 :], self._drives.theta_0)
-        thrusts = np.abs(self._turning @ wrench_base)
-        allowed = rotors.largest_thrust(voltage, r)
-        with np.errstate(divide="ignore"):
-            return float(min(1.0, np.min(allowed / np.maximum(thrusts, 1e-12))))
 
     def step(self, torque: Array, work: Array, base: Array, base_work: float) -> Array:
         """Advance by one step, and return the temperatures of the housings after it, (n,), K.
@@ -259,9 +253,7 @@ class Powertrain:
         current = torque / drives.motors.torque_constant
         r = resistances(drives.motors, self.theta[:n], drives.theta_0)
         power = float(torque @ rates + r @ (current * current)) + float(base @ twist)
-        if self._m and base.size:
-            rotors = drives.rotors
-            assert rotors is not None  # there are m of them
+        if (rotors := drives.rotors) is not None and base.size:
             thrusts = np.abs(self._turning @ base)
             air = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)
             power += 1.2 * float(air.sum())

@@ -129,39 +129,19 @@ class MuntheKaas:
     def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Move:
         """Return the step of length dt."""
         states, supply = self._equations.states, Supply(self._equations)
-        k1 = self._rate(t, x, inputs, supply, dt / 6.0)
-        theta = (0.5 * dt) * k1
-        k2 = self._stage_rate(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
-        theta = (0.5 * dt) * k2
-        k3 = self._stage_rate(t + 0.5 * dt, x, theta, inputs, supply, dt / 3.0)
-        theta = dt * k3
-        k4 = self._stage_rate(t + dt, x, theta, inputs, supply, dt / 6.0)
+        rates: list[Array] = [np.zeros(self._equations.layout.stored)]
+        for share, weight in ((0.0, 6.0), (0.5, 3.0), (0.5, 3.0), (1.0, 6.0)):
+            theta = (share * dt) * rates[-1]
+            y = states.step(x, theta)
+            flows = acting(inputs, t + share * dt, y)
+            rate, efforts = self._equations.tangent(y, self._equations.flow_of(flows))
+            supply.add(flows, efforts, dt / weight)
+            rates.append(states.step_rate(theta, rate))
+        _, k1, k2, k3, k4 = rates
         along = (dt / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
         y = states.step(x, along)
         states.repair(y)
         return Move(y, along, supply)
-
-    def _rate(
-        self, t: float, x: Array, inputs: Inputs | None, supply: Supply, duration: float
-    ) -> Array:
-        flows = acting(inputs, t, x)
-        rate, efforts = self._equations.tangent(x, self._equations.flow_of(flows))
-        supply.add(flows, efforts, duration)
-        return rate
-
-    def _stage_rate(
-        self,
-        t: float,
-        x: Array,
-        theta: Array,
-        inputs: Inputs | None,
-        supply: Supply,
-        duration: float,
-    ) -> Array:
-        states = self._equations.states
-        return states.step_rate(
-            theta, self._rate(t, states.step(x, theta), inputs, supply, duration)
-        )
 
 
 class DiscreteGradient:
