@@ -68,7 +68,7 @@ def tree_of_all_pairs() -> tuple[System, Start]:
             pair,
             frame(),
             frame(),
-            friction=mb.coulomb(0.2, 0.1, softening=0.05, reference=290.0)
+            friction=mb.Coulomb(0.2, 0.1, softening=0.05, reference=290.0)
             if k == 1
             else 0.1 * (k + 1),
             potential=mb.Spring(pair, 0.5, 0.1) if pair.is_vector_space else None,
