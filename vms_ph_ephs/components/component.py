@@ -174,6 +174,17 @@ class Numbers:
         return np.array(rows, dtype=np.float64)
 
     @staticmethod
+    def beside(blocks: Sequence[Array]) -> Array:
+        """Return matrices side by side."""
+        return np.hstack(blocks)
+
+    @staticmethod
+    def product(matrix: Array, entries: Sequence[float]) -> list[float]:
+        """Return the entries of a matrix times a column."""
+        product: list[float] = (matrix @ entries).tolist()
+        return product
+
+    @staticmethod
     def constant(array: Array) -> Array:
         """Return the array."""
         return array

@@ -220,7 +220,9 @@ class BracketLaw(Reversible):
 
     def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
         """Return the flows of the formula, (width,)."""
-        return np.array(self.law(NUMBERS, states, e.tolist()), dtype=np.float64)
+        return np.array(
+            self.law(NUMBERS, [x.tolist() for x in states], e.tolist()), dtype=np.float64
+        )
 
     def _matrix(self, *states: Array) -> Array:
         return np.column_stack([self.bracket(states, unit) for unit in np.eye(self.width)])

@@ -90,19 +90,15 @@ class HolonomicConstraint(Reversible):
 
     def law(self, m: Any, q_r: Any) -> Any:
         """Return C, (6,width); m has the operations, :class:`.Numbers` or an ``Algebra``."""
-        subspace, moved = m.constant(self.pair.subspace), self.pair.adjoint_of_inverse(q_r, m)
-        rows = []
-        for i, unit in enumerate(np.eye(6)):
-            own = [subspace[i, j] for j in range(self.pair.dimension)]
-            rows.append([*own, *(moved[i, j] for j in range(6)), *(-unit).tolist()])
-        return m.matrix(rows)
+        moved = self.pair.adjoint_of_inverse(q_r, m)
+        return m.beside([m.constant(self.pair.subspace), moved, m.constant(-np.eye(6))])
 
     def rate_law(self, m: Any, q_r: Any, u_r: Any, e: Any) -> list[Any]:
         """Return ``Cdot e = -ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
-        d, subspace = self.pair.dimension, m.constant(self.pair.subspace)
+        d = self.pair.dimension
+        x, y, z, a, b, c = m.product(m.constant(self.pair.subspace), [u_r[j] for j in range(d)])
         moved = self.pair.adjoint_of_inverse(q_r, m)
-        x, y, z, a, b, c = (sum(subspace[i, j] * u_r[j] for j in range(d)) for i in range(6))
-        p, q, r, s, t, u = (sum(moved[i, j] * e[d + j] for j in range(6)) for i in range(6))
+        p, q, r, s, t, u = m.product(moved, [e[d + j] for j in range(6)])
         return [
             c * q - b * r - y * u + z * t,
             a * r - c * p - z * s + x * u,

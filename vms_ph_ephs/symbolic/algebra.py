@@ -3,6 +3,7 @@
 
 """What SymPy and CasADi call the same things."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,12 +13,24 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import MissingExtraError
 
 
-class Expressions:
+class Expressions(ABC):
     """What matrices of both libraries share; both have ``+``, ``-``, ``@``, ``.T`` and indices."""
 
+    @abstractmethod
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix of numbers and expressions, of a list of rows; width for no rows."""
-        raise NotImplementedError
+
+    def beside(self, blocks: Sequence[Any]) -> Any:
+        """Return matrices side by side."""
+        height = range(blocks[0].shape[0])
+        return self.matrix([[b[i, j] for b in blocks for j in range(b.shape[1])] for i in height])
+
+    def product(self, matrix: Any, entries: Sequence[Any]) -> list[Any]:
+        """Return the entries of a matrix times a column."""
+        return [
+            sum((matrix[i, j] * x for j, x in enumerate(entries)), start=0)
+            for i in range(matrix.shape[0])
+        ]
 
     def constant(self, array: Array) -> Any:
         """Return a matrix of numbers; a vector is a column."""
