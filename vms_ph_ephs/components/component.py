@@ -48,7 +48,11 @@ class Number:
     most: float | None = None
 
     def check(self, name: str, owner: str, value: Any) -> None:
-        """Raise a StructureError if a value of a kind of box is not accepted."""
+        """Raise an error if a value of a kind of box is not accepted.
+
+        Raises:
+            StructureError: it is not; the message says what is.
+        """
         numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         limits = (("above", self.above), ("at least", self.least), ("at most", self.most))
         if (
@@ -166,7 +170,7 @@ def _checked(function: Callable[..., Any], made: Kind, skipped: int) -> Callable
 
 
 class Numbers:
-    """The operations of :class:`~vms_ph_ephs.symbolic.Algebra` on numbers, for laws of both."""
+    """The operations of ``Algebra`` of ``vms_ph_ephs.symbolic`` on numbers, for laws of both."""
 
     @staticmethod
     def matrix(rows: Any) -> Array:
