@@ -211,7 +211,7 @@ class ProcessLaw(Irreversible):
         """Return the flows, one for every effort.
 
         Args:
-            m: the operations, :class:`.Numbers` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
+            m: the operations, ``Numbers`` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
             states: of ``reads``.
             e: efforts.
             theta_0: temperature of the environment, K.

@@ -216,7 +216,7 @@ class BracketLaw(Reversible):
 
     @abstractmethod
     def law(self, m: Any, states: Any, e: Any) -> list[Any]:
-        """Return the flows; m has the operations, :class:`.Numbers` or an ``Algebra``."""
+        """Return the flows; m has the operations, ``Numbers`` or an ``Algebra``."""
 
     def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
         """Return the flows of the formula, (width,)."""

@@ -182,7 +182,7 @@ class StorageLaw(Storage):
 
     @abstractmethod
     def slope(self, m: Any, *states: Any) -> list[Any]:
-        """Return dE; m has the operations, :class:`.Numbers` or an ``Algebra``."""
+        """Return dE; m has the operations, ``Numbers`` or an ``Algebra``."""
 
     def _numbers(self, *states: Array) -> list[Any]:
         return self.slope(NUMBERS, *states)

@@ -89,7 +89,7 @@ class HolonomicConstraint(Reversible):
         return super().described() if known else None
 
     def law(self, m: Any, q_r: Any) -> Any:
-        """Return C, (6,width); m has the operations, :class:`.Numbers` or an ``Algebra``."""
+        """Return C, (6,width); m has the operations, ``Numbers`` or an ``Algebra``."""
         moved = self.pair.adjoint_of_inverse(q_r, m)
         return m.beside([m.constant(self.pair.subspace), moved, m.constant(-np.eye(6))])
 

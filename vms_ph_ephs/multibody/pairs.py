@@ -59,7 +59,7 @@ class LowerPair(Space):
 
         Args:
             q: an element, or one of expressions.
-            m: the operations, :class:`.Numbers` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
+            m: the operations, ``Numbers`` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
         """
 
     def adjoint_of_inverse(self, q: Any, m: Any = NUMBERS) -> Any:
