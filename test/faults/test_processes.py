@@ -87,8 +87,11 @@ def test_killed_nodes_are_reported_within_two_seconds_while_the_others_keep_runn
     assert launch.interrupt() == 1
     assert time.monotonic() - begun < 10.0
     assert "Traceback" not in launch.output
-    assert "truncated; `vms-ph bag recover` repairs it" in _output(start("bag", "info", str(bag)))
-    assert "is repaired: " in _output(start("bag", "recover", str(bag)))
+    assert "truncated; `vms-ph bag recover` makes a complete one" in _output(
+        start("bag", "info", str(bag))
+    )
+    assert "recovered is complete: " in _output(start("bag", "recover", str(bag)))
+    bag = bag.with_name("bag_recovered")
     with Reader(bag) as reader:
         assert reader.message_count > 1000
         assert killed_at["bag_recorder"] - reader.end_time * 1e-9 < 1.0

@@ -14,8 +14,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.robot.description import MOST_LINKS
 from vms_ph_io import load_urdf
-from vms_ph_io.bag.mcap_reader import LARGEST_CHUNK, McapReader
-from vms_ph_io.bag.mcap_writer import MAGIC
+from vms_ph_io.bag.mcap_reader import LARGEST_CHUNK, MAGIC, McapReader
 from vms_ph_io.descriptions.urdf import xacro_text
 from vms_ph_io.descriptions.urdf.checks import check_urdf
 from vms_ph_io.descriptions.urdf.visuals import visuals

@@ -20,10 +20,11 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Channel, Chunk, Header, Metadata, Schema
+from mcap.records import Channel, Chunk, Schema
 
 from .errors import BagError
-from .mcap_writer import MAGIC
+
+MAGIC = b"\x89MCAP0\r\n"
 
 LARGEST_CHUNK = 2**30
 """Largest accepted size of a chunk's records, bytes; rosbag2 writes less than 1 MB by default."""
@@ -44,14 +45,7 @@ class RawMessage:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """An attachment record of the file, with its frame."""
-
-    record: bytes
-
-
-Record = Channel | Metadata | Attachment | RawMessage
+Record = Channel | RawMessage
 
 
 @dataclass
@@ -69,7 +63,6 @@ class McapReader:
     name: str
     schemas: dict[int, Schema] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
-    header: Header | None = None
     compression: str | None = None
     """Compression of the first chunk; None before it is read."""
     is_complete: bool = False
@@ -105,7 +98,7 @@ class McapReader:
                 ):  # zeros: the file was extended, but its content was not written
                     break
                 try:
-                    yield from self._inside(opcode, body, frame)
+                    yield from self._inside(opcode, body)
                 except _DAMAGE:
                     self.unreadable_bytes += _FRAME.size + length
             position += _FRAME.size + length
@@ -117,17 +110,11 @@ class McapReader:
                 break
         self.unreadable_bytes += self.size - position
 
-    def _inside(self, opcode: int, body: bytes, frame: bytes) -> Iterator[Record]:
+    def _inside(self, opcode: int, body: bytes) -> Iterator[Record]:
         if opcode == Opcode.CHUNK:
             yield from self._chunk(body)
         elif opcode == Opcode.MESSAGE:
             yield from self._message(memoryview(body))
-        elif opcode == Opcode.HEADER:
-            self.header = Header.read(_stream(body))
-        elif opcode == Opcode.METADATA:
-            yield Metadata.read(_stream(body))
-        elif opcode == Opcode.ATTACHMENT:
-            yield Attachment(frame + body)
         else:
             yield from self._definition(opcode, body)
 

@@ -166,6 +166,8 @@ class BagTopic:
         hash: Hash of the type; empty if not recorded.
         qos: The QoS profiles that its publishers offered.
         serialization_format: Serialization format of the messages.
+        definition: Text of the definition of the type; empty if not recorded.
+        encoding: Encoding of that text.
     """
 
     name: str
@@ -173,6 +175,8 @@ class BagTopic:
     hash: str = ""
     qos: tuple[QosProfile, ...] = ()
     serialization_format: str = "cdr"
+    definition: str = field(default="", repr=False)
+    encoding: str = "ros2msg"
 
     @classmethod
     def of(cls, channel: Channel, schema: Schema | None) -> "BagTopic":
@@ -183,4 +187,6 @@ class BagTopic:
             channel.metadata.get("topic_type_hash", ""),
             parse_profiles(channel.metadata.get("offered_qos_profiles", "")),
             channel.message_encoding,
+            schema.data.decode("utf-8", "replace") if schema else "",
+            schema.encoding if schema else "",
         )

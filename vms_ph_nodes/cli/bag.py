@@ -32,7 +32,11 @@ def info(bag: Path = _BAG) -> None:
     from vms_ph_io.bag import bag_info, present_topic, present_type
 
     about = bag_info(bag)
-    state = "complete" if about.is_complete else f"truncated; `{command()} bag recover` repairs it"
+    state = (
+        "complete"
+        if about.is_complete
+        else f"truncated; `{command()} bag recover` makes a complete one"
+    )
     state = "being recorded" if about.is_being_recorded else state
     typer.echo(f"Files:    {', '.join(f.name for f in about.files)} ({about.size / 1e6:.2f} MB)")
     typer.echo(f"State:    {state}")
@@ -214,18 +218,13 @@ def recover(
         None,
         "--output",
         "-o",
-        help="new folder; default: repair in place and keep the old file as *.orig",
+        help="folder of the new bag; default: <bag>_recovered beside the old one",
     ),
 ) -> None:
-    """Repair a bag that was truncated by a killed process or a full disk."""
+    """Copy what can be read of a bag, after a kill or a full disk, into a new, complete bag."""
     from vms_ph_io.bag import recover as repair
 
     done = repair(bag, output)
-    if not done.rewritten:
-        typer.echo(f"{done.path} is already complete: {done.message_count} messages")
-        return
-    typer.echo(f"{done.path} is repaired: {done.message_count} messages")
+    typer.echo(f"{done.path} is complete: {done.message_count} messages")
     if done.unreadable_bytes:
         typer.echo(f"{done.unreadable_bytes} bytes could not be read")
-    for original in done.originals:
-        typer.echo(f"the old file is kept as {original}")

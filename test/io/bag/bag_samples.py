@@ -104,7 +104,7 @@ def record(
 
 def abandon(writer: BagWriter) -> None:
     """Leave a bag in the state after a killed process: the kernel closes its file."""
-    os.close(writer._writer._descriptor)
+    os.close(writer._stream._descriptor)
 
 
 def read(path: Path, topics: Sequence[str] | None = None) -> list[BagMessage]:

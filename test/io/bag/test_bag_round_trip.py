@@ -26,8 +26,8 @@ from vms_ph_io.bag import (
     QosProfile,
     bag_info,
 )
-from vms_ph_io.bag.mcap_writer import CHUNK_SIZE
 from vms_ph_io.bag.metadata import BagMetadata
+from vms_ph_io.bag.writer import CHUNK_SIZE
 
 REAL = Path(__file__).parent / "rosbag2"
 

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcap.data_stream import ReadDataStream
-from mcap.records import Attachment as McapAttachment
-from mcap.records import Channel, Metadata
+from mcap.records import Channel
 
-from vms_ph_io.bag.mcap_reader import Attachment, McapReader, RawMessage
+from vms_ph_io.bag.mcap_reader import McapReader, RawMessage
 
 ARCHIVE = Path(__file__).parent / "data" / "mcap_conformance.tar.xz"
-_FRAME = 9  # opcode and length before the content of a record
+# What only serves indexed reading, or is no message, is not read.
+_SKIPPED = ("Header", "MessageIndex", "ChunkIndex", "Metadata", "Attachment")
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +76,6 @@ def read(data: bytes) -> tuple[McapReader, list[tuple[str, dict[str, Any]]]]:
                              "log_time": str(record.log_time),
                              "publish_time": str(record.publish_time), "data": _bytes(record.data)})
             )  # fmt: skip
-        elif isinstance(record, Metadata):
-            found.append(("Metadata", {"name": record.name, "metadata": record.metadata}))
-        elif isinstance(record, Attachment):
-            kept = McapAttachment.read(ReadDataStream(BytesIO(record.record[_FRAME:])))
-            found.append(
-                ("Attachment", {"name": kept.name, "log_time": str(kept.log_time),
-                                "create_time": str(kept.create_time),
-                                "media_type": kept.media_type, "data": _bytes(kept.data)})
-            )  # fmt: skip
     return reader, found
 
 
@@ -97,12 +87,7 @@ def test_every_file_is_read_as_its_answer_says(suite: dict[str, bytes]) -> None:
         reader, found = read(suite[name])
         assert reader.is_complete, name
         assert reader.unreadable_bytes == 0, name
-        assert reader.header is not None, name
-        header = {"library": reader.header.library, "profile": reader.header.profile}
-        known = [("Header", header), *found]
-        # Of what only serves indexed reading, nothing is read.
-        wanted = [item for item in answer if item[0] not in ("MessageIndex", "ChunkIndex")]
-        assert known == wanted, name
+        assert found == [item for item in answer if item[0] not in _SKIPPED], name
 
 
 def _bytes(data: bytes) -> list[str]:
