@@ -83,14 +83,17 @@ class SchemaDecoder:
         if self._store is None:
             self._store = self._make_store()
         try:
+            if self._format == "ros1":
+                return self._store.deserialize_ros1(data, self._type)
             return self._store.deserialize_cdr(data, self._type)
         except Exception as error:  # generated code raises anything for invalid bytes
             raise BagError(f"a message of type {self._type} cannot be decoded: {error}") from None
 
     def _make_store(self) -> Typestore:
-        if self._format != "cdr":
+        if self._format not in ("cdr", "ros1"):
             raise BagError(
-                f"messages of type {self._type} are in format {self._format!r}; only cdr is decoded"
+                f"messages of type {self._type} are in format {self._format!r}; cdr and ros1 are "
+                "decoded"
             )
         if len(self._text) > LARGEST_DEFINITION:
             raise BagError(

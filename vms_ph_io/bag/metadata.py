@@ -253,7 +253,7 @@ def bag_files(path: Path) -> tuple[Path, ...]:
     if listed and all(os.path.isfile(file) and file.suffix in SUFFIXES for file in listed):
         return listed
     for suffix in SUFFIXES:
-        if files := sorted(path.glob(f"*{suffix}"), key=_by_number):
+        if files := sorted(path.glob(f"*{suffix}"), key=by_number):
             return tuple(files)
     raise BagError(f"folder {path} is not a bag: it contains neither .mcap nor .db3 files")
 
@@ -270,7 +270,8 @@ def is_being_recorded(file: Path) -> bool:
     return False
 
 
-def _by_number(file: Path) -> tuple[str, int]:
+def by_number(file: Path) -> tuple[str, int]:
+    """Return the name and the number at its end, by which the files of a bag are sorted."""
     match = re.fullmatch(r"(.*?)(\d*)", file.stem)
     assert match is not None
     return match[1], int(match[2] or 0)

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from mcap.data_stream import RecordBuilder
 from mcap.records import Channel, Schema
@@ -140,7 +140,7 @@ class BagWriter:
         self._metadata_is_old = False
         self._closed = threading.Event()
         self._stream = self._create()
-        self._writer = Writer(self._stream, 2**62, _COMPRESSIONS[compression])  # type: ignore[arg-type]
+        self._writer: Any = Writer(self._stream, 2**62, _COMPRESSIONS[compression])  # type: ignore[arg-type]
         try:
             self._writer.start("ros2", "vms_ph")
             self._stream.flush()
@@ -225,7 +225,7 @@ class BagWriter:
         if not definition.type:
             self._schemas[definition] = 0
         elif definition not in self._schemas:
-            schema = {
+            schema: dict[str, Any] = {
                 "name": definition.type,
                 "encoding": definition.encoding,
                 "data": definition.text.encode(),
@@ -233,7 +233,7 @@ class BagWriter:
             number = self._writer.register_schema(**schema)
             self._schemas[definition] = number
             self._write_record(Schema(id=number, **schema))
-        channel = {
+        channel: dict[str, Any] = {
             "topic": topic.name,
             "message_encoding": topic.serialization_format,
             "schema_id": self._schemas[definition],

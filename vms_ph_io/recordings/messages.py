@@ -11,14 +11,12 @@ from typing import Any
 
 import zstandard
 from rosbags.rosbag1 import Reader as Ros1Reader
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-from rosbags.typesys.store import Typestore
 
 from ..bag import BagError, BagMessage, BagReader, PresentNames
-from ..bag.metadata import BagMetadata
+from ..bag.messages import SchemaDecoder
+from ..bag.metadata import BagMetadata, by_number
 from ..progress import Progress, no_progress
 from .recording import RecordingError
-from .ros1_records import Ros1Connection, Ros1Records
 
 _PIECE = 2**20
 _EVERY = 5000  # messages between two reports of the progress
@@ -72,9 +70,7 @@ class Messages:
                     if count % _EVERY == 0:
                         share = reader.position / size if reader.position else 0.5
                         self._progress((done + share) / len(files), "reading")
-                    message = recorded
-                    if packed:
-                        message = _unpacked_message(recorded)
+                    message = _unpacked_message(recorded) if packed else recorded
                     message = present.translated(message)
                     if topics is None or message.topic in topics:
                         yield message
@@ -95,7 +91,9 @@ class Messages:
             raise RecordingError(f"there is no recording at {self.path}")
         per_message = False
         if self.path.is_dir():
-            compressed = sorted(self.path.glob("*.zstd"), key=_by_number)
+            compressed = sorted(
+                self.path.glob("*.zstd"), key=lambda file: by_number(Path(file.stem))
+            )
             try:
                 metadata = BagMetadata.read(self.path)
                 per_message = metadata.compression_mode == "message"
@@ -127,71 +125,28 @@ class Messages:
 
     def _ros1(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         self.bytes = self.path.stat().st_size
-        decoders: dict[str, _Ros1Decoder] = {}
-        for count, (connection, time, data) in enumerate(self._ros1_records()):
-            if connection.topic not in decoders:
-                decoders[connection.topic] = _Ros1Decoder(connection)
-            if count % _EVERY == 0:
-                self._progress(self._share, "reading")
-            message = BagMessage(
-                connection.topic,
-                _two(connection.type),
-                time,
-                time,
-                data,
-                0,
-                decoders[connection.topic],
-            )
-            if topics is None or message.topic in topics:
-                yield message
-
-    def _ros1_records(self) -> Iterator[tuple[Ros1Connection, int, bytes]]:
-        """Read by ``rosbags``, or record by record where the index is damaged."""
-        self._share = 0.0
         try:
-            reader = Ros1Reader(self.path)
-            reader.open()
-        except Exception as error:  # rosbags raises anything for a damaged file
-            self.notes.append(f"{self.path.name} has no index: read as far as it goes ({error})")
-            records = Ros1Records(self.path)
-            for item in records:
-                self._share = records.share
-                yield item
-            if records.reason:
-                self.notes.append(f"{self.path.name} is damaged: {records.reason}")
-            return
-        total = max(reader.message_count, 1)
-        connections = {
-            c.id: Ros1Connection(c.topic, c.msgtype, c.msgdef.data) for c in reader.connections
-        }
-        try:
-            for count, (connection, time, data) in enumerate(reader.messages()):
-                self._share = count / total
-                yield connections[connection.id], time, bytes(data)
+            with Ros1Reader(self.path) as reader:
+                decoders = {
+                    c.id: SchemaDecoder(_two(c.msgtype), "ros2msg", c.msgdef.data, "ros1")
+                    for c in reader.connections
+                }
+                total = max(reader.message_count, 1)
+                for count, (connection, time, data) in enumerate(reader.messages()):
+                    if count % _EVERY == 0:
+                        self._progress(count / total, "reading")
+                    if topics is None or connection.topic in topics:
+                        kind, decoder = _two(connection.msgtype), decoders[connection.id]
+                        yield BagMessage(
+                            connection.topic, kind, time, time, bytes(data), 0, decoder
+                        )
         except (BagError, GeneratorExit):
             raise
-        except Exception as error:
-            raise BagError(f"cannot read {self.path.name}: {error!r}") from None
-        finally:
-            reader.close()
-
-
-class _Ros1Decoder:
-    """Decodes messages of ROS 1 with the definition in the bag."""
-
-    def __init__(self, connection: Ros1Connection) -> None:
-        self._definition, self._type = connection.definition, _two(connection.type)
-        self._store: Typestore | None = None
-
-    def __call__(self, data: bytes) -> object:
-        try:
-            if self._store is None:
-                store = get_typestore(Stores.EMPTY)
-                store.register(get_types_from_msg(self._definition, self._type))
-                self._store = store
-            return self._store.deserialize_ros1(data, self._type)
-        except Exception as error:  # generated code raises anything for invalid bytes
-            raise BagError(f"a message of type {self._type} cannot be decoded: {error}") from None
+        except Exception as error:  # rosbags raises anything for a damaged file
+            raise BagError(
+                f"{self.path.name} is damaged, or was not closed ({error or repr(error)}); "
+                "`rosbag reindex` of ROS 1 mends it"
+            ) from None
 
 
 def _two(kind: str) -> str:
@@ -206,11 +161,6 @@ def _unpacked_message(message: BagMessage) -> BagMessage:
     except zstandard.ZstdError as error:
         raise BagError(f"a compressed message is damaged: {error}") from None
     return replace(message, data=unpacked)
-
-
-def _by_number(file: Path) -> tuple[int, str]:
-    digits = "".join(c for c in file.name.split(".")[0].rpartition("_")[2] if c.isdigit())
-    return int(digits or 0), file.name
 
 
 def decoded(message: BagMessage) -> Any:
