@@ -75,7 +75,7 @@ def changed(original: Path, change: Callable[[dict], object], folder: Path) -> P
         (lambda c: c.update(density=-1), "density of a fluid must be positive; given: -1"),
         (lambda c: c.update(density="wet"), "density must be 1 numbers"),
         (lambda c: c.update(bodies=[]), "'bodies' must be a list with at least one entry"),
-        (lambda c: c.update(bodies=["base_link"]), "body 0 must have the keys link, volume"),
+        (lambda c: c.update(bodies=["base_link"]), "body 0 must have the keys link, added_mass"),
         (lambda c: c["bodies"][0].pop("volume"), "body 0 lacks 'volume'"),
         (lambda c: c["bodies"][0].update(lift=1), "body 0 has the unknown key 'lift'"),
         (

@@ -4,28 +4,36 @@
 """Actuators of robots: rotors, thrusters, wheels, casters and reaction wheels, from YAML files."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics.actuation.actuators import (
+    Actuator,
+    Caster,
+    Motor,
+    ReactionWheel,
+    Rotor,
+    Tilt,
+    Wheel,
+)
+from vms_ph_dynamics.actuation.allocation import Actuators
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError, StateError
+from vms_ph_dynamics.robot.joints import NORM_TOLERANCE
 
-from .yaml_files import check_keys, items, moderate, number, read_mapping
+from .yaml_files import Reader, check_keys, fields_of, items, number, read_mapping, sized
 
-if TYPE_CHECKING:
-    from vms_ph_dynamics.actuation.actuators import Actuator, Motor, Tilt
-    from vms_ph_dynamics.actuation.allocation import Actuators
-
-_ROTOR = ("thrust_constant", "loss_ratio", "time_constant", "dead_zone", "inertia")
 SECTIONS = ("rotors", "thrusters", "wheels", "casters", "reaction_wheels")
 """Kinds of actuators, each a list of entries."""
 
 _TOP = ("base", "weights", "thrust", "drag_ratio", "defaults", *SECTIONS)
 
 
-def load_actuators(path: str | Path) -> "Actuators":
+def load_actuators(path: str | Path) -> Actuators:
     """Return the actuators in a file; docs/actuators.md describes its entries.
 
     Raises:
@@ -35,7 +43,7 @@ def load_actuators(path: str | Path) -> "Actuators":
     return actuators_in(read_mapping(path), f"{path} is not a valid file of actuators", "the file")
 
 
-def actuators_in(content: Mapping[str, Any], wrong: str, origin: str) -> "Actuators":
+def actuators_in(content: Mapping[str, Any], wrong: str, origin: str) -> Actuators:
     """Return the actuators of the entries of a file, or of an element with the same ones.
 
     Args:
@@ -46,8 +54,6 @@ def actuators_in(content: Mapping[str, Any], wrong: str, origin: str) -> "Actuat
     Raises:
         ModelError: they are not valid; the message names the entry and states what is accepted.
     """
-    from vms_ph_dynamics.actuation.allocation import Actuators
-
     try:
         check_keys(content, origin, (), _TOP)
         actuators = [
@@ -58,13 +64,13 @@ def actuators_in(content: Mapping[str, Any], wrong: str, origin: str) -> "Actuat
         base, weights = str(content.get("base", "floating")), content.get("weights")
         size = {"floating": 6, "planar": 3}.get(base, 6)
         return Actuators(
-            actuators, base, None if weights is None else _vector(weights, size, "weights")
+            actuators, base, None if weights is None else sized(size)(weights, "weights")
         )
     except (ModelError, StateError) as error:
         raise ModelError(f"{wrong}: {error}") from None
 
 
-def _section(section: str, content: Mapping[str, Any]) -> list["Actuator"]:
+def _section(section: str, content: Mapping[str, Any]) -> list[Actuator]:
     defaults = content.get("defaults") or {}
     check_keys(defaults, "defaults", (), SECTIONS)
     common = defaults.get(section) or {}
@@ -82,123 +88,58 @@ def _section(section: str, content: Mapping[str, Any]) -> list["Actuator"]:
     return actuators
 
 
-def _rotor(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuators import Rotor
-
-    check_keys(item, name, ("position", "thrust"), (*_PLACED, "drag_ratio", "torque_sign", *_ROTOR))
-    lower, upper = _vector(item["thrust"], 2, f"thrust of {name}")
-    ratio = _optional(item, "drag_ratio", name) or 0.0
+def _rotor(item: Mapping[str, Any], name: str) -> Actuator:
+    names = [f.name for f in fields(Rotor) if f.name not in ("position", "lower", "upper")]
+    check_keys(item, name, ("position", "thrust"), (*names, *_OF_A_FILE[1:]))
+    given = {key: value for key, value in item.items() if key not in _OF_A_FILE}
+    readers = {"tilt": _tilt, "motor": _motor}
+    values = fields_of(Rotor, given, name, readers, names=("position", *names))
+    values["lower"], values["upper"] = sized(2)(item["thrust"], f"thrust of {name}").tolist()
+    values["axis"] = _axis(values.get("axis"), item.get("orientation"), name)
     if "torque_sign" in item:
         sign = number(item["torque_sign"], f"torque_sign of {name}")
         if sign not in (-1.0, 1.0):
             raise ModelError(f"torque_sign of {name} must be 1 or -1; given: {sign:g}")
-        ratio *= sign
-    return Rotor(
-        _vector(item["position"], 3, f"position of {name}"),
-        _axis(item, name),
-        ratio,
-        float(lower),
-        float(upper),
-        tilt=_tilt(item.get("tilt"), name),
-        motor=_motor(item, name),
-        **_numbers(item, _ROTOR, name),
-    )
+        values["drag_ratio"] = sign * values.get("drag_ratio", 0.0)
+    return Rotor(**values)
 
 
-def _wheel(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuators import Wheel
-
-    optional = ("roller_angle", "largest_torque", "largest_rate", "friction")
-    check_keys(item, name, ("position", "heading", "radius"), (*optional, "motor"))
-    return Wheel(
-        _vector(item["position"], 2, f"position of {name}"),
-        motor=_motor(item, name),
-        **_numbers(item, ("heading", "radius", *optional), name),
-    )
-
-
-def _caster(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuators import Caster
-
-    optional = ("angle", "largest_torque", "largest_steering_torque", "friction")
-    check_keys(item, name, ("position", "radius", "trail"), (*optional, "motor"))
-    return Caster(
-        _vector(item["position"], 2, f"position of {name}"),
-        motor=_motor(item, name),
-        **_numbers(item, ("radius", "trail", *optional), name),
-    )
-
-
-def _reaction_wheel(item: Mapping[str, Any], name: str) -> "Actuator":
-    from vms_ph_dynamics.actuation.actuators import ReactionWheel
-
-    optional = ("largest_torque", "largest_rate", "rate", "friction")
-    check_keys(item, name, ("axis", "inertia"), (*optional, "motor"))
-    return ReactionWheel(
-        _vector(item["axis"], 3, f"axis of {name}"),
-        motor=_motor(item, name),
-        **_numbers(item, ("inertia", *optional), name),
-    )
-
-
-_PLACED = ("axis", "orientation", "tilt", "motor")
-_KINDS: dict[str, Callable[[Mapping[str, Any], str], "Actuator"]] = {
-    "rotors": _rotor,
-    "thrusters": _rotor,
-    "wheels": _wheel,
-    "casters": _caster,
-    "reaction_wheels": _reaction_wheel,
-}
-
-
-def _axis(item: Mapping[str, Any], name: str) -> Array:
+def _axis(axis: Array | None, orientation: Any, name: str) -> Array:
     """Return the direction of a thrust: the axis, or z of the orientation."""
-    if ("axis" in item) == ("orientation" in item):
+    if (axis is None) == (orientation is None):
         raise ModelError(f"{name} must have either 'axis' or 'orientation'")
-    if "axis" in item:
-        return _vector(item["axis"], 3, f"axis of {name}")
-    import pinocchio as pin
-
-    from vms_ph_dynamics.robot.joints import NORM_TOLERANCE
-
-    orientation = _vector(item["orientation"], 4, f"orientation of {name}")
-    length = float(orientation @ orientation) ** 0.5
+    if axis is not None:
+        return axis
+    quaternion = sized(4)(orientation, f"orientation of {name}")
+    length = float(quaternion @ quaternion) ** 0.5
     if abs(length - 1.0) > NORM_TOLERANCE:
         raise ModelError(
             f"the orientation of {name} must be a quaternion [x y z w] of length 1; its length is "
             f"{length:.9g}"
         )
-    return np.asarray(pin.Quaternion(orientation).toRotationMatrix()[:, 2])
+    return np.asarray(pin.Quaternion(quaternion).toRotationMatrix()[:, 2])
 
 
-def _tilt(value: Any, name: str) -> "Tilt | None":
-    from vms_ph_dynamics.actuation.actuators import Tilt
-
-    if value is None:
-        return None
-    check_keys(value, f"tilt of {name}", ("axis", "limits"), ("rate",))
-    lower, upper = _vector(value["limits"], 2, f"limits of the tilt of {name}")
-    axis = _vector(value["axis"], 3, f"axis of the tilt of {name}")
-    return Tilt(
-        axis, float(lower), float(upper), **_numbers(value, ("rate",), f"the tilt of {name}")
-    )
+def _tilt(value: Any, name: str) -> Tilt:
+    check_keys(value, name, ("axis", "limits"), ("rate",))
+    given = {key: entry for key, entry in value.items() if key != "limits"}
+    lower, upper = sized(2)(value["limits"], f"limits of {name}").tolist()
+    values = fields_of(Tilt, given, name, names=("axis", "rate"))
+    return Tilt(lower=lower, upper=upper, **values)
 
 
-def _motor(item: Mapping[str, Any], name: str) -> "Motor":
-    from vms_ph_dynamics.actuation.actuators import Motor
-
-    value = item.get("motor") or {}
-    check_keys(value, f"motor of {name}", (), ("torque_constant", "resistance"))
-    return Motor(**_numbers(value, ("torque_constant", "resistance"), f"the motor of {name}"))
+def _motor(value: Any, name: str) -> Motor:
+    return Motor(**fields_of(Motor, value or {}, name))
 
 
-def _numbers(item: Mapping[str, Any], names: tuple[str, ...], owner: str) -> dict[str, Any]:
-    return {name: number(item[name], f"{name} of {owner}") for name in names if name in item}
-
-
-def _vector(value: Any, size: int, name: str) -> Array:
-    return moderate(vector(value, size, name), name)
-
-
-def _optional(item: Mapping[str, Any], name: str, owner: str) -> float | None:
-    return number(item[name], f"{name} of {owner}") if name in item else None
+_OF_A_FILE = ("thrust", "orientation", "torque_sign")  # keys of a rotor that are no fields
+_KINDS: dict[str, Callable[[Mapping[str, Any], str], Actuator]] = {
+    "rotors": _rotor,
+    "thrusters": _rotor,
+    "wheels": lambda item, name: Wheel(**fields_of(Wheel, item, name, _ON_FLOOR)),
+    "casters": lambda item, name: Caster(**fields_of(Caster, item, name, _ON_FLOOR)),
+    "reaction_wheels": lambda item, name: ReactionWheel(
+        **fields_of(ReactionWheel, item, name, {"motor": _motor})
+    ),
+}
+_ON_FLOOR: dict[str, Reader] = {"position": sized(2), "motor": _motor}

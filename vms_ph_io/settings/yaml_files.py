@@ -4,8 +4,9 @@
 """Checked entries of parameter files: numbers, vectors, lists and mappings with known keys."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from vms_ph_dynamics.arrays import Array, vector
 from vms_ph_dynamics.errors import ModelError, OptionError, StateError
@@ -63,6 +64,95 @@ def check_keys(
     for key in needed:
         if key not in item:
             raise ModelError(f"{subject} lacks '{key}'")
+
+
+def positive(value: Any, name: str) -> float:
+    """Return a number above zero.
+
+    Raises:
+        ModelError: it is not one.
+        StateError: it is no number.
+    """
+    given = number(value, name)
+    if given <= 0.0:
+        raise ModelError(f"{name} must be above zero; given: {given:g}")
+    return given
+
+
+def numbers(value: Any, name: str) -> dict[str, float]:
+    """Return a mapping from names to numbers."""
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{name} must be a mapping from names to numbers; given: {value!r}")
+    return {str(key): number(entry, f"{name}: {key}") for key, entry in value.items()}
+
+
+def mapping(value: Any, name: str, content: str) -> Mapping[Any, Any]:
+    """Return a mapping from names to what the message calls its content."""
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{name} must be a mapping from names to {content}; given: {value!r}")
+    return value
+
+
+Reader = Callable[[Any, str], Any]
+"""Returns what an entry means, from its content and its name in messages."""
+
+
+def sized(size: int) -> Reader:
+    """Return the reader of a vector (size,)."""
+    return lambda value, name: moderate(vector(value, size, name), name)
+
+
+_READERS: Mapping[Any, Reader] = {
+    bool: lambda value, name: value is not False,
+    str: lambda value, name: str(value),
+    float: number,
+    float | None: number,
+    Array: sized(3),
+    Array | None: sized(3),
+    Mapping[str, float]: numbers,
+    Mapping[str, float] | None: numbers,
+}
+
+
+def fields_of(
+    kind: type,
+    item: Any,
+    owner: str,
+    readers: Mapping[str, Reader] | None = None,
+    needed: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a dataclass that the keys of a mapping give.
+
+    Numbers, vectors (3,), texts, truths and mappings from names to numbers are read by the types of
+    the fields; what is null has its default.
+
+    Args:
+        kind: the dataclass.
+        item: the content of the file.
+        owner: of the keys, in messages.
+        readers: of fields with another type or another meaning.
+        needed: keys that must be given besides those of fields without a default.
+        names: of the fields that may be given; all when None, and those without a default must be.
+
+    Raises:
+        ModelError: a key is missing or unknown, or its content is not accepted.
+        StateError: no numbers are given where they should be.
+    """
+    given = [field for field in fields(kind) if names is None or field.name in names]
+    needed = [
+        f.name
+        for f in given
+        if f.name in needed or (names is None and f.default is f.default_factory is MISSING)
+    ]
+    check_keys(item, owner, needed, [f.name for f in given if f.name not in needed])
+    hints = get_type_hints(kind)
+    values = {}
+    for name, value in item.items():
+        if value is not None or name in needed:
+            read = (readers or {}).get(name) or _READERS[hints[name]]
+            values[name] = read(value, f"{name} of {owner}")
+    return values
 
 
 def read_mapping(path: str | Path) -> dict[str, Any]:

@@ -89,7 +89,7 @@ DOOR = "mechanism: {hinge: [0, 1, 0], axis: [0, 0, 1], inertia: 4}\n"
         (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, release: 1"), "must come after at=1 s"),
         (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, to: 3"), r"to of a payload .* shape \(3,\)"),
         (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, weight: 3"), "unknown key 'weight'"),
-        (HEAD + GOALS + "step: -1", "step must be above zero"),
+        (HEAD + GOALS + "step: -1", "step of the task must be above zero"),
         (HEAD + GOALS + "speed: 1", "the unknown key 'speed'"),
     ],
 )
