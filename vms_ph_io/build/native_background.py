@@ -12,7 +12,6 @@ the same sources are not built again, nor after a failure. What runs meanwhile u
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import signal
@@ -22,10 +21,9 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import requires
 from pathlib import Path
-from typing import Literal
+from typing import TextIO
 
 from vms_ph_dynamics.errors import VmsPhError
 
@@ -45,25 +43,9 @@ FAILURE = _FOLDER / ".native-failure"
 LOG = _FOLDER / "native.log"
 TARGETS = ("vms_ph_native_module",)
 """What is built: the library and the Python module."""
-_STATE = _FOLDER / ".native-state.json"
 _LOCK = _FOLDER / ".native.lock"
 PACKAGES_LOCK = _FOLDER / ".packages.lock"
 """Held while packages are installed, here and by ``./vms``."""
-
-Phase = Literal["waiting", "packages", "compiling", "built", "failed"]
-
-
-@dataclass(frozen=True)
-class State:
-    """What has become of the build.
-
-    Attributes:
-        phase: how far it is.
-        detail: why it failed; empty otherwise.
-    """
-
-    phase: Phase
-    detail: str = ""
 
 
 def begin(sources: str, delay: float = _DELAY) -> None:
@@ -85,21 +67,16 @@ def begin(sources: str, delay: float = _DELAY) -> None:
             return
         FAILURE.unlink(missing_ok=True)
         try:
-            _record(State("waiting"))
             native_build.require_compiler()
             time.sleep(delay)
-            _record(State("packages"))
-            _install_packages()
-            _record(State("compiling"))
             with LOG.open("w", buffering=1) as log:
+                _install_packages(log)
                 folder = native_build.build(targets=TARGETS, listener=log.write)
             native_build.install(folder)
-            _record(State("built"))
         except Exception as error:  # nobody waits for this process
             reason = _in_one_line(str(error) or type(error).__name__)
             with LOG.open("a") as log:
                 log.write(f"{error}\n")
-            _record(State("failed", reason))
             FAILURE.write_text(f"{reason}\n")
         STAMP.write_text(sources)
 
@@ -121,7 +98,6 @@ def stop() -> None:
 
 def write_build_record(sources: str) -> None:
     """Record that the core of these sources is installed; by ``./vms native``."""
-    _record(State("built"))
     FAILURE.unlink(missing_ok=True)
     if sources:
         STAMP.write_text(sources)
@@ -132,26 +108,18 @@ def status_text() -> str:
     prefix = str(_FOLDER)
     folder = Path(sysconfig.get_path("platlib", vars={"base": prefix, "platbase": prefix}))
     is_installed = any(folder.glob("vms_ph_native.*"))
-    state = _read()
-    building = state is not None and state.phase in ("waiting", "packages", "compiling")
-    if building and _is_running():
-        now = {"waiting": "is about to be built", "packages": "needs packages, which are installed"}
-        assert state is not None
-        text = now.get(state.phase, f"is being compiled{_progress()}")
+    if _is_running():
         meanwhile = "the earlier one is used" if is_installed else "Python is used"
-        return f"the C++ core {text} in the background (log: {LOG}); meanwhile {meanwhile}"
-    failed = state is not None and state.phase == "failed"
-    why = f"({state.detail}; log: {LOG})" if state is not None and failed else ""
-    if is_installed and failed:
         return (
-            f"the C++ core is installed in {folder}, but the build of the present sources failed "
-            f"{why}; ./vms native tries again"
+            f"the C++ core is being built in the background{_progress()} (log: {LOG}); "
+            f"meanwhile {meanwhile}"
         )
+    failed = ""
+    if FAILURE.is_file():
+        failed = f"; the last build failed ({FAILURE.read_text().strip()}; log: {LOG})"
     if is_installed:
-        return f"the C++ core is installed in {folder}"
-    if failed:
-        return f"the C++ core could not be built {why}; Python is used, ./vms native tries again"
-    return "the C++ core is not installed, and Python is used; ./vms native builds it"
+        return f"the C++ core is installed in {folder}{failed}"
+    return f"the C++ core is not installed, and Python is used; ./vms native builds it{failed}"
 
 
 def _in_one_line(reason: str) -> str:
@@ -204,47 +172,21 @@ def compilers() -> int:
     return max(1, processors)
 
 
-def _install_packages() -> None:
-    """Install what the build needs besides the compiler; nothing that is there is changed.
-
-    Raises:
-        VmsPhError: pip could not install it.
-    """
-    requirements = [
+def _install_packages(log: TextIO) -> None:
+    """Install what the build needs and is missing, of the versions that fit what is installed."""
+    with contextlib.suppress(VmsPhError):
+        native_build.require_packages()
+        return
+    needed = [
         text.partition(";")[0].strip()
         for text in requires("vms-ph") or []
         if re.search(r"""extra\s*==\s*['"]native['"]""", text)
     ]
-    with contextlib.suppress(VmsPhError):
-        native_build.require_packages()
-        return
-    with package_lock(), LOG.open("w") as log:
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-        freeze = subprocess.run([*pip, "freeze"], capture_output=True, text=True, check=True)
-        # Lines of editable packages and of files are no constraints.
-        fixed = _FOLDER / ".native-constraints"
-        versions = [
-            line for line in freeze.stdout.splitlines() if re.fullmatch(r"[\w.-]+==\S+", line)
-        ]
-        fixed.write_text("\n".join(versions))
-        requirements = [_as_installed(name) for name in requirements]
-        done = subprocess.run(
-            [*pip, "install", "--constraint", str(fixed), *requirements],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+    pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+    with package_lock():
+        done = subprocess.run([*pip, *needed], stdout=log, stderr=subprocess.STDOUT, check=False)
     if done.returncode:
-        raise VmsPhError(f"pip could not install {', '.join(requirements)}")
-
-
-def _as_installed(requirement: str) -> str:
-    """Return a requirement that keeps the installed version, if there is one."""
-    name = re.split(r"[<>=!~ ]", requirement, maxsplit=1)[0]
-    try:
-        return f"{name}=={version(name.partition('[')[0])}"
-    except PackageNotFoundError:
-        return requirement
+        raise VmsPhError(f"pip could not install {', '.join(needed)}")
 
 
 @contextmanager
@@ -253,19 +195,6 @@ def package_lock() -> Iterator[None]:
     with PACKAGES_LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _record(state: State) -> None:
-    beside = _STATE.with_suffix(".part")
-    beside.write_text(json.dumps(asdict(state)))
-    beside.replace(_STATE)
-
-
-def _read() -> State | None:
-    try:
-        return State(**json.loads(_STATE.read_text()))
-    except (OSError, TypeError, ValueError):
-        return None
 
 
 if __name__ == "__main__":
