@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.bag import BagReader, BagWriter, MessageTypes
+from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_nodes.cli.app import make_app
 
 START = 1_700_000_000_000_000_000
@@ -84,16 +83,8 @@ def test_the_report_is_written_into_a_folder_of_its_own(tmp_path: Path) -> None:
     done = typed("audit", bag, "--robot", "panda", "--out", out)
     assert done.exit_code == 0, done.output
     names = {file.name for file in out.iterdir()}
-    assert names == {"audit.html", "audit.png", "audit.csv", "audit.json", "derived"}
-    again = typed("audit", bag, "--robot", "panda", "--out", out)
-    assert isinstance(again.exception, VmsPhError)
-    messages = list(BagReader(out / "derived").messages({"/vms_ph/energy"}))
-    assert len(messages) == 400
-    assert messages[0].log_time == START
-    first: Any = messages[0].decode()
-    model = robots.load("panda")
-    d = model.evaluate(np.zeros(7), np.array([3.0, 0, 0, 0, 0, 0, 0]))
-    assert first.total == pytest.approx(d.kinetic_energy + d.potential_energy)
+    assert names == {"audit.html", "audit.png", "audit.csv", "audit.json"}
+    assert typed("audit", bag, "--robot", "panda", "--out", out).exit_code == 0
 
 
 MISTAKES = {

@@ -12,7 +12,7 @@ import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.energy.energy_path import EnergyPath, LinkEnergies
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.ledger import (
     DISSIPATED,
@@ -33,16 +33,6 @@ MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""
 
 _LINK_INSTANTS = 500
-
-
-@dataclass(frozen=True)
-class LinkSeries:
-    """Energies of the bodies over time: ``time`` (K,), the others (K, bodies), J."""
-
-    time: Array
-    names: tuple[str, ...]
-    kinetic: Array
-    potential: Array
 
 
 @dataclass(frozen=True)
@@ -71,9 +61,9 @@ class Audit:
         conditioning: what was found about the signals.
         appearances: when and where energy appeared or disappeared.
         supplies: what ports and what is unexplained at joints supplied at most.
-        links: energies of the links.
-        q, v: states at the instants of the ledger's series.
-        start: stamp of the first sample, ns.
+        links: energies of the links at ``link_times``.
+        link_times: s.
+        q: configurations at the instants of the ledger's series.
         agreement: with what an energy monitor had published, or None.
         identified: what an identification found, for the document.
         findings: what the recording tells of the model, for the document.
@@ -86,10 +76,9 @@ class Audit:
     conditioning: Conditioning
     appearances: list[UnaccountedInterval]
     supplies: list[PortSupply]
-    links: LinkSeries
+    links: LinkEnergies
+    link_times: Array
     q: Array
-    v: Array
-    start: int
     agreement: Agreement | None
     identified: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Mapping[str, Any], ...] = ()
@@ -165,10 +154,9 @@ def audit(
         motion.conditioning,
         unaccounted_intervals(ledger),
         port_supplies(ledger),
-        LinkSeries(ledger.time[chosen], links.names, links.kinetic, links.potential),
+        links,
+        ledger.time[chosen],
         states,
-        rates,
-        motion.start,
         _agreement(motion, ledger),
     )
 

@@ -4,6 +4,7 @@
 """An audit as one document of plain values, and as lines for a terminal."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
@@ -28,7 +29,7 @@ def _finite(value: Any) -> Any:
 
 
 def _document(audit: Audit) -> dict[str, Any]:
-    ledger, model = audit.ledger, audit.model
+    ledger, model, links = audit.ledger, audit.model, audit.links
     band = float(ledger.band[-1])
     return {
         "recording": str(audit.recording.path),
@@ -53,27 +54,21 @@ def _document(audit: Audit) -> dict[str, Any]:
                     "supplied": float(ledger.supplied_by_joint[k]),
                     "returned": float(-ledger.returned_by_joint[k]),
                     "dissipated": float(ledger.dissipated_by_joint[k]),
-                    "residual": _of(audit, ledger.residual_by_joint, name),
-                    "residual_effort": _of(audit, ledger.residual_effort, name),
+                    **_residuals(audit, name),
                 }
                 for k, name in enumerate(ledger.joints)
             },
-            "base": {
-                "residual": _of(audit, ledger.residual_by_joint, "base"),
-                "residual_effort": _of(audit, ledger.residual_effort, "base"),
-            }
-            if model.b
-            else None,
+            "base": _residuals(audit, "base") if model.b else None,
             "port": _ports(audit),
             "link": {
                 name: {
-                    "kinetic_change": float(audit.links.kinetic[-1, k] - audit.links.kinetic[0, k]),
-                    "potential_change": float(
-                        audit.links.potential[-1, k] - audit.links.potential[0, k]
-                    ),
-                    "largest_kinetic": float(audit.links.kinetic[:, k].max()),
+                    "kinetic_change": float(kinetic[-1] - kinetic[0]),
+                    "potential_change": float(potential[-1] - potential[0]),
+                    "largest_kinetic": float(kinetic.max()),
                 }
-                for k, name in enumerate(audit.links.names)
+                for name, kinetic, potential in zip(
+                    links.names, links.kinetic.T, links.potential.T, strict=True
+                )
             },
             "supplied": ledger.supplied,
             "dissipated": ledger.dissipated,
@@ -81,29 +76,9 @@ def _document(audit: Audit) -> dict[str, Any]:
             "unobserved": ledger.unobserved,
             "unaccounted": ledger.unaccounted,
         },
-        "appearances": [
-            {"begin": a.begin, "end": a.end, "energy": a.energy, "shares": a.shares}
-            for a in audit.appearances
-        ],
-        "passivity": [
-            {
-                "name": audit.port_name(s.name),
-                "net": s.net,
-                "time": s.time,
-                "rise": s.rise,
-                "rise_begin": s.rise_begin,
-                "rise_end": s.rise_end,
-                "violates": s.violates,
-            }
-            for s in audit.supplies
-        ],
-        "agreement": None
-        if audit.agreement is None
-        else {
-            "instants": audit.agreement.instants,
-            "stored": audit.agreement.stored,
-            "unaccounted": audit.agreement.unaccounted,
-        },
+        "appearances": [asdict(appearance) for appearance in audit.appearances],
+        "passivity": [{**asdict(s), "name": audit.port_name(s.name)} for s in audit.supplies],
+        "agreement": None if audit.agreement is None else asdict(audit.agreement),
         "conditioning": audit.conditioning.as_dictionary(model.joint_names),
         "damage": list(audit.recording.notes),
         "identified": dict(audit.identified),
@@ -111,8 +86,13 @@ def _document(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _of(audit: Audit, values: Any, name: str) -> float:
-    return float(values[audit.ledger.balanced.index(name)])
+def _residuals(audit: Audit, name: str) -> dict[str, float]:
+    ledger = audit.ledger
+    row = ledger.balanced.index(name)
+    return {
+        "residual": float(ledger.residual_by_joint[row]),
+        "residual_effort": float(ledger.residual_effort[row]),
+    }
 
 
 def _ports(audit: Audit) -> dict[str, float]:

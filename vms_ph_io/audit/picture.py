@@ -6,13 +6,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
 from .audit import Audit
+from .plots import draw_lines
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ def draw(audit: Audit, file: Path) -> None:
 
     series = curves(audit, 3000)
     figure = Figure(figsize=(10, 13), layout="constrained", dpi=110)
-    energy, power, friction, residual, rest = figure.subplots(5, 1, sharex=True)
-    for axes, group in ((energy, "energy"), (power, "power"), (friction, "friction"),
-                        (residual, "residual")):  # fmt: skip
-        _plot(axes, series, group)
+    *panels, rest = figure.subplots(5, 1, sharex=True)
+    for axes, (label, lines) in zip(panels, series.groups.values(), strict=True):
+        shown = {name: values for name, values in lines.items() if np.any(values)}
+        draw_lines(axes, series.time, shown, label)
     rest.fill_between(
         series.time, series.unaccounted - series.band, series.unaccounted + series.band,
         color="#1f4e79", alpha=0.2, linewidth=0, label="95 %",
@@ -109,14 +109,3 @@ def draw(audit: Audit, file: Path) -> None:
         fontsize=11,
     )
     figure.savefig(file)
-
-
-def _plot(axes: Any, series: Curves, group: str) -> None:
-    label, lines = series.groups[group]
-    for name, values in lines.items():
-        if np.any(values):
-            axes.plot(series.time, values, linewidth=1.1, label=name)
-    axes.set_ylabel(label)
-    axes.grid(alpha=0.3)
-    if axes.lines:
-        axes.legend(loc="upper left", fontsize=7, ncols=4 if len(axes.lines) > 6 else 1)

@@ -97,5 +97,5 @@ def draw_lines(
             axes.plot(time, values, label=name, color=colour, linestyle=line, linewidth=1.3)
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
-    if time is not None:
-        axes.legend(loc="best", fontsize=8)
+    if axes.lines:
+        axes.legend(loc="best", fontsize=8, ncols=4 if len(axes.lines) > 8 else 1)

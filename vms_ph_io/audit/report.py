@@ -1,35 +1,43 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All files of an audit in one folder: page, picture, table, document, and the derived bag."""
+"""The report of an audit: one HTML file with interactive plots, which needs no network."""
 
 import csv
 import json
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import PORTS
 
-from ..bag import BagWriter, MessageTypes
-from ..installation import share_directory
-from .audit import Audit
+from .audit import Audit, balance
 from .document import document
-from .page import write_page
-from .picture import draw
+from .picture import curves, draw
+
+_INSTANTS = 1500
+
+_STYLE = """
+body { font-family: sans-serif; margin: 2em auto; max-width: 75em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; }
+td, th { padding: 0.2em 0.8em; text-align: right; border-bottom: 1px solid #ddd; }
+td:first-child, th:first-child { text-align: left; }
+"""
 
 
 def write_report(audit: Audit, folder: Path) -> list[Path]:
-    """Write audit.html, audit.png, audit.csv, audit.json and the bag ``derived``.
+    """Write audit.html, audit.png, audit.csv and audit.json; return their paths.
 
     Args:
         audit: the audit.
-        folder: made if it does not exist; it must not contain a bag ``derived``.
+        folder: made if it does not exist.
 
     Raises:
-        VmsPhError: the folder cannot be written, or has such a bag.
+        VmsPhError: the folder cannot be written.
         ImportError: plotly is not installed.
     """
     files = [folder / f"audit.{suffix}" for suffix in ("html", "png", "csv", "json")]
@@ -41,11 +49,7 @@ def write_report(audit: Audit, folder: Path) -> list[Path]:
         files[3].write_text(json.dumps(document(audit), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise VmsPhError(f"{folder} cannot be written: {error.strerror or error}") from None
-    write_bag(audit, folder / "derived")
-    return [*files, folder / "derived"]
-
-
-_ENERGY, _POWER = "vms_ph/msg/Energy", "vms_ph/msg/Power"
+    return files
 
 
 def write_csv(audit: Audit, file: Path) -> None:
@@ -72,78 +76,201 @@ def write_csv(audit: Audit, file: Path) -> None:
         writer.writerows(np.column_stack(list(columns.values())).tolist())
 
 
-def write_bag(audit: Audit, folder: Path) -> None:
-    """Write a bag with vms_ph/energy and vms_ph/power at the stamps of the recording.
+def write_page(audit: Audit, file: Path) -> None:
+    """Write the report of an audit.
 
     Raises:
-        BagError: the folder exists or cannot be written.
+        ImportError: plotly is not installed; the message says how to install it.
     """
-    types = MessageTypes()
-    types.register_folder("vms_ph", share_directory() / "msg")
-    make = types.store.types
-    ledger, model = audit.ledger, audit.model
-    series = ledger.series
-    power, lost = (
-        _rates(ledger.time, series["supplied_by_joint"]),
-        _rates(ledger.time, series["dissipated_by_joint"]),
+    try:
+        import plotly.graph_objects as go
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ImportError(
+            "the report is drawn with plotly; install it with: pip install 'vms-ph[audit]'"
+        ) from None
+    ledger, content = audit.ledger, document(audit)
+    joints = [{"joint": name, **row} for name, row in content["ledger"]["joint"].items()]
+    base = content["ledger"]["base"]
+    parts = [
+        f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
+        f"<p>{escape(_robot(audit))}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
+        f"gross {ledger.gross:.6g} J; unaccounted {ledger.unaccounted:+.4g} J at the end "
+        f"(95 % within {ledger.band[-1]:.2g} J by noise and sampling, not counting errors of the "
+        f"model), largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s.</p>",
+        *(f"<p><b>{escape(note)}</b></p>" for note in audit.recording.notes),
+        "<h2>Where the energy went</h2>",
+        _figure_html(_sankey(go, audit)),
+        "<h2>Energy balance (J)</h2>",
+        _table([{"": entry.name, "energy": entry.energy} for entry in balance(audit)]),
+        *_plots(go, audit),
+        "<h2>By joint (J; residual effort: root mean square, N m or N)</h2>",
+        _table([*joints, *([{"joint": "base", **base}] if base else [])]),
+        "<h2>By link</h2>",
+        _figure_html(_links(go, audit)),
+        "<h2>Energy that appeared or disappeared (J, from begin to end in s)</h2>",
+        _table(content["appearances"]),
+        "<h2>Passivity</h2>",
+        "<p>What a port supplied at most since the start, beyond what it had taken (J), and its "
+        "largest rise. A passive neighbour, and friction that is left at a joint, can never have "
+        "supplied energy.</p>",
+        _table(content["passivity"]),
+        "<h2>Signals</h2>",
+        _list(content["conditioning"]["statements"]),
+        *_identified(content),
+    ]
+    data = json.dumps(content).replace("</", "<\\/")
+    file.write_text(
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<title>Energy audit of {escape(audit.recording.path.name)}</title>"
+        f"<style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>\n"
+        + "\n".join(parts)
+        + f"\n<script type='application/json' id='audit'>{data}</script></body></html>\n",
+        encoding="utf-8",
     )
-    ports = _rates(ledger.time, series["supplied_by_port"])
-    names = [audit.port_name(port) for port in ledger.ports]
-    tools = [name for name in names if name not in PORTS]
-    frame = "odom" if model.b else model.link_names[0] if model.link_names else ""
-    stored = series["kinetic"] + series["potential"]
-    unaccounted = series["unaccounted"]
-    residual = _rates(ledger.time, unaccounted[:, None])[:, 0]
-    # Stamps of ROS begin at 1970; recordings may begin before the zero of their clock.
-    stamps = np.maximum(audit.start, 0) + np.round(ledger.time * 1e9).astype(np.int64)
-    header, time = make["std_msgs/msg/Header"], make["builtin_interfaces/msg/Time"]
-    with BagWriter(folder, ros_distro="") as bag:
-        for topic, kind in (("/vms_ph/energy", _ENERGY), ("/vms_ph/power", _POWER)):
-            bag.add_topic(topic, types.definition(kind))
-        for k, stamp in enumerate(stamps.tolist()):
-            head = header(stamp=time(stamp // 10**9, stamp % 10**9), frame_id=frame)
-            kinetic = float(series["kinetic"][k])
-            base = 0.0
-            if model.b:
-                d = model.evaluate(model.normalise_configuration(audit.q[k]), audit.v[k])
-                base = 0.5 * float(d.p @ d.v_hat)
-            energy = make[_ENERGY](
-                header=head, total=float(stored[k]), kinetic=kinetic,
-                potential=float(series["potential"][k]), kinetic_base=base,
-                kinetic_shape=kinetic - base, kinetic_task=np.nan, kinetic_null=np.nan,
-            )  # fmt: skip
-            at = {name: float(ports[k, j]) for j, name in enumerate(names)}
-            total = {name: float(series["supplied_by_port"][k, j]) for j, name in enumerate(names)}
-            flow = make[_POWER](
-                header=head,
-                torque=float(power[k].sum()),
-                wrench_base=at.get("wrench_base", 0.0),
-                wrench_end_effector=at.get("wrench_end_effector", 0.0),
-                tool_names=tools,
-                tool_power=np.array([at[name] for name in tools]),
-                dissipated=float(lost[k].sum()),
-                null_to_task=np.nan,
-                null_to_task_g12=np.nan,
-                torque_energy=float(series["supplied_by_joint"][k].sum()),
-                wrench_base_energy=total.get("wrench_base", 0.0),
-                wrench_end_effector_energy=total.get("wrench_end_effector", 0.0),
-                tool_energy=np.array([total[name] for name in tools]),
-                dissipated_energy=float(
-                    series["dissipated_by_joint"][k].sum() + series["drag"][k, 0]
-                ),
-                stored=float(stored[k] - stored[0]),
-                unaccounted_energy=float(unaccounted[k]),
-                residual=float(residual[k]),
-                exact_energies=bool(ledger.exact),
-            )
-            for topic, kind, message in (
-                ("/vms_ph/energy", _ENERGY, energy), ("/vms_ph/power", _POWER, flow),
-            ):  # fmt: skip
-                bag.write(topic, bytes(types.store.serialize_cdr(message, kind)), stamp)
 
 
-def _rates(time: Array, energy: Array) -> Array:
-    """Return the slopes of cumulative energies at the instants."""
-    if len(time) < 2 or not energy.shape[1]:
-        return np.zeros_like(energy)
-    return np.asarray(np.gradient(energy, time, axis=0))
+def _robot(audit: Audit) -> str:
+    model = audit.model
+    return (
+        f"'{model.name}' on a {model.base} base: {model.n} joints, {model.total_mass:.4g} kg, "
+        f"end effector {model.end_effector}"
+    )
+
+
+def _figure_html(figure: Any) -> str:
+    text: str = figure.to_html(full_html=False, include_plotlyjs=False)
+    return text
+
+
+def _sankey(go: Any, audit: Audit) -> Any:
+    """Return the flow of energy: what supplied it on the left, where it went on the right."""
+    ledger = audit.ledger
+    robot = "robot"
+    links: list[tuple[str, str, float]] = []
+    for k, name in enumerate(ledger.joints):
+        back = -float(ledger.returned_by_joint[k])
+        links.append((name, robot, float(ledger.supplied_by_joint[k]) + back))
+        links.append((robot, f"{name} (returned)", back))
+        links.append((robot, f"friction {name}", float(ledger.dissipated_by_joint[k])))
+    for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
+        links.append(_either(audit.port_name(name), robot, float(energy)))
+    if ledger.drag:
+        links.append((robot, "drag", ledger.drag))
+    for name in ("kinetic", "potential"):
+        change = float(ledger.series[name][-1] - ledger.series[name][0])
+        links.append(_either(f"{name} energy", robot, -change))
+    links.append(_either("unaccounted", robot, ledger.unaccounted))
+    if ledger.unobserved:
+        links.append(_either("in gaps", robot, ledger.unobserved))
+    least = 1e-6 * max((abs(size) for _, _, size in links), default=0.0)
+    links = [link for link in links if link[2] > least]
+    names = list(dict.fromkeys(name for link in links for name in link[:2]))
+    flow = {
+        "source": [names.index(a) for a, _, _ in links],
+        "target": [names.index(b) for _, b, _ in links],
+        "value": [size for _, _, size in links],
+    }
+    figure = go.Figure(go.Sankey(node={"label": names, "pad": 12}, link=flow, valuesuffix=" J"))
+    return figure.update_layout(height=200 + 22 * len(names), margin={"t": 20, "b": 20})
+
+
+def _either(name: str, robot: str, energy: float) -> tuple[str, str, float]:
+    return (name, robot, energy) if energy >= 0.0 else (robot, f"{name} ", -energy)
+
+
+def _plots(go: Any, audit: Audit) -> list[str]:
+    series = curves(audit, _INSTANTS)
+    titles = {
+        "energy": "Energy over time",
+        "power": "Power by joint and port",
+        "friction": "Friction power by joint",
+        "residual": "Energy of the residual of each momentum balance",
+    }
+    parts = []
+    for name, (label, lines) in series.groups.items():
+        figure = go.Figure()
+        for line, values in lines.items():
+            figure.add_scatter(x=_short(series.time), y=_short(values), name=line, mode="lines")
+        parts += [f"<h2>{titles[name]}</h2>", _figure_html(_over_time(figure, label))]
+    figure = go.Figure()
+    low, high = series.unaccounted - series.band, series.unaccounted + series.band
+    figure.add_scatter(x=_short(series.time), y=_short(high), mode="lines", line={"width": 0},
+                       showlegend=False)  # fmt: skip
+    figure.add_scatter(x=_short(series.time), y=_short(low), mode="lines", line={"width": 0},
+                       fill="tonexty", name="95 %")  # fmt: skip
+    figure.add_scatter(
+        x=_short(series.time), y=_short(series.unaccounted), mode="lines", name="unaccounted"
+    )
+    for appearance in audit.appearances:
+        figure.add_vrect(
+            x0=appearance.begin, x1=appearance.end, fillcolor="red", opacity=0.12, line_width=0
+        )
+    parts += ["<h2>Unaccounted energy</h2>", _figure_html(_over_time(figure, "J"))]
+    return parts
+
+
+def _over_time(figure: Any, label: str) -> Any:
+    return figure.update_layout(
+        xaxis_title="time (s)", yaxis_title=label, height=380, margin={"t": 20}, hovermode="x"
+    )
+
+
+def _links(go: Any, audit: Audit) -> Any:
+    figure = go.Figure()
+    for k, name in enumerate(audit.links.names):
+        total = audit.links.kinetic[:, k] + audit.links.potential[:, k]
+        figure.add_scatter(
+            x=_short(audit.link_times), y=_short(total - total[0]), name=name, mode="lines"
+        )
+    return _over_time(figure, "stored since the start (J)")
+
+
+def _short(values: Any) -> list[float]:
+    """Return values with the digits that a screen shows."""
+    return [float(f"{value:.6g}") for value in np.asarray(values)]
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of rows with names of columns and their content."""
+    if not rows:
+        return "<p>None.</p>"
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_text(row.get(name)))}</td>" for name in names) + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return "yes" if value else ""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {energy:+.3g}" for name, energy in value.items())
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _list(sentences: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences) + "</ul>"
+
+
+def _identified(content: Mapping[str, Any]) -> list[str]:
+    identified, columns = content["identified"], ("value", "low", "high", "unit")
+    rows = []
+    for name, entry in identified.items():
+        if isinstance(entry, Mapping) and "low" in entry:
+            other = entry.get("torque_regressor") or {}
+            row = {"parameter": name, **{column: entry[column] for column in columns}}
+            row["torque regressor"] = " to ".join(_text(other[k]) for k in columns[1:3] if other)
+            rows.append(row)
+    if not identified:
+        return []
+    sections = ["<h2>Identified (low and high: 95 % interval)</h2>", _table(rows)]
+    if left_out := ", ".join(identified.get("not_excited", ())):
+        sections.append(f"<p>Not excited by this recording: {escape(left_out)}.</p>")
+    if content["findings"]:
+        sections.append("<h2>What the recording tells of the model</h2>")
+        sections.append(_list(str(one["text"]) for one in content["findings"]))
+    return sections

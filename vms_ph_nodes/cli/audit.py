@@ -85,8 +85,6 @@ def audit(
         checked_kinds(kinds)
         belief = None if prior is None else read_prior(prior)
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
-    if out is not None and (out / "derived").exists():
-        raise VmsPhError(f"{out} contains the bag of an earlier report; choose another folder")
     with shown_progress() as progress:
         read = read_recording(recording, columns=columns, topics=topics, progress=progress)
         settings = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,

@@ -14,7 +14,6 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_io import robots
 from vms_ph_io.audit import Audit, audit_recording, document, lines, write_report
-from vms_ph_io.bag import BagReader
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings import read_recording
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
@@ -120,12 +119,12 @@ def test_a_truncated_bag_is_audited_as_far_as_it_goes(
     assert any(line.startswith("damage") for line in lines(done))
 
 
-def test_the_report_is_one_page_a_picture_tables_and_a_bag(
+def test_the_report_is_one_page_a_picture_and_tables(
     pushed: tuple[VMSModel, Path, float], tmp_path: Path
 ) -> None:
     model, bag, _ = pushed
     done = audited(model, bag)
-    page, picture, table, text, derived = write_report(done, tmp_path / "report")
+    page, picture, table, text = write_report(done, tmp_path / "report")
     html = page.read_text()
     assert html.count("plotly.js v") == 1
     assert "sankey" in html
@@ -137,8 +136,6 @@ def test_the_report_is_one_page_a_picture_tables_and_a_bag(
     assert read["gross"] == pytest.approx(done.ledger.gross)
     assert set(read["ledger"]["joint"]) == set(model.joint_names)
     assert set(read["ledger"]["port"]) >= {"torque", "wrench_end_effector"}
-    topics = {message.topic for message in BagReader(derived).messages()}
-    assert topics == {"/vms_ph/energy", "/vms_ph/power"}
 
 
 def test_the_entries_of_the_balance_add_up(pushed: tuple[VMSModel, Path, float]) -> None:
