@@ -25,6 +25,7 @@ from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, PlaceGoal, 
 from ..descriptions.robot_shapes import robot_shapes
 from ..robots.robot_settings import RobotSettings
 from ..settings import scenes
+from .task_goals import at_most
 
 # What the gains of a task, those of EndEffectorImpedance, are called by laws that call a spring and
 # a damper of the end effector otherwise.
@@ -188,19 +189,9 @@ class _SceneRun:
             at = self._position_of(goal.of)
             axes = list(goal.axes)
             distance = float(np.linalg.norm((at - goal.at)[axes]))
-            return {
-                "what": f"distance of {goal.of} from its place (m)",
-                "wanted": goal.within,
-                "obtained": distance,
-                "met": distance <= goal.within,
-            }
+            return at_most(goal.within, f"distance of {goal.of} from its place (m)", distance)
         speed = float(np.abs(self.simulation.sample().v).max())
-        return {
-            "what": "largest speed (rad/s, m/s)",
-            "wanted": goal.speed,
-            "obtained": speed,
-            "met": speed <= goal.speed,
-        }
+        return at_most(goal.speed, "largest speed (rad/s, m/s)", speed)
 
     def _position_of(self, of: str) -> Array:
         if of != "end_effector":

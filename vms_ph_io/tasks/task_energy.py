@@ -12,6 +12,7 @@ from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.simulation import HeldMechanism, Simulation
 
 from .payload_use import PayloadUse
+from .task_goals import at_most
 
 # Energies that are rounding are not shown, J.
 _SMALLEST_ENERGY = 1e-12
@@ -49,12 +50,8 @@ class TaskEnergy:
             most: largest residual, J.
         """
         residual = self._residual(plant)
-        return {
-            "what": "residual of the energy balance (J)",
-            "wanted": most,
-            "obtained": residual,
-            "met": abs(residual) <= most,
-        }
+        goal = at_most(most, "residual of the energy balance (J)", abs(residual))
+        return {**goal, "obtained": residual}
 
     def energies(self, plant: VMSModel) -> Mapping[str, float]:
         """Return what was given, stored and lost, J.

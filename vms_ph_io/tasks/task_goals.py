@@ -17,8 +17,17 @@ from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask
 
 from .task_reference import TaskReference
 
+GoalState = dict[str, Any]
+"""What a goal is about, what is wanted and obtained, and whether it is met."""
+
 # Rounding of a share of a limit.
 _ROUNDING = 1e-9
+
+
+def at_most(wanted: float, what: str, obtained: float | None, rounding: float = 0.0) -> GoalState:
+    """Return the state of a goal that bounds what is obtained; None is not judged, and not met."""
+    met = obtained is not None and obtained <= wanted + rounding
+    return {"what": what, "wanted": wanted, "obtained": obtained, "met": met}
 
 
 class ActuatorUse:
@@ -52,22 +61,14 @@ class ActuatorUse:
             share = float((np.abs(torque[limited]) / self._effort[limited]).max())
             self._torques = max(self._torques, share)
 
-    def goals(self) -> dict[str, dict[str, Any]]:
+    def goals(self) -> dict[str, GoalState]:
         """Return the shares as goals, which are met up to 1."""
         shares = {"torques": ("joint torques, share of their limits", self._torques)}
         if self._actuators is not None:
             shares["actuators"] = ("inputs of actuators, share of their limits", self._inputs)
-        if self._actuators is not None and np.isfinite(self._actuators.largest_rate).any():
-            shares["rates"] = ("rates of wheels, share of their limits", self._rates)
-        return {
-            name: {
-                "what": description,
-                "wanted": 1.0,
-                "obtained": share,
-                "met": share <= 1.0 + _ROUNDING,
-            }
-            for name, (description, share) in shares.items()
-        }
+            if np.isfinite(self._actuators.largest_rate).any():
+                shares["rates"] = ("rates of wheels, share of their limits", self._rates)
+        return {n: at_most(1.0, what, share, _ROUNDING) for n, (what, share) in shares.items()}
 
 
 # Velocity of a point of contact that is rounding, m/s.
@@ -92,15 +93,12 @@ class WheelUse:
         self._slip = max(self._slip, float(np.abs(rows @ v).max()))
         self._rates = max(self._rates, float((np.abs(v[self._wheels]) / self._limits).max()))
 
-    def goals(self) -> dict[str, dict[str, Any]]:
+    def goals(self) -> dict[str, GoalState]:
         """Return them as goals."""
-        shares = {
-            "rates": ("rates of wheels, share of their limits", 1.0, self._rates),
-            "slip": ("velocity of the wheels' points of contact (m/s)", _NO_SLIP, self._slip),
-        }
+        slip = "velocity of the wheels' points of contact (m/s)"
         return {
-            name: {"what": description, "wanted": most, "obtained": value, "met": value <= most}
-            for name, (description, most, value) in shares.items()
+            "rates": at_most(1.0, "rates of wheels, share of their limits", self._rates),
+            "slip": at_most(_NO_SLIP, slip, self._slip),
         }
 
 
@@ -132,18 +130,12 @@ class Judge:
                 if goal.of in errors:
                     self._worst[name] = max(self._worst.get(name, 0.0), errors[goal.of])
 
-    def goals(self) -> dict[str, dict[str, Any]]:
+    def goals(self) -> dict[str, GoalState]:
         """Return what was wanted and obtained of every goal; None was not judged yet."""
-        shares: dict[str, dict[str, Any]] = {}
-        for name, goal in self._task.goals.items():
-            obtained = self._worst.get(name)
-            shares[name] = {
-                "what": ERRORS[goal.of],
-                "wanted": goal.within,
-                "obtained": obtained,
-                "met": obtained is not None and obtained <= goal.within,
-            }
-        return shares
+        return {
+            name: at_most(goal.within, ERRORS[goal.of], self._worst.get(name))
+            for name, goal in self._task.goals.items()
+        }
 
 
 # Largest change of the momentum of robot and body where nothing pushes them, relative.
@@ -185,7 +177,7 @@ class PayloadJudge:
         position: Array,
         is_set_down: bool,
         momenta: tuple[Array, Array] | None,
-    ) -> dict[str, dict[str, Any]]:
+    ) -> dict[str, GoalState]:
         """Return what was to be reached with it.
 
         Args:
@@ -195,40 +187,24 @@ class PayloadJudge:
             momenta: momentum at the start and at the end, where nothing changes it.
         """
         payload = self._payload
-        shares: dict[str, tuple[str, float, float | None]] = {
-            "taken": (
-                "distance to the handle when it is taken (m)",
-                payload.reach,
-                capture_distance,
-            )
-        }
+        what = "distance to the handle when it is taken (m)"
+        goals = {"taken": at_most(payload.reach, what, capture_distance)}
         if payload.to is not None:
             arrived = capture_distance is not None and (is_set_down or payload.release is None)
             distance = float(np.linalg.norm(position - self.handle - payload.to))
-            description = "distance of the payload from its place (m)"
-            shares["payload"] = (description, payload.within, distance if arrived else None)
+            what = "distance of the payload from its place (m)"
+            goals["payload"] = at_most(payload.within, what, distance if arrived else None)
         if np.any(self._gravity):
-            description = "depth of the payload below its support (m)"
-            shares["support"] = (description, payload.within, self._sunk)
+            what = "depth of the payload below its support (m)"
+            goals["support"] = at_most(payload.within, what, self._sunk)
         if momenta is not None:
             before, after = momenta
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
                 change = np.linalg.norm(after[part] - before[part])
                 share = float(change / max(np.linalg.norm(before[part]), 1e-9))
-                shares[f"{name}_momentum"] = (
-                    f"change of the {name} momentum (1)",
-                    _MOMENTUM_TOLERANCE,
-                    share,
-                )
-        return {
-            name: {
-                "what": description,
-                "wanted": most,
-                "obtained": value,
-                "met": value is not None and value <= most,
-            }
-            for name, (description, most, value) in shares.items()
-        }
+                what = f"change of the {name} momentum (1)"
+                goals[f"{name}_momentum"] = at_most(_MOMENTUM_TOLERANCE, what, share)
+        return goals
 
 
 def goal_lines(goals: Mapping[str, Mapping[str, Any]], shortest: float = 0.0) -> Iterator[str]:
