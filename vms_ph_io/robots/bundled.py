@@ -6,7 +6,7 @@
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +15,7 @@ from vms_ph_dynamics.errors import OptionError, VmsPhError
 
 from ..descriptions.packages import resolve, with_file_addresses
 from ..installation import share_directory
+from ..settings.yaml_files import Reader, fields_of, read_mapping
 from ..wings import WINGS, hook
 
 if TYPE_CHECKING:
@@ -159,148 +160,30 @@ class Robot:
         return file
 
 
-# The ready posture q*_0 of source D, well within all limits.
-_PANDA_HOME = {"panda_joint2": -0.3, "panda_joint4": -1.5, "panda_joint6": 1.5}
-# The arms are drawn in: the URDF lacks the springs in the shoulders, without which stretched arms
-# exceed the torque limits.
-_BAXTER_HOME = {
-    f"{side}_{joint}": angle
-    for side in ("left", "right")
-    for joint, angle in (("s1", -1.0), ("e1", 1.9), ("w1", 0.5))
-}
-_PANDA_FILE = "package://example-robot-data/robots/panda_description/urdf/panda.urdf"
-_PANDA_FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
-_DATA = "package://example-robot-data/robots"
-_OURS = "package://vms_ph/urdf"
-
-_ROBOTS = {
-    robot.name: robot
-    for robot in (
-        Robot(
-            name="panda",
-            title="Franka Emika Panda, 7 joints on a fixed base, gripper closed",
-            source="franka_ros, as packaged by example-robot-data",
-            file=_PANDA_FILE,
-            base="fixed",
-            end_effector="panda_link8",
-            locked=_PANDA_FINGERS,
-            home=_PANDA_HOME,
-        ),
-        Robot(
-            name="omnidirectional_panda",
-            title="the Panda on an omnidirectional base",
-            source="base: Clearpath Ridgeback; arm: as panda",
-            file=f"{_OURS}/omnidirectional_panda.urdf.xacro",
-            base="planar",
-            end_effector="panda_link8",
-            locked=_PANDA_FINGERS,
-            home=_PANDA_HOME,
-            arguments={"arm": _PANDA_FILE},
-            actuators="omnidirectional_panda.yaml",
-        ),
-        Robot(
-            name="hextilt",
-            title="Hextilt, a fully actuated hexarotor with a 5-joint arm",
-            source="IRI (CSIC-UPC), hidro_robots and eagle-mpc, as packaged by example-robot-data",
-            file=f"{_DATA}/hextilt_description/urdf/hextilt_flying_arm_5.urdf",
-            base="floating",
-            end_effector="flying_arm_5__gripper",
-            actuators="hextilt.yaml",
-            ideal=False,
-        ),
-        Robot(
-            name="borinot",
-            title="Borinot, a hexarotor with a 2-joint arm",
-            source="IRI (CSIC-UPC), hidro_robots, as packaged by example-robot-data",
-            file=f"{_DATA}/borinot_description/urdf/borinot_flying_arm_2.urdf",
-            base="floating",
-            end_effector="flying_arm_2__ee",
-            actuators="borinot.yaml",
-        ),
-        Robot(
-            name="satellite_panda",
-            title="a free-flying satellite with a 7-joint arm, no gravity",
-            source="bus: ETS-VII (Yoshida 2003); arm: as panda",
-            file=f"{_OURS}/satellite_panda.urdf.xacro",
-            base="floating",
-            end_effector="panda_link8",
-            locked=_PANDA_FINGERS,
-            home=_PANDA_HOME,
-            arguments={"arm": _PANDA_FILE},
-            gravity=(0.0, 0.0, 0.0),
-            actuators="satellite_panda.yaml",
-        ),
-        Robot(
-            name="bluerov2_alpha5",
-            title="an underwater vehicle with a 4-joint arm, in fresh water",
-            source="BlueROV2 Heavy (von Benzon et al. 2022) and Reach Alpha 5 (maker's data)",
-            file=f"{_OURS}/bluerov2_alpha5.urdf.xacro",
-            base="floating",
-            end_effector="alpha_tool",
-            home={
-                "alpha_axis_e": 0.1,
-                "alpha_axis_d": 1.6,
-                "alpha_axis_c": 1.2,
-                "alpha_axis_b": 0.1,
-            },
-            fluid="bluerov2_alpha5.yaml",
-            actuators="bluerov2_alpha5.yaml",
-        ),
-        Robot(
-            name="prismatic_hopper",
-            title="a leg with one prismatic joint that hops in a vertical plane, y up",
-            source="Feurstein, TU Munich 2021, tables 4.4 and 4.5",
-            file=f"{_OURS}/prismatic_hopper.urdf.xacro",
-            base="planar",
-            end_effector="foot",
-            home={"leg": 0.12},
-            home_base=(0.0, 0.3, 0.0, -1.0),
-            on_floor=True,
-            wing="hopping",
-            gravity=(0.0, -9.81, 0.0),
-        ),
-        Robot(
-            name="revolute_hopper",
-            title="a leg with a knee that hops in a vertical plane, y up",
-            source="Feurstein, TU Munich 2021, tables 4.9 and 4.10",
-            file=f"{_OURS}/revolute_hopper.urdf.xacro",
-            base="planar",
-            end_effector="foot",
-            home={"knee": 1.7802},
-            # The tilted start of experiment V of source B, theta = -1.9938 rad.
-            home_base=(0.0, 0.3, -0.4105012303026828, -0.9118600440418385),
-            on_floor=True,
-            wing="hopping",
-            gravity=(0.0, -9.81, 0.0),
-        ),
-        Robot(
-            name="baxter",
-            title="Baxter, two 7-joint arms on a fixed torso, head and grippers locked",
-            source="Rethink Robotics, as packaged by example-robot-data",
-            file=f"{_DATA}/baxter_description/urdf/baxter.urdf",
-            base="fixed",
-            end_effector="right_gripper",
-            home=_BAXTER_HOME,
-            locked=(
-                "head_pan",
-                "l_gripper_l_finger_joint",
-                "l_gripper_r_finger_joint",
-                "r_gripper_l_finger_joint",
-                "r_gripper_r_finger_joint",
-            ),
-        ),
-    )
-}
+@cache
+def _robots() -> Mapping[str, Robot]:
+    """Return the robots of config/robots/bundled.yaml, in its order."""
+    readers: dict[str, Reader] = {
+        "arguments": lambda value, name: dict(value),
+        **dict.fromkeys(("locked", "home_base", "gravity"), lambda value, name: tuple(value)),
+        "base": lambda value, name: value,
+    }
+    content = read_mapping(share_directory() / "config/robots/bundled.yaml")
+    keys = [f.name for f in fields(Robot) if f.name != "name"]
+    return {
+        name: Robot(name, **fields_of(Robot, item, f"the robot '{name}'", readers, (), keys))
+        for name, item in content.items()
+    }
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the bundled robots, without those of wings that are not installed."""
-    return tuple(r.name for r in _ROBOTS.values() if not r.wing or WINGS[r.wing].is_installed)
+    return tuple(r.name for r in _robots().values() if not r.wing or WINGS[r.wing].is_installed)
 
 
 def is_on_floor(name: str) -> bool:
     """Return whether a name is that of a bundled robot with a floor, its wing installed or not."""
-    return name in _ROBOTS and _ROBOTS[name].on_floor
+    return name in _robots() and _robots()[name].on_floor
 
 
 @cache
@@ -319,7 +202,7 @@ def get(name: str) -> Robot:
         OptionError: no robot of that name; the message lists the bundled ones.
         WingError: it is of a wing that is not installed or broken.
     """
-    robot = _ROBOTS.get(name)
+    robot = _robots().get(name)
     if robot is None:
         raise OptionError(
             f"there is no robot '{name}'; bundled are {', '.join(names())}; any other robot can "
