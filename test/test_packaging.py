@@ -109,7 +109,7 @@ def test_every_dependency_is_used() -> None:
 
 # Keys of rosdep for modules of other names, and modules that docs/interoperability.md says to get
 # from PyPI or that only a checkout has.
-_KEYS = {"yaml": "python3-yaml", "urdf_parser_py": "urdfdom_py", "tf2_ros": "tf2_ros_py"}
+_KEYS = {"yaml": "python3-yaml", "tf2_ros": "tf2_ros_py"}
 _FROM_PYPI = {
     "rosbags",
     "mcap",
