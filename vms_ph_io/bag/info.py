@@ -8,34 +8,8 @@ from pathlib import Path
 
 from .errors import BagError
 from .messages import BagMessage, BagTopic
-from .metadata import BagMetadata, is_being_recorded
+from .metadata import NANOSECONDS, BagMetadata, TopicInfo, is_being_recorded, time_span
 from .reader import BagReader
-
-_NANOSECONDS = 1e9
-
-
-@dataclass(frozen=True, slots=True)
-class TopicInfo:
-    """One topic.
-
-    Args:
-        topic: Name, type, hash and QoS of the topic.
-        message_count: Number of messages in the bag.
-        start_time: Log time of the first message in nanoseconds; None without messages.
-        end_time: Log time of the last message.
-    """
-
-    topic: BagTopic
-    message_count: int
-    start_time: int | None
-    end_time: int | None
-
-    @property
-    def rate(self) -> float | None:
-        """Mean rate in Hz; None with fewer than two messages, or if all have the same time."""
-        if self.start_time is None or self.end_time is None or self.end_time <= self.start_time:
-            return None
-        return (self.message_count - 1) / (self.end_time - self.start_time) * _NANOSECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +52,7 @@ class BagInfo:
         """Time from first to last message, s; 0 without messages."""
         if self.start_time is None or self.end_time is None:
             return 0.0
-        return (self.end_time - self.start_time) / _NANOSECONDS
-
-
-@dataclass(slots=True)
-class _Tally:
-    topic: BagTopic
-    count: int = 0
-    start: int | None = None
-    end: int | None = None
-
-    def add(self, time: int) -> None:
-        self.count += 1
-        self.start = time if self.start is None else min(time, self.start)
-        self.end = time if self.end is None else max(time, self.end)
+        return (self.end_time - self.start_time) / NANOSECONDS
 
 
 def bag_info(path: str | Path) -> BagInfo:
@@ -104,21 +65,18 @@ def bag_info(path: str | Path) -> BagInfo:
         BagError: There is no bag, or a file is not of the format of its suffix.
     """
     reader = BagReader(path)
-    tallies: dict[str, _Tally] = {}
+    topics: dict[str, TopicInfo] = {}
     for item in reader.records():
         if isinstance(item, BagTopic):
-            tallies.setdefault(item.name, _Tally(item))
+            topics.setdefault(item.name, TopicInfo(item))
         elif isinstance(item, BagMessage):
-            tallies[item.topic].add(item.log_time)
-    starts = [tally.start for tally in tallies.values() if tally.start is not None]
-    ends = [tally.end for tally in tallies.values() if tally.end is not None]
+            topics[item.topic].add(item.log_time)
     return BagInfo(
         reader.path,
         reader.files,
         sum(file.stat().st_size for file in reader.files),
-        tuple(TopicInfo(t.topic, t.count, t.start, t.end) for _, t in sorted(tallies.items())),
-        min(starts, default=None),
-        max(ends, default=None),
+        tuple(topics[name] for name in sorted(topics)),
+        *time_span(topics.values()),
         reader.is_complete,
         any(is_being_recorded(file) for file in reader.files),
         reader.unreadable_bytes,

@@ -7,7 +7,7 @@ import contextlib
 import fcntl
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,34 +18,45 @@ from vms_ph_dynamics.errors import VmsPhError
 
 from ..settings.bounded_text import read_yaml
 from .errors import BagError
-from .qos import QosProfile, parse_profiles
+from .messages import BagTopic
+from .qos import parse_profiles
 
 FILE_NAME = "metadata.yaml"
 VERSION = 9
+NANOSECONDS = 1e9
 
 # The start time that rosbag2 writes for a recording without messages.
 NEVER = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMetadata:
-    """One topic and its number of messages.
+@dataclass(slots=True)
+class TopicInfo:
+    """A topic and what a bag has of it.
 
     Args:
-        name: Name of the topic, as in "/joint_states".
-        type: Name of the type, as in "sensor_msgs/msg/JointState".
-        message_count: Number of messages in all files.
-        hash: Hash of the type; empty if unknown.
-        qos: The QoS profiles that its publishers offered.
-        serialization_format: Serialization format of the messages.
+        topic: Name, type, hash and QoS of the topic.
+        message_count: Number of messages in the bag.
+        start_time: Log time of the first message in nanoseconds; None without messages.
+        end_time: Log time of the last message.
     """
 
-    name: str
-    type: str
+    topic: BagTopic
     message_count: int = 0
-    hash: str = ""
-    qos: tuple[QosProfile, ...] = ()
-    serialization_format: str = "cdr"
+    start_time: int | None = None
+    end_time: int | None = None
+
+    def add(self, time: int) -> None:
+        """Count a message with its log time, ns."""
+        self.message_count += 1
+        self.start_time = time if self.start_time is None else min(time, self.start_time)
+        self.end_time = time if self.end_time is None else max(time, self.end_time)
+
+    @property
+    def rate(self) -> float | None:
+        """Mean rate in Hz; None with fewer than two messages, or if all have the same time."""
+        if self.start_time is None or self.end_time is None or self.end_time <= self.start_time:
+            return None
+        return (self.message_count - 1) / (self.end_time - self.start_time) * NANOSECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,14 @@ class FileMetadata:
     message_count: int = 0
     start_time: int | None = None
     end_time: int | None = None
+
+
+def time_span(parts: Iterable[TopicInfo | FileMetadata]) -> tuple[int | None, int | None]:
+    """Return the log times of the first and of the last message, ns; None without messages."""
+    parts = list(parts)
+    starts = [part.start_time for part in parts if part.start_time is not None]
+    ends = [part.end_time for part in parts if part.end_time is not None]
+    return min(starts, default=None), max(ends, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +91,7 @@ class BagMetadata:
     """
 
     files: tuple[FileMetadata, ...]
-    topics: tuple[TopicMetadata, ...]
+    topics: tuple[TopicInfo, ...]
     storage: str = "mcap"
     ros_distro: str = ""
     custom: Mapping[str, str] = field(default_factory=dict)
@@ -83,35 +102,25 @@ class BagMetadata:
         """Number of messages in all files."""
         return sum(file.message_count for file in self.files)
 
-    @property
-    def start_time(self) -> int | None:
-        """Log time of the first message; None without messages."""
-        return min((f.start_time for f in self.files if f.start_time is not None), default=None)
-
-    @property
-    def end_time(self) -> int | None:
-        """Log time of the last message; None without messages."""
-        return max((f.end_time for f in self.files if f.end_time is not None), default=None)
-
     def as_dict(self) -> dict[str, Any]:
         """Return the content in the order and format of rosbag2."""
         return {
             "version": VERSION,
             "storage_identifier": self.storage,
-            **_span(self.start_time, self.end_time),
+            **_span(*time_span(self.files)),
             "message_count": self.message_count,
             "topics_with_message_count": [
                 {
                     "topic_metadata": {
-                        "name": topic.name,
-                        "type": topic.type,
-                        "serialization_format": topic.serialization_format,
-                        "offered_qos_profiles": [profile.as_dict() for profile in topic.qos],
-                        "type_description_hash": topic.hash,
+                        "name": item.topic.name,
+                        "type": item.topic.type,
+                        "serialization_format": item.topic.serialization_format,
+                        "offered_qos_profiles": [qos.as_dict() for qos in item.topic.qos],
+                        "type_description_hash": item.topic.hash,
                     },
-                    "message_count": topic.message_count,
+                    "message_count": item.message_count,
                 }
-                for topic in self.topics
+                for item in self.topics
             ],
             "compression_format": "",
             "compression_mode": "",
@@ -170,16 +179,14 @@ class BagMetadata:
         topics = []
         for item in content["topics_with_message_count"] or ():
             topic = item["topic_metadata"]
-            topics.append(
-                TopicMetadata(
-                    str(topic["name"]),
-                    str(topic["type"]),
-                    int(item["message_count"]),
-                    str(topic.get("type_description_hash") or ""),
-                    parse_profiles(topic.get("offered_qos_profiles") or ""),
-                    str(topic["serialization_format"]),
-                )
+            recorded = BagTopic(
+                str(topic["name"]),
+                str(topic["type"]),
+                str(topic.get("type_description_hash") or ""),
+                parse_profiles(topic.get("offered_qos_profiles") or ""),
+                str(topic["serialization_format"]),
             )
+            topics.append(TopicInfo(recorded, int(item["message_count"])))
         described = {str(item["path"]): item for item in content.get("files") or ()}
         files = []
         for path in content["relative_file_paths"]:

@@ -18,9 +18,8 @@ import contextlib
 import fcntl
 import os
 import threading
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
@@ -30,7 +29,15 @@ from mcap.records import Channel, Schema
 from mcap.writer import CompressionType, Writer
 
 from .errors import BagError
-from .metadata import BagMetadata, FileMetadata, TopicMetadata, bag_files, is_being_recorded
+from .messages import BagTopic
+from .metadata import (
+    BagMetadata,
+    FileMetadata,
+    TopicInfo,
+    bag_files,
+    is_being_recorded,
+    time_span,
+)
 from .qos import QosProfile, dump_profiles
 from .types import MessageDefinition
 
@@ -129,12 +136,9 @@ class BagWriter:
         self._distro = os.environ.get("ROS_DISTRO", "") if ros_distro is None else ros_distro
         self._schemas: dict[MessageDefinition, int] = {}
         self._channels: dict[str, int] = {}
-        self._topics: dict[str, TopicMetadata] = {}
+        self._topics: dict[str, TopicInfo] = {}
         self._pending: list[tuple[str, int]] = []  # topics and times of the messages of the chunk
         self._pending_size = 0
-        self._counts: Counter[str] = Counter()
-        self._start: int | None = None
-        self._end: int | None = None
         self._lock = threading.Lock()
         self._failure: BagError | None = None
         self._metadata_is_old = False
@@ -175,7 +179,7 @@ class BagWriter:
     @property
     def message_count(self) -> int:
         """Number of written messages; those of the last half second may be missing."""
-        return self._counts.total()
+        return sum(item.message_count for item in self._topics.values())
 
     def add_topic(
         self,
@@ -195,28 +199,26 @@ class BagWriter:
         Raises:
             BagError: The topic has another type, the disk is full, or the bag is closed.
         """
-        topic = TopicMetadata(
-            name, definition.type, 0, definition.hash, tuple(qos), serialization_format
-        )
+        topic = BagTopic(name, definition.type, definition.hash, tuple(qos), serialization_format)
         with self._lock:
             self._check()
             existing = self._topics.get(name)
-            if existing is not None and existing.type != topic.type:
+            if existing is not None and existing.topic.type != topic.type:
                 raise BagError(
-                    f"topic {name} is recorded with type {existing.type}; a bag has one type for a "
-                    f"topic, {topic.type} cannot be added"
+                    f"topic {name} is recorded with type {existing.topic.type}; a bag has one type "
+                    f"for a topic, {topic.type} cannot be added"
                 )
             if existing is not None:
                 return
             try:
                 self._channels[name] = self._add_channel(topic, definition)
                 self._stream.flush()
-                self._topics[name] = topic
+                self._topics[name] = TopicInfo(topic)
                 self._metadata_is_old = True
             except OSError as error:
                 self._fail(error)
 
-    def _add_channel(self, topic: TopicMetadata, definition: MessageDefinition) -> int:
+    def _add_channel(self, topic: BagTopic, definition: MessageDefinition) -> int:
         """Register a topic and its type.
 
         They are written before the chunks, too: a damaged chunk does not affect them, and a bag
@@ -313,10 +315,8 @@ class BagWriter:
             self._writer.flush()
         except OSError as error:
             self._fail(error)
-        self._counts.update(topic for topic, _ in self._pending)
-        times = [time for _, time in self._pending]
-        self._start = min([*times, *([] if self._start is None else [self._start])], default=None)
-        self._end = max([*times, *([] if self._end is None else [self._end])], default=None)
+        for topic, time in self._pending:
+            self._topics[topic].add(time)
         self._pending, self._pending_size = [], 0
 
     def _flush_regularly(self, period: float) -> None:
@@ -375,10 +375,8 @@ class BagWriter:
                 raise
 
     def _metadata(self, custom: dict[str, str]) -> BagMetadata:
-        topics = tuple(
-            replace(topic, message_count=self._counts[name]) for name, topic in self._topics.items()
-        )
-        file = FileMetadata(self.file.name, self.message_count, self._start, self._end)
+        topics = tuple(map(copy, self._topics.values()))
+        file = FileMetadata(self.file.name, self.message_count, *time_span(topics))
         return BagMetadata((file,), topics, ros_distro=self._distro, custom=custom)
 
     def _check(self) -> None:

@@ -162,13 +162,15 @@ class _Reader:
 
     def _odometry(self, message: BagMessage, content: Any) -> None:
         series = self._base(message, content, content.child_frame_id)
-        row = (*_pose(content.pose.pose), *_twist(content.twist.twist))
+        pose = content.pose.pose
+        row = (*_pose(pose.position, pose.orientation), *_twist(content.twist.twist))
         self._append(series, message, content, row)
 
     def _pose(self, message: BagMessage, content: Any) -> None:
         pose = content.pose
         pose = getattr(pose, "pose", pose)
-        self._append(self._base(message, content), message, content, (*_pose(pose), *_NO_TWIST))
+        row = (*_pose(pose.position, pose.orientation), *_NO_TWIST)
+        self._append(self._base(message, content), message, content, row)
 
     def _twist(self, message: BagMessage, content: Any) -> None:
         twist = content.twist
@@ -181,16 +183,8 @@ class _Reader:
             if frame.rpartition("/")[2] not in _INERTIAL:
                 continue
             series = self._base(message, transform, transform.child_frame_id)
-            translation, rotation = transform.transform.translation, transform.transform.rotation
-            pose = (
-                translation.x,
-                translation.y,
-                translation.z,
-                rotation.x,
-                rotation.y,
-                rotation.z,
-                rotation.w,
-            )
+            motion = transform.transform
+            pose = _pose(motion.translation, motion.rotation)
             self._append(series, message, transform, (*pose, *_NO_TWIST))
 
     def _wrench(self, message: BagMessage, content: Any) -> None:
@@ -297,8 +291,7 @@ def _joint_columns(names: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _pose(pose: Any) -> tuple[float, ...]:
-    p, r = pose.position, pose.orientation
+def _pose(p: Any, r: Any) -> tuple[float, ...]:
     values = (p.x, p.y, p.z, r.x, r.y, r.z, r.w)
     return values if all(map(math.isfinite, values)) else _NO_POSE
 

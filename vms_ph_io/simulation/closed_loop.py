@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vms_ph_controllers import EnergyGuard
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators
-from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics.arrays import vector
 from vms_ph_dynamics.errors import OptionError, StateError
 from vms_ph_dynamics.forms import Form, Ports, StandardForm, port_names
 from vms_ph_dynamics.integrators.stepper import Efforts
@@ -166,70 +166,53 @@ def simulate(
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
     form, description, allocation = _robot(robot)
-    run = _Run(form, description, law, guard, reference, allocation, 1.0 / rate)
+    control = None
+    if law is not None:
+        wheels = form if isinstance(form, NonholonomicForm) else None
+        control = LoopControl(form.model, law, guard, reference, allocation, wheels)
+    elif guard is not None:
+        raise OptionError("a guard needs a law; give law=, or leave out guard")
+    options = dict(_effect(e, form.model) for e in _listed(effects))
+    options.setdefault("engine", FormEngine(scheme, native))
     unknown = Uncertainty() if uncertainty is None else uncertainty
     if seed is not None:
         unknown = Uncertainty(**{**vars(unknown), "seed": seed})
-    run.assemble(effects, FormEngine(scheme, native), q, v, unknown)
+    run = _Run(form, control, options, 1.0 / rate, q, v, unknown)
+    run.description = description
     return run.trajectory(round(seconds * rate), every, tuple(disturbances))
 
 
 class _Run:
     """One closed loop."""
 
+    description = ""
+
     def __init__(
         self,
         form: Form | NonholonomicForm,
-        description: str,
-        law: Law,
-        guard: EnergyGuard | None,
-        reference: Any,
-        allocation: Allocation | None,
+        control: LoopControl | None,
+        options: dict[str, Any],
         dt: float,
-    ) -> None:
-        self._form, self._model, self._dt = form, form.model, dt
-        self._description = description
-        wheels = form if isinstance(form, NonholonomicForm) else None
-        self._control: LoopControl | None = None
-        if law is not None:
-            self._control = LoopControl(form.model, law, guard, reference, allocation, wheels)
-        elif guard is not None:
-            raise OptionError("a guard needs a law; give law=, or leave out guard")
-        self._payload: PayloadUse | None = None
-
-    def assemble(
-        self,
-        effects: Iterable[Any],
-        engine: Engine,
         q: npt.ArrayLike | None,
         v: npt.ArrayLike | None,
         unknown: Uncertainty,
     ) -> None:
-        """Put the robot where it starts, with the effects on it."""
-        model, options = self._model, {}
-        for effect in [effects] if isinstance(effects, str) else effects:
-            name, value = _effect(effect, model)
-            options[name] = value
+        """Put the robot where it starts, with the options of its simulation."""
+        self._control, self._dt, model = control, dt, form.model
         payload = options.pop("payload", None)
-        start = model.home if q is None else model.checked_configuration(_vector(q, model.nq, "q"))
+        start = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
         start = unknown.start(model, np.array(start))
-        rest = None if v is None else _vector(v, model.nv, "v")
-        if payload is not None:
-            self._payload = PayloadUse(payload, model, start)
-        control: Callable[..., Any] | None = self._control
-        if self._control is not None:
-            law = self._control
-            law.reset(start, np.zeros(model.nv) if rest is None else rest)
-            sensor = unknown.sensor(model, self._dt)
+        rest = None if v is None else vector(v, model.nv, "v")
+        self._payload = None if payload is None else PayloadUse(payload, model, start)
+        law: Callable[..., Any] | None = control
+        if control is not None:
+            control.reset(start, np.zeros(model.nv) if rest is None else rest)
+            sensor = unknown.sensor(model, dt)
             if unknown.noise or unknown.delay:
-                control = lambda q, v, dt: law(*sensor.measured(q, v), dt)  # noqa: E731
-        form, plant = self._form, unknown.plant(model)
-        if plant is not model:
-            form = StandardForm(plant)
-        self._unloaded = plant
-        self._simulation = Simulation(
-            form, start, self._dt, control, start_velocity=rest, **{"engine": engine, **options}
-        )
+                law = lambda q, v, dt: control(*sensor.measured(q, v), dt)  # noqa: E731
+        self._unloaded = plant = unknown.plant(model)
+        plant_form = form if plant is model else StandardForm(plant)
+        self._simulation = Simulation(plant_form, start, dt, law, start_velocity=rest, **options)
 
     def trajectory(self, steps: int, every: int, pushes: Sequence[Push]) -> Trajectory:
         """Return the motion, recorded every so many steps."""
@@ -281,7 +264,7 @@ class _Run:
     def _recorded(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
-        return Trajectory.of(model, samples, energies, certificate, self._description)
+        return Trajectory.of(model, samples, energies, certificate, self.description)
 
 
 def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]:
@@ -302,6 +285,10 @@ def _robot(robot: Any) -> tuple[Form | NonholonomicForm, str, Allocation | None]
         "a robot is the name of a bundled one, the path of a description, a VMSModel or a form; "
         f"given: {type(robot).__name__}. robots.names() lists the bundled ones"
     )
+
+
+def _listed(effects: Iterable[Any]) -> Iterable[Any]:
+    return [effects] if isinstance(effects, str) else effects
 
 
 def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
@@ -335,7 +322,3 @@ def _total(acting: dict[Push, Efforts], time: float) -> Efforts:
     if not functions:
         return constant
     return lambda t, x: sum((f(t, x) for f in functions), constant)
-
-
-def _vector(values: npt.ArrayLike, size: int, name: str) -> Array:
-    return vector(values, size, name)

@@ -215,4 +215,4 @@ def test_files_of_a_killed_recorder_are_read_in_the_order_of_their_numbers(
     repaired = recover(bag).path
     assert read(repaired) == written * 3
     topics = BagMetadata.read(repaired).topics
-    assert {t.name: t.message_count for t in topics} == dict.fromkeys(TOPICS, 30)
+    assert {t.topic.name: t.message_count for t in topics} == dict.fromkeys(TOPICS, 30)

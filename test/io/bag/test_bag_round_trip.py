@@ -26,7 +26,7 @@ from vms_ph_io.bag import (
     QosProfile,
     bag_info,
 )
-from vms_ph_io.bag.metadata import BagMetadata
+from vms_ph_io.bag.metadata import BagMetadata, time_span
 from vms_ph_io.bag.writer import CHUNK_SIZE
 
 REAL = Path(__file__).parent / "rosbag2"
@@ -154,7 +154,7 @@ def test_metadata_states_recording_until_the_bag_is_closed(folder: Path, sampler
     record(folder, sampler, close=False)
     metadata = BagMetadata.read(folder)
     assert metadata.custom == {"vms_ph_state": "recording"}
-    assert [topic.name for topic in metadata.topics] == list(TOPICS)
+    assert [item.topic.name for item in metadata.topics] == list(TOPICS)
     assert metadata.message_count < 30
 
 
@@ -170,8 +170,8 @@ def test_metadata_counts_the_messages_of_the_bag(folder: Path, sampler: Sampler)
     written = record(folder, sampler)
     metadata = BagMetadata.read(folder)
     assert metadata.message_count == len(written) == 30
-    assert {t.name: t.message_count for t in metadata.topics} == dict.fromkeys(TOPICS, 10)
-    assert (metadata.start_time, metadata.end_time) == (written[0].log_time, written[-1].log_time)
+    assert {t.topic.name: t.message_count for t in metadata.topics} == dict.fromkeys(TOPICS, 10)
+    assert time_span(metadata.files) == (written[0].log_time, written[-1].log_time)
     assert metadata.custom == {}
     assert not list(folder.glob(".*"))
 
