@@ -162,15 +162,10 @@ def audit(
 
 
 def audit_recording(
-    recording: Recording,
-    model: VMSModel,
-    options: MotionOptions | None = None,
-    friction: JointFriction | None = None,
-    friction_name: str = "",
-    progress: Progress = no_progress,
+    recording: Recording, model: VMSModel, options: MotionOptions | None = None
 ) -> Audit:
-    """Return the audit of a recording of a robot; the arguments are those of its parts."""
-    return audit(RecordedMotion(recording, model, options), friction, friction_name, progress)
+    """Return the audit of a recording; see :class:`.RecordedMotion`."""
+    return audit(RecordedMotion(recording, model, options))
 
 
 def _own_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:

@@ -11,7 +11,6 @@ from typing import cast
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc, Typesdict
 from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
-from rosbags.typesys.store import Typestore
 
 from .errors import BagError
 
@@ -36,14 +35,10 @@ class MessageDefinition:
 
 
 class MessageTypes:
-    """The known message types: those of ROS 2 Jazzy and registered ones.
+    """The known message types: those of ROS 2 Jazzy and registered ones."""
 
-    Args:
-        store: Initial types; default: those of ROS 2 Jazzy.
-    """
-
-    def __init__(self, store: Typestore | None = None) -> None:
-        self.store = get_typestore(Stores.ROS2_JAZZY) if store is None else store
+    def __init__(self) -> None:
+        self.store = get_typestore(Stores.ROS2_JAZZY)
         self._texts: dict[str, str] = {}
         self._definitions: dict[str, MessageDefinition] = {}
 

@@ -4,7 +4,6 @@
 """A robot in a scene with contacts, from start to end, judged by the goals of its task."""
 
 import time as clock
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +43,6 @@ def run_scene(
     seconds: float = 0.0,
     step: float = 1e-3,
     controller: str = "",
-    gains: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Return how a scene ends.
 
@@ -53,7 +51,6 @@ def run_scene(
         seconds: simulated time, s; the shortest of the task if zero.
         step: control and integrator step, s.
         controller: instead of the law of the task.
-        gains: of the law, by name, which override those of the task.
 
     Returns:
         The goals with what was wanted and obtained, the energies by port, what is unaccounted (J),
@@ -68,8 +65,6 @@ def run_scene(
     task = file.task
     if controller:
         task = task.by(controller)
-    if gains:
-        task = replace(task, gains={**task.gains, **gains})
     return _SceneRun(file.scene, task, step).to(seconds or task.shortest)
 
 
