@@ -90,8 +90,8 @@ def draw(audit: Audit, file: Path) -> None:
     figure = Figure(figsize=(10, 13), layout="constrained", dpi=110)
     *panels, rest = figure.subplots(5, 1, sharex=True)
     for axes, (label, lines) in zip(panels, series.groups.values(), strict=True):
-        shown = {name: values for name, values in lines.items() if np.any(values)}
-        draw_lines(axes, series.time, shown, label)
+        nonzero = {name: values for name, values in lines.items() if np.any(values)}
+        draw_lines(axes, series.time, nonzero, label)
     rest.fill_between(
         series.time, series.unaccounted - series.band, series.unaccounted + series.band,
         color="#1f4e79", alpha=0.2, linewidth=0, label="95 %",

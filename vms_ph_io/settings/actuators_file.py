@@ -91,9 +91,9 @@ def _section(section: str, content: Mapping[str, Any]) -> list[Actuator]:
 def _rotor(item: Mapping[str, Any], name: str) -> Actuator:
     names = [f.name for f in fields(Rotor) if f.name not in ("position", "lower", "upper")]
     check_keys(item, name, ("position", "thrust"), (*names, *_OF_A_FILE[1:]))
-    given = {key: value for key, value in item.items() if key not in _OF_A_FILE}
+    entries = {key: value for key, value in item.items() if key not in _OF_A_FILE}
     readers = {"tilt": _tilt, "motor": _motor}
-    values = fields_of(Rotor, given, name, readers, names=("position", *names))
+    values = fields_of(Rotor, entries, name, readers, names=("position", *names))
     values["lower"], values["upper"] = sized(2)(item["thrust"], f"thrust of {name}").tolist()
     values["axis"] = _axis(values.get("axis"), item.get("orientation"), name)
     if "torque_sign" in item:
@@ -122,9 +122,9 @@ def _axis(axis: Array | None, orientation: Any, name: str) -> Array:
 
 def _tilt(value: Any, name: str) -> Tilt:
     check_keys(value, name, ("axis", "limits"), ("rate",))
-    given = {key: entry for key, entry in value.items() if key != "limits"}
+    entries = {key: entry for key, entry in value.items() if key != "limits"}
     lower, upper = sized(2)(value["limits"], f"limits of {name}").tolist()
-    values = fields_of(Tilt, given, name, names=("axis", "rate"))
+    values = fields_of(Tilt, entries, name, names=("axis", "rate"))
     return Tilt(lower=lower, upper=upper, **values)
 
 

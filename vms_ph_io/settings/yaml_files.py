@@ -73,10 +73,10 @@ def positive(value: Any, name: str) -> float:
         ModelError: it is not one.
         StateError: it is no number.
     """
-    given = number(value, name)
-    if given <= 0.0:
-        raise ModelError(f"{name} must be above zero; given: {given:g}")
-    return given
+    size = number(value, name)
+    if size <= 0.0:
+        raise ModelError(f"{name} must be above zero; given: {size:g}")
+    return size
 
 
 def numbers(value: Any, name: str) -> dict[str, float]:
@@ -139,13 +139,13 @@ def fields_of(
         ModelError: a key is missing or unknown, or its content is not accepted.
         StateError: no numbers are given where they should be.
     """
-    given = [field for field in fields(kind) if names is None or field.name in names]
+    possible = [field for field in fields(kind) if names is None or field.name in names]
     needed = [
         f.name
-        for f in given
+        for f in possible
         if f.name in needed or (names is None and f.default is f.default_factory is MISSING)
     ]
-    check_keys(item, owner, needed, [f.name for f in given if f.name not in needed])
+    check_keys(item, owner, needed, [f.name for f in possible if f.name not in needed])
     hints = get_type_hints(kind)
     values = {}
     for name, value in item.items():

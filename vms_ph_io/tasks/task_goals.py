@@ -24,10 +24,12 @@ GoalState = dict[str, Any]
 _ROUNDING = 1e-9
 
 
-def at_most(wanted: float, what: str, obtained: float | None, rounding: float = 0.0) -> GoalState:
+def at_most(
+    bound: float, quantity: str, obtained: float | None, rounding: float = 0.0
+) -> GoalState:
     """Return the state of a goal that bounds what is obtained; None is not judged, and not met."""
-    met = obtained is not None and obtained <= wanted + rounding
-    return {"what": what, "wanted": wanted, "obtained": obtained, "met": met}
+    met = obtained is not None and obtained <= bound + rounding
+    return {"what": quantity, "wanted": bound, "obtained": obtained, "met": met}
 
 
 class ActuatorUse:
@@ -68,7 +70,9 @@ class ActuatorUse:
             shares["actuators"] = ("inputs of actuators, share of their limits", self._inputs)
             if np.isfinite(self._actuators.largest_rate).any():
                 shares["rates"] = ("rates of wheels, share of their limits", self._rates)
-        return {n: at_most(1.0, what, share, _ROUNDING) for n, (what, share) in shares.items()}
+        return {
+            n: at_most(1.0, quantity, share, _ROUNDING) for n, (quantity, share) in shares.items()
+        }
 
 
 # Velocity of a point of contact that is rounding, m/s.
@@ -187,23 +191,23 @@ class PayloadJudge:
             momenta: momentum at the start and at the end, where nothing changes it.
         """
         payload = self._payload
-        what = "distance to the handle when it is taken (m)"
-        goals = {"taken": at_most(payload.reach, what, capture_distance)}
+        quantity = "distance to the handle when it is taken (m)"
+        goals = {"taken": at_most(payload.reach, quantity, capture_distance)}
         if payload.to is not None:
             arrived = capture_distance is not None and (is_set_down or payload.release is None)
             distance = float(np.linalg.norm(position - self.handle - payload.to))
-            what = "distance of the payload from its place (m)"
-            goals["payload"] = at_most(payload.within, what, distance if arrived else None)
+            quantity = "distance of the payload from its place (m)"
+            goals["payload"] = at_most(payload.within, quantity, distance if arrived else None)
         if np.any(self._gravity):
-            what = "depth of the payload below its support (m)"
-            goals["support"] = at_most(payload.within, what, self._sunk)
+            quantity = "depth of the payload below its support (m)"
+            goals["support"] = at_most(payload.within, quantity, self._sunk)
         if momenta is not None:
             before, after = momenta
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
                 change = np.linalg.norm(after[part] - before[part])
                 share = float(change / max(np.linalg.norm(before[part]), 1e-9))
-                what = f"change of the {name} momentum (1)"
-                goals[f"{name}_momentum"] = at_most(_MOMENTUM_TOLERANCE, what, share)
+                quantity = f"change of the {name} momentum (1)"
+                goals[f"{name}_momentum"] = at_most(_MOMENTUM_TOLERANCE, quantity, share)
         return goals
 
 
