@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .leg import Floor, FloorForce, Leg, LegDynamics, LegState, Phase
+from .leg import Floor, FloorForce, Leg, LegState, Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,10 @@ class LegLaw:
     Attributes:
         efforts: as a function of the leg and of whether it is in stance.
         channels: names of the powers of the efforts.
-        zero_order_hold: returns the force (nv,) of efforts that do not depend on the leg, which
-            then need not be described at every rate; None otherwise.
     """
 
     efforts: Callable[[LegState, bool], LegEfforts]
     channels: tuple[str, ...] = ()
-    zero_order_hold: Callable[[], Array] | None = None
-
-    @classmethod
-    def of_constant_efforts(cls, force: Callable[[], Array]) -> "LegLaw":
-        """Return the law of efforts that are held, from the function that gives them."""
-        return cls(lambda leg, stance: LegEfforts(force(), (), 0.0), (), force)
 
 
 CHANNELS = ("external", "joint", "floor", "floor_dissipated", "push")
@@ -111,7 +103,7 @@ class LegOnFloor:
         height, rate, _ = self._foot(y)
         return height, rate
 
-    def floor_force(self, phase: Phase, leg: LegState | LegDynamics, y: Array) -> FloorForce:
+    def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
         """Return the force of the floor at a state."""
         height, rate = float(leg.foot[1]), float(leg.foot_rate[1])
         return self.floor.force(phase, height, rate, float(y[-1]), float(leg.foot_rate[0]))
@@ -154,16 +146,10 @@ class LegOnFloor:
 
     def rate(self, phase: Phase, y: Array) -> Array:
         """Return the derivative of the state, (2 nv + 1,)."""
-        nv, constant_efforts = self.nv, self.law.zero_order_hold
-        leg: LegState | LegDynamics
-        if constant_efforts is None or self.push is not None:
-            leg = state = self.leg_state(y)
-            force = self.law.efforts(state, phase is not Phase.FLIGHT).force - leg.bias
-            if self.push is not None:
-                force = force + self.push.at(state) @ leg.J_foot
-        else:
-            leg = self.leg.dynamics(self.leg.configuration(y[:nv]), y[nv : 2 * nv])
-            force = constant_efforts() - leg.bias
+        nv, leg = self.nv, self.leg_state(y)
+        force = self.law.efforts(leg, phase is not Phase.FLIGHT).force - leg.bias
+        if self.push is not None:
+            force = force + self.push.at(leg) @ leg.J_foot
         slide = 0.0
         if phase is not Phase.FLIGHT:
             floor = self.floor_force(phase, leg, y)

@@ -19,18 +19,13 @@ _MODULES = (
     "space.momentum_dumping",
     "comparisons.disturbance_rejection",
     "reproduce.califano.figure_2",
-    "reproduce.califano.impedance_identification",
     "comparisons.operational_space",
     "comparisons.sampled_passivity",
-    "comparisons.two_arms_one_body",
     "reproduce.lohmayer.multibody",
     "reproduce.feurstein.prismatic",
     "reproduce.feurstein.revolute",
     "reproduce.feurstein.experiment_vi",
     "reproduce.feurstein.figure_4_7",
-    "hopping.controller_iii",
-    "hopping.basin",
-    "hopping.physical_floor",
 )
 
 

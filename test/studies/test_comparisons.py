@@ -54,16 +54,3 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
     q, v = np.array([0.1]), np.array([0.2])
     exact = Encoder(0.0).read(q, v, 1e-3)
     assert (exact.q, exact.v) == (q, v)
-
-
-def test_two_arms_with_one_body_are_their_boxes_joined_and_the_whole_of_mujoco() -> None:
-    found = checks("two-arms-one-body", seconds="0.02")
-    assert {check.verdict for check in found.values()} == {"agrees"}
-    assert float(found["sum of the powers between the boxes"].obtained) < 1e-12
-    assert float(found["difference of nested and flat runs"].obtained) < 1e-12
-
-
-@pytest.mark.slow
-def test_two_arms_with_one_body_move_as_the_whole_of_mujoco_for_half_a_second() -> None:
-    found = checks("two-arms-one-body")
-    assert {check.verdict for check in found.values()} == {"agrees"}

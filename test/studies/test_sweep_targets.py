@@ -8,9 +8,6 @@ import math
 import pytest
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_studies.hopping.basin import COARSE_TOLERANCES, hopping
-from vms_ph_studies.hopping.outcome import outcome_of
-from vms_ph_studies.reproduce.feurstein.experiments import trial_of
 from vms_ph_studies.sweeps.closed_loop import closed_loop
 from vms_ph_studies.sweeps.target import Target
 
@@ -82,16 +79,6 @@ def test_a_start_is_given_by_joints() -> None:
         for angle in (-1.0, -2.0)
     ]
     assert not math.isclose(found[0], found[1], rel_tol=1e-3)
-
-
-def test_the_target_hopping_is_the_outcome_of_a_trial() -> None:
-    found = hopping("feurstein-revolute-4", duration=0.8, speed=0.2)
-    direct = outcome_of(
-        trial_of("feurstein-revolute-4", **COARSE_TOLERANCES, duration=0.8, speed=0.2)
-    )
-    assert (found["ending"], found["drift"]) == (direct.ending.value, direct.drift)
-    with pytest.raises(VmsPhError, match="it must be positive"):
-        hopping(duration=0.0)
 
 
 def test_a_published_study_is_a_target_with_its_checks_as_results() -> None:

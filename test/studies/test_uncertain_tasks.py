@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vms_ph_dynamics.errors import OptionError
-from vms_ph_studies.tasks.monte_carlo import uncertain_task
+from vms_ph_studies.sweeps.uncertain_task import uncertain_task
 
 
 @pytest.mark.slow

@@ -24,8 +24,7 @@ Function = Callable[..., object]
 # Targets of this project by their short names.
 NAMED = {
     "closed_loop": "vms_ph_studies.sweeps.closed_loop:closed_loop",
-    "uncertain_task": "vms_ph_studies.tasks.monte_carlo:uncertain_task",
-    "hopping": "vms_ph_studies.hopping.basin:hopping",
+    "uncertain_task": "vms_ph_studies.sweeps.uncertain_task:uncertain_task",
 }
 _REPRODUCE = "reproduce "
 

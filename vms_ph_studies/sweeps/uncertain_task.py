@@ -15,14 +15,12 @@ from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation.robot_task import RobotTask
-from vms_ph_hopping import hopping_tasks
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.task_run import MakeLaw, run_task
 from vms_ph_io.tasks.uncertainty import Uncertainty
 
 from ..comparisons.decentralised import DecentralisedDrive, DecentralisedPD
 from ..study import did_you_mean
-from .late_hops import run_delayed_hops, with_relaxed_bounds
 
 LAWS = ("task", "decentralised")
 
@@ -57,8 +55,7 @@ def uncertain_task(
         task: name of a bundled task, or path of its file.
         law: task for the law of the task; decentralised for PD control of base and joints with the
             same stiffness, damping and speeds, see :class:`.DecentralisedPD`, on wheels that do
-            not slip :class:`.DecentralisedDrive`, of a leg :class:`.RaibertHopper`. The law of a
-            leg is that of its task within :class:`.HoppingOverDelay`.
+            not slip :class:`.DecentralisedDrive`.
         mass: largest relative error of the mass of every body.
         inertia: largest relative error of its inertia.
         spread: largest change of joints (rad, m) and of the base (m) at the start.
@@ -70,10 +67,9 @@ def uncertain_task(
             error is judged, s.
         seconds: simulated time, s; the shortest of the task if zero.
         step: of integrator and law, s; that of the task if zero. With a delay it is the delay, a
-            half or a third of it, and the law is told the delay in steps. The laws of legs are
-            sampled every 2 ms, or a little faster, so that a delay is a whole number of samples.
+            half or a third of it, and the law is told the delay in steps.
         explain: whether a failure is computed again without each error in turn.
-        native: whether law and integrator run in C++; where they can, if None. Legs run in Python.
+        native: whether law and integrator run in C++; where they can, if None.
         seed: of all draws.
 
     Returns:
@@ -92,23 +88,12 @@ def uncertain_task(
             "and times of at least zero"
         )
     unknown = Uncertainty(mass, inertia, spread, noise, delay, seed)
-    if robot_tasks.is_of_leg(task):
-        hops = with_relaxed_bounds(hopping_tasks.load(task), slack, settle)
-        goal_names, blows = tuple(hops.goals), False
+    goals = _task_with(task, slack, settle, step, calm, delay).goals
 
-        def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
-            return run_delayed_hops(
-                hops, unknown, decentralised=law != "task", seconds=seconds, step=step
-            )
-
-    else:
-        robot_task = _task_with(task, slack, settle, step, calm, delay)
-        goal_names, blows = tuple(robot_task.goals), _blows(robot_task)
-
-        def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
-            now = _task_with(task, slack, settle, step, calm, delay)
-            make = make_controller if law == "task" else _baseline(now, unknown.delay)
-            return run_task(now, seconds=seconds, unknown=unknown, make_law=make, native=native)
+    def run(unknown: Uncertainty, calm: bool) -> dict[str, Any]:
+        now = _task_with(task, slack, settle, step, calm, delay)
+        make = make_controller if law == "task" else _baseline(now, unknown.delay)
+        return run_task(now, seconds=seconds, unknown=unknown, make_law=make, native=native)
 
     outcome = run(unknown, calm)
     missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
@@ -119,12 +104,12 @@ def uncertain_task(
             without: dict[str, Any] = {cause: 0.0}
             if getattr(unknown, cause) and run(replace(unknown, **without), calm)["met"]:
                 causes.append(cause)
-        if blows and run(unknown, True)["met"]:
+        if not calm and _blows(task) and run(unknown, True)["met"]:
             causes.append("current or wind")
     shares = [
         goal["obtained"] / goal["wanted"] * slack
         for name, goal in outcome["goals"].items()
-        if name in goal_names and goal["obtained"] is not None
+        if name in goals and goal["obtained"] is not None
     ]
     return {
         "success": not failed,
@@ -159,7 +144,8 @@ def _task_with(
     return replace(task, current=0.0 * task.current, wind=None) if calm else task
 
 
-def _blows(task: RobotTask) -> bool:
+def _blows(name: str) -> bool:
+    task = robot_tasks.load(name)
     return task.wind is not None or bool(task.current.any())
 
 

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two arms from two URDFs that carry one body, composed by ports, beside one model of MuJoCo."""
+"""Two arms from two URDFs that carry one body, composed by ports, and one model of MuJoCo."""
 
 from collections.abc import Mapping
 from typing import Any
