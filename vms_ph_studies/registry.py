@@ -13,10 +13,7 @@ from .study import Study
 _MODULES = (
     "reproduce.rashad.equivalence",
     "reproduce.free_floating.nonholonomy",
-    "space.reorientation",
-    "space.reactionless",
-    "space.capture",
-    "space.momentum_dumping",
+    "space",
     "comparisons.disturbance_rejection",
     "reproduce.califano.figure_2",
     "comparisons.operational_space",

@@ -19,25 +19,16 @@ def test_a_satellite_turns_by_its_arm_alone_as_planned() -> None:
 
 
 def test_reactionless_motion_leaves_the_attitude_of_the_base() -> None:
-    found = checks("space-reactionless", duration="1.6", step="0.004", offset_z="-0.02", rate="1")
-    for name in (
-        "rates in the reaction null space: attitude of the base",
-        "way of the joints meanwhile",
-        "sampled torques: attitude of the base",
-        "attitude of a base that is not held",
-    ):
+    found = checks("space-reactionless", duration="1.6", step="0.004", offset_z="-0.02")
+    for name in ("base held: attitude of the base", "attitude of a base that is not held"):
         assert found[name]["verdict"] == "agrees", found[name]
 
 
-def test_a_captured_body_keeps_the_momentum() -> None:
-    assert not _differing("space-capture", duration="6", step="0.005")
-
-
-def test_reaction_wheels_take_up_the_momentum_of_a_captured_body() -> None:
-    assert not _differing("space-momentum-dumping", duration="30", step="0.04")
+def test_a_captured_body_keeps_the_momentum_and_reaction_wheels_take_it_up() -> None:
+    assert not _differing("space-capture", duration="30", step="0.04")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("study", ["reorientation", "reactionless", "capture", "momentum-dumping"])
+@pytest.mark.parametrize("study", ["reorientation", "reactionless", "capture"])
 def test_whole_studies_in_space_agree(study: str) -> None:
     assert not _differing(f"space-{study}")
