@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_studies import Check, get
-from vms_ph_studies.comparisons.encoder import Encoder
+from vms_ph_studies.comparisons.sampled_passivity import Encoder
 
 
 def checks(identifier: str, **given: str) -> dict[str, Check]:

@@ -23,9 +23,15 @@ from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, verdict_of
-from ..reproduce.califano.figure_2 import POSTURES
-from ..reproduce.califano.held_minimum import law_at
-from ..reproduce.califano.pushed_arm import Law, Potential, Push, PushRecord, push_arm
+from ..reproduce.califano.pushed_arm import (
+    POSTURES,
+    Law,
+    Potential,
+    Push,
+    PushRecord,
+    law_at,
+    push_arm,
+)
 from ..study import Outcome, Parameter, Settings, Study
 
 

@@ -6,37 +6,48 @@
 Source D considers continuous time only.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from vms_ph_controllers import Command, TaskSpaceIDAPBC
+from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports
-from vms_ph_dynamics.integrators import rk4_step
-from vms_ph_io import robots
+from vms_ph_io import Push, Trajectory, robots, simulate
 from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.simulation import SimulationStopped
 
 from ..check import Check, required
-from ..reproduce.califano.figure_2 import POSTURES
-from ..reproduce.califano.held_minimum import law_at
+from ..reproduce.califano.pushed_arm import POSTURES
 from ..study import Outcome, Parameter, Settings, Study
-from .encoder import Encoder
 
 _RATES = (1000, 500, 250)
 
 # Counts per revolution: exact; 14 bits on a motor with a gear ratio of 100; 14 bits on the joint.
 _ENCODERS = {"exact": 0.0, "motor 14 bit x 100": 100.0 * 2**14, "joint 14 bit": 2.0**14}
 
-_LAWS: dict[str, dict[str, float]] = {
-    "without a tank": {},
-    "tank": {"tank_capacity": 1.0},
-}
+_TANKS = {"without a tank": 0.0, "tank": 1.0}  # capacities, J
 
 _PULSE = 0.15
+
+
+class Encoder:
+    """Quantises positions, and differentiates them over a sample."""
+
+    def __init__(self, counts: float) -> None:
+        """Set the counts per revolution of the joint; zero for exact positions and velocities."""
+        self._quantum = 2.0 * np.pi / counts if counts else 0.0
+        self._last: Array | None = None
+
+    def read(self, q: Array, v: Array, dt: float) -> RobotState:
+        """Return measured position and velocity, ``dt`` seconds after the last reading."""
+        if self._quantum == 0.0:
+            return RobotState(q, v)
+        measured = self._quantum * np.round(q / self._quantum)
+        before = measured if self._last is None else self._last
+        self._last = measured
+        return RobotState(measured, (measured - before) / dt)
 
 
 @dataclass(frozen=True)
@@ -44,70 +55,51 @@ class _Run:
     """The response to a push.
 
     Attributes:
-        supplied: largest net energy from the controller, J; a passive controller that starts at its
-            minimum supplies at most its tank energy.
-        remaining: kinetic energy at the end, J.
+        run: the motion.
         level: lowest tank level, J.
         authority: lowest authority.
-        energy: kinetic energy and tank level over time, J.
     """
 
-    supplied: float
-    remaining: float
+    run: Trajectory
     level: float
     authority: float
-    energy: Array
+
+    @property
+    def supplied(self) -> float:
+        """Largest net energy from the controller, J.
+
+        A passive controller that starts at its minimum supplies at most its tank energy.
+        """
+        weight = self.run.potential_energy - self.run.potential_energy[0]
+        return float((self.run.port_energy["torque"] - weight).max())
 
 
 def _simulate(
-    model: VMSModel, settings: Settings, rate: int, counts: float, extra: dict[str, float]
+    model: VMSModel, settings: Settings, rate: int, counts: float, capacity: float
 ) -> _Run:
     q_star = POSTURES[str(settings["posture"])]
     gains = TaskSpaceIDAPBC.Gains(
         stiffness=float(settings["stiffness"]),
         limit_stiffness=0.0,
         tank_initial=float(settings["tank_initial"]),
-        tank_capacity=extra.get("tank_capacity", 0.0),
+        tank_capacity=capacity,
     )
-    update, encoder = law_at(model, q_star, gains), Encoder(counts)
-    form = CanonicalForm(model)
-    x = form.state(q_star, np.zeros(model.nv))
-    # Integrator steps per sample, each of at most 1 ms.
-    steps = max(1, round(1000 / rate))
-    dt, step = 1.0 / rate, 1.0 / rate / steps
-    force = np.array([float(settings["force"]), 0.0, 0.0])
-    weight = model.evaluate(q_star, np.zeros(model.nv)).potential_energy
-    work = supplied = 0.0
+    law, encoder = TaskSpaceIDAPBC(model, gains=gains), Encoder(counts)
+    law.reset(RobotState(q_star, np.zeros(model.nv)))
     commands: list[Command] = []
-    energies = []
-    for k in range(round(float(settings["seconds"]) * rate)):
-        v = form.velocity(x)
-        commands.append(update(encoder.read(x.q, v, dt), dt))
-        d = model.evaluate(x.q, v)
-        wrench = None
-        if (k + 0.5) * dt < _PULSE:
-            wrench = np.concatenate([force @ d.placement(model.end_effector)[:3, :3], np.zeros(3)])
-        ports = Ports(commands[-1].torque, None, wrench)
-        for _ in range(steps):
-            done = rk4_step(form, x, _constant(ports), 0.0, step)
-            x = done.state
-            work += done.supplied["torque"]
-        end = model.evaluate(x.q, form.velocity(x))
-        supplied = max(supplied, work - (end.potential_energy - weight))
-        energies.append([end.kinetic_energy, commands[-1].energy.tank_level])
-        if end.kinetic_energy > 1e3:
-            break
-    return _Run(
-        supplied,
-        energies[-1][0],
-        min(c.energy.tank_level for c in commands),
-        min(c.authority for c in commands),
-        np.array(energies),
-    )
 
+    def control(q: Array, v: Array, dt: float) -> Command:
+        commands.append(law.update(encoder.read(q, v, dt), Reference(), dt))
+        return commands[-1]
 
-def _constant(ports: Ports) -> Callable[[float, PHState], Ports]:
-    return lambda t, x: ports
+    force = [float(settings["force"]), *np.zeros(5)]
+    push = Push("wrench_end_effector", force, duration=_PULSE, axes="world")
+    try:
+        seconds = float(settings["seconds"])
+        run = simulate(model, control, seconds, disturbances=[push], rate=rate, q=q_star)
+    except SimulationStopped as stopped:
+        run = stopped.trajectory
+    return _Run(run, min(c.energy.tank_level for c in commands), min(c.authority for c in commands))
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
@@ -116,12 +108,12 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     chosen = str(settings["encoder"])
     encoders = {n: c for n, c in _ENCODERS.items() if chosen in ("all", n.split()[0])}
     checks, runs = [], {}
-    stages = Stages(progress, len(_RATES) * len(encoders) * len(_LAWS))
+    stages = Stages(progress, len(_RATES) * len(encoders) * len(_TANKS))
     for rate in _RATES:
         for encoder, counts in encoders.items():
-            for name, extra in _LAWS.items():
+            for name, capacity in _TANKS.items():
                 stages.begin(f"{rate} Hz, {encoder}, {name}")
-                run = _simulate(model, settings, rate, counts, extra)
+                run = _simulate(model, settings, rate, counts, capacity)
                 runs[rate, encoder, name] = run
                 checks.append(_check(rate, encoder, name, run, initial))
     return Outcome(checks, [] if out is None else [_plot(runs, out)])
@@ -138,7 +130,8 @@ def _check(rate: int, encoder: str, law: str, run: _Run, initial: float) -> Chec
             "The positions are too coarse for the energy balance: the tank records a debt that "
             "does not exist, and the law gives up its spring."
         )
-    text = f"supplied {run.supplied:.3g} J, kinetic energy at the end {run.remaining:.2g} J"
+    remaining = run.run.kinetic_energy[-1]
+    text = f"supplied {run.supplied:.3g} J, kinetic energy at the end {remaining:.2g} J"
     if has_tank:
         text += f", tank at least {run.level:.2g} J, authority {run.authority:.2g}"
     return required(
@@ -158,9 +151,9 @@ def _plot(runs: dict[tuple[int, str, str], _Run], out: Path) -> Path:
     grid = figure.subplots(len(encoders), len(_RATES), squeeze=False, sharex=True)
     for row, encoder in zip(grid, encoders, strict=True):
         for axes, rate in zip(row, _RATES, strict=True):
-            for law in _LAWS:
-                energy = runs[rate, encoder, law].energy
-                axes.semilogy(np.arange(len(energy)) / rate, energy[:, 0] + 1e-12, label=law)
+            for law in _TANKS:
+                run = runs[rate, encoder, law].run
+                axes.semilogy(run.t, run.kinetic_energy + 1e-12, label=law)
             axes.set(title=f"{rate} Hz, {encoder}", ylabel="kinetic energy (J)", ylim=(1e-10, 1e3))
             axes.grid(alpha=0.3)
     grid[0, 0].legend(fontsize=7)

@@ -18,13 +18,7 @@ from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, compared, required, stated
 from ...study import Outcome, Parameter, Settings, Study
-from .held_minimum import law_at
-from .pushed_arm import Push, PushRecord, push_arm
-
-POSTURES = {
-    "q0": np.array([0.0, -0.3, 0.0, -1.5, 0.0, 1.5, 0.0]),
-    "q1": np.array([0.17, 1.69, -2.81, -1.47, 2.25, 3.67, -1.46]),
-}
+from .pushed_arm import POSTURES, Push, PushRecord, law_at, push_arm
 
 _SOURCE_PRINTS = (
     "The source prints curves and one statement: H_cl never increases when unperturbed. The "

@@ -5,16 +5,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from vms_ph_controllers import Command, RobotState
+from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports, TaskSpaceForm
 from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_dynamics.tasks import PositionTask
+
+POSTURES = {
+    "q0": np.array([0.0, -0.3, 0.0, -1.5, 0.0, 1.5, 0.0]),
+    "q1": np.array([0.17, 1.69, -2.81, -1.47, 2.25, 3.67, -1.46]),
+}
+"""The minima of source D, rad."""
 
 Law = Callable[[RobotState, float], Command]
 """A control law: (state, time since its last update, s) -> command."""
@@ -166,3 +172,27 @@ class _Loop:
         # Evaluated in every stage, the law is that in continuous time.
         dt = self._step if self._sampled else 0.0
         return self._law(RobotState(x.q, self._form.velocity(x)), dt)
+
+
+def law_at(
+    model: VMSModel,
+    q_star: Array,
+    gains: TaskSpaceIDAPBC.Gains,
+    *,
+    routing: Literal["keep", "cancel"] = "keep",
+    native: bool | None = None,
+) -> Law:
+    """Return task-space IDA-PBC that holds a configuration, reset there.
+
+    Args:
+        model: of the arm.
+        q_star: (nq,) the minimum.
+        gains: of the law.
+        routing: of the coupling between task and null space.
+        native: whether the law runs in C++; None as the model does.
+    """
+    if native is not None:
+        model = model.with_native(native)
+    law, hold = TaskSpaceIDAPBC(model, gains=gains, routing=routing), Reference()
+    law.reset(RobotState(q_star, np.zeros(model.nv)))
+    return lambda state, dt: law.update(state, hold, dt)
