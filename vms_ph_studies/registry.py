@@ -11,8 +11,8 @@ from .study import Study
 
 # Modules in the order in which they are listed; each has a STUDY or, for a series, STUDIES.
 _MODULES = (
-    "reproduce.rashad.equivalence",
-    "reproduce.free_floating.nonholonomy",
+    "reproduce.equivalence",
+    "reproduce.nonholonomy",
     "space",
     "comparisons.disturbance_rejection",
     "reproduce.califano.figure_2",

@@ -95,7 +95,7 @@ def test_the_list_names_every_study_and_that_of_one_its_parameters() -> None:
         (["rashad-equivalence", "--set", "robot=r2d2"], "accepted are panda"),
         (["rashad-equivalence", "--set", "states"], "expected NAME=VALUE"),
         (["free-floating-nonholonomy", "--set", "joint_a=9"], "two of the joints 1 to 7"),
-        (["free-floating-nonholonomy", "--set", "steps=0"], "must be positive"),
+        (["free-floating-nonholonomy", "--set", "steps=0"], "a whole number of at least 1"),
     ],
 )
 def test_an_invalid_request_is_reported_in_one_sentence(

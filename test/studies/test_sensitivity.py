@@ -15,11 +15,10 @@ from vms_ph_ephs.multibody import Friction
 from vms_ph_io.progress import Stages
 from vms_ph_studies import Check, get
 from vms_ph_studies.check import MAX_RELATIVE_TOLERANCE, bounded, compared
+from vms_ph_studies.reproduce import equivalence, nonholonomy
 from vms_ph_studies.reproduce.feurstein import prismatic, revolute
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
-from vms_ph_studies.reproduce.free_floating import nonholonomy
 from vms_ph_studies.reproduce.lohmayer import multibody
-from vms_ph_studies.reproduce.rashad import equivalence
 
 
 def differing(identifier: str, **given: str) -> set[str]:
@@ -52,13 +51,15 @@ def opposite_structure_constants(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_curvature_one_tenth_larger(patch: pytest.MonkeyPatch) -> None:
-    original = nonholonomy._curvature
-    patch.setattr(nonholonomy, "_curvature", lambda loop: 1.1 * original(loop))
+    original = nonholonomy.turn_by_curvature
+    patch.setattr(nonholonomy, "turn_by_curvature", lambda *given: 1.1 * original(*given))
 
 
 def a_base_that_turns_the_other_way(patch: pytest.MonkeyPatch) -> None:
-    original = nonholonomy._twist
-    patch.setattr(nonholonomy, "_twist", lambda model, path: -original(model, path))
+    original = nonholonomy.base_motion
+    patch.setattr(
+        nonholonomy, "base_motion", lambda *given: np.linalg.inv(np.array(original(*given)))
+    )
 
 
 def friction_one_tenth_larger(patch: pytest.MonkeyPatch) -> None:

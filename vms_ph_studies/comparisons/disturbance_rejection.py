@@ -17,6 +17,7 @@ from vms_ph_io import Push, Trajectory, robots, simulate
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, verdict_of
+from ..figures import Panel, draw
 from ..study import Outcome, Parameter, Settings, Study
 from .decentralised import DecentralisedPD
 
@@ -90,23 +91,17 @@ def _compared(robot: str, case: str, baseline: Array, obtained: Array) -> list[C
 
 
 def _plot(paths: dict[tuple[str, str, str], Array], file: Path) -> Path:
-    from matplotlib.figure import Figure
-
-    cases = sorted({(robot, case) for robot, case, _ in paths})
-    figure = Figure(figsize=(10, 2.6 * len(cases)), layout="constrained", dpi=100)
-    for axes, (robot, case) in zip(
-        figure.subplots(len(cases), 1, squeeze=False)[:, 0], cases, strict=True
-    ):
-        for title, colour in (("decentralised", "#c0392b"), ("decoupled", "#1f4e79")):
-            path = paths[robot, case, title]
-            axes.plot(1e-3 * np.arange(len(path)), 1e3 * path[:, 0], label=title, color=colour)
-        axes.set(
-            title=f"{robot}, {case}", xlabel="time (s)", ylabel="displacement of the base (mm)"
+    panels = []
+    for robot, case in sorted({(robot, case) for robot, case, _ in paths}):
+        curves = {
+            title: (1e-3 * np.arange(len(path)), 1e3 * path[:, 0])
+            for (of, at, title), path in paths.items()
+            if (of, at) == (robot, case)
+        }
+        panels.append(
+            Panel(f"{robot}, {case}", "time (s)", "displacement of the base (mm)", curves)
         )
-        axes.legend()
-        axes.grid(alpha=0.3)
-    figure.savefig(file)
-    return file
+    return draw(panels, file)
 
 
 STUDY = Study(

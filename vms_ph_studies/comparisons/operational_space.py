@@ -23,6 +23,7 @@ from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, verdict_of
+from ..figures import Panel, draw
 from ..reproduce.califano.pushed_arm import (
     POSTURES,
     Law,
@@ -237,26 +238,17 @@ def _plot(
     flicked: Sequence[PushRecord],
     out: Path,
 ) -> Path:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 6), layout="constrained", dpi=110)
-    axes = figure.subplots(2, 2, sharex=True)
-    for column, (title, records) in enumerate((("pushed", pushed), ("null-space motion", flicked))):
-        distance, missing = axes[:, column]
-        for contender, record, colour in zip(
-            contenders, records, ("#c0392b", "#1f4e79"), strict=True
-        ):
-            distance.plot(record.time, 1e3 * record.distance, color=colour, label=contender.name)
-            audit = record.total - record.total[0] + record.dissipated - record.work
-            missing.plot(record.time, 1e3 * audit, color=colour, label=contender.name)
-        distance.set(title=title, ylabel="||dx|| (mm)")
-        missing.set(ylabel="unaccounted energy (mJ)", xlabel="time (s)")
-        for panel in (distance, missing):
-            panel.grid(alpha=0.3)
-            panel.legend()
-    file = out / "operational-space-comparison.png"
-    figure.savefig(file)
-    return file
+    panels = []
+    names = [contender.name for contender in contenders]
+    quantities: dict[str, Callable[[PushRecord], Array]] = {
+        "||dx|| (mm)": lambda r: r.distance,
+        "unaccounted energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
+    }
+    for label, of in quantities.items():
+        for title, records in (("pushed", pushed), ("null-space motion", flicked)):
+            curves = {name: (r.time, 1e3 * of(r)) for name, r in zip(names, records, strict=True)}
+            panels.append(Panel(title, "time (s)", label, curves))
+    return draw(panels, out / "operational-space-comparison.png", 2)
 
 
 STUDY = Study(

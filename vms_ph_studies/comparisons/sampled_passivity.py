@@ -19,6 +19,7 @@ from vms_ph_io.progress import Progress, Stages
 from vms_ph_io.simulation import SimulationStopped
 
 from ..check import Check, required
+from ..figures import Panel, draw
 from ..reproduce.califano.pushed_arm import POSTURES
 from ..study import Outcome, Parameter, Settings, Study
 
@@ -144,24 +145,14 @@ def _check(rate: int, encoder: str, law: str, run: _Run, initial: float) -> Chec
 
 
 def _plot(runs: dict[tuple[int, str, str], _Run], out: Path) -> Path:
-    from matplotlib.figure import Figure
-
-    encoders = list(dict.fromkeys(encoder for _, encoder, _ in runs))
-    figure = Figure(figsize=(11, 2.8 * len(encoders)), layout="constrained", dpi=110)
-    grid = figure.subplots(len(encoders), len(_RATES), squeeze=False, sharex=True)
-    for row, encoder in zip(grid, encoders, strict=True):
-        for axes, rate in zip(row, _RATES, strict=True):
-            for law in _TANKS:
-                run = runs[rate, encoder, law].run
-                axes.semilogy(run.t, run.kinetic_energy + 1e-12, label=law)
-            axes.set(title=f"{rate} Hz, {encoder}", ylabel="kinetic energy (J)", ylim=(1e-10, 1e3))
-            axes.grid(alpha=0.3)
-    grid[0, 0].legend(fontsize=7)
-    for axes in grid[-1]:
-        axes.set_xlabel("time (s)")
-    file = out / "sampled-passivity.png"
-    figure.savefig(file)
-    return file
+    panels = []
+    for encoder in dict.fromkeys(encoder for _, encoder, _ in runs):
+        for rate in _RATES:
+            motions = {law: runs[rate, encoder, law].run for law in _TANKS}
+            curves = {law: (run.t, run.kinetic_energy + 1e-12) for law, run in motions.items()}
+            title = f"{rate} Hz, {encoder}"
+            panels.append(Panel(title, "time (s)", "kinetic energy (J)", curves, log=True))
+    return draw(panels, out / "sampled-passivity.png", len(_RATES))
 
 
 STUDY = Study(

@@ -17,6 +17,7 @@ from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, compared, required, stated
+from ...figures import Panel, draw
 from ...study import Outcome, Parameter, Settings, Study
 from .pushed_arm import POSTURES, Push, PushRecord, law_at, push_arm
 
@@ -260,29 +261,27 @@ def _sampled(name: str, record: PushRecord, settings: Settings) -> Check:
 
 
 def _files(records: dict[tuple[str, str], PushRecord], pulse: float, out: Path) -> list[Path]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 9), layout="constrained", dpi=110)
-    left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1, 1.2))).flat
-    for axes, posture in zip(left.subplots(2, 1, sharex=True), POSTURES, strict=True):
-        for kind, colour in (("soft", "#c0392b"), ("stiff", "#1f4e79")):
-            record = records[posture, kind]
-            axes.plot(record.time, 1e3 * record.distance, color=colour, label=f"{kind}")
-        axes.set(title=f"{posture}*", ylabel="||δx|| (mm)", xlabel="time (s)")
-        axes.axvspan(0.0, pulse, color="0.85")
-        axes.legend()
-        axes.grid(alpha=0.3)
-    for axes, case in zip(right.subplots(4, 1, sharex=True), records, strict=True):
-        record = records[case]
-        axes.plot(record.time, record.kinetic_task, color="#1e8449", label="task")
-        axes.plot(record.time, record.kinetic_null, color="#b9770e", label="null space")
-        axes.plot(record.time, record.total, color="#7d3c98", label="total")
-        axes.set(title=f"{case[0]}*, {case[1]}", ylabel="energy (J)", xlim=(0.0, 3.0))
-        axes.axvspan(0.0, pulse, color="0.85")
-        axes.grid(alpha=0.3)
-        axes.legend(loc="upper right", fontsize=7)
-    picture, table = out / "califano-fig2.png", out / "califano-fig2.csv"
-    figure.savefig(picture)
+    pulses = [(0.0, pulse)]
+    panels = [
+        Panel(
+            f"{posture}*",
+            "time (s)",
+            "||δx|| (mm)",
+            {
+                kind: (r.time, 1e3 * r.distance)
+                for (at, kind), r in records.items()
+                if at == posture
+            },
+            pulses,
+        )
+        for posture in POSTURES
+    ]
+    for case, r in records.items():
+        early = r.time <= 3.0
+        energies = {"task": r.kinetic_task, "null space": r.kinetic_null, "total": r.total}
+        curves = {name: (r.time[early], energy[early]) for name, energy in energies.items()}
+        panels.append(Panel(f"{case[0]}*, {case[1]}", "time (s)", "energy (J)", curves, pulses))
+    picture, table = draw(panels, out / "califano-fig2.png", 2), out / "califano-fig2.csv"
     columns, names = [next(iter(records.values())).time], ["time"]
     for case, r in records.items():
         columns += [r.distance, r.kinetic_task, r.kinetic_null, r.potential, r.total]

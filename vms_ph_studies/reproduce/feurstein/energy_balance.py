@@ -4,7 +4,6 @@
 """The energy balance of a hopping run, from its power ports [B, 4.3.2]."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_hopping import CHANNELS, HoppingRun, Phase, hop
@@ -103,29 +102,3 @@ def balance_check(run: HoppingRun) -> Check:
     supplied = float(run.energies[-1, :3].sum())
     unaccounted = run.leg(-1).energy - run.leg(0).energy - supplied
     return bounded("unaccounted energy of the run", unaccounted, 1e-6, "J")
-
-
-def draw_energy_balance(run: HoppingRun, file: Path) -> Path:
-    """Draw the cumulative energies as in the source's figure 4.14f."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.5), layout="constrained", dpi=110)
-    axes = figure.subplots()
-    net = run.energy("external") + run.energy("joint")
-    axes.plot(run.times, net, color="#bbbbbb", lw=0.7, label="net inflow")
-    for values, name, colour in (
-        (run.energy("external"), "external, in", "#1f4e79"),
-        (run.energy("joint"), "joints net of the damper, in", "#1e8449"),
-        (run.energy("floor_dissipated"), "floor, out", "#c0392b"),
-        (run.energy("radial_damping"), "radial damper, out", "#7d3c98"),
-    ):
-        axes.plot(run.times, values, label=name, color=colour)
-    axes.set(
-        xlabel="time (s)",
-        ylabel="energy since the start (J)",
-        title="Experiment VI: cumulative flows of energy",
-    )
-    axes.legend()
-    axes.grid(alpha=0.3)
-    figure.savefig(file)
-    return file

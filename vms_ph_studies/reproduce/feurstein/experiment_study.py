@@ -18,7 +18,13 @@ from .plots import draw_run
 Checks = Callable[[Trial, HoppingRun], list[Check]]
 
 
-def experiment_study(identifier: str, title: str, checks: Checks, zoom: float = 0.0) -> Study:
+def experiment_study(
+    identifier: str,
+    title: str,
+    checks: Checks,
+    zoom: float = 0.0,
+    more_files: Callable[[HoppingRun, Path], list[Path]] = lambda run, out: [],
+) -> Study:
     """Return the study of an experiment.
 
     Args:
@@ -26,6 +32,7 @@ def experiment_study(identifier: str, title: str, checks: Checks, zoom: float = 
         title: one line.
         checks: compares a run with what is published.
         zoom: length of a second plot of the end of the run, s; 0 for none.
+        more_files: draws further plots of a run into a folder.
     """
     experiment = EXPERIMENTS[identifier]
 
@@ -41,6 +48,7 @@ def experiment_study(identifier: str, title: str, checks: Checks, zoom: float = 
             if zoom and run.times[-1] > zoom:
                 name = f"{title}: the last {zoom:g} s"
                 files.append(draw_run(trial, run, name, out / f"{identifier}-zoom.png", zoom))
+            files += more_files(run, out)
         return Outcome(all_checks, files)
 
     return Study(identifier, SOURCE, title, experiment.parameters(), compute)

@@ -9,18 +9,17 @@ import numpy as np
 
 from vms_ph_hopping import HoppingRun
 from vms_ph_hopping.flights import flights
-from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, compared, refuted_unless, stated
-from ...study import Outcome, Settings, Study
-from .energy_balance import EnergyBalance, balance_check, draw_energy_balance, energy_balance
-from .experiments import EXPERIMENTS, SOURCE, Trial
+from .energy_balance import EnergyBalance, energy_balance
+from .experiment_study import experiment_study
+from .experiments import Trial
 from .gait import degrees, largest_multiplier, settled
-from .plots import draw_efforts, draw_run
+from .plots import draw_efforts, draw_energy_balance
 from .revolute import gait_checks
 
 _ID = "feurstein-revolute-6"
-_TITLE = "Revolute leg, the forward gait"
+_TITLE = "Revolute leg, the forward gait and its energy balance"
 # About three hops, s, as in the source's figures 4.15 and 4.16.
 _ZOOM = 1.2
 
@@ -95,32 +94,16 @@ def _balance(energy: EnergyBalance) -> list[Check]:
     ]
 
 
-def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    trial = Trial.of(EXPERIMENTS[_ID], settings)
-    stages = Stages(progress, 6)
-    run = trial.run(progress=stages.begin("run", 4))
-    stages.begin("gait and its stability")
-    checks = _gait(trial, run)
-    stages.begin("energy balance")
-    checks += [*_balance(energy_balance(trial, run)), balance_check(run)]
-    files = []
-    if out is not None:
-        last = f"{_TITLE}: the last {_ZOOM:g} s"
-        files = [
-            draw_run(trial, run, _TITLE, out / f"{_ID}.png"),
-            draw_run(trial, run, last, out / f"{_ID}-zoom.png", _ZOOM),
-            draw_efforts(run, last, out / f"{_ID}-efforts.png", _ZOOM),
-            draw_energy_balance(run, out / f"{_ID}-energy.png"),
-        ]
-    return Outcome(checks, files)
+def _sixth(trial: Trial, run: HoppingRun) -> list[Check]:
+    return [*_gait(trial, run), *_balance(energy_balance(trial, run))]
 
 
-STUDIES = [
-    Study(
-        _ID,
-        SOURCE,
-        "Revolute leg, the forward gait and its energy balance",
-        EXPERIMENTS[_ID].parameters(),
-        _compute,
-    )
-]
+def _more_files(run: HoppingRun, out: Path) -> list[Path]:
+    last = f"{_TITLE}: the last {_ZOOM:g} s"
+    return [
+        draw_efforts(run, last, out / f"{_ID}-efforts.png", _ZOOM),
+        draw_energy_balance(run, out / f"{_ID}-energy.png"),
+    ]
+
+
+STUDY = experiment_study(_ID, _TITLE, _sixth, _ZOOM, _more_files)

@@ -14,6 +14,7 @@ from vms_ph_hopping.flights import flights
 from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, compared, stated
+from ...figures import Panel, draw
 from ...study import Outcome, Parameter, Settings, Study, list_of_numbers
 from .experiments import EXPERIMENTS, SOURCE, trial_of
 from .gait import settled
@@ -115,31 +116,13 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 
 def _plot(angles: np.ndarray, momenta: np.ndarray, file: Path) -> Path:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.2), layout="constrained", dpi=110)
-    axes = figure.subplots()
-    axes.plot(angles, 1e3 * momenta, ".-", color="#1f4e79")
-    axes.axvline(102.0, color="#c0392b", lw=0.8, label="102 deg, where the source sees the least")
-    best = int(np.nanargmin(np.abs(momenta)))
-    axes.plot(
-        angles[best],
-        1e3 * momenta[best],
-        "o",
-        mfc="none",
-        color="#1e8449",
-        ms=9,
-        label=f"the least here, {angles[best]:.0f} deg",
-    )
-    axes.set(
-        xlabel="joint angle at the start (deg)",
-        ylabel="angular momentum after the first lift-off (mN m s)",
-        title="Revolute leg, dropped upright from 0.3 m",
-    )
-    axes.legend()
-    axes.grid(alpha=0.3)
-    figure.savefig(file)
-    return file
+    curves = {
+        "after the first lift-off": (angles, 1e3 * momenta),
+        "102 deg, where the source sees the least": (np.full(2, 102.0), 1e3 * momenta[[0, -1]]),
+    }
+    title = "Revolute leg, dropped upright from 0.3 m"
+    x, y = "joint angle at the start (deg)", "angular momentum (mN m s)"
+    return draw([Panel(title, x, y, curves)], file)
 
 
 STUDIES = [

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from vms_ph_hopping import EventKind, Phase, hop
+from vms_ph_hopping import EventKind, HoppingRun, Phase, hop
 from vms_ph_hopping.flights import Flight
 
 from .experiments import Trial
@@ -67,27 +67,10 @@ def degrees(angle: float) -> float:
     return float(np.degrees(angle))
 
 
-def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
-    """Return the state at the section, a fixed time after a lift-off."""
+def _flown(trial: Trial, y: np.ndarray, duration: float) -> HoppingRun:
+    """Return the run from a state in flight."""
     nv = trial.system.nv
-    run = hop(
-        trial.system,
-        trial.leg.configuration(y[:nv]),
-        y[nv : 2 * nv],
-        _SECTION,
-        tolerance=1e-9,
-        skin=trial.skin,
-        sample=_SECTION,
-        phase=Phase.FLIGHT,
-        balance=False,
-    )
-    return _unwound(run.states[-1][: 2 * nv], y)
-
-
-def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
-    """The return map of the section."""
-    nv = trial.system.nv
-    run = hop(
+    return hop(
         trial.system,
         trial.leg.configuration(y[:nv]),
         y[nv : 2 * nv],
@@ -98,8 +81,17 @@ def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
         phase=Phase.FLIGHT,
         balance=False,
     )
-    up = [e for e in run.events if e.kind is EventKind.LIFT_OFF]
-    return _section(trial, _unwound(up[-1].state[: 2 * nv], y))
+
+
+def _section(trial: Trial, y: np.ndarray) -> np.ndarray:
+    """Return the state at the section, a fixed time after a lift-off."""
+    return _unwound(_flown(trial, y, _SECTION).states[-1][: len(y)], y)
+
+
+def _next(trial: Trial, y: np.ndarray, duration: float) -> np.ndarray:
+    """The return map of the section."""
+    up = [e for e in _flown(trial, y, duration).events if e.kind is EventKind.LIFT_OFF]
+    return _section(trial, _unwound(up[-1].state[: len(y)], y))
 
 
 def _unwound(y: np.ndarray, near: np.ndarray) -> np.ndarray:

@@ -13,14 +13,14 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_ephs import Trajectory, assemble, flatten, simulate
+from vms_ph_ephs import Trajectory, assemble, flatten, pictures, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import TwoBodies, damped_oscillator
-from vms_ph_ephs.pictures import draw
 from vms_ph_io.progress import Progress, Stages
 
 from ...check import Check, bounded, refuted_unless, required
-from ...study import Outcome, Parameter, Settings, Study, Value
+from ...figures import Panel, draw
+from ...study import Outcome, Parameter, Settings, Study
 from .equations import (
     body_error,
     frame_of_relative_velocity,
@@ -35,23 +35,19 @@ _ROUNDING = 1e-11
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     two = TwoBodies(
-        friction=(_number(settings["friction_1"]), _number(settings["friction_2"])),
-        stiffness=(0.0, _number(settings["stiffness"])),
-        heat=mb.Heat(theta_0=_number(settings["theta_0"])),
+        friction=(float(settings["friction_1"]), float(settings["friction_2"])),
+        stiffness=(0.0, float(settings["stiffness"])),
+        heat=mb.Heat(theta_0=float(settings["theta_0"])),
     )
     rng = np.random.default_rng(int(settings["seed"]))
-    states, dt = int(settings["states"]), _number(settings["dt"])
+    states, dt = int(settings["states"]), float(settings["dt"])
     stages = Stages(progress, 4)
     stages.begin("equations")
     checks = _equations(two, rng, states)
     stages.begin("variational principles")
     checks += _variations(two, rng)
-    checks += _motions(two, _number(settings["duration"]), dt, stages)
+    checks += _motions(two, float(settings["duration"]), dt, stages)
     return Outcome(checks, [] if out is None else _plots(two, out))
-
-
-def _number(value: Value) -> float:
-    return float(value)
 
 
 def _equations(two: TwoBodies, rng: np.random.Generator, states: int) -> list[Check]:
@@ -189,31 +185,25 @@ def _minimal_error(two: TwoBodies, motion: Trajectory, duration: float, dt: floa
 
 
 def _plots(two: TwoBodies, out: Path) -> list[Path]:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
     files = [out / "lohmayer-mbs-patterns.svg", out / "lohmayer-mbs-flat.svg"]
-    files[0].write_text(draw(two.free(), title="mbs"))
-    files[1].write_text(draw(two.free(), flat=True, title="mbs, flat"))
+    files[0].write_text(pictures.draw(two.free(), title="mbs"))
+    files[1].write_text(pictures.draw(two.free(), flat=True, title="mbs, flat"))
     equations = assemble(two.pendulum())
     motion = simulate(equations, two.pendulum_state(equations), steps=5000, every=10)
     mechanical = _mechanical(motion)
     heat = equations.theta_0 * motion.entropy
-    figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 5))
-    axes[0].plot(motion.t, mechanical - mechanical[-1], label="kinetic and potential")
-    axes[0].plot(motion.t, heat, label="heat of the environment, theta_0 s")
-    axes[0].plot(motion.t, mechanical - mechanical[-1] + heat, "k--", label="sum")
-    axes[0].set_ylabel("J")
-    axes[0].legend()
-    axes[1].plot(motion.t, motion.first_law)
-    axes[1].set_ylabel("unaccounted energy, J")
-    axes[1].set_xlabel("t, s")
-    figure.tight_layout()
-    files.append(out / "lohmayer-mbs-energy.png")
-    figure.savefig(files[-1], dpi=120)
-    plt.close(figure)
+    stored = mechanical - mechanical[-1]
+    curves = {
+        "kinetic and potential": (motion.t, stored),
+        "heat of the environment, theta_0 s": (motion.t, heat),
+        "sum": (motion.t, stored + heat),
+    }
+    residual = {"first law": (motion.t, motion.first_law)}
+    panels = [
+        Panel("pendulum of two bodies", "time (s)", "energy (J)", curves),
+        Panel("", "time (s)", "unaccounted energy (J)", residual),
+    ]
+    files.append(draw(panels, out / "lohmayer-mbs-energy.png"))
     return files
 
 

@@ -22,8 +22,8 @@ from vms_ph_dynamics.forms.decoupled import (
 from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 
-from ...check import Check, bounded, refuted_unless, stated
-from ...study import Outcome, Parameter, Settings, Study
+from ..check import Check, bounded, refuted_unless, stated
+from ..study import Outcome, Parameter, Settings, Study
 
 _SOURCE = "Rashad et al., port-Hamiltonian structure of vehicle-manipulator systems"
 

@@ -1,0 +1,63 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Figures of studies: panels of curves with labelled axes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy.typing as npt
+
+Curve = tuple[npt.ArrayLike, npt.ArrayLike]
+"""Abscissae and ordinates."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of a figure.
+
+    Attributes:
+        title: over it.
+        x, y: labels of its axes, with units.
+        curves: curves by their names in the legend.
+        shaded: spans of x with a grey background.
+        log: whether y is logarithmic.
+        span: smallest range of y shown, below which rounding errors would show; 0 for any.
+    """
+
+    title: str
+    x: str
+    y: str
+    curves: Mapping[str, Curve]
+    shaded: Sequence[tuple[float, float]] = ()
+    log: bool = False
+    span: float = 0.0
+
+
+def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "") -> Path:
+    """Draw panels row by row, write the figure and return its file."""
+    from matplotlib.figure import Figure
+
+    rows = -(-len(panels) // columns)
+    size = (8.0 if columns == 1 else 5.2 * columns, max(2.7 * rows, 3.6))
+    figure = Figure(figsize=size, layout="constrained", dpi=110)
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, panel in zip(grid, panels, strict=False):
+        for name, curve in panel.curves.items():
+            axes.plot(*curve, label=name)
+        for begin, end in panel.shaded:
+            axes.axvspan(begin, end, color="black", alpha=0.07, lw=0)
+        if panel.log:
+            axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        if high - low < panel.span:
+            axes.set_ylim(0.5 * (low + high - panel.span), 0.5 * (low + high + panel.span))
+        axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
+    figure.suptitle(title)
+    figure.savefig(file)
+    return file
