@@ -22,7 +22,7 @@ class Panel:
         x, y: labels of its axes, with units.
         curves: curves by their names in the legend.
         shaded: spans of x with a grey background.
-        log: whether y is logarithmic.
+        log: which axes are logarithmic, as in ``"xy"``.
         span: smallest range of y shown, below which rounding errors would show; 0 for any.
     """
 
@@ -31,7 +31,7 @@ class Panel:
     y: str
     curves: Mapping[str, Curve]
     shaded: Sequence[tuple[float, float]] = ()
-    log: bool = False
+    log: str = ""
     span: float = 0.0
 
 
@@ -44,12 +44,12 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
     figure = Figure(figsize=size, layout="constrained", dpi=110)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
-        for name, curve in panel.curves.items():
-            axes.plot(*curve, label=name)
+        for k, (name, curve) in enumerate(panel.curves.items()):
+            axes.plot(*curve, ("-", "--", ":")[k // 10], label=name)
         for begin, end in panel.shaded:
             axes.axvspan(begin, end, color="black", alpha=0.07, lw=0)
-        if panel.log:
-            axes.set_yscale("log")
+        for axis in panel.log:
+            axes.set(**{f"{axis}scale": "log"})
         low, high = axes.get_ylim()
         if high - low < panel.span:
             axes.set_ylim(0.5 * (low + high - panel.span), 0.5 * (low + high + panel.span))

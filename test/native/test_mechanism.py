@@ -25,17 +25,49 @@ from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import TwoBodies, oscillator
 from vms_ph_ephs.simulation import Simulation
 from vms_ph_io import robots
-from vms_ph_studies.benchmarks.ephs_tree import (
-    chain,
-    four_bar,
-    four_bar_state,
-    two_arms,
-    two_arms_state,
-)
+from vms_ph_studies.benchmarks.ephs import chain, four_bar, four_bar_state
 
 pytestmark = pytest.mark.usefixtures("native")
 
 Start = Callable[[Equations], np.ndarray]
+
+
+def two_arms() -> System:
+    """Return two arms of three links in space that hold one bar."""
+    bodies = {"bar": mb.rigid_body(1.0, [0.02, 0.02, 0.002])}
+    joints: dict[str, mb.Between] = {}
+    axes = {
+        "x": np.array([[0, 0, 1.0], [0, 1, 0], [-1, 0, 0]]),
+        "y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]),
+    }
+
+    def frame(axis: str, position: tuple[float, float, float]) -> np.ndarray:
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = axes[axis], position
+        return pose
+
+    for side, x in (("left", -0.3), ("right", 0.3)):
+        last, here = mb.GROUND, (x, 0.0, 0.0)
+        for k, axis in enumerate(("x", "y", "x")):
+            name = f"{side}{k}"
+            bodies[name] = mb.rigid_body(0.5, [0.005, 0.005, 0.001])
+            down = frame(axis, (0.0, 0.0, 0.15))
+            joints[f"{side}_{k}"] = mb.Between(
+                last, name, mb.joint(mb.Revolute(), frame(axis, here), down, friction=0.02)
+            )
+            last, here = name, (0.0, 0.0, -0.15)
+        grip = mb.joint(mb.Spherical(), frame("x", here), frame("x", (x, 0.0, 0.0)))
+        joints[f"{side}_grip"] = mb.Between(last, "bar", grip)
+    return mb.mechanism(bodies, joints)
+
+
+def two_arms_state(equations: Equations) -> np.ndarray:
+    """Return a state in which the bar is at rest, off the vertical of both arms."""
+    pose = np.eye(4)
+    pose[:3, 3] = 0.02, 0.03, -0.88
+    angles = {"left_0": 0.2, "left_1": 0.2, "left_2": -0.4, "right_0": 0.2, "right_1": 0.2}
+    angles["right_2"] = -0.4
+    return closed(equations, mb.consistent_state(equations, angles, poses={"bar": pose}))
 
 
 def of_robot(name: str) -> tuple[System, Start]:

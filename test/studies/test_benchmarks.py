@@ -21,7 +21,7 @@ def test_a_subject_times_all_its_cases_and_its_reference(
     subject: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # An arm of 60 joints takes seconds to export.
-    monkeypatch.setattr("vms_ph_studies.benchmarks.growth.JOINTS", (1, 8))
+    monkeypatch.setattr("vms_ph_studies.benchmarks.calls.JOINTS", (1, 8))
     arguments = ["bench", subject, "--seconds", "0", "--json"]
     result = CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
     document = json.loads(result.output)
@@ -51,7 +51,7 @@ def test_errors_against_cost_are_drawn_for_every_base(
 ) -> None:
     # Few steps: the motion is the same, only coarser.
     for name, value in (("STEPS", (50, 100)), ("EQUAL", 100), ("_REFERENCE", 400), ("_REPEATS", 1)):
-        monkeypatch.setattr(f"vms_ph_studies.benchmarks.error_and_cost.{name}", value)
+        monkeypatch.setattr(f"vms_ph_studies.benchmarks.integrators.{name}", value)
     robot = "panda" if base == "fixed" else "satellite_panda"
     arguments = ["bench", "integrators", "--robot", robot, "--base", base, "--seconds", "0"]
     result = CliRunner().invoke(

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.benchmarks import libraries
-from vms_ph_studies.benchmarks.growth import JOINTS, serial_arm
-from vms_ph_studies.benchmarks.libraries.contender import QUANTITIES
+from vms_ph_studies.benchmarks.calls import JOINTS, serial_arm
 from vms_ph_studies.benchmarks.page import updated
 
 
@@ -25,7 +24,7 @@ def test_libraries_that_compute_the_same_accelerations_are_compared() -> None:
     assert names[:4] == ["Pinocchio", "vms_ph", "vms_ph in CasADi", "MuJoCo"]
     # Whatever else there is was compared with Pinocchio, or is named with a reason.
     assert len(found) + len(absent) == len(libraries.LIBRARIES)
-    assert set(QUANTITIES) == {quantity for c in found for quantity in c.calls}
+    assert set(libraries.QUANTITIES) == {quantity for c in found for quantity in c.calls}
     for contender in found:
         for calls in contender.calls.values():
             for call in calls.values():

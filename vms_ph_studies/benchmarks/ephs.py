@@ -1,36 +1,86 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Computation time of assembling systems of bodies and joints, and of a step."""
+"""EPHS beside Pinocchio: assembly, steps of the same robot, a loop, growth with the bodies.
+
+The reference is a Runge-Kutta step of fourth order on Pinocchio's ``aba``; that in C++ runs
+without Python in between. Systems of bodies and joints take the same step with heat and
+environments.
+"""
+
+from collections.abc import Callable
 
 import numpy as np
-import pinocchio as pin
 
-from vms_ph_ephs import Simulation, assemble
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.native import native_module
+from vms_ph_ephs import Equations, Simulation, System, assemble, closed
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import TwoBodies
 from vms_ph_io import robots
 
 from . import Benchmark
-from .ephs_tree import cases as tree_cases
-from .ephs_tree import chain, growth
-from .timing import Case
+from .integrators import PINOCCHIO_RK4, pinocchio_rk4
+from .timing import Case, Timing
 
-_STEP = 1e-3
-_CHAIN = 60
-_MINIMAL = "pendulum in minimal coordinates, step of RK4 on pinocchio aba"
+_IN_CPP = "C++: RK4 on Pinocchio's aba"
+_STEP, _STEPS = 1e-3, 50
+_CHAIN = "C++: chain of {} bodies"
+_LINKS = (1, 5, 10, 20, 40, 60)
+
+
+def chain(links: int) -> System:
+    """Return a chain of equal bodies with revolute joints and friction, attached to the ground."""
+    up, down = np.eye(4), np.eye(4)
+    up[2, 3], down[2, 3] = 0.1, -0.1
+    link = mb.rigid_body(1.0, [0.01, 0.01, 0.01])
+    joint = mb.joint(mb.Revolute(), down, up, friction=0.01)
+    bodies = {f"b{k}": link for k in range(links)}
+    names = [mb.GROUND, *bodies]
+    joints = {f"j{k}": mb.Between(names[k], names[k + 1], joint) for k in range(links)}
+    return mb.mechanism(bodies, joints)
+
+
+def four_bar(crank: float = 0.2, coupler: float = 0.5, rocker: float = 0.4) -> System:
+    """Return a planar four-bar linkage of hinges on a base of half a metre."""
+    lengths = {"crank": crank, "coupler": coupler, "rocker": rocker}
+    bodies = {name: mb.rigid_body(2.0 * a, [1e-3, a / 6, a / 6]) for name, a in lengths.items()}
+
+    def at(x: float) -> np.ndarray:
+        return np.array([[1, 0, 0, x], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]], dtype=float)
+
+    def hinge(first: str, a: float, second: str, b: float) -> mb.Between:
+        return mb.Between(first, second, mb.joint(mb.Revolute(), at(a), at(b)))
+
+    joints = {
+        "a": hinge(mb.GROUND, 0.0, "crank", -crank / 2),
+        "b": hinge("crank", crank / 2, "coupler", -coupler / 2),
+        "c": hinge("coupler", coupler / 2, "rocker", rocker / 2),
+        "d": hinge(mb.GROUND, 0.5, "rocker", -rocker / 2),
+    }
+    return mb.mechanism(bodies, joints)
+
+
+def four_bar_state(equations: Equations) -> np.ndarray:
+    """Return a state in which the crank turns."""
+    angles = {"a": -1.2, "b": 0.9, "c": 1.9, "d": -1.4}
+    return closed(equations, mb.consistent_state(equations, angles, {"a": 3.0}))
 
 
 def _cases(robot: str, base: str) -> list[Case]:
     bundled = robots.get(robot)
     xml = bundled.description()
+    model = bundled.model(xml, base)
+    q, v = model.configuration(bundled.home), np.zeros(model.nv)
     # Without friction, which would end the motion; at rest an implicit step needs no iterations.
     two = TwoBodies(friction=(0.0, 0.0))
     pendulum = assemble(two.pendulum())
     x = two.pendulum_state(pendulum)
     arm = assemble(mb.from_urdf(xml, base, bundled.gravity))
+    rk4 = pinocchio_rk4(model).start(q, v, _STEP)
     return [
-        Case(_MINIMAL, _MinimalStep()),
+        Case(PINOCCHIO_RK4, lambda: rk4.steps(1)),
         Case("two-body pendulum, step of 1 ms", Simulation(pendulum, x).step, seconds=_STEP),
         Case(
             "the same with discrete gradients",
@@ -42,46 +92,67 @@ def _cases(robot: str, base: str) -> list[Case]:
             lambda: assemble(mb.from_urdf(xml, base, bundled.gravity)),
             seconds=1.0,
         ),
-        Case(
-            f"assembling a chain of {_CHAIN} bodies",
-            lambda: assemble(chain(_CHAIN)),
-            seconds=10.0,
-        ),
-        *tree_cases(robot, base),
+        Case("assembling a chain of 60 bodies", lambda: assemble(chain(60)), seconds=10.0),
+        *_in_cpp(robot, model, arm, q, v),
     ]
 
 
-class _MinimalStep:
-    """A step of a double pendulum in minimal coordinates."""
+def _in_cpp(robot: str, model: VMSModel, arm: Equations, q: Array, v: Array) -> list[Case]:
+    """Return the cases of the C++ core; none without it."""
+    module = native_module()
+    if module is None or not hasattr(module, "Mechanism"):
+        return []
+    x, native = mb.state_of(arm, model, q, v), module.Model(model.pinocchio)
+    bar = assemble(four_bar(), check=False)
+    cases = [
+        Case(_IN_CPP, lambda: module.pinocchio_rk4(native, q, v, _STEP, _STEPS), per=_STEPS),
+        _case(f"C++: {robot} with heat", arm, x, 5.0),
+        Case(
+            f"from Python: {robot} with heat",
+            Simulation(arm, x, _STEP).step,
+            reference=_IN_CPP,
+            limit=20.0,
+        ),
+        _case("C++: four-bar linkage", bar, four_bar_state(bar), 20.0),
+    ]
+    for links in _LINKS:
+        equations = assemble(chain(links), check=False)
+        start = mb.consistent_state(equations, {f"j{k}": 0.1 for k in range(links)})
+        cases.append(_case(_CHAIN.format(links), equations, start, None))
+    return cases
 
-    def __init__(self) -> None:
-        self._model = pin.Model()
-        joint = 0
-        for name in ("a", "b"):
-            joint = self._model.addJoint(joint, pin.JointModelRX(), pin.SE3.Identity(), name)
-            inertia = pin.Inertia(1.0, np.array([0.0, 0.0, -0.3]), 0.01 * np.eye(3))
-            self._model.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
-        self._data = self._model.createData()
-        self._y = np.array([0.4, -0.8, 1.5, -2.2])
 
-    def __call__(self) -> None:
-        y = self._y
-        a = self._rate(y)
-        b = self._rate(y + 0.5 * _STEP * a)
-        c = self._rate(y + 0.5 * _STEP * b)
-        d = self._rate(y + _STEP * c)
-        self._y = y + _STEP / 6.0 * (a + 2.0 * b + 2.0 * c + d)
-
-    def _rate(self, y: np.ndarray) -> np.ndarray:
-        q, v = y[:2], y[2:]
-        return np.concatenate([v, pin.aba(self._model, self._data, q, v, 0.0 * v)])
+def _case(name: str, equations: Equations, x: np.ndarray, limit: float | None) -> Case:
+    Simulation(equations, x)  # finds the rank of the constraints
+    core = equations.core
+    run: Callable[[], object] = lambda: core.run(x, _STEP, _STEPS)  # noqa: E731
+    return Case(name, run, per=_STEPS, reference=_IN_CPP, limit=limit)
 
 
-BENCHMARK = Benchmark(
-    id="ephs",
-    title="bodies and joints as port-Hamiltonian systems",
-    reference=_MINIMAL,
-    cases=_cases,
-    base="fixed",
-    summary=growth,
-)
+def _growth(timings: list[Timing]) -> str:
+    """Return the fit of the growth with the number of bodies, in one line; empty without chains."""
+    times = {t.case.name: t.lower for t in timings}
+    points = [(n, times[_CHAIN.format(n)]) for n in _LINKS if _CHAIN.format(n) in times]
+    if len(points) < 2:
+        return ""
+    n, t = np.array(points).T
+    slope, offset = np.polyfit(n, 1e6 * t, 1)
+    large = n >= 5
+    power = np.polyfit(np.log(n[large]), np.log(t[large]), 1)[0]
+    worst = float(np.abs(1e6 * t / (slope * n + offset) - 1.0)[large].max())
+    return (
+        f"chains of {int(n[0])} to {int(n[-1])} bodies: {slope:.3g} us per body and step + "
+        f"{offset:.3g} us, within {100.0 * worst:.0f} %; time ~ bodies^{power:.2f}"
+    )
+
+
+BENCHMARKS = [
+    Benchmark(
+        "ephs",
+        "bodies and joints as port-Hamiltonian systems",
+        PINOCCHIO_RK4,
+        _cases,
+        base="fixed",
+        summary=_growth,
+    )
+]

@@ -1,38 +1,357 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Computation time of a step of integration schemes."""
+"""Integrators of the free motion of a robot: cost of a step, and errors against cost.
 
+Energy and momentum of every contender are computed by Pinocchio from configuration and velocity.
+The reference is a fourth-order scheme with steps so short that halving them has no visible effect.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.integrators import COMPILED, SCHEMES, has_compiled, native_module
+from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics.integrators import (
+    COMPILED,
+    SCHEMES,
+    IntegrationError,
+    has_compiled,
+    make_stepper,
+    native_module,
+)
+from vms_ph_dynamics.integrators.retry import multi_step_with_retry
 from vms_ph_io import robots
 
+from ..figures import Panel, draw
 from . import Benchmark
-from .contenders import (
-    PINOCCHIO_RK4,
-    Contender,
-    from_mujoco,
-    in_cpp,
-    initial_motion,
-    ours,
-    pinocchio_rk4,
-    pinocchio_rk4_in_cpp,
-)
 from .timing import Case
+
+PINOCCHIO_RK4 = "Pinocchio aba + RK4"
 
 # Largest cost of a step relative to the plain scheme in the same language.
 _LIMITS = {"projected_rk4": 1.5, "discrete_gradient": 4.0}
 
 # The reference schemes: rk4 in Python on momenta, in C++ a loop over Pinocchio's aba.
-_REFERENCE = "rk4"
+_BASELINE = "rk4"
 _STEP = 1e-3
 # Steps per call of contenders that do not return to Python in between.
 _STEPS = 100
+
+SECONDS = 2.0
+STEPS = (50, 100, 200, 400, 1000, 2000)
+EQUAL = 200  # steps at which contenders are compared at equal dt: 10 ms
+_REFERENCE = 8000
+_BEST = "projected_rk4"
+_CPP = " (C++)"
+_SAMPLES = 50
+_REPEATS = 3
+
+Motion = tuple[Array, Array]
+"""Configuration (nq,) and velocity (nv,)."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A motion in progress.
+
+    Attributes:
+        steps: performs a number of steps.
+        motion: returns the current configuration and velocity.
+    """
+
+    steps: Callable[[int], object]
+    motion: Callable[[], Motion]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method of integration.
+
+    Attributes:
+        name: name in tables.
+        start: returns a run from configuration, velocity and step, s.
+        in_bulk: whether one call performs many steps without returning to Python.
+    """
+
+    name: str
+    start: Callable[[Array, Array, float], Run]
+    in_bulk: bool = False
+
+
+def ours(model: VMSModel, scheme: str, native: bool = False) -> Contender:
+    """Return a scheme of this project in the standard form; failing steps are halved."""
+    form = StandardForm(model)
+    stepper = make_stepper(scheme, form, native=native)
+
+    def start(q: Array, v: Array, dt: float) -> Run:
+        state: dict[str, Any] = {"x": stepper.begin(form.state(q, v), 0.0), "k": 0}
+        nothing = Ports()
+
+        def steps(count: int) -> None:
+            end = state["k"] + count
+            while state["k"] < end:
+                k = state["k"]
+                done = multi_step_with_retry(stepper, state["x"], nothing, 0.0, dt, k, end - k)
+                state["x"], state["k"] = done.result.solver_state, k + done.steps
+
+        return Run(steps, lambda: stepper.motion(state["x"]))
+
+    return Contender(in_cpp(scheme) if native else scheme, start, native)
+
+
+def in_cpp(name: str) -> str:
+    """Return the name of a contender where it runs in C++."""
+    return f"{name}{_CPP}"
+
+
+def pinocchio_rk4_in_cpp(model: VMSModel) -> Iterator[Contender]:
+    """Yield the same in C++ with quaternions integrated componentwise, if it is built."""
+    module = native_module()
+    if module is None or not model.is_plain:
+        return
+    robot = module.Model(model.pinocchio, model.end_effector)
+    scheme, nothing = module.Scheme(robot, "rk4"), module.Ports(robot)
+
+    def start(q: Array, v: Array, dt: float) -> Run:
+        state = {"x": scheme.begin(q, v)}
+
+        def steps(count: int) -> None:
+            state["x"], _, _ = scheme.run(state["x"], nothing, 0.0, dt, 0, count)
+
+        return Run(steps, lambda: scheme.motion(state["x"]))
+
+    yield Contender(in_cpp(PINOCCHIO_RK4), start, in_bulk=True)
+
+
+def pinocchio_rk4(model: VMSModel) -> Contender:
+    """Return RK4 with Pinocchio's aba and integrate."""
+    m = model.pinocchio
+    data, nothing = m.createData(), np.zeros(model.nv)
+
+    def start(q: Array, v: Array, dt: float) -> Run:
+        state = {"q": q, "v": v}
+        half = 0.5 * dt
+
+        def step(q: Array, v: Array) -> Motion:
+            a1 = pin.aba(m, data, q, v, nothing)
+            v2 = v + half * a1
+            a2 = pin.aba(m, data, pin.integrate(m, q, half * v), v2, nothing)
+            v3 = v + half * a2
+            a3 = pin.aba(m, data, pin.integrate(m, q, half * v2), v3, nothing)
+            v4 = v + dt * a3
+            a4 = pin.aba(m, data, pin.integrate(m, q, dt * v3), v4, nothing)
+            q = pin.integrate(m, q, (dt / 6.0) * (v + 2.0 * (v2 + v3) + v4))
+            return q, v + (dt / 6.0) * (a1 + 2.0 * (a2 + a3) + a4)
+
+        def steps(count: int) -> None:
+            q, v = state["q"], state["v"]
+            for _ in range(count):
+                q, v = step(q, v)
+            state["q"], state["v"] = q, v
+
+        return Run(steps, lambda: (state["q"], state["v"]))
+
+    return Contender(PINOCCHIO_RK4, start)
+
+
+def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
+    """Yield MuJoCo's RK4 and implicitfast, if MuJoCo is installed."""
+    try:
+        from .mujoco_robot import MujocoRobot
+    except ImportError:
+        return
+    for integrator in ("RK4", "implicitfast"):
+        robot = MujocoRobot(model, xml, integrator)
+
+        def start(q: Array, v: Array, dt: float, robot: "MujocoRobot" = robot) -> Run:
+            robot.begin(q, v, dt)
+            return Run(robot.steps, robot.motion)
+
+        yield Contender(f"MuJoCo {integrator}", start, in_bulk=True)
+
+
+def initial_motion(model: VMSModel) -> Motion:
+    """Return a motion with joint rates of about 1 rad/s and the centre of mass at rest.
+
+    On a fixed base the arm starts at rest and falls.
+    """
+    rates = np.resize([0.76, -0.33, -0.68, 0.51, 0.55, -0.65, -0.38], model.n)
+    q = model.integrate(model.neutral_configuration(), np.r_[np.zeros(model.b), 0.5 * rates])
+    v = np.zeros(model.nv)
+    if model.base == "fixed":
+        return q, v
+    v[model.b :] = rates
+    k = {"planar": 2, "floating": 3}[model.base]
+    v[k : model.b] = [0.3, -0.25, 0.4][k - model.b :]
+    v[:k] -= model.evaluate(q, v).p[:k] / model.total_mass
+    return q, v
+
+
+@dataclass(frozen=True)
+class Result:
+    """The errors and the cost of one contender at one step.
+
+    Attributes:
+        name: name of the contender.
+        dt: step, s.
+        cost: processor time per simulated second, s.
+        trajectory: largest component of the difference in configuration at the end, m or rad.
+        energy: largest error, as a share of the kinetic energy at the start or, from rest, of the
+            largest.
+        momentum: largest error of the spatial momentum, kg m/s or kg m^2/s; 0 on a fixed base.
+    """
+
+    name: str
+    dt: float
+    cost: float
+    trajectory: float
+    energy: float
+    momentum: float
+
+
+def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> list[Path]:
+    """Run all contenders at all steps; write two plots, a table and the numbers.
+
+    Args:
+        model: the robot.
+        contenders: one of them is the reference: ``projected_rk4`` at a very short step.
+        folder: folder for the files.
+    """
+    best = next(c for c in contenders if c.name == _BEST)
+    q, v = initial_motion(model)
+    reference = _ends(best, q, v, _REFERENCE)[-1]
+    results = []
+    for contender in contenders:
+        for steps in STEPS:
+            # A scheme that fails because the step is too long has no result at that step.
+            with suppress(IntegrationError):
+                results.append(_measure(model, contender, q, v, steps, reference[0]))
+    numbers = folder / "integrators.json"
+    numbers.write_text(json.dumps([asdict(result) for result in results], indent=1))
+    table = folder / "integrators.md"
+    table.write_text(_table(results))
+    plot = folder / "integrators.png"
+    _plot(results, plot)
+    return [plot, table, numbers]
+
+
+def _ends(contender: Contender, q: Array, v: Array, steps: int) -> list[Motion]:
+    run = contender.start(q, v, SECONDS / steps)
+    motions = [run.motion()]
+    every = max(1, steps // _SAMPLES)
+    for _ in range(steps // every):
+        run.steps(every)
+        motions.append(run.motion())
+    return motions
+
+
+def _measure(
+    model: VMSModel, contender: Contender, q: Array, v: Array, steps: int, reference: Array
+) -> Result:
+    dt = SECONDS / steps
+    motions = _ends(contender, q, v, steps)
+    if not all(np.isfinite(at).all() and np.isfinite(speed).all() for at, speed in motions):
+        raise IntegrationError(f"{contender.name} diverges at dt={dt:g} s")
+    costs = []
+    for _ in range(_REPEATS):
+        run = contender.start(q, v, dt)
+        start = time.process_time()
+        run.steps(steps)
+        costs.append((time.process_time() - start) / SECONDS)
+    invariants = [_invariants(model, *motion) for motion in motions]
+    kinetic = np.array([s[0] for s in invariants])
+    energy = kinetic + np.array([s[1] for s in invariants])
+    momentum = np.stack([s[2] for s in invariants])
+    scale = kinetic[0] if kinetic[0] > 0 else np.nanmax(kinetic)
+    end = motions[-1][0]
+    return Result(
+        contender.name,
+        dt,
+        min(costs),
+        float(np.abs(model.difference(reference, model.normalise_configuration(end))).max()),
+        float(np.abs(energy - energy[0]).max() / scale),
+        float(np.abs(momentum - momentum[0]).max()),
+    )
+
+
+def _invariants(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
+    """Return kinetic and potential energy, and the spatial momentum."""
+    m, data = model.tree.pinocchio, model.tree.data()
+    kinetic = float(pin.computeKineticEnergy(m, data, q, v))
+    potential = float(pin.computePotentialEnergy(m, data, q))
+    if model.base == "fixed":
+        return kinetic, potential, np.zeros(6)
+    pin.computeCentroidalMomentum(m, data, q, v)
+    linear = np.array(data.hg.linear)
+    momentum = np.concatenate([linear, data.hg.angular + np.cross(data.com[0], linear)])
+    return kinetic, potential, momentum if model.base == "floating" else momentum[[0, 1, 5]]
+
+
+def _at_cost(results: list[Result], cost: float) -> tuple[float, float]:
+    """Return trajectory and energy error at a cost, by linear regression of the logarithms.
+
+    The regression is over the steps, which are exact, and the cost of one step is a mean: measured
+    costs that lie close together, as on a loaded machine, would make the slope arbitrary.
+    """
+    dt = np.log([r.dt for r in results])
+    a_step = float(np.mean([np.log(r.cost) for r in results] + dt))
+
+    def at(values: list[float]) -> float:
+        slope, height = np.polyfit(dt, np.log(np.maximum(values, 1e-16)), 1)
+        return float(np.exp(height + slope * (a_step - np.log(cost))))
+
+    return at([r.trajectory for r in results]), at([r.energy for r in results])
+
+
+def _table(results: Sequence[Result]) -> str:
+    """Return the comparison at equal step and at equal cost, in Markdown."""
+    dt = SECONDS / EQUAL
+    one = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
+    rows = [
+        f"| scheme | us a step | trajectory, {dt * 1e3:g} ms | energy | momentum "
+        f"| trajectory at the cost of projected_rk4 | energy at that cost |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(r.name for r in results):
+        mine = [r for r in results if r.name == name]
+        here = next((r for r in mine if r.dt == dt), None)
+        if here is None or len(mine) < 2:
+            rows.append(f"| {name} | fails at this step | | | | | |")
+            continue
+        trajectory, energy = _at_cost(mine, one.cost)
+        rows.append(
+            f"| {name} | {here.cost * here.dt * 1e6:.3g} | {here.trajectory:.1e} "
+            f"| {here.energy:.1e} | {here.momentum:.1e} | {trajectory:.1e} | {energy:.1e} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _plot(results: Sequence[Result], file: Path) -> None:
+    panels = []
+    for quantity, label in (
+        ("trajectory", f"error of the configuration after {SECONDS:g} s (m, rad)"),
+        ("energy", "largest error of the energy, as a share"),
+    ):
+        curves = {}
+        for name in dict.fromkeys(r.name for r in results):
+            mine = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
+            errors = [max(getattr(r, quantity), 1e-16) for r in mine]
+            curves[name] = ([r.cost for r in mine], errors)
+        cost = "processor time for a simulated second (s)"
+        panels.append(Panel(quantity, cost, label, curves, log="xy"))
+    draw(panels, file)
 
 
 def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
@@ -68,8 +387,6 @@ def _cases(robot: str, base: str) -> list[Case]:
 
 
 def _files(robot: str, base: str, folder: Path) -> list[Path]:
-    from .error_and_cost import compare
-
     return compare(*contenders(robot, base), folder)
 
 
@@ -79,12 +396,14 @@ def _note() -> str:
     return "without the compiled schemes: the C++ core is not installed; ./vms native builds it"
 
 
-BENCHMARK = Benchmark(
-    id="integrators",
-    title=f"a step of {_STEP * 1e3:g} ms of free motion",
-    reference=_REFERENCE,
-    cases=_cases,
-    robot="satellite_panda",
-    files=_files,
-    note=_note,
-)
+BENCHMARKS = [
+    Benchmark(
+        id="integrators",
+        title=f"a step of {_STEP * 1e3:g} ms of free motion",
+        reference=_BASELINE,
+        cases=_cases,
+        robot="satellite_panda",
+        files=_files,
+        note=_note,
+    )
+]

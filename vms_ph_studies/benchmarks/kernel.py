@@ -230,11 +230,13 @@ def _note() -> str:
     return ""
 
 
-BENCHMARK = Benchmark(
-    id="kernel",
-    title="the C++ core against Pinocchio: terms, rates, batches, closed loops",
-    reference=_ABA,
-    cases=lambda robot, base: [],
-    run=_run,
-    note=_note,
-)
+BENCHMARKS = [
+    Benchmark(
+        id="kernel",
+        title="the C++ core against Pinocchio: terms, rates, batches, closed loops",
+        reference=_ABA,
+        cases=lambda robot, base: [],
+        run=_run,
+        note=_note,
+    )
+]

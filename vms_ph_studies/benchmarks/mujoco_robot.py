@@ -16,6 +16,8 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 
+from .libraries import bare_urdf
+
 _COMPILER = {"fusestatic": "false", "discardvisual": "false", "balanceinertia": "false"}
 
 
@@ -107,14 +109,8 @@ def _rotation(quaternion: Array) -> Array:
 
 
 def _bare(xml: str, base: str) -> str:
-    """Return the URDF with bodies and joints only, and a joint for the base."""
-    root = ET.fromstring(xml)
-    for element in list(root):
-        if element.tag not in ("link", "joint"):
-            root.remove(element)
-    for link in root.findall("link"):
-        for shape in (*link.findall("visual"), *link.findall("collision")):
-            link.remove(shape)
+    """Return the URDF with bodies and joints only, a joint for the base, and MuJoCo's options."""
+    root = ET.fromstring(bare_urdf(xml))
     if base != "fixed":
         joints = root.findall("joint/child")
         children = {child.get("link") for child in joints}

@@ -139,11 +139,13 @@ def _timed(name: str, update: Callable[[int], object], seconds: float) -> Timing
     return Timing(Case(name, lambda: None), median, lower, upper, tail)
 
 
-BENCHMARK = Benchmark(
-    id="native",
-    title="single updates of the control laws in C++ and in Python",
-    reference=_REFERENCE,
-    cases=lambda robot, base: [],
-    base="fixed",
-    run=_run,
-)
+BENCHMARKS = [
+    Benchmark(
+        id="native",
+        title="single updates of the control laws in C++ and in Python",
+        reference=_REFERENCE,
+        cases=lambda robot, base: [],
+        base="fixed",
+        run=_run,
+    )
+]

@@ -151,7 +151,7 @@ def _plot(runs: dict[tuple[int, str, str], _Run], out: Path) -> Path:
             motions = {law: runs[rate, encoder, law].run for law in _TANKS}
             curves = {law: (run.t, run.kinetic_energy + 1e-12) for law, run in motions.items()}
             title = f"{rate} Hz, {encoder}"
-            panels.append(Panel(title, "time (s)", "kinetic energy (J)", curves, log=True))
+            panels.append(Panel(title, "time (s)", "kinetic energy (J)", curves, log="y"))
     return draw(panels, out / "sampled-passivity.png", len(_RATES))
 
 

@@ -1,0 +1,227 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Computation times of terms, rates and laws, against Pinocchio's algorithms."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pinocchio as pin
+
+from vms_ph_controllers import (
+    Controller,
+    DecoupledVMSController,
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_dynamics import MissingExtraError, VMSModel, VmsPhError
+from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm, TaskSpaceForm
+from vms_ph_dynamics.robot.joints import make_root_joint
+from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_io import robots
+
+from . import Benchmark
+from .timing import Case
+
+JOINTS = (1, 2, 4, 8, 15, 30, 60)
+
+_ABA, _CRBA, _CHAIN = "pinocchio aba", "pinocchio crba", "chain"
+_TERMS = "pinocchio crba + computeJointJacobians"
+
+# All blocks of the equations of motion, with energies and momenta, which follow from them.
+_BLOCKS = ("M", "A", "M_hat_m", "v_hat", "p", "pi", "pi_hat", "C", "g", "J_end_effector")
+# Matrices of the task-space form without derivatives, and those with derivatives.
+_MATRICES = ("J_bar", "J_bar_inverse", "Lambda_bar", "P", "eta_e", "pi", "pi_nu")
+_DERIVATIVES = ("J_z", "operational_space")
+
+
+def _algorithms(
+    model: VMSModel, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+) -> dict[str, Callable[[], object]]:
+    """Return the calls of Pinocchio by name."""
+    m, data = model.pinocchio, model.pinocchio.createData()
+    return {
+        _CRBA: lambda: pin.crba(m, data, q),
+        "pinocchio rnea": lambda: pin.rnea(m, data, q, v, tau),
+        "pinocchio coriolis": lambda: pin.computeCoriolisMatrix(m, data, q, v),
+        _ABA: lambda: pin.aba(m, data, q, v, tau),
+        _TERMS: lambda: (pin.crba(m, data, q), pin.computeJointJacobians(m, data, q)),
+    }
+
+
+def _all_of(evaluate: Callable[[], object], names: tuple[str, ...]) -> Callable[[], object]:
+    """Return a call that evaluates a state and computes its terms."""
+
+    def call() -> None:
+        terms = evaluate()
+        for name in names:
+            getattr(terms, name)
+
+    return call
+
+
+def _dynamics(robot: str, base: str) -> list[Case]:
+    bundled, rng = robots.get(robot), np.random.default_rng(0)
+    model = bundled.model(bundled.description(), base)
+    q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
+    tau = rng.uniform(-10, 10, model.nv)
+    ports = Ports(torque=tau[model.b :], wrench_base=tau[: model.b])
+    standard, decoupled = StandardForm(model), DecoupledForm(model)
+    x, x_hat = standard.state(q, v), decoupled.state(q, v)
+    calls = _algorithms(model, q, v, tau)
+    del calls[_TERMS]
+    return [
+        *(Case(name, call) for name, call in calls.items()),
+        Case(
+            "DecoupledForm.rate_arrays",
+            lambda: decoupled.rate_arrays(x_hat.q, x_hat.z, ports),
+            limit=9.0,
+        ),
+        Case("DecoupledForm.rate", lambda: decoupled.rate(x_hat, ports), limit=14.0),
+        Case("StandardForm.rate", lambda: standard.rate(x, ports)),
+        Case(
+            "VMSModel.evaluate, all blocks",
+            _all_of(lambda: model.evaluate(q, v), _BLOCKS),
+            limit=16.0,
+        ),
+        Case("matrices of the decoupled form", lambda: decoupled.interconnection(x_hat)),
+    ]
+
+
+def _update(
+    name: str,
+    law: Controller,
+    start: RobotState,
+    state: RobotState,
+    reference: Reference,
+    seconds: float | None,
+) -> Case:
+    law.reset(start)
+    return Case(name, lambda: law.update(state, reference, 1e-3), seconds=seconds)
+
+
+def _control(robot: str, base: str) -> list[Case]:
+    if base == "fixed":
+        raise VmsPhError("these laws need a planar or floating base; given: fixed")
+    bundled, rng = robots.get(robot), np.random.default_rng(0)
+    model = bundled.model(bundled.description(), base)
+    q, v = model.random_configuration(rng), 0.1 * rng.uniform(-1, 1, model.nv)
+    calls, state = _algorithms(model, q, v, np.zeros(model.nv)), RobotState(q, v)
+    moving = Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
+    laws = (
+        ("DecoupledVMSController.update, resting reference", DecoupledVMSController, Reference()),
+        ("DecoupledVMSController.update, moving reference", DecoupledVMSController, moving),
+        ("EndEffectorImpedance.update", EndEffectorImpedance, Reference()),
+    )
+    return [
+        *(Case(name, calls[name]) for name in (_CRBA, _ABA)),
+        *(
+            _update(name, law(model), state, state, reference, 200e-6 if "VMS" in name else None)
+            for name, law, reference in laws
+        ),
+    ]
+
+
+def _task_space(robot: str, base: str) -> list[Case]:
+    if base != "fixed":
+        raise VmsPhError(f"this controller needs a fixed base; given: {base}")
+    bundled, rng = robots.get(robot), np.random.default_rng(0)
+    model = bundled.model(bundled.description(), base)
+    home = model.configuration(bundled.home)
+    q, v = home + rng.uniform(-0.1, 0.1, model.nv), rng.uniform(-0.5, 0.5, model.nv)
+    form = TaskSpaceForm(model, PositionTask(model), reference=home)
+    x, ports = form.state(q, v), Ports(np.zeros(model.n))
+    start, state = RobotState(home, np.zeros(model.nv)), RobotState(q, v)
+    moving = Reference(velocity=np.array([0.0, 0.0, 1e-6]))
+    tank = TaskSpaceIDAPBC.Gains(tank_capacity=1.0)
+    name = "TaskSpaceIDAPBC.update"
+    laws = (
+        (name, TaskSpaceIDAPBC(model), Reference(), 150e-6),
+        (f"{name}, moving reference", TaskSpaceIDAPBC(model), moving, 150e-6),
+        (f"{name}, with a tank", TaskSpaceIDAPBC(model, gains=tank), Reference(), 150e-6),
+        (
+            f"{name}, coupling cancelled",
+            TaskSpaceIDAPBC(model, routing="cancel"),
+            Reference(),
+            400e-6,
+        ),
+    )
+    return [
+        Case(_TERMS, _algorithms(model, q, v, np.zeros(model.nv))[_TERMS]),
+        Case(
+            "TaskSpaceForm, all matrices without derivatives",
+            _all_of(lambda: form.evaluate(q, v), _MATRICES),
+        ),
+        Case(
+            "TaskSpaceForm, all matrices, G and J_z too",
+            _all_of(lambda: form.evaluate(q, v), (*_MATRICES, *_DERIVATIVES)),
+        ),
+        Case("TaskSpaceForm.rate", lambda: form.rate(x, ports)),
+        *(_update(name, law, start, state, at, seconds) for name, law, at, seconds in laws),
+    ]
+
+
+def serial_arm(joints: int, base: str) -> VMSModel:
+    """Return an arm of equal links, its joints about x, y and z in turn."""
+    model = pin.Model()
+    model.name = f"{_CHAIN} of {joints}"
+    at, root = 0, make_root_joint(base)
+    link = pin.Inertia.FromCylinder(0.5, 0.03, 0.1)
+    if root is not None:
+        at = model.addJoint(0, root, pin.SE3.Identity(), "base")
+        model.appendBodyToJoint(at, pin.Inertia.FromBox(10.0, 0.3, 0.3, 0.3), pin.SE3.Identity())
+    kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
+    up = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.1]))
+    for k in range(joints):
+        at = model.addJoint(at, kinds[k % 3](), up, f"joint_{k}")
+        model.appendBodyToJoint(at, link, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05])))
+    model.addBodyFrame("tip", at, up, 0)
+    return VMSModel.from_pinocchio(model, "tip")
+
+
+def _growth(robot: str, base: str) -> list[Case]:
+    if robot != _CHAIN:
+        raise VmsPhError(f"the growth is measured on serial arms; omit --robot {robot}")
+    return [case for joints in JOINTS for case in _of_arm(joints, base)]
+
+
+def _of_arm(joints: int, base: str) -> list[Case]:
+    model, rng = serial_arm(joints, base), np.random.default_rng(0)
+    q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
+    standard, decoupled, ports = StandardForm(model), DecoupledForm(model), Ports()
+    x, x_hat = standard.state(q, v), decoupled.state(q, v)
+    algorithms = _algorithms(model, q, v, np.zeros(model.nv))
+    calls: dict[str, Callable[[], object]] = {
+        **{name: algorithms[name] for name in (_ABA, _CRBA)},
+        "StandardForm.rate": lambda: standard.rate(x, ports),
+        "DecoupledForm.rate": lambda: decoupled.rate(x_hat, ports),
+    }
+    try:
+        rate = standard.casadi().rate
+    except MissingExtraError:
+        pass
+    else:
+        calls["StandardForm.casadi().rate"] = lambda: rate(x.q, x.z, 0, 0, 0)
+    suffix = f", {joints} joint{'s' * (joints > 1)}"
+    return [Case(name + suffix, call, reference=_ABA + suffix) for name, call in calls.items()]
+
+
+BENCHMARKS = [
+    Benchmark(
+        "dynamics", "terms of the equations of motion and rates of the forms", _ABA, _dynamics
+    ),
+    Benchmark(
+        "growth",
+        "growth with the number of joints",
+        f"{_ABA}, 1 joint",
+        _growth,
+        robot=_CHAIN,
+        ratios="Pinocchio's aba with as many joints",
+    ),
+    Benchmark("control", "one update of the control laws", _ABA, _control),
+    Benchmark(
+        "task-space", "the task-space form and its controller", _TERMS, _task_space, base="fixed"
+    ),
+]
