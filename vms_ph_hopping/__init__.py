@@ -5,12 +5,11 @@
 
 from .hopper import ContactEvent, EventKind, Hopper
 from .laws.hopping import HoppingController
-from .leg import Floor, FloorForce, Leg, LegMotion, LegPrediction, LegState, Phase
+from .leg import Floor, FloorForce, Leg, LegState, Phase
 from .leg_on_floor import CHANNELS, LegEfforts, LegLaw, LegOnFloor, Push
 from .runs import HoppingRun, hop
 
 __all__ = [
     "CHANNELS", "ContactEvent", "EventKind", "Floor", "FloorForce", "Hopper", "HoppingController",
-    "HoppingRun", "Leg", "LegEfforts", "LegLaw", "LegMotion", "LegOnFloor", "LegPrediction",
-    "LegState", "Phase", "Push", "hop",
+    "HoppingRun", "Leg", "LegEfforts", "LegLaw", "LegOnFloor", "LegState", "Phase", "Push", "hop",
 ]  # fmt: skip

@@ -6,7 +6,6 @@
 import enum
 from dataclasses import dataclass
 from math import atan2, cos, inf, pi, sin
-from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -206,16 +205,6 @@ class LegState:
         return float(base[2] - arm[0] * base[1] + arm[1] * base[0])
 
 
-class LegDynamics(NamedTuple):
-    """What the equations of motion need of a leg, with the names of :class:`LegState`."""
-
-    M: Array
-    bias: Array
-    foot: Array
-    foot_rate: Array
-    J_foot: Array
-
-
 class Leg:
     """Describes a robot on a planar base as a leg with a point foot [B (4.20)-(4.24)].
 
@@ -278,20 +267,12 @@ class Leg:
         along, rate, _ = velocity.tolist()
         return float(height), rate, along
 
-    def dynamics(self, q: Array, v: Array) -> LegDynamics:
-        """Return what the equations of motion need of a state; unchecked."""
-        m, data = self._pin, self._data
-        pin.computeAllTerms(m, data, q, v)
-        foot = pin.updateFramePlacement(m, data, self._id).translation
-        j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
-        # Whether the lower triangle is filled depends on the version of Pinocchio.
-        M = self._tree.symmetric(data.M)
-        return LegDynamics(M, data.nle.copy(), foot[:2].copy(), j_foot[:2].dot(v), j_foot)
-
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""
-        M, bias, foot, foot_rate, j_foot = self.dynamics(q, v)
-        data = self._data
+        m, data = self._pin, self._data
+        pin.computeAllTerms(m, data, q, v)
+        foot = pin.updateFramePlacement(m, data, self._id).translation[:2].copy()
+        j_foot = pin.getFrameJacobian(m, data, self._id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
         px, py = foot.tolist()
         cx, cy, _ = data.com[0].tolist()
         ox, oy = px - cx, py - cy
@@ -304,12 +285,13 @@ class Leg:
         return LegState(
             q=q,
             v=v,
-            M=M,
-            bias=bias,
+            # Whether the lower triangle is filled depends on the version of Pinocchio.
+            M=self._tree.symmetric(data.M),
+            bias=data.nle.copy(),
             kinetic=data.kinetic_energy,
             potential=data.potential_energy,
             foot=foot,
-            foot_rate=foot_rate,
+            foot_rate=j_foot[:2].dot(v),
             foot_axes=data.oMf[self._id].rotation[:2, :2].copy(),
             J_foot=j_foot,
             centre=np.array([cx, cy]),
@@ -322,67 +304,3 @@ class Leg:
             J_length=j_polar[0],
             J_angle=j_polar[1],
         )
-
-
-class LegMotion(NamedTuple):
-    """The motion of a leg, and whether its foot stands.
-
-    Attributes:
-        q, v: (nq,), (nv,) configuration and velocity.
-        contact: whether the floor pushes.
-    """
-
-    q: Array
-    v: Array
-    contact: bool
-
-
-class LegPrediction:
-    """Predicts a leg over the time from a measurement to the effort computed from it.
-
-    Time stepping after Moreau: the foot that reaches the floor stops without a rebound, and stays
-    at rest as long as the floor would push. A rigid floor needs no stiffness that a law would have
-    to know, and the height of the foot, which is measured with an error, does not become a force.
-
-    Args:
-        leg: the robot, as the law knows it.
-    """
-
-    def __init__(self, leg: Leg) -> None:
-        self._leg = leg
-
-    def step(self, motion: LegMotion, force: Array, h: float) -> LegMotion:
-        """Return the motion after a time.
-
-        Args:
-            motion: now.
-            force: (nv,) generalised force of the actuators, held over the step, N and N m.
-            h: the time, s.
-        """
-        leg = self._leg.dynamics(motion.q, motion.v)
-        height, sinking = float(leg.foot[1]), -float(leg.foot_rate[1])
-        if not motion.contact and 0.0 < height < h * sinking:
-            # The foot lands within the step, and the leg is shortened only from then on.
-            falls = height / sinking
-            landed = self._over(motion, leg, force, falls)
-            return self._over(
-                landed, self._leg.dynamics(landed.q, landed.v), force, h - falls, True
-            )
-        return self._over(motion, leg, force, h, motion.contact or height < 0.0)
-
-    def _over(
-        self, motion: LegMotion, leg: LegDynamics, force: Array, h: float, may_push: bool = False
-    ) -> LegMotion:
-        """Return the motion after a time in which the floor pushes either always or never."""
-        after, contact = motion.v + h * np.linalg.solve(leg.M, force - leg.bias), False
-        if may_push:
-            rows = leg.J_foot[:2]
-            pushed = np.linalg.solve(leg.M, rows.T)
-            impulse = -np.linalg.solve(rows @ pushed, rows @ after)
-            if impulse[1] > 0.0:
-                after, contact = after + pushed @ impulse, True
-        # The mean velocity is of second order, except over the jump of an impact.
-        mean = 0.5 * (motion.v + after) if contact == motion.contact else after
-        pose = self._leg.coordinates(motion.q)
-        pose = pose + h * self._leg.coordinate_rates(pose, mean)
-        return LegMotion(self._leg.configuration(pose), after, contact)

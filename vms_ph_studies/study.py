@@ -89,6 +89,18 @@ def did_you_mean(name: str, accepted: Iterable[str]) -> str:
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder for files if there is none.
+
+    Raises:
+        VmsPhError: it cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise VmsPhError(f"cannot create the folder {folder}: {error.strerror}") from None
+
+
 def list_of_numbers(settings: Settings, name: str) -> Array:
     """Return the numbers of a setting that lists them, in rising order.
 

@@ -19,8 +19,7 @@ from typer.testing import CliRunner
 from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli.app import make_app
 from vms_ph_studies.sweeps import Results, Sweep, SweepStudy, read_study
-from vms_ph_studies.sweeps.cluster import connected
-from vms_ph_studies.sweeps.dispatch import evaluated
+from vms_ph_studies.sweeps.cluster import connected, evaluated
 from vms_ph_studies.sweeps.evaluation import Record, evaluate_points
 from vms_ph_studies.sweeps.journal import NAME
 

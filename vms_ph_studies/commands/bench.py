@@ -6,7 +6,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,8 +14,10 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
 from vms_ph_nodes.cli.progress import shown_progress
 
+from ..study import make_folder
+
 if TYPE_CHECKING:
-    from ..benchmarks import Benchmark, Case, Timing
+    from ..benchmarks import Benchmark, Timing
 
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -45,8 +47,10 @@ def bench(
 
     Cases run alternately in one process, so that machine load affects all equally. Prints medians.
     """
+    from ..benchmarks import benchmarks
+
     if list_:
-        for benchmark in _benchmarks().values():
+        for benchmark in benchmarks().values():
             typer.echo(f"{benchmark.id:14s}{benchmark.title}")
         return
     if page is not None:
@@ -58,23 +62,39 @@ def bench(
         raise VmsPhError(f"no benchmark is given; `{command()} bench --list` lists them")
     chosen, robot, base = _chosen(subject, robot, base)
     if out is not None:
-        _make_folder(chosen, out)
+        if chosen.files is None:
+            raise VmsPhError(f"{chosen.id} has no plots or tables; omit --out")
+        make_folder(out)
     timings = _timings(chosen, robot, base, seconds, quiet=as_json)
     if as_json:
-        typer.echo(json.dumps(_document(chosen, timings, robot, base), indent=2))
+        document = {
+            "id": chosen.id,
+            "robot": robot,
+            "base": base,
+            "reference": chosen.reference,
+            "note": chosen.note() if chosen.note else "",
+            "summary": chosen.summary(timings) if chosen.summary else "",
+            "versions": _versions(chosen),
+            "cases": [_case(chosen, timings, t) for t in timings],
+        }
+        typer.echo(json.dumps(document, indent=2))
     else:
         _print(chosen, timings, robot, base)
     if out is not None and chosen.files is not None:
         for file in chosen.files(robot, base, out):
-            if not as_json:
-                typer.echo(f"written: {file}")
+            typer.echo(f"written: {file}", err=as_json)
 
 
 def _chosen(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]":
     """Return a benchmark with the robot and the base that it is run with."""
     from vms_ph_io import robots
 
-    chosen = _get(subject)
+    from ..benchmarks import benchmarks
+
+    known = benchmarks()
+    if subject not in known:
+        raise VmsPhError(f"there is no benchmark '{subject}'; there are {', '.join(known)}")
+    chosen = known[subject]
     if base and not chosen.base:
         raise VmsPhError(f"in {chosen.id} the base of every robot is predefined; omit --base")
     if robot and robot not in robots.names():
@@ -120,69 +140,21 @@ def _write_page(page: Path, subject: str, robot: str, base: str, seconds: float)
     typer.echo(f"written: {page}")
 
 
-def _benchmarks() -> "dict[str, Benchmark]":
-    """Return all benchmarks by their id."""
-    from ..benchmarks import benchmarks
-
-    return benchmarks()
-
-
-def _get(identifier: str) -> "Benchmark":
-    benchmarks_by_id = _benchmarks()
-    if identifier not in benchmarks_by_id:
-        raise VmsPhError(
-            f"there is no benchmark '{identifier}'; there are {', '.join(benchmarks_by_id)}"
-        )
-    return benchmarks_by_id[identifier]
-
-
-def _make_folder(chosen: "Benchmark", out: Path) -> None:
-    if chosen.files is None:
-        raise VmsPhError(f"{chosen.id} has no plots or tables; omit --out")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise VmsPhError(f"cannot create the folder {out}: {error.strerror}") from None
-
-
-def _reference(chosen: "Benchmark", timings: "list[Timing]", case: "Case") -> float:
-    name = case.reference or chosen.reference
-    return next(t.median for t in timings if t.case.name == name)
-
-
-def _document(
-    chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str
-) -> dict[str, object]:
-    cases = [
-        {
-            "name": t.case.name,
-            "median": t.median,
-            "lower_quartile": t.lower,
-            "upper_quartile": t.upper,
-            "ratio": t.median / _reference(chosen, timings, t.case),
-            "reference": t.case.reference or chosen.reference,
-            "ratio_limit": t.case.limit,
-            "limit": t.case.seconds,
-            **_tail(t),
-        }
-        for t in timings
-    ]
+def _case(chosen: "Benchmark", timings: "list[Timing]", t: "Timing") -> dict[str, Any]:
+    """Return the facts of a case as a JSON document."""
+    reference = t.case.reference or chosen.reference
+    tail = {} if t.tail is None else {**asdict(t.tail), "p99_limit": t.case.tail}
     return {
-        "id": chosen.id,
-        "robot": robot,
-        "base": base,
-        "reference": chosen.reference,
-        "note": chosen.note() if chosen.note else "",
-        "summary": chosen.summary(timings) if chosen.summary else "",
-        "versions": _versions(chosen),
-        "cases": cases,
+        "name": t.case.name,
+        "median": t.median,
+        "lower_quartile": t.lower,
+        "upper_quartile": t.upper,
+        "ratio": t.median / next(t.median for t in timings if t.case.name == reference),
+        "reference": reference,
+        "ratio_limit": t.case.limit,
+        "limit": t.case.seconds,
+        **tail,
     }
-
-
-def _tail(timing: "Timing") -> dict[str, object]:
-    if timing.tail is None:
-        return {}
-    return {**asdict(timing.tail), "p99_limit": timing.case.tail}
 
 
 def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) -> None:
@@ -199,21 +171,13 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
     for name in ("median", *spread, "ratio", "p99 at most" if jitter else "at most"):
         table.add_column(name, justify="right")
     for t in timings:
-        ratio = t.median / _reference(chosen, timings, t.case)
-        limit, over = "", False
-        if t.case.limit is not None:
-            limit, over = f"{t.case.limit:g}", ratio > t.case.limit
-        elif t.case.seconds is not None:
-            limit, over = _time(t.case.seconds), t.median > t.case.seconds
-        elif t.tail is not None and t.case.tail is not None:
-            limit, over = _time(t.case.tail), t.tail.p99 > t.case.tail
-        colour = "red" if over else "green" if limit else "default"
-        spread = [f"{_time(t.lower)} .. {_time(t.upper)}"]
-        if t.tail is not None:
+        row = _case(chosen, timings, t)
+        if t.tail is None:
+            spread = [f"{_time(t.lower)} .. {_time(t.upper)}"]
+        else:
             spread = [_time(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
-        limit_text = f"[{colour}]{limit}[/{colour}]"
-        digits = f"{ratio:.3g}" if jitter else f"{ratio:.1f}"
-        table.add_row(t.case.name, _time(t.median), *spread, digits, limit_text)
+        digits = f"{row['ratio']:.3g}" if jitter else f"{row['ratio']:.1f}"
+        table.add_row(t.case.name, _time(t.median), *spread, digits, _limit(row))
     console = Console()
     console.print(table)
     machine = ", ".join(f"{name} {version}" for name, version in _versions(chosen).items())
@@ -228,6 +192,20 @@ def _print(chosen: "Benchmark", timings: "list[Timing]", robot: str, base: str) 
         console.print(summary, highlight=False, markup=False)
     if chosen.note and (note := chosen.note()):
         console.print(note, highlight=False, markup=False)
+
+
+def _limit(row: dict[str, Any]) -> str:
+    """Return the limit of a case in the colour that says whether it is met; empty for none."""
+    for quantity, limit in (("ratio", "ratio_limit"), ("median", "limit"), ("p99", "p99_limit")):
+        most = row.get(limit)
+        if most is not None:
+            colour = "red" if row[quantity] > most else "green"
+            return (
+                f"[{colour}]{most:g}[/{colour}]"
+                if quantity == "ratio"
+                else (f"[{colour}]{_time(most)}[/{colour}]")
+            )
+    return ""
 
 
 def _versions(chosen: "Benchmark") -> dict[str, str]:

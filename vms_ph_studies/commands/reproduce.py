@@ -15,6 +15,8 @@ from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.installation import command
 from vms_ph_nodes.cli.progress import shown_progress
 
+from ..study import make_folder
+
 if TYPE_CHECKING:
     from .. import Outcome, Progress, Settings, Study
 
@@ -57,10 +59,7 @@ def reproduce(
     chosen = get(study)
     settings = chosen.settings(_assignments(set_))
     if out is not None:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise VmsPhError(f"cannot create the folder {out}: {error.strerror}") from None
+        make_folder(out)
     with shown_progress(quiet=as_json) as progress:
         outcome = _run(chosen, settings, out, set_, progress)
     if as_json:

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_controllers import Controller, Reference, RobotState, Status
+from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import Allocation, StandardForm, VMSModel
+from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_dynamics.forms import Ports
-from vms_ph_dynamics.integrators.stepper import Efforts
-from vms_ph_dynamics.simulation import FormEngine, Simulation, in_world_axes
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_io import Push, Trajectory, simulate
 from vms_ph_io.robots.robot_settings import RobotSettings
 
 from ..study import did_you_mean
@@ -96,108 +94,55 @@ def closed_loop(
     law = make_controller(controller, model, allocation)
     law.gains = _with_gains(law, gains or {})
     q = _start(model, home, positions or {}, spread, seed)
-    plant = _with_errors(model, payload, inertia_scale)
-    run = _Run(model, plant, law, allocation, q, step, friction, native)
-    push = in_world_axes(plant, Ports(wrench_end_effector=np.array([*force, 0.0, 0.0, 0.0])))
-    steps = round(seconds / step)
-    pushed = min(round(force_duration / step), steps)
-    run.begin(push if pushed else Ports())
-    run.advance(pushed, then=Ports())
-    run.advance(steps - pushed, then=Ports())
-    return run.summary()
+    supervisor = Supervisor(law, allocation)
+    supervisor.reset(RobotState(q, np.zeros(model.nv)))
+    commands: list[tuple[float, float, int]] = []
+    hold = Reference()
+
+    def control(q: Array, v: Array, dt: float) -> Command:
+        command = supervisor.update(RobotState(q, v), hold, dt)
+        commands.append((command.energy.tank_level, command.authority, int(command.status)))
+        return command
+
+    wrench = [*force, 0.0, 0.0, 0.0]
+    run = simulate(
+        _with_errors(model, payload, inertia_scale),
+        control,
+        seconds,
+        disturbances=[Push("wrench_end_effector", wrench, 0.0, force_duration, axes="world")],
+        rate=1.0 / step,
+        q=q,
+        effects=["friction"] if friction else [],
+        native=native,
+        every=_SAMPLE,
+    )
+    return _summary(run, *np.array(commands).T)
 
 
-class _Run:
-    """One simulation with its samples."""
-
-    def __init__(
-        self,
-        model: VMSModel,
-        plant: VMSModel,
-        law: Controller,
-        allocation: Allocation | None,
-        q: Array,
-        step: float,
-        friction: bool,
-        native: bool | None,
-    ) -> None:
-        self._plant = plant
-        supervisor = Supervisor(law, allocation)
-        supervisor.reset(RobotState(q, np.zeros(model.nv)))
-        self._levels: list[float] = []
-        self._authorities: list[float] = []
-        self._statuses: list[int] = []
-        hold = Reference()
-
-        def control(q: Array, v: Array, dt: float) -> Any:
-            command = supervisor.update(RobotState(q, v), hold, dt)
-            self._levels.append(command.energy.tank_level)
-            self._authorities.append(command.authority)
-            self._statuses.append(int(command.status))
-            return command
-
-        self._data = plant.tree.pinocchio.createData()
-        self._frame = plant.tree.pinocchio.getFrameId(plant.end_effector)
-        self._home = self._position(q)
-        self._stored = plant.evaluate(q, np.zeros(plant.nv)).potential_energy
-        self._simulation = Simulation(
-            StandardForm(plant), q, step, control, friction, engine=FormEngine(native=native)
-        )
-        self._samples = [(0.0, 0.0, 0.0)]
-
-    def begin(self, acting: Efforts) -> None:
-        """Apply efforts from the start on."""
-        self._acting = acting
-        self._simulation.apply(acting)
-
-    def advance(self, steps: int, then: Efforts) -> None:
-        """Simulate steps with the present efforts, and apply others from their end on."""
-        for left in range(steps, 0, -_SAMPLE):
-            last = left <= _SAMPLE
-            self._simulation.advance(min(_SAMPLE, left), then if last else self._acting)
-            if not self._simulation.is_finite():
-                raise VmsPhError(
-                    f"the motion cannot be integrated beyond {self._simulation.time:.6g} s: "
-                    f"{self._simulation.failure or 'the state is not finite'}"
-                )
-            now = self._simulation.sample()
-            displacement = float(np.linalg.norm(self._position(now.q) - self._home))
-            d = self._plant.evaluate(now.q, now.v)
-            self._samples.append((now.time, displacement, d.kinetic_energy))
-        self._acting = then
-
-    def summary(self) -> dict[str, object]:
-        """Return what the samples say."""
-        now = self._simulation.sample()
-        d = self._plant.evaluate(now.q, now.v)
-        stored = d.kinetic_energy + d.potential_energy - self._stored
-        times, displacement, kinetic = np.array(self._samples).T
-        unsettled = (
-            times[displacement > _SETTLED * displacement.max()]
-            if displacement.max() > 0.0
-            else np.zeros(1)
-        )
-        statuses = np.array(self._statuses)
-        supplied = {f"supplied_{name}": energy for name, energy in now.port_energy.items()}
-        return {
-            "peak_displacement": displacement.max(),
-            "final_displacement": displacement[-1],
-            "settling_time": unsettled[-1] if unsettled[-1] < times[-1] else None,
-            "peak_kinetic_energy": kinetic.max(),
-            "final_kinetic_energy": kinetic[-1],
-            **supplied,
-            "dissipated": now.dissipated,
-            "balance_error": stored + now.dissipated - sum(now.port_energy.values()),
-            "lowest_tank_level": min(self._levels),
-            "lowest_authority": min(self._authorities),
-            "saturated_share": np.mean(statuses == Status.SATURATED),
-            "holding_share": np.mean(statuses == Status.HOLDING),
-        }
-
-    def _position(self, q: Array) -> Array:
-        m = self._plant.tree.pinocchio
-        pin.framesForwardKinematics(m, self._data, q)
-        return np.array(self._data.oMf[self._frame].translation)
+def _summary(
+    run: Trajectory, levels: Array, authorities: Array, statuses: Array
+) -> dict[str, object]:
+    model, rest = run.model, np.zeros(run.model.nv)
+    places = [model.evaluate(q, rest).placement(model.end_effector)[:3, 3] for q in run.q]
+    displacement = np.linalg.norm(np.array(places) - places[0], axis=1)
+    moving = run.t[displacement > _SETTLED * displacement.max()]
+    settling_time = moving[-1] if len(moving) else 0.0
+    supplied = {port: energy[-1] for port, energy in run.port_energy.items()}
+    stored = run.energy[-1] - run.energy[0]
+    return {
+        "peak_displacement": displacement.max(),
+        "final_displacement": displacement[-1],
+        "settling_time": settling_time if settling_time < run.t[-1] else None,
+        "peak_kinetic_energy": run.kinetic_energy.max(),
+        "final_kinetic_energy": run.kinetic_energy[-1],
+        **{f"supplied_{port}": energy for port, energy in supplied.items()},
+        "dissipated": run.dissipated[-1],
+        "balance_error": stored + run.dissipated[-1] - sum(supplied.values()),
+        "lowest_tank_level": levels.min(),
+        "lowest_authority": authorities.min(),
+        "saturated_share": np.mean(statuses == Status.SATURATED),
+        "holding_share": np.mean(statuses == Status.HOLDING),
+    }
 
 
 @lru_cache(maxsize=16)

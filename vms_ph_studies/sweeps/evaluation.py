@@ -15,7 +15,7 @@ import numpy as np
 
 from vms_ph_dynamics.errors import OptionError
 
-from .points import Point
+from .parameters import Point
 from .target import Target
 from .time_limit import TimeLimitError, within
 

@@ -1,17 +1,27 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parameters of a sweep: fixed, varied over a grid, or sampled."""
+"""The parameters of a sweep, fixed, varied over a grid, or sampled, and its points."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from math import exp, isfinite, log
 from typing import Any
 
 from vms_ph_dynamics.errors import OptionError
 
 from ..study import did_you_mean
-from .distributions import DISTRIBUTIONS, Distribution, Scalar, make_distribution, uniform
+from .distributions import (
+    DISTRIBUTIONS,
+    Distribution,
+    Scalar,
+    identifier_of,
+    make_distribution,
+    seed_of,
+    uniform,
+)
 
 Value = Scalar | list[Scalar]
 
@@ -138,3 +148,47 @@ def _is_number(entry: Any) -> bool:
 
 def _is_scalar(entry: Any) -> bool:
     return isinstance(entry, str | bool) or _is_number(entry)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One evaluation of the target.
+
+    Attributes:
+        id: hash of all that follows, of the target's name and of the seed of the study.
+        parameters: the values by name.
+        run: number of the sample; None in a study without samples.
+        seed: for random numbers of the target; it follows from ``id``.
+    """
+
+    id: str
+    parameters: Mapping[str, Value]
+    run: int | None
+    seed: int
+
+
+def make_points(
+    target: str, parameters: Mapping[str, Parameter], runs: int | None, seed: int
+) -> Iterator[Point]:
+    """Return all points in the order of the table: every run at every point of the grid.
+
+    Sample k has the same values at every point of the grid, so that differences between grid points
+    are not differences between samples.
+    """
+    axes = {name: p.values for name, p in parameters.items() if isinstance(p, Grid)}
+    fixed: dict[str, Value] = {n: p.value for n, p in parameters.items() if isinstance(p, Fixed)}
+    sampled = {name: p for name, p in parameters.items() if isinstance(p, Sampled)}
+    samples: list[tuple[int | None, dict[str, Value]]] = [
+        (k, {name: p.draw(seed, name, k) for name, p in sampled.items()}) for k in range(runs or 0)
+    ]
+    none: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
+    for cell in product(*axes.values()):
+        for run, sample in samples or none:
+            values = {**fixed, **dict(zip(axes, cell, strict=True)), **sample}
+            yield _point(target, {name: values[name] for name in parameters}, run, seed)
+
+
+def _point(target: str, values: dict[str, Value], run: int | None, seed: int) -> Point:
+    identity = {"target": target, "parameters": values, "run": run, "seed": seed}
+    name = identifier_of(json.dumps(identity, sort_keys=True, ensure_ascii=False))
+    return Point(name, values, run, seed_of(name))

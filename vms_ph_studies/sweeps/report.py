@@ -6,17 +6,20 @@
 import base64
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics import __version__
+from vms_ph_dynamics.arrays import Array
 
 from .evaluation import Record
-from .plots import plots
+from .parameters import Grid, Sampled
 from .progress import SweepSummary, format_duration
 from .results import Results
 from .study_file import SweepStudy
@@ -135,3 +138,96 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _align(cell: str) -> str:
     return " class='number'" if re.fullmatch(r"[-+\d.einfa]+", cell) else ""
+
+
+_MAX_RESULTS = 8
+_MAX_PARAMETERS = 6
+_MAX_BARS = 12
+
+
+def plots(study: SweepStudy, results: Results) -> Iterator[tuple[str, bytes]]:
+    """Yield the title and the PNG image of each plotted result.
+
+    The figure of a result has its distribution, then the result over each varied parameter. Over
+    two parameters of a grid alone it has a map.
+    """
+    names = [n for n in study.plotted or results.outputs if n in results.outputs]
+    against = [*(study.against or study.varied)][:_MAX_PARAMETERS]
+    for name in names[:_MAX_RESULTS]:
+        if any(value is not None for value in results.columns[name]):
+            yield name, _figure(study, results, name, against)
+
+
+def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) -> bytes:
+    from matplotlib.figure import Figure
+
+    values, numbers = results.columns[name], results.numbers(name)
+    panels: list[list[str]] = [] if numbers is None else [[n] for n in against]
+    grids = [n for n in against if isinstance(study.parameters[n], Grid) and _is_number(results, n)]
+    if panels and len(study.varied) == 2 == len(grids):
+        panels = [grids]
+    columns = min(3, 1 + len(panels))
+    rows = -(-(1 + len(panels)) // columns)
+    figure = Figure(figsize=(4.2 * columns, 3.1 * rows), layout="constrained", dpi=90)
+    every = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    _distribution(every[0], name, numbers, values)
+    for axes, panel in zip(every[1:], panels, strict=False):
+        y = np.array(numbers)
+        if len(panel) == 2:
+            _map(figure, axes, y, *(np.array(results.numbers(n)) for n in panel))
+        elif not _is_number(results, panel[0]):
+            groups = np.array([str(value) for value in results.columns[panel[0]]])
+            labels = list(dict.fromkeys(groups.tolist()))[:_MAX_BARS]
+            sets = [y[(groups == label) & np.isfinite(y)] for label in labels]
+            axes.boxplot(sets, tick_labels=labels)
+            axes.tick_params(axis="x", labelrotation=20)
+        else:
+            sampled = isinstance(study.parameters[panel[0]], Sampled)
+            (_scatter if sampled else _bands)(axes, np.array(results.numbers(panel[0])), y)
+            axes.grid(alpha=0.3)
+        axes.set(xlabel=panel[0], ylabel=panel[1] if len(panel) == 2 else name)
+    for axes in every[1 + len(panels) :]:
+        axes.set_axis_off()
+    image = BytesIO()
+    figure.savefig(image, format="png", metadata={"Software": None})
+    return image.getvalue()
+
+
+def _is_number(results: Results, name: str) -> bool:
+    return results.numbers(name) is not None
+
+
+def _distribution(axes: Any, name: str, numbers: list[float] | None, values: list[Any]) -> None:
+    if numbers is None or all(isinstance(value, bool | None) for value in values):
+        counted = Counter(str(value) for value in values if value is not None)
+        common = counted.most_common(_MAX_BARS)[::-1]
+        axes.barh([text[:40] for text, _ in common], [count for _, count in common])
+        axes.set(title=name, xlabel="points")
+        return
+    finite = np.array(numbers)[np.isfinite(numbers)]
+    if len(finite):
+        axes.hist(finite, bins=min(50, max(5, int(len(finite) ** 0.5))))
+    axes.set(title=name, xlabel=name, ylabel="points")
+
+
+def _scatter(axes: Any, x: Array, y: Array) -> None:
+    axes.scatter(x, y, s=12.0 if len(x) < 500 else 2.0, alpha=0.5, linewidths=0)
+
+
+def _bands(axes: Any, x: Array, y: Array) -> None:
+    positions = np.unique(x)
+    sets = [y[(x == position) & np.isfinite(y)] for position in positions]
+    quantiles = (0.05, 0.5, 0.95)
+    shares = np.array([np.quantile(s, quantiles) if len(s) else [np.nan] * 3 for s in sets])
+    axes.plot(positions, shares[:, 1], ".-")
+    axes.fill_between(positions, shares[:, 0], shares[:, 2], alpha=0.25)
+    axes.set_title("median, 5 % and 95 %", fontsize="small")
+
+
+def _map(figure: Any, axes: Any, numbers: Array, x: Array, y: Array) -> None:
+    columns, rows = np.unique(x), np.unique(y)
+    means = np.full((len(rows), len(columns)), np.nan)
+    for i, j in np.ndindex(means.shape):
+        cell = numbers[(y == rows[i]) & (x == columns[j]) & np.isfinite(numbers)]
+        means[i, j] = cell.mean() if len(cell) else np.nan
+    figure.colorbar(axes.pcolormesh(columns, rows, means, shading="nearest"), ax=axes)

@@ -16,8 +16,7 @@ from vms_ph_io.settings.bounded_text import parse_yaml, read_text
 
 from ..study import did_you_mean
 from .evaluation import RESERVED
-from .parameters import Grid, Parameter, Sampled, read_parameter
-from .points import Point, make_points
+from .parameters import Grid, Parameter, Point, Sampled, make_points, read_parameter
 from .target import Target
 
 _KEYS = {

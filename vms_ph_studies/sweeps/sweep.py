@@ -10,11 +10,10 @@ from time import monotonic
 from vms_ph_dynamics.errors import VmsPhError
 
 from . import results as table
-from .cluster import connected
-from .dispatch import evaluated
+from .cluster import connected, evaluated
 from .evaluation import Record
 from .journal import Journal, archive_journal
-from .points import Point
+from .parameters import Point
 from .progress import OnProgress, SweepProgress, SweepSummary
 from .report import write_report
 from .results import Results

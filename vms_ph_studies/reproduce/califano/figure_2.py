@@ -141,33 +141,16 @@ def _case_checks(
     distance, free = record.distance, record.time >= float(settings["pulse"]) - 1e-9
     peak = int(np.argmax(distance))
     end = int(np.argmax(free))
-    checks = [
-        _independent(f"{name}: largest displacement", reference.peak, distance[peak], 1e-6, "m"),
-        _independent(f"{name}: when", reference.at, record.time[peak], 2e-3, "s"),
-        _independent(f"{name}: as the push ends", reference.at_pulse_end, distance[end], 1e-6, "m"),
-        _independent(
-            f"{name}: H_cl as the push ends",
-            reference.energy_at_pulse_end,
-            record.total[end],
-            1e-6,
-            "J",
-        ),
-        _independent(f"{name}: work of the push", reference.work, record.work[-1], 1e-6, "J"),
-        _independent(
-            f"{name}: largest task energy",
-            reference.most_task,
-            record.kinetic_task.max(),
-            1e-6,
-            "J",
-        ),
-        _independent(
-            f"{name}: largest null-space energy",
-            reference.most_null,
-            record.kinetic_null.max(),
-            1e-6,
-            "J",
-        ),
-    ]
+    rows = (
+        ("largest displacement", reference.peak, distance[peak], 1e-6, "m"),
+        ("when", reference.at, record.time[peak], 2e-3, "s"),
+        ("as the push ends", reference.at_pulse_end, distance[end], 1e-6, "m"),
+        ("H_cl as the push ends", reference.energy_at_pulse_end, record.total[end], 1e-6, "J"),
+        ("work of the push", reference.work, record.work[-1], 1e-6, "J"),
+        ("largest task energy", reference.most_task, record.kinetic_task.max(), 1e-6, "J"),
+        ("largest null-space energy", reference.most_null, record.kinetic_null.max(), 1e-6, "J"),
+    )
+    checks = [_independent(f"{name}: {what}", *numbers) for what, *numbers in rows]
     if record.time[-1] >= 7.5:
         checks += _at_rest(name, reference, record)
     rise = float(np.diff(record.total[end:]).max())

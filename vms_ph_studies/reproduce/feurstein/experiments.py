@@ -6,6 +6,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,20 @@ from vms_ph_io import robots
 from ...study import Parameter, Settings, Value
 
 SOURCE = "Feurstein, Decoupled Dynamics of Floating Base Robots, TU Munich 2021"
+
+
+# Parameters that are gains of the controller, with their names there.
+_GAINS = {
+    "K_r": ("radial_stiffness", "radial stiffness, N/m"),
+    "D_r": ("flight_damping", "radial damping in flight, N s/m"),
+    "D_r_stance": ("stance_damping", "radial damping in stance, N s/m"),
+    "K_p": ("polar_stiffness", "polar stiffness in stance, N m/rad"),
+    "D_p": ("polar_damping", "polar damping in stance, N m s/rad"),
+    "K_E": ("energy_gain", "energy gain, s/m^2"),
+    "r_des": ("length", "desired r_cf, m"),
+    "alpha_des": ("angle", "desired angle, rad"),
+    "E_des": ("energy", "desired energy, J"),
+}
 
 
 @dataclass(frozen=True)
@@ -51,15 +66,7 @@ class Experiment:
         gains = HoppingController.Gains(**self.gains)
         _, y, theta, joint = self.coordinates
         return {
-            "K_r": Parameter(gains.radial_stiffness, "radial stiffness, N/m"),
-            "D_r": Parameter(gains.flight_damping, "radial damping in flight, N s/m"),
-            "D_r_stance": Parameter(gains.stance_damping, "radial damping in stance, N s/m"),
-            "K_p": Parameter(gains.polar_stiffness, "polar stiffness in stance, N m/rad"),
-            "D_p": Parameter(gains.polar_damping, "polar damping in stance, N m s/rad"),
-            "K_E": Parameter(gains.energy_gain, "energy gain, s/m^2"),
-            "r_des": Parameter(gains.length, "desired r_cf, m"),
-            "alpha_des": Parameter(gains.angle, "desired angle, rad"),
-            "E_des": Parameter(gains.energy, "desired energy, J"),
+            **{key: Parameter(getattr(gains, name), text) for key, (name, text) in _GAINS.items()},
             "y": Parameter(y, "height of the base at the start, m"),
             "theta": Parameter(theta, "angle of the base at the start, rad"),
             "joint": Parameter(joint, "joint at the start, m or rad"),
@@ -112,17 +119,7 @@ class Trial:
             if number(name) <= 0.0:
                 raise VmsPhError(f"{name}={settings[name]}: it must be positive")
         model = _model(experiment.robot, number("gravity"))
-        gains = HoppingController.Gains(
-            radial_stiffness=number("K_r"),
-            flight_damping=number("D_r"),
-            stance_damping=number("D_r_stance"),
-            polar_stiffness=number("K_p"),
-            polar_damping=number("D_p"),
-            energy_gain=number("K_E"),
-            length=number("r_des"),
-            angle=number("alpha_des"),
-            energy=number("E_des"),
-        )
+        gains = HoppingController.Gains(**{name: number(key) for key, (name, _) in _GAINS.items()})
         controller = HoppingController(model, gains=gains, kind=str(settings["controller"]))
         k, d, mu = number("K_floor"), number("D_floor"), number("friction")
         floor = Floor((k, k), (d, d), None if mu < 0.0 else mu)
@@ -216,65 +213,40 @@ _VERTICAL = (0.0, 0.3, -np.pi / 2, 0.12)
 _BENT = (0.0, 0.3, -2.5174, 1.7802)
 _UNDAMPED = {"flight_damping": 0.0, "energy_gain": 0.0}
 
+
+def _prismatic(number: int, kind: str, duration: float, **options: Any) -> Experiment:
+    gains = {**_PRISMATIC, **options.pop("gains", {})}
+    name = f"feurstein-prismatic-{number}"
+    return Experiment(
+        name, "prismatic_hopper", kind, _VERTICAL, gains=gains, duration=duration, **options
+    )
+
+
+def _revolute(number: int, kind: str, duration: float, **options: Any) -> Experiment:
+    options = {"coordinates": _BENT, **options}
+    name = f"feurstein-revolute-{number}"
+    return Experiment(name, "revolute_hopper", kind, duration=duration, **options)
+
+
 EXPERIMENTS = {
     e.id: e
     for e in (
-        Experiment(
-            "feurstein-prismatic-1",
-            "prismatic_hopper",
-            "I",
-            _VERTICAL,
-            gains=_PRISMATIC,
-            duration=3.2,
-            tilt=1e-8,
-        ),
-        Experiment(
-            "feurstein-prismatic-2",
-            "prismatic_hopper",
+        _prismatic(1, "I", 3.2, tilt=1e-8),
+        _prismatic(2, "II", 3.6),
+        _prismatic(3, "II", 4.0, gains={"energy_gain": 20.0}),
+        _revolute(1, "I", 1.5, gains=_UNDAMPED),
+        _revolute(2, "II", 3.0, gains=_UNDAMPED),
+        _revolute(3, "II", 5.0, gains={"flight_damping": 0.0}),
+        _revolute(4, "II", 20.0),
+        _revolute(5, "II", 20.0, coordinates=(0.0, 0.3, -1.9938, 1.7802)),
+        _revolute(
+            6,
             "II",
-            _VERTICAL,
-            gains=_PRISMATIC,
-            duration=3.6,
-        ),
-        Experiment(
-            "feurstein-prismatic-3",
-            "prismatic_hopper",
-            "II",
-            _VERTICAL,
-            gains={**_PRISMATIC, "energy_gain": 20.0},
-            duration=4.0,
-        ),
-        Experiment(
-            "feurstein-revolute-1", "revolute_hopper", "I", _BENT, gains=_UNDAMPED, duration=1.5
-        ),
-        Experiment(
-            "feurstein-revolute-2", "revolute_hopper", "II", _BENT, gains=_UNDAMPED, duration=3.0
-        ),
-        Experiment(
-            "feurstein-revolute-3",
-            "revolute_hopper",
-            "II",
-            _BENT,
-            gains={"flight_damping": 0.0},
-            duration=5.0,
-        ),
-        Experiment("feurstein-revolute-4", "revolute_hopper", "II", _BENT, duration=20.0),
-        Experiment(
-            "feurstein-revolute-5",
-            "revolute_hopper",
-            "II",
-            (0.0, 0.3, -1.9938, 1.7802),
-            duration=20.0,
-        ),
-        Experiment(
-            "feurstein-revolute-6",
-            "revolute_hopper",
-            "II",
-            (2.7676, 0.2574, -2.5243, 1.7802),
+            20.0,
+            coordinates=(2.7676, 0.2574, -2.5243, 1.7802),
             # Table 4.13 heads them as velocities of the inertial frame; as such the momentum is
             # (-.19, .13) N s instead of that of the gait, (.234, 0): they are body velocities.
-            (-0.1919, 0.1263, 0.3301, 0.0),
-            duration=20.0,
+            velocity=(-0.1919, 0.1263, 0.3301, 0.0),
         ),
     )
 }
