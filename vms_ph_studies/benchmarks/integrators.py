@@ -21,7 +21,7 @@ import pinocchio as pin
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.errors import MissingExtraError, VmsPhError
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.integrators import (
     COMPILED,
@@ -36,6 +36,7 @@ from vms_ph_io import robots
 
 from ..figures import Panel, draw
 from . import Benchmark
+from .mujoco_robot import FreeRobot
 from .timing import Case
 
 PINOCCHIO_RK4 = "Pinocchio aba + RK4"
@@ -166,16 +167,15 @@ def pinocchio_rk4(model: VMSModel) -> Contender:
     return Contender(PINOCCHIO_RK4, start)
 
 
-def from_mujoco(model: VMSModel, xml: str) -> Iterator[Contender]:
+def from_mujoco(model: VMSModel) -> Iterator[Contender]:
     """Yield MuJoCo's RK4 and implicitfast, if MuJoCo is installed."""
-    try:
-        from .mujoco_robot import MujocoRobot
-    except ImportError:
-        return
     for integrator in ("RK4", "implicitfast"):
-        robot = MujocoRobot(model, xml, integrator)
+        try:
+            robot = FreeRobot(model, integrator)
+        except MissingExtraError:
+            return
 
-        def start(q: Array, v: Array, dt: float, robot: "MujocoRobot" = robot) -> Run:
+        def start(q: Array, v: Array, dt: float, robot: FreeRobot = robot) -> Run:
             robot.begin(q, v, dt)
             return Run(robot.steps, robot.motion)
 
@@ -361,15 +361,14 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
         VmsPhError: the robot is in a fluid, which the other libraries do not model.
     """
     bundled = robots.get(robot)
-    xml = bundled.description()
-    model = bundled.model(xml, base)
+    model = bundled.model(bundled.description(), base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
     in_python = [ours(model, scheme) for scheme in SCHEMES]
     form = StandardForm(model)
     compiled = [ours(model, name, native=True) for name in COMPILED if has_compiled(name, form)]
     baselines = [pinocchio_rk4(model), *pinocchio_rk4_in_cpp(model)]
-    return model, [*in_python, *compiled, *baselines, *from_mujoco(model, xml)]
+    return model, [*in_python, *compiled, *baselines, *from_mujoco(model)]
 
 
 def _cases(robot: str, base: str) -> list[Case]:

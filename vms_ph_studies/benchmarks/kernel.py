@@ -8,7 +8,6 @@ The calls in C++ are timed by ``native/benchmark``, a program without Python, in
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,6 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_controllers.controller import gain
 from vms_ph_controllers.hosting.supervisor import ConstantReference, Supervisor
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.evaluation_batch import threads_of
@@ -198,25 +196,13 @@ def _closed_loops(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
 class _Springs(Controller):
     """Springs at the joints and the compensation of gravity, as a user would write them."""
 
-    @dataclass(frozen=True)
-    class Gains:
-        """Stiffness and damping."""
-
-        stiffness: float = gain(20.0, "stiffness, N m/rad", 0.0, 100.0)
-        damping: float = gain(5.0, "damping, N m s/rad", 0.0, 100.0)
-
-    gains = Gains()
-
     def reset(self, state: RobotState) -> None:
         self._home = self.model.joint_positions(state.q)
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        model, b, gains = self.model, self.model.b, self.gains
-        d = model.evaluate(state.q, state.v)
-        spring = gains.stiffness * (model.joint_positions(state.q) - self._home)
-        return Command(
-            d.g[:b] - gains.damping * d.p, d.g[b:] - spring - gains.damping * state.v[b:]
-        )
+        d, b = self.model.evaluate(state.q, state.v), self.model.b
+        spring = 20.0 * (self.model.joint_positions(state.q) - self._home)
+        return Command(d.g[:b] - 5.0 * d.p, d.g[b:] - spring - 5.0 * state.v[b:])
 
 
 def _languages() -> list[tuple[str, bool]]:

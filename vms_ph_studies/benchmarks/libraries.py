@@ -22,6 +22,7 @@ from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
 from vms_ph_io import robots
 
 from . import Benchmark
+from .mujoco_robot import FreeRobot
 from .timing import Case
 
 ACCELERATION = "acceleration"
@@ -175,9 +176,7 @@ def _exported_to_casadi(problem: Problem) -> Contender:
 
 def _mujoco(problem: Problem) -> Contender:
     mujoco = problem.module("mujoco", "MuJoCo", "mujoco")
-    from .mujoco_robot import MujocoRobot
-
-    robot = MujocoRobot(problem.model, problem.xml, "Euler")
+    robot = FreeRobot(problem.model, "Euler")
     robot.begin(problem.q, problem.v, 1e-3)
     robot.set_torque(problem.torque)
     return Contender(

@@ -126,54 +126,38 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     )
     push = Push(np.array([float(settings["force"]), 0.0, 0.0]), 0.15)
     flick = _flick(terms, float(settings["flick"]))
-    seconds = float(settings["seconds"])
     stages = Stages(progress, 4)
-    pushed = [
-        push_arm(
-            model,
-            c.law,
-            c.potential,
-            push,
-            seconds,
-            progress=stages.begin(f"push, {c.name}"),
-        )
-        for c in contenders
-    ]
-    none = Push(np.zeros(3), 0.0)
-    flicked = [
-        push_arm(
-            model,
-            c.law,
-            c.potential,
-            none,
-            seconds,
-            velocity=flick,
-            progress=stages.begin(f"null-space motion, {c.name}"),
-        )
-        for c in contenders
-    ]
+
+    def motions(name: str, push: Push, velocity: Array | None) -> list[PushRecord]:
+        seconds = float(settings["seconds"])
+        return [
+            push_arm(
+                model,
+                c.law,
+                c.potential,
+                push,
+                seconds,
+                velocity=velocity,
+                progress=stages.begin(f"{name}, {c.name}"),
+            )
+            for c in contenders
+        ]
+
+    pushed = motions("push", push, None)
+    flicked = motions("null-space motion", Push(np.zeros(3), 0.0), flick)
     around = [_around(c, q_star, terms) for c in contenders]
+    audit = "unaccounted energy of the"
+    elbow = "displacement by a null-space motion of the elbow, largest"
+    rise = "rise of the stored energy in a step of the null-space motion, largest"
     checks = [
         _displacement(pushed),
         _compared(
             "null-space energy by the push, largest", "J", pushed, lambda r: r.kinetic_null.max()
         ),
-        _compared("unaccounted energy of the push, largest", "J", pushed, _unaccounted),
-        _compared(
-            "displacement by a null-space motion of the elbow, largest",
-            "m",
-            flicked,
-            lambda r: r.distance.max(),
-        ),
-        _compared(
-            "unaccounted energy of the null-space motion, largest", "J", flicked, _unaccounted
-        ),
-        _compared(
-            "rise of the stored energy in a step of the null-space motion, largest",
-            "J",
-            flicked,
-            _rise,
-        ),
+        _compared(f"{audit} push, largest", "J", pushed, _unaccounted),
+        _compared(elbow, "m", flicked, lambda r: r.distance.max()),
+        _compared(f"{audit} null-space motion, largest", "J", flicked, _unaccounted),
+        _compared(rise, "J", flicked, _rise),
         _compared("work of the springs around a closed path", "J", around, abs),
     ]
     files = [] if out is None else [_plot(contenders, pushed, flicked, out)]
