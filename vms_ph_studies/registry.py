@@ -22,7 +22,6 @@ _MODULES = (
     "reproduce.feurstein.prismatic",
     "reproduce.feurstein.revolute",
     "reproduce.feurstein.experiment_vi",
-    "reproduce.feurstein.figure_4_7",
 )
 
 

@@ -9,9 +9,6 @@ from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 
-import numpy as np
-
-from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io.progress import Progress, no_progress
 
@@ -99,19 +96,6 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VmsPhError(f"cannot create the folder {folder}: {error.strerror}") from None
-
-
-def list_of_numbers(settings: Settings, name: str) -> Array:
-    """Return the numbers of a setting that lists them, in rising order.
-
-    Raises:
-        VmsPhError: the text is not such a list.
-    """
-    text = str(settings[name])
-    try:
-        return np.unique([float(part) for part in text.split(";")])
-    except ValueError:
-        raise VmsPhError(f"{name}={text}: expected numbers separated by semicolons") from None
 
 
 @dataclass(frozen=True)

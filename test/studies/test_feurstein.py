@@ -194,14 +194,6 @@ def test_a_floor_that_only_pushes_lets_the_gait_fall() -> None:
     assert checks["the gait persists"].verdict == "differs"
 
 
-@pytest.mark.slow
-def test_figure_4_7_is_flat_where_the_source_sees_a_minimum() -> None:
-    checks = run("figure-4-7", points="6", sweep="3", duration="3")
-    assert not differing(checks)
-    # The sweep of the commanded angle, which the source reports as destabilising.
-    assert "falls after 3 hops" in str(checks["commanded angle +3 deg"].obtained)
-
-
 def test_the_first_flight_is_a_fall_of_the_right_length() -> None:
     trial = trial_of("feurstein-revolute-5")
     fall = flights(trial.run(0.3))[0]

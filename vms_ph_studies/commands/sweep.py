@@ -120,19 +120,13 @@ def _progress_display(quiet: bool) -> "Iterator[OnProgress]":
             draw((now.done - first) / left, _in_words(now))
             if lines and time.monotonic() - last > _BETWEEN_LINES:
                 last = time.monotonic()
-                typer.echo(f"{_in_words(now)}{_left(now)}", err=True)
+                typer.echo(_in_words(now), err=True)
 
         yield report
 
 
 def _in_words(now: "SweepProgress") -> str:
     return f"{now.done} of {now.total} points" + (f", {now.failed} failed" if now.failed else "")
-
-
-def _left(now: "SweepProgress") -> str:
-    from ..sweeps.progress import format_duration
-
-    return "" if now.seconds_left is None else f", {format_duration(now.seconds_left)} left"
 
 
 def _print_points(study: "SweepStudy") -> None:

@@ -16,13 +16,11 @@ class SweepProgress:
         done: points with a record, those of earlier starts included.
         total: all points.
         failed: those of the done ones that failed.
-        seconds_left: expected time that is left, s; None while it is not known.
     """
 
     done: int
     total: int
     failed: int
-    seconds_left: float | None
 
 
 OnProgress = Callable[[SweepProgress], None]

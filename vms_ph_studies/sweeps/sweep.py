@@ -3,15 +3,13 @@
 
 """A sweep in a folder: computed, interrupted, resumed, and written as table and report."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from time import monotonic
 
 from vms_ph_dynamics.errors import VmsPhError
 
 from . import results as table
 from .cluster import connected, evaluated
-from .evaluation import Record
 from .journal import Journal, archive_journal
 from .parameters import Point
 from .progress import OnProgress, SweepProgress, SweepSummary
@@ -103,15 +101,19 @@ class Sweep:
             VmsPhError: the cluster is not there, is lost, or cannot load the target.
             ImportError: Dask is not installed.
         """
-        points = self.remaining(retry_failed)
-        report = _Progress(self.summary(), points, self._journal.records, progress)
+        points, total = self.remaining(retry_failed), len(self.study.points)
+        again = sum(point.id in self._journal.records for point in points)
+        done, failed = total - len(points), self.summary().failed - again
+        report = progress or (lambda now: None)
+        report(SweepProgress(done, total, failed))
         if not points:
             return
         with connected(cluster, workers) as client:
-            report.begin()
             for records in evaluated(client, self.study.target, points, self.study.limit):
                 self._journal.append(records)
-                report.add(records)
+                done += len(records)
+                failed += sum(bool(record.error) for record in records)
+                report(SweepProgress(done, total, failed))
 
     def write(self) -> SweepSummary:
         """Write the table and the report of what is there; return a summary.
@@ -151,36 +153,3 @@ class Sweep:
                 f"the code of {target.name} has changed since {len(journal.records)} points were "
                 f"computed in {self.folder}; --restart computes all anew, --keep keeps these"
             )
-
-
-class _Progress:
-    """Counts records and expects the time that is left from the rate of this start."""
-
-    def __init__(
-        self,
-        summary: SweepSummary,
-        points: list[Point],
-        records: Mapping[str, Record],
-        listener: OnProgress | None,
-    ) -> None:
-        again = sum(point.id in records for point in points)
-        self._total, self._done = summary.total, summary.total - len(points)
-        self._failed = summary.failed - again
-        self._listener = listener
-        self.begin()
-
-    def begin(self) -> None:
-        """Report where a start begins."""
-        self._since, self._first = monotonic(), self._done
-        self._report(None)
-
-    def add(self, records: list[Record]) -> None:
-        """Count records."""
-        self._done += len(records)
-        self._failed += sum(bool(record.error) for record in records)
-        rate = (self._done - self._first) / max(monotonic() - self._since, 1e-9)
-        self._report((self._total - self._done) / rate)
-
-    def _report(self, seconds_left: float | None) -> None:
-        if self._listener is not None:
-            self._listener(SweepProgress(self._done, self._total, self._failed, seconds_left))
