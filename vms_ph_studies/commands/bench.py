@@ -91,10 +91,12 @@ def _chosen(subject: str, robot: str, base: str) -> "tuple[Benchmark, str, str]"
 
     from ..benchmarks import benchmarks
 
-    known = benchmarks()
-    if subject not in known:
-        raise VmsPhError(f"there is no benchmark '{subject}'; there are {', '.join(known)}")
-    chosen = known[subject]
+    benchmarks_by_id = benchmarks()
+    if subject not in benchmarks_by_id:
+        raise VmsPhError(
+            f"there is no benchmark '{subject}'; there are {', '.join(benchmarks_by_id)}"
+        )
+    chosen = benchmarks_by_id[subject]
     if base and not chosen.base:
         raise VmsPhError(f"in {chosen.id} the base of every robot is predefined; omit --base")
     if robot and robot not in robots.names():

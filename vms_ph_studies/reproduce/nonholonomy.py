@@ -53,11 +53,11 @@ def _momentum_along(model: VMSModel, home: Array, loop: EllipticLoop, steps: int
     return largest / scale
 
 
-def _centre_of_mass(model: VMSModel, home: Array, pose: Array) -> Array:
-    """Return the centre of mass (3,) of the robot displaced from its home by a pose of its base."""
-    there = model.evaluate(home, np.zeros(model.nv))
-    centre = FreeFloating(model).evaluate(home, there.v).r_g
-    return pose[:3, :3] @ centre + pose[:3, 3]
+def _centre_of_mass(model: VMSModel, home: Array) -> Array:
+    """Return the centre of mass (3,) of the robot in the axes of its base."""
+    pose = model.base_pose(home)
+    centre = FreeFloating(model).evaluate(home, np.zeros(model.nv)).r_g
+    return pose[:3, :3].T @ (centre - pose[:3, 3])
 
 
 def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple[float, Array]:
@@ -103,8 +103,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     stages.begin("loop of the joints")
     poses = base_motion(model, home, loop, steps)
     back = base_motion(model, home, EllipticLoop(axes[0], axes[1], -1, duration), steps)[-1]
-    start = model.base_pose(home)
-    shift = _centre_of_mass(model, home, start @ poses[-1]) - _centre_of_mass(model, home, start)
+    start, centre = model.base_pose(home), _centre_of_mass(model, home)
+    shift = poses[-1][:3, :3] @ centre + poses[-1][:3, 3] - centre
     stages.begin("small loop")
     small = EllipticLoop(1e-3 * axes[0], 1e-3 * axes[1], 1, duration)
     area = np.pi * (1e-3 * amplitude) ** 2

@@ -73,8 +73,8 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
         zoom: only the last so many seconds.
     """
     view, system = _View(run, zoom), run.system
-    phases = [Phase(int(p)) for p in run.phases[view.shown]]
-    states = run.states[view.shown]
+    phases = [Phase(int(p)) for p in run.phases[view.selected]]
+    states = run.states[view.selected]
     floor = [
         system.floor_force(p, leg, y) for p, leg, y in zip(phases, view.legs, states, strict=True)
     ]
@@ -117,11 +117,11 @@ class _View:
     """The last part of a run, for all panels of a figure."""
 
     def __init__(self, run: HoppingRun, zoom: float) -> None:
-        self.shown = np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
-        self.times = run.times[self.shown]
-        self.legs = [run.system.leg_state(y) for y in run.states[self.shown]]
+        self.selected = np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
+        self.times = run.times[self.selected]
+        self.legs = [run.system.leg_state(y) for y in run.states[self.selected]]
         short = self.times[-1] - self.times[0] <= _SHADED
-        stands = np.r_[False, run.phases[self.shown] != Phase.FLIGHT, False] & short
+        stands = np.r_[False, run.phases[self.selected] != Phase.FLIGHT, False] & short
         begins, ends = np.flatnonzero(np.diff(stands)).reshape(-1, 2).T
         self._stances = list(zip(self.times[begins], self.times[ends - 1], strict=True))
         self.note = " (shaded: the foot is on the floor)" if short else ""
@@ -137,5 +137,5 @@ class _View:
 
 
 def _port_energies(run: HoppingRun, view: _View) -> dict[str, np.ndarray]:
-    energies = {label: run.energy(name)[view.shown] for name, label in _PORT_ENERGIES.items()}
+    energies = {label: run.energy(name)[view.selected] for name, label in _PORT_ENERGIES.items()}
     return {label: energy - energy[0] for label, energy in energies.items()}
