@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_io import robots
-from vms_ph_io.audit import audit_recording, document
-from vms_ph_io.recordings import read_recording
+from vms_ph_io import audit, robots
+from vms_ph_io.audits import document
 
 model = robots.load("panda")
 # A recording as a file with columns would have it: the first joint swings, with 0.5 N m s/rad.
@@ -23,7 +22,7 @@ effort[:, 0] = -4.5 * inertia * np.sin(3 * t) + 0.5 * v[:, 0]
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "run.npz"
     np.savez(file, time=t, position=q, velocity=v, effort=effort, joints=model.joint_names)
-    found = document(audit_recording(read_recording(file), model))
+    found = document(audit(file, model))
 joint = found["ledger"]["joint"]["panda_joint1"]
 print(f"supplied by joint 1: {joint['supplied']:+.3f} J")
 print(f"unaccounted: {found['unaccounted']:+.3f} J, of joint 1: {joint['residual']:+.3f} J")

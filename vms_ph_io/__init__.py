@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Simulation of closed loops, and files: URDF, xacro, MJCF, bundled robots, bags, plots."""
+"""Simulation of closed loops, energy audits, and files: URDF, xacro, MJCF, robots, bags."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,14 @@ from .installation import share_directory
 
 if TYPE_CHECKING:
     from . import robots
+    from .audits import audit
     from .descriptions.urdf import load_urdf, read_urdf
     from .simulation import Push, Trajectory, simulate
 
 __all__ = [
     "Push",
     "Trajectory",
+    "audit",
     "load_urdf",
     "read_urdf",
     "robots",
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "audit": ".audits",
     "load_urdf": ".descriptions.urdf",
     "read_urdf": ".descriptions.urdf",
     "Push": ".simulation",

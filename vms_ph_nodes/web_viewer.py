@@ -18,7 +18,7 @@ from vms_ph.srv import StepSimulation
 from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots
-from vms_ph_io.audit.energy_split import BASE, LawSplit, moves
+from vms_ph_io.audits.energy_split import BASE, LawSplit, moves
 
 from .node.health import TOPIC, Health
 from .node.parameters import declare

@@ -15,7 +15,7 @@ from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.identification import Identification, Settings, identify
 from vms_ph_io import robots
-from vms_ph_io.audit.identified import friction_rows
+from vms_ph_io.audits.identified import friction_rows
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.friction_file import read_friction
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_io.audit.plots import plot_run
-from vms_ph_io.audit.run_record import read_run
+from vms_ph_io.audits.plots import plot_run
+from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.installation import share_directory
 

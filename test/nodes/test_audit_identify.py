@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import load_urdf, robots
-from vms_ph_io.audit.identified import read_prior
+from vms_ph_io.audits.identified import read_prior
 from vms_ph_nodes.cli.app import make_app
 
 

@@ -21,11 +21,9 @@ from std_srvs.srv import SetBool, Trigger
 from vms_ph.msg import Energy
 from vms_ph.srv import StepSimulation
 
-from vms_ph_io import robots
-from vms_ph_io.audit import audit_recording
-from vms_ph_io.audit.run_record import read_run
+from vms_ph_io.audits import audit
+from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.bag import bag_info
-from vms_ph_io.recordings import read_recording
 
 from .conftest import Program, Start
 from .observer import Observer
@@ -229,7 +227,7 @@ def test_at_the_end_it_leaves_a_bag_a_plot_and_a_summary(demo: Demo, observer: O
     assert abs(float(drift[1])) < 1e-5
     assert (demo.folder / "energy.png").stat().st_size > 20_000
     bag = demo.folder / "bag"
-    audited = audit_recording(read_recording(bag), robots.load("panda"))
+    audited = audit(bag, "panda")
     assert audited.agreement is not None
     assert audited.agreement.instants > 100
     assert max(audited.agreement.stored, audited.agreement.unaccounted) < 1e-9

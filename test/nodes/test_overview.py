@@ -14,7 +14,7 @@ from std_msgs.msg import Header
 from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_io.audit.energy_split import BASE, TASK
+from vms_ph_io.audits.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
 from vms_ph_nodes.views.energy_flow import PORT_WORDS, Flow, LoopFlow, RobotFlow, Stream

@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_io.audit import audit_recording
+from vms_ph_io.audits import audit, recorded_robot
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.robots.robot_settings import RobotSettings
 
@@ -30,7 +30,7 @@ def _load(path: Path) -> RecordedRun:
     settings = RobotSettings("panda")
     description = settings.description()
     recording = read_recording(path)
-    return RecordedRun(path, audit_recording(recording, settings.model(description)), description)
+    return RecordedRun(path, audit(recording, settings.model(description)), description)
 
 
 @pytest.fixture(scope="module")
@@ -179,10 +179,5 @@ def test_the_command_refuses_what_is_no_recording(tmp_path: Path) -> None:
 
 
 def test_a_recording_without_a_robot_is_refused(bags: Path) -> None:
-    from vms_ph_nodes.cli.audit import recorded_robot
-
-    nothing = dict.fromkeys(
-        ("robot", "base", "end_effector", "gravity", "locked_joints", "inertia"), ""
-    )
     with pytest.raises((VmsPhError, RecordingError), match="--robot"):
-        recorded_robot(read_recording(bags / "a"), nothing)
+        recorded_robot(read_recording(bags / "a"), RobotSettings())

@@ -40,7 +40,7 @@ for name in robots.names():
         assert _to_mesh(visual).export(file_type="glb")
 """
 
-PLOTS = "from vms_ph_io.audit import plots"
+PLOTS = "from vms_ph_io.audits import plots"
 COMMANDS = """
 from vms_ph_nodes.cli.app import make_app
 make_app()

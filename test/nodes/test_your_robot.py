@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from vms_ph_dynamics import VmsPhError
-from vms_ph_io.audit.run_record import read_run
+from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_nodes.cli.app import make_app
 

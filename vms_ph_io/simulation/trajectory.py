@@ -18,7 +18,7 @@ from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
 
-from ..audit.plots import draw_lines
+from ..audits.plots import draw_lines
 from .bag import write_bag
 
 Energies = tuple[float, float, Mapping[str, float]]

@@ -12,8 +12,7 @@ import typer
 from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
-    from vms_ph_io.audit.certificate import RecordedCertificate
-    from vms_ph_io.recordings import Recording
+    from vms_ph_io.audits.certificate import RecordedCertificate
 
 
 def audit(
@@ -61,10 +60,10 @@ def audit(
 
     For instance: vms-ph audit run/bag --robot panda --out run/audit
     """
-    from vms_ph_io.audit import audit as audited
-    from vms_ph_io.audit import document, lines, write_report
+    from vms_ph_io.audits import audit_motion, document, lines, recorded_robot, write_report
     from vms_ph_io.recordings import RecordingError, read_recording
     from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
+    from vms_ph_io.robots.robot_settings import RobotSettings
 
     from .progress import shown_progress
 
@@ -80,16 +79,22 @@ def audit(
     if kinds:
         # Before the recording is read, which may take long.
         from vms_ph_dynamics.identification.result import checked_kinds
-        from vms_ph_io.audit.identified import read_prior
+        from vms_ph_io.audits.identified import read_prior
 
         checked_kinds(kinds)
         belief = None if prior is None else read_prior(prior)
     topics, renamed = _pairs(topic, "topic"), _pairs(joint, "joint")
     with shown_progress() as progress:
         read = read_recording(recording, columns=columns, topics=topics, progress=progress)
-        settings = {"robot": robot, "base": base, "end_effector": end_effector, "gravity": gravity,
-                 "locked_joints": locked_joints, "inertia": inertia}  # fmt: skip
-        model, description = recorded_robot(read, settings)
+        settings = RobotSettings(
+            robot,
+            base,
+            end_effector,
+            gravity=gravity,
+            locked_joints=locked_joints,
+            inertia=inertia,
+        )
+        model, description = recorded_robot(read, settings, warn)
         wrenches = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
@@ -100,14 +105,14 @@ def audit(
             law, law_name = _friction(friction, model)
             motion = RecordedMotion(read, model, options)
             if certificate:
-                from vms_ph_io.audit.certificate import certify
+                from vms_ph_io.audits.certificate import certify
 
                 _print_certificate(certify(motion, budget, progress), out, as_json)
                 return
-            done = audited(motion, law, law_name, progress)
+            done = audit_motion(motion, law, law_name, progress)
             identified = None
             if kinds:
-                from vms_ph_io.audit.identified import RecordedReference, with_identification
+                from vms_ph_io.audits.identified import RecordedReference, with_identification
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
@@ -142,21 +147,21 @@ def audit(
         for line in lines(done):
             typer.echo(line)
         if identified is not None:
-            from vms_ph_io.audit.identified import identified_lines
+            from vms_ph_io.audits.identified import identified_lines
 
             for line in identified_lines(done, identified):
                 typer.echo(line)
     if out is not None:
         files = write_report(done, out)
         if identified is not None:
-            from vms_ph_io.audit.identified import write_identified
+            from vms_ph_io.audits.identified import write_identified
 
             files += write_identified(done, identified, description, out)
         typer.echo(f"report     {files[0]}", err=as_json)
 
 
 def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_json: bool) -> None:
-    from vms_ph_io.audit.certificate import write_certificate
+    from vms_ph_io.audits.certificate import write_certificate
 
     typer.echo(
         json.dumps(certificate.document(), indent=2) if as_json else "\n".join(certificate.lines())
@@ -165,29 +170,6 @@ def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_
         typer.echo(f"report     {write_certificate(certificate, out)}", err=as_json)
     if certificate.verdict == "excess":
         raise typer.Exit(1)
-
-
-def recorded_robot(recording: "Recording", chosen: dict[str, str]) -> tuple[Any, str]:
-    """Return the model of the robot that is given, or of that in the recording, and its URDF."""
-    from vms_ph_io.recordings.base_states import moves
-    from vms_ph_io.robots.robot_settings import RobotSettings
-
-    settings = RobotSettings(**chosen)
-    if chosen["robot"]:
-        description = settings.description(_warn)
-    elif recording.description:
-        description = recording.description
-    else:
-        raise VmsPhError(
-            "the recording contains no robot description; give the robot: --robot NAME or FILE"
-        )
-    model = settings.model(description)
-    if not chosen["base"] and not settings.is_bundled and model.base == "fixed":
-        root = moves(recording, model)
-        if root:
-            _warn(f"'{root}' moves in the recording: the base is taken as floating (--base)")
-            return settings.updated({"base": "floating"}).model(description), description
-    return model, description
 
 
 def _friction(chosen: str, model: Any) -> tuple[Any, str]:
@@ -231,5 +213,6 @@ def _references(texts: list[str] | None) -> list[tuple[Path, float, str]]:
     return references
 
 
-def _warn(warning: str) -> None:
+def warn(warning: str) -> None:
+    """Print a warning in the terminal."""
     typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)

@@ -59,8 +59,8 @@ def report(
     namespace: str = typer.Option("", help="namespace of the robot's topics"),
 ) -> None:
     """Show the energy balance of a recorded run, and its energies in the parts of its law."""
-    from vms_ph_io.audit.run_record import read_run
-    from vms_ph_io.audit.run_record import report as lines
+    from vms_ph_io.audits.run_record import read_run
+    from vms_ph_io.audits.run_record import report as lines
 
     for line in lines(read_run(bag, namespace)):
         typer.echo(line)

@@ -34,19 +34,19 @@ def view(
         from ..views.replay import SPEEDS, Replay
     except ModuleNotFoundError as error:
         raise VmsPhError(f"the web page requires {error.name}: pip install 'vms-ph[web]'") from None
-    from vms_ph_io.audit import audit_recording
+    from vms_ph_io.audits import audit, recorded_robot
     from vms_ph_io.recordings import read_recording
+    from vms_ph_io.robots.robot_settings import RobotSettings
 
     from ..views.recorded_run import RecordedRun
-    from .audit import recorded_robot
+    from .audit import warn
 
-    settings = {"robot": robot, "base": base, "end_effector": "", "gravity": "",
-                "locked_joints": "", "inertia": ""}  # fmt: skip
+    settings = RobotSettings(robot, base)
 
     def load(path: Path) -> RecordedRun:
         recording = read_recording(path)
-        model, description = recorded_robot(recording, settings)
-        return RecordedRun(path, audit_recording(recording, model), description)
+        model, description = recorded_robot(recording, settings, warn)
+        return RecordedRun(path, audit(recording, model), description)
 
     if speed not in SPEEDS:
         raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")

@@ -18,7 +18,7 @@ from vms_ph.msg import Energy
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.audit.run_record import read_run, report
+from vms_ph_io.audits.run_record import read_run, report
 from vms_ph_io.installation import command
 from vms_ph_io.wings import hook
 
@@ -147,7 +147,7 @@ class Demo:
         return first is not None
 
     def _print_summary(self) -> None:
-        from vms_ph_io.audit.plots import plot_run
+        from vms_ph_io.audits.plots import plot_run
 
         try:
             run = read_run(self._bag)

@@ -17,8 +17,8 @@ def plot(
     ),
 ) -> None:
     """Plot the energies, port powers and task error of a recorded run to a PNG file."""
-    from vms_ph_io.audit.plots import plot_run
-    from vms_ph_io.audit.run_record import read_run
+    from vms_ph_io.audits.plots import plot_run
+    from vms_ph_io.audits.run_record import read_run
 
     bag = run / "bag" if (run / "bag").is_dir() else run
     file = bag.parent / "energy.png" if out == Path() else out

@@ -6,7 +6,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from vms_ph_io.audit.energy_split import ODOM as ODOM
+from vms_ph_io.audits.energy_split import ODOM as ODOM
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import VMSModel

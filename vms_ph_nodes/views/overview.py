@@ -12,7 +12,7 @@ from vms_ph.msg import ControllerState, Energy, Exergy, Power
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_io.audit.energy_split import LawSplit
+from vms_ph_io.audits.energy_split import LawSplit
 from vms_ph_io.wings import hook
 
 from ..node.health import NO_INPUT_TEXT, PAUSED, SPEED, node_name

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_io.audit import Audit
-from vms_ph_io.audit.picture import curves
+from vms_ph_io.audits import Audit
+from vms_ph_io.audits.picture import curves
 
 from .energy_flow import PORT_WORDS, Flow, Stream
 

@@ -14,7 +14,7 @@ import viser
 import viser.uplot
 from vms_ph.msg import ControllerState, Power
 
-from vms_ph_io.audit.energy_split import LawSplit, parts_of_law
+from vms_ph_io.audits.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .energy_flow import PORT_WORDS

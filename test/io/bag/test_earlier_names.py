@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from bag_samples import SHARE
 
-from vms_ph_io.audit.plots import plot_run
-from vms_ph_io.audit.run_record import read_run
+from vms_ph_io.audits.plots import plot_run
+from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.bag import BagReader, PresentNames, bag_info, present_topic
 from vms_ph_io.bag.earlier_names import FIELDS, TOPICS, TYPES
 

@@ -13,7 +13,7 @@ from recorded_motions import START, simulated
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.simulation import Sample
 from vms_ph_io import robots
-from vms_ph_io.audit import audit_recording
+from vms_ph_io.audits import audit
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
@@ -152,7 +152,7 @@ def test_a_wrench_acts_at_the_frame_of_its_messages(
 ) -> None:
     model, samples = motion
     bag = Recorder().write(model, samples, tmp_path / "bag", "odometry")
-    done = audit_recording(read_recording(bag), model)
+    done = audit(bag, model)
     known = samples[-1].port_energy["wrench_end_effector"]
     assert done.ledger.ports == (model.end_effector,)
     assert done.ledger.supplied_by_port[0] == pytest.approx(
@@ -163,9 +163,7 @@ def test_a_wrench_acts_at_the_frame_of_its_messages(
     missing = samples[-1].port_energy["wrench_base"]
     assert done.ledger.unaccounted == pytest.approx(missing, abs=done.ledger.sampling_bound)
     assert abs(missing) > 100 * done.ledger.sampling_bound
-    other = audit_recording(
-        read_recording(bag), model, MotionOptions(wrenches={"base": "/ft_sensor"})
-    )
+    other = audit(bag, model, MotionOptions(wrenches={"base": "/ft_sensor"}))
     assert other.ledger.ports == ("base",)
 
 

@@ -15,8 +15,7 @@ from rosbags.rosbag2 import CompressionMode, StoragePlugin
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
-from vms_ph_io.audit import audit_recording, document, lines
-from vms_ph_io.recordings import read_recording
+from vms_ph_io.audits import audit, document, lines
 
 MUTANTS = 10  # of each file
 
@@ -75,7 +74,7 @@ def test_a_damaged_recording_is_audited_or_refused_in_a_sentence(
         file = tmp_path / f"x.{suffix}"
         file.write_bytes(mutated(whole, random.Random(f"{suffix} {seed}")))
         try:
-            done = audit_recording(read_recording(file), panda)
+            done = audit(file, panda)
         except VmsPhError:
             continue
         json.dumps(document(done), allow_nan=False)

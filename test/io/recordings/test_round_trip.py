@@ -13,15 +13,15 @@ from recorded_motions import simulated, write_bag
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_io import robots
-from vms_ph_io.audit import Audit, audit_recording, document, lines, write_report
+from vms_ph_io.audits import Audit, audit, document, lines, write_report
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings import read_recording
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 
 
 def audited(model: VMSModel, bag: Path, **options: object) -> Audit:
-    return audit_recording(
-        read_recording(bag),
+    return audit(
+        bag,
         model,
         MotionOptions(**options),  # type: ignore[arg-type]
     )

@@ -20,8 +20,8 @@ from vms_ph_dynamics import StandardForm, VMSModel, integrate
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload
-from vms_ph_io import Push, Trajectory, robots, simulate
-from vms_ph_io.audit.run_record import read_run
+from vms_ph_io import Push, Trajectory, audit, robots, simulate
+from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.recordings.from_messages import read_messages
 from vms_ph_io.simulation import ControlFault, SimulationStopped
 
@@ -221,3 +221,12 @@ def test_a_form_or_a_model_is_simulated_as_it_is(panda: VMSModel) -> None:
     assert len(runs[0]) == 5
     assert isinstance(runs[0], Trajectory)
     assert repr(runs[0]) == "Trajectory(panda, 0.02 s, energy balance closed)"
+
+
+def test_a_saved_run_is_audited_by_its_path_alone(tmp_path: Path) -> None:
+    run = simulate("panda", seconds=0.2)
+    run.save(tmp_path / "run")
+    done = audit(tmp_path / "run")
+    assert done.model.joint_names == run.model.joint_names
+    assert len(str(done).splitlines()) <= 10
+    assert done.ledger.stored == pytest.approx(run.energy[-1] - run.energy[0], abs=1e-9)

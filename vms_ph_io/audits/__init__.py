@@ -3,8 +3,8 @@
 
 """Energy audits of recordings: the ledger, the report, and its files."""
 
-from .audit import Audit, audit, audit_recording
 from .document import document, lines
+from .energy_audit import Audit, audit, audit_motion, recorded_robot
 from .report import write_report
 
-__all__ = ["Audit", "audit", "audit_recording", "document", "lines", "write_report"]
+__all__ = ["Audit", "audit", "audit_motion", "document", "lines", "recorded_robot", "write_report"]

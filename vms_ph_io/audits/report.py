@@ -15,8 +15,8 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 
-from .audit import Audit, balance
 from .document import document
+from .energy_audit import Audit, balance
 from .picture import curves, draw
 
 _INSTANTS = 1500

@@ -31,7 +31,7 @@ from vms_ph_dynamics.identification import (
 
 from ..descriptions.urdf.identified_urdf import identified_urdf
 from ..recordings.motion import RecordedMotion
-from .audit import Audit
+from .energy_audit import Audit
 
 _MIN_SAMPLES = 20  # samples of a part without gaps
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from .audit import Audit
+from .energy_audit import Audit
 from .plots import draw_lines
 
 

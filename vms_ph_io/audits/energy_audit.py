@@ -3,8 +3,10 @@
 
 """The energy audit of a recording."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -23,11 +25,15 @@ from vms_ph_dynamics.energy.ledger import (
     port_supplies,
     unaccounted_intervals,
 )
+from vms_ph_dynamics.errors import VmsPhError
 
 from ..progress import Progress, no_progress
+from ..recordings.base_states import moves
 from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
+from ..recordings.reading import read_recording
 from ..recordings.recording import Recording
+from ..robots.robot_settings import RobotSettings
 
 MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""
@@ -111,7 +117,7 @@ class Audit:
         return "wrench_end_effector" if port == self.model.end_effector else port
 
 
-def audit(
+def audit_motion(
     motion: RecordedMotion,
     friction: JointFriction | None = None,
     friction_name: str = "",
@@ -161,11 +167,54 @@ def audit(
     )
 
 
-def audit_recording(
-    recording: Recording, model: VMSModel, options: MotionOptions | None = None
+def audit(
+    recording: str | Path | Recording,
+    robot: str | Path | VMSModel = "",
+    options: MotionOptions | None = None,
+    *,
+    columns: str | Path | None = None,
 ) -> Audit:
-    """Return the audit of a recording; see :class:`.RecordedMotion`."""
-    return audit(RecordedMotion(recording, model, options))
+    """Return where the energy of a recorded motion came from and went, by joint and port.
+
+    Args:
+        recording: path of a bag of ROS 2 or ROS 1, of a CSV, NPZ or MAT file, or a recording.
+        robot: name of a bundled robot, path of a description, or a model; empty: that of the bag.
+        options: what is chosen about the signals.
+        columns: a column map (YAML) of a file of columns.
+
+    Raises:
+        RecordingError: there is no recording, or signals that an audit needs are missing.
+        VmsPhError: no robot is given and the recording has no description.
+    """
+    if not isinstance(recording, Recording):
+        recording = read_recording(recording, columns=columns)
+    model = robot if isinstance(robot, VMSModel) else None
+    if model is None:
+        model, _ = recorded_robot(recording, RobotSettings(str(robot)))
+    return audit_motion(RecordedMotion(recording, model, options))
+
+
+def recorded_robot(
+    recording: Recording, settings: RobotSettings, warn: Callable[[str], None] = warnings.warn
+) -> tuple[VMSModel, str]:
+    """Return the model of the robot that is chosen, or of that in the recording, and its URDF.
+
+    Raises:
+        VmsPhError: no robot is chosen and the recording has no description.
+    """
+    description = settings.description(warn) if settings.robot else recording.description
+    if not description:
+        raise VmsPhError(
+            "the recording contains no robot description; give the robot: a name or a file "
+            "(--robot on the command line)"
+        )
+    model = settings.model(description)
+    if not settings.base and not settings.is_bundled and model.base == "fixed":
+        root = moves(recording, model)
+        if root:
+            warn(f"'{root}' moves in the recording: the base is taken as floating (--base)")
+            return settings.updated({"base": "floating"}).model(description), description
+    return model, description
 
 
 def _own_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
-from .audit import Audit, Entry, balance
+from .energy_audit import Audit, Entry, balance
 
 
 def document(audit: Audit) -> dict[str, Any]:
