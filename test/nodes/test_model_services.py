@@ -10,7 +10,6 @@ from vms_ph.msg import RobotState
 from vms_ph.srv import CheckStructure, GetDynamics, GetDynamicsBatch, GetEnergies, GetJacobian
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
-from vms_ph_dynamics.forms.checks import structure_checks
 from vms_ph_io import robots
 from vms_ph_nodes.model_service.model_answers import ModelAnswers
 
@@ -86,21 +85,6 @@ def test_every_bundled_robot_passes_the_structure_checks(
     ModelAnswers(model).structure(CheckStructure.Request(state=_state(model, q, v)), response)
     assert response.passed
     assert len(response.checks) == len(response.values) == len(response.limits) >= 8
-
-
-def test_a_robot_at_rest_passes_the_structure_checks(panda: VMSModel) -> None:
-    found = structure_checks(panda.evaluate(panda.neutral_configuration(), np.zeros(7)))
-    assert all(check.value <= check.limit for check in found)
-
-
-def test_a_wrong_coriolis_matrix_fails_the_structure_checks(
-    panda: VMSModel, rng: np.random.Generator
-) -> None:
-    d = panda.evaluate(panda.random_configuration(rng), rng.normal(size=7))
-    broken = d.C + 0.01
-    d.__dict__["C"] = broken
-    failed = [check.name for check in structure_checks(d) if check.value > check.limit]
-    assert "the rate of the mass matrix is not C + C^T" in failed
 
 
 @pytest.mark.parametrize(

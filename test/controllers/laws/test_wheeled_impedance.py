@@ -97,3 +97,33 @@ def test_users_mistakes_are_said() -> None:
     command = law.update(RobotState(form.model.configuration(POSTURE), broken), Reference(), 0.01)
     assert command.status == Status.HOLDING
     assert np.isfinite(command.torque).all()
+
+
+def test_the_joints_of_a_cart_take_no_more_power_than_their_limit() -> None:
+    form = differential_drive()
+    model, rng = form.model, np.random.default_rng(5)
+    q = model.configuration(POSTURE)
+    away = model.integrate(q, 0.1 * rng.normal(size=model.nv))
+    basis = form.basis(model.evaluate(away, np.zeros(model.nv)))
+    # Without damping, so that half of all motions take power.
+    free, limited = (
+        WheeledImpedance(
+            form,
+            WheeledImpedance.Gains(damping=0.0, damping_rotation=0.0, damping_null=0.0, power=most),
+        )
+        for most in (0.0, 2.0)
+    )
+    for law in (free, limited):
+        law.reset(RobotState(q, np.zeros(model.nv)))
+    powers = []
+    for _ in range(20):
+        v = basis @ rng.normal(size=form.dimension)
+        commands = [law.update(RobotState(away, v), Reference(), 0.0) for law in (free, limited)]
+        wanted, taken = (float(command.torque @ v[model.b :]) for command in commands)
+        powers.append(wanted)
+        # The weight is carried whatever power that takes.
+        weight = float(model.evaluate(away, v).g[model.b :] @ v[model.b :])
+        assert taken == pytest.approx(max(2.0, weight) if wanted > 2.0 else wanted, abs=1e-9)
+        clipped = commands[1].energy.clipped_power
+        assert clipped == pytest.approx(taken - wanted, abs=1e-9)
+    assert max(powers) > 3.0

@@ -10,6 +10,7 @@ import pytest
 
 from vms_ph_controllers import RobotState
 from vms_ph_controllers.observers import ImpulseBalance, MomentumObserver, NoiseModel
+from vms_ph_controllers.observers.impulse_balance import ExternalWork, WorkBalance
 from vms_ph_dynamics import OptionError, VMSModel
 from vms_ph_dynamics.errors import ModelError
 from vms_ph_io import robots
@@ -169,3 +170,33 @@ def test_mistakes_are_reported_with_what_is_accepted() -> None:
         NoiseModel(torque=-1.0)
     with pytest.raises(OptionError, match="bandwidth must be positive"):
         MomentumObserver(model, 0.0)
+
+
+@pytest.mark.parametrize("source", ["position", "velocity"])
+def test_the_variance_of_a_work_is_that_of_its_slopes_by_the_noise(source: str) -> None:
+    model, q = _home("panda")
+    deviation, step = 1e-3, 1e-6
+    noise = NoiseModel(**{**dict.fromkeys(vars(_EXACT), 0.0), source: deviation})
+    # An arm that is slow, so that its energy depends on the position by the weight alone.
+    v, dt = 0.01 * np.array([1.0, -2.0, 0.5, 1.0, 2.0, -1.0, 1.0]), 2e-3
+    effort = np.array([3.0, -20.0, 5.0, 10.0, -2.0, 1.0, 0.5])
+    states = [(model.integrate(q, k * dt * v), v) for k in range(3)]
+
+    def work(wrong: int, error: np.ndarray) -> ExternalWork:
+        balance = ImpulseBalance(model, noise)
+        works = WorkBalance(balance)
+        for k, (q, v) in enumerate(states):
+            off = error if k == wrong else np.zeros(7)
+            state = RobotState(q + off, v) if source == "position" else RobotState(q, v + off)
+            impulse = balance.add(state, effort, dt)
+            found = None if impulse is None else works.add(impulse)
+        assert found is not None
+        return found
+
+    exact = work(-1, np.zeros(7))
+    for moment, stated in ((1, exact.before), (2, exact.after)):
+        slopes = [
+            (work(moment, e).value - work(moment, -e).value) / (2.0 * step)
+            for e in step * np.eye(7)
+        ]
+        assert stated == pytest.approx(deviation**2 * np.sum(np.square(slopes)), rel=1e-4)

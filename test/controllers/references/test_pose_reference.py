@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from vms_ph_controllers.references.pose_reference import PoseReference
+from vms_ph_controllers.references.pose_reference import JointReference, PoseReference
 from vms_ph_dynamics.groups import SE3
 
 
@@ -17,3 +17,30 @@ def test_the_pose_reference_arrives_and_rests() -> None:
         assert np.linalg.norm(reference.twist[:3]) < 0.3 + 1e-9
         assert np.linalg.norm(reference.twist[3:]) < 0.5 + 1e-9
     np.testing.assert_allclose(reference.pose, target, atol=1e-5)
+
+
+def test_a_body_beside_the_reference_that_moves_as_it_does_keeps_its_pose_error() -> None:
+    group, reference = SE3(), PoseReference()
+    error = group.exp(np.array([0.2, -0.1, 0.3, 0.5, -0.4, 0.7]))
+    twist = np.array([0.3, 0.1, -0.2, 0.4, 0.5, -0.6])
+    assert not reference.twist_at(error).any()
+    for _ in range(3):
+        reference.advance(twist, 1.0, 1.0, 100.0, 0.01)
+    carried = group.exp(reference.twist) @ error
+    np.testing.assert_allclose(error @ group.exp(reference.twist_at(error)), carried, atol=1e-14)
+
+
+def test_a_joint_reference_turns_round_and_arrives_at_rest_within_its_rates() -> None:
+    reference, speed, dt = JointReference(2), np.array([0.5, 1.0]), 5e-3
+    reference.restart(np.array([0.4, -0.2]))
+    reference.go_to(np.array([1.0, -1.0]))
+    for k in range(3000):
+        if k == 100:
+            reference.go_to(np.zeros(2))
+        before = reference.rates
+        reference.advance(speed, 5.0, dt)
+        assert (np.abs(reference.rates) <= speed + 1e-12).all()
+        # The rates change by no more than the bandwidth admits.
+        assert (np.abs(reference.rates - before) <= dt * 5.0 * 2.0 * speed + 1e-12).all()
+    assert reference.is_resting
+    np.testing.assert_array_equal(reference.positions, np.zeros(2))

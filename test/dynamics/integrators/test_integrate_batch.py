@@ -106,3 +106,15 @@ def test_mistakes_are_reported(rng: np.random.Generator) -> None:
         integrate_batch(form, two, Ports(torque=np.zeros(2)), dt=1e-3, steps=1)
     with pytest.raises(StateError, match="dt must be finite"):
         integrate_batch(form, two, dt=0.0, steps=1)
+
+
+@pytest.mark.parametrize("several", ["form", "x0", "ports", "all", "none"])
+def test_a_batch_of_one_is_the_single_run(several: str, rng: np.random.Generator) -> None:
+    form = StandardForm(robots.load("panda"))
+    ports = Ports(rng.normal(size=7))
+    one = {"form": form, "x0": starts(form, rng, 1)[0], "ports": ports}
+    given = {name: [x] if several in (name, "all") else x for name, x in one.items()}
+    options: dict[str, object] = {"dt": 1e-3, "steps": 4, "every": 2}
+    batch = integrate_batch(**given, **options)
+    assert len(batch) == 1
+    assert_runs(batch, lambda i: (form, one["x0"], ports), **options)

@@ -155,3 +155,22 @@ def test_the_sample_of_a_robot_has_the_wrench_of_its_grip(panda: VMSModel) -> No
     assert work == pytest.approx(given, rel=1e-4)
     assert held.moment * held.angle > 0.0
     assert not now.wrench_end_effector[3:].any()
+
+
+def test_a_door_in_ground_that_moves_is_one_at_rest_before_a_robot_that_moves_back() -> None:
+    model = robots.load("satellite_panda")
+    q, drift = model.home, np.array([0.05, -0.02, 0.03])
+    back = np.zeros(model.nv)
+    back[:3] = -model.base_pose(q)[:3, :3].T @ drift
+    motions = []
+    for ground, v in ((drift, np.zeros(model.nv)), (np.zeros(3), back)):
+        simulation = Simulation(StandardForm(model), q, 2e-3, mechanism=DOOR, start_velocity=v)
+        held = simulation.mechanism = HeldMechanism(DOOR, ground)
+        simulation.reset()
+        simulation.advance(50)
+        motions.append((simulation.q[-7:], held.angle, held.stretch, held.stored["mechanism"]))
+        assert (abs(held.from_ground) > 1e-4) == ground.any()
+        assert abs(held.residual) < 1e-8
+    assert abs(motions[0][1]) > 1e-3
+    for one, other in zip(*motions, strict=True):
+        assert one == pytest.approx(other, rel=1e-6, abs=1e-9)

@@ -11,6 +11,7 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import FormEngine, Simulation
+from vms_ph_dynamics.simulation.efforts import in_world_axes
 from vms_ph_dynamics.simulation.joint_effects import stop_impulses
 from vms_ph_io import robots
 
@@ -173,3 +174,22 @@ def test_without_limits_nothing_is_watched() -> None:
         StandardForm(model), model.neutral_configuration(), 1e-3, None, joint_stops=True
     )
     assert arm._stops is None
+
+
+def test_a_stop_holds_an_arm_that_a_push_in_world_axes_drives_into_it() -> None:
+    model = VMSModel.from_urdf(ARM, base="fixed")
+    start, push = model.neutral_configuration(), np.array([0.0, 0.0, -8.0, 0.0, 0.0, 0.0])
+    arm = Simulation(StandardForm(model), start, 1e-3, joint_stops=True)
+    stored = energy(arm, model)
+    # The push keeps its direction while the arm turns under it.
+    pushing = in_world_axes(model, Ports(wrench_end_effector=push))
+    arm.apply(pushing)
+    arm.advance(400, pushing)
+    now = arm.sample()
+    assert arm.is_finite(), arm.failure
+    assert now.q[0] == pytest.approx(0.3, abs=1e-5)
+    assert np.abs(now.v).max() < 1e-3
+    tool = [model.placement(model.end_effector, q)[2, 3] for q in (start, now.q)]
+    assert now.port_energy["wrench_end_effector"] == pytest.approx(-8.0 * (tool[1] - tool[0]))
+    taken = stored - energy(arm, model) + sum(now.port_energy.values())
+    assert now.dissipated == pytest.approx(taken, rel=1e-6)

@@ -1,0 +1,49 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The checks of the structure hold for a right model, and each finds the violation it names."""
+
+import numpy as np
+import pytest
+
+from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics.forms.checks import structure_checks
+
+from ..conftest import random_tree, state_of
+
+
+def failed(d: Evaluation) -> list[str]:
+    return [check.name for check in structure_checks(d) if not check.value <= check.limit]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_on_all_bases_pass(seed: int) -> None:
+    model = random_tree(seed)
+    d = model.evaluate(*state_of(model, np.random.default_rng(seed)))
+    assert not failed(d)
+    assert len(structure_checks(d)) == 9
+
+
+def test_a_robot_at_rest_passes(panda: VMSModel) -> None:
+    assert not failed(panda.evaluate(panda.neutral_configuration(), np.zeros(7)))
+
+
+def test_a_wrong_coriolis_matrix_is_not_half_the_rate_of_the_mass_matrix(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    d = panda.evaluate(panda.random_configuration(rng), rng.normal(size=7))
+    d.__dict__["C"] = d.C + 0.01
+    assert "the rate of the mass matrix is not C + C^T" in failed(d)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (-2.0 * np.eye(7), "the mass matrix has an eigenvalue below zero"),
+        (1e-3 * np.triu(np.ones((7, 7)), 1), "the mass matrix is not symmetric"),
+    ],
+)
+def test_a_wrong_mass_matrix_is_named(panda: VMSModel, change: np.ndarray, said: str) -> None:
+    d = panda.evaluate(panda.neutral_configuration(), 0.1 * np.ones(7))
+    d.__dict__["M"] = d.M + change
+    assert said in failed(d)
