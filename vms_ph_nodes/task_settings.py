@@ -23,8 +23,6 @@ from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
-from vms_ph_dynamics.forms import StandardForm
-from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
@@ -161,10 +159,8 @@ def arguments(name: str) -> dict[str, str]:
     form = settings.wheel_form(model)
     law = make_controller(task.controller, model, settings.allocation(), form=form)
     home = settings.initial_configuration(model, settings.description())
-    # These say what is wrong with a target, and with what the end effector holds or takes.
+    # These say what is wrong with a target, and with what the end effector takes.
     TaskReference(task, model, home, law.LEADS_BASE_AND_TOOL)
-    if task.mechanism is not None:
-        HeldMechanism(task.mechanism, form or StandardForm(model))
     if task.payload is not None:
         PayloadUse(task.payload, model, home)
         if task.mechanism is not None or form is not None:
