@@ -125,6 +125,12 @@ def test_planned_loops_turn_the_base_as_wanted(light: VMSModel, home: Array) -> 
     assert np.abs((ahead.rate - behind.rate) / 2e-4 - plan.path(middle).acceleration).max() < 1e-6
 
 
+def test_a_turn_that_one_loop_can_reach_takes_one(light: VMSModel, home: Array) -> None:
+    # Newton's method needs the slope at the loop that it has come to, not at its first guess.
+    wanted = _SO3.exp(np.radians(1.0) * np.array([1.0, 0.0, 0.0]))
+    assert plan_reorientation(light, home, wanted, amplitude=1.2, rate=0.7).loops == 1
+
+
 def test_loop_run_backwards_turns_the_base_back(light: VMSModel, home: Array) -> None:
     cosine, sine = np.zeros(7), np.zeros(7)
     cosine[0], sine[1] = 0.5, 0.4
