@@ -195,7 +195,7 @@ class Estimate:
 
 
 # For few degrees of freedom, where the series of :func:`student` is not exact enough.
-_STUDENT = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645}
+_STUDENT = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 5: 2.57058}
 
 
 def student(freedom: int) -> float:

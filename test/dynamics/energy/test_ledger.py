@@ -12,7 +12,13 @@ from scipy.integrate import trapezoid
 
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.energy.ledger import Ledger, LedgerWriter, port_supplies, unaccounted_intervals
+from vms_ph_dynamics.energy.ledger import (
+    Ledger,
+    LedgerWriter,
+    ResidualWindows,
+    port_supplies,
+    unaccounted_intervals,
+)
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantum, white_noise
 from vms_ph_dynamics.errors import ModelError
 
@@ -93,6 +99,15 @@ def test_blocks_give_the_same_ledger_as_the_whole(panda: VMSModel) -> None:
         assert getattr(parts, name) == pytest.approx(getattr(whole, name), abs=1e-12), name
     np.testing.assert_allclose(parts.residual_effort, whole.residual_effort, atol=1e-9)
     np.testing.assert_allclose(parts.time, whole.time)
+
+
+@pytest.mark.parametrize("block", [7, 30, 250, 400])
+def test_a_steady_residual_has_its_size_however_its_samples_come_in_blocks(block: int) -> None:
+    windows, dt, effort = ResidualWindows(2), np.full(400, 4e-3), np.array([3.0, -0.5])
+    for k in range(0, 400, block):
+        step = dt[k : k + block]
+        windows.add(step[:, None] * effort, step)
+    np.testing.assert_allclose(windows.root_mean_square, np.abs(effort), rtol=1e-9)
 
 
 def test_friction_that_is_known_is_dissipated_and_that_which_is_not_disappears_at_its_joint(

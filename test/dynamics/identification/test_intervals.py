@@ -7,9 +7,11 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.identification import Identification, Settings, identify
+from vms_ph_dynamics.identification.estimate import student
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
 
@@ -23,6 +25,11 @@ MASSES = {
     "hextilt": 0.15,
     "bluerov2_alpha5": 0.3,
 }
+
+
+def test_the_quantiles_of_few_windows_are_those_of_student() -> None:
+    for freedom in (1, 2, 4, 5, 6, 20, 1000):
+        assert student(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-3)
 
 
 def _model(name: str) -> VMSModel:
