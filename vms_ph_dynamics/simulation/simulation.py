@@ -18,7 +18,7 @@ from ..errors import ModelError, StateError
 from ..forms import PHState, Ports, port_names
 from ..integrators import IntegrationError
 from ..integrators.stepper import Efforts
-from .efforts import Control, add, efforts_at
+from .efforts import Control, WorldFramePorts, add, efforts_at
 from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
 from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm
@@ -322,11 +322,10 @@ class Simulation:
         An effort that changes now is the mean of both sides; the force of a grip is its mean over
         the last step.
         """
-        model, state = self.form.model, self.form.state(self.q, self.v)
-        names = (model.end_effector, *model.tools)
-        wrenches = {name: np.zeros(6) for name in names}
+        model = self.form.model
+        wrenches = {name: np.zeros(6) for name in (model.end_effector, *model.tools)}
         for efforts in (self._external_before, self._external):
-            ports = efforts_at(efforts, self.time, state)
+            ports = self._at_present(efforts)
             at_frames = {model.end_effector: ports.wrench_end_effector}
             for name, wrench in {**at_frames, **(ports.wrench_tools or {})}.items():
                 if wrench is not None:
@@ -441,8 +440,9 @@ class Simulation:
         """Put efforts of the controller in force, as far as drives and actuators give them."""
         torque, base = self._command = np.array(torque), np.array(base)
         outside = self._external
-        if callable(outside):
-            outside = outside(self.time, self.form.state(self.q, self.v))
+        if isinstance(outside, WorldFramePorts):  # only its wrenches follow the motion
+            outside = outside.ports
+        outside = self._at_present(outside)
         if outside.torque is not None:
             torque = torque + outside.torque
         if outside.wrench_base is not None:
@@ -455,6 +455,11 @@ class Simulation:
             wrench = actuated.wrench_at(0.0, self.twist) if spins else actuated.wrench
             applied = replace(applied, wrench_base=wrench)
         self._applied = applied
+
+    def _at_present(self, efforts: Efforts) -> Ports:
+        if not callable(efforts):  # the state takes as long as the rest of a sample
+            return efforts
+        return efforts(self.time, self.form.state(self.q, self.v))
 
     def _step_efforts(self) -> Efforts:
         """Return the efforts of a step, without held friction and joint stops."""
@@ -497,6 +502,6 @@ class Simulation:
         assert self._held_friction is not None
         if self.mechanism is not None:
             efforts = self.mechanism.with_last_force(efforts)
-        now = efforts_at(efforts, self.time, self.form.state(self.q, self.v))
+        now = self._at_present(efforts)
         friction = self.engine.present_friction(self._held_friction)
         return HeldFriction(self.form, friction).torque(self.q, self.v, now, self.dt)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...actuation.friction import Friction
-from ...arrays import Array
+from ...arrays import Array, is_finite
 from ...errors import ModelError
 from ...forms import PHState, Ports
 from ...integrators import IntegrationError
@@ -57,6 +57,7 @@ class MujocoEngine(Engine):
         self.scene, self._shapes = Scene() if scene is None else scene, shapes
         self._robot: MujocoRobot | None = None
         self._data: Any = None
+        self._whole_state = self._mujoco.mjtState.mjSTATE_INTEGRATION
 
     def assemble(
         self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
@@ -81,7 +82,8 @@ class MujocoEngine(Engine):
                 old, new = (r.model.joint(f"scene/{name}/free").dofadr[0] for r in (before, robot))
                 data.qvel[new : new + 6] = self._data.qvel[old : old + 6]
         self._robot, self._data = robot, data
-        self._next = self._mujoco.MjData(robot.model)
+        self._start = np.empty(self._mujoco.mj_stateSize(robot.model, self._whole_state))
+        self._is_predicted = False
         self._model, self._form = model, form
         self._books = _ContactEnergies(self._mujoco, robot)
         self._coordinates = Coordinates(model, robot)
@@ -101,10 +103,11 @@ class MujocoEngine(Engine):
         """Set the motion of the robot."""
         self._coordinates.put(self._data, q, v)
         self._mujoco.mj_step1(self._robot.model, self._data)  # type: ignore[union-attr]
+        self._motion, self._is_predicted = self._coordinates.motion(self._data), False
 
     def motion(self) -> tuple[Array, Array]:
         """Return the motion of the robot in the coordinates of this project."""
-        return self._coordinates.motion(self._data)
+        return self._motion
 
     def predict(self, efforts: Efforts, t: float, dt: float) -> Prediction:
         """Return a step of MuJoCo.
@@ -113,15 +116,20 @@ class MujocoEngine(Engine):
             IntegrationError: it does not stay finite.
         """
         assert self._robot is not None
-        mujoco, m, data = self._mujoco, self._robot.model, self._next
-        mujoco.mj_copyData(data, m, self._data)
-        forces = self._forces(efforts_at(efforts, t, PHState(*self.motion())), data)
+        mujoco, m, data = self._mujoco, self._robot.model, self._data
+        if self._is_predicted:
+            self._return_to_start()
+        # Few steps are predicted twice: the state is kept, and its terms are computed anew then.
+        mujoco.mj_getState(m, data, self._start, self._whole_state)
+        self._is_predicted = True
+        forces = self._forces(efforts_at(efforts, t, PHState(*self._motion)), data)
         data.qfrc_applied[:] = sum(forces.values())
         before = data.qvel.copy()
         mujoco.mj_step2(m, data)
         if data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not (
-            np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()
+            is_finite(data.qpos) and is_finite(data.qvel)
         ):
+            self._return_to_start()
             raise IntegrationError(f"MuJoCo's step at {t:.6g} s does not stay finite")
         displacement = dt * data.qvel
         supplied = {name: float(force @ displacement) for name, force in forces.items()}
@@ -129,13 +137,21 @@ class MujocoEngine(Engine):
         mujoco.mj_step1(m, data)
         q, v = self._coordinates.motion(data)
         supplied |= energies.by_port
-        return Prediction(q, v, supplied, energies.dissipated, 0, data)
+        return Prediction(q, v, supplied, energies.dissipated, 0, None)
 
     def accept(
         self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
     ) -> None:
         """Go to the end of the step."""
-        self._data, self._next = self._next, self._data
+        self._motion, self._is_predicted = (step.q, step.v), False
+
+    def _return_to_start(self) -> None:
+        """Undo a predicted step."""
+        mujoco, data = self._mujoco, self._data
+        data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number = 0
+        mujoco.mj_setState(self._robot.model, data, self._start, self._whole_state)  # type: ignore[union-attr]
+        mujoco.mj_step1(self._robot.model, data)  # type: ignore[union-attr]
+        self._is_predicted = False
 
     def contacts(self) -> list["Contact"]:
         """Return the contacts of the robot in the last step."""
