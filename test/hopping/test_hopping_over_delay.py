@@ -71,6 +71,23 @@ def test_a_leg_that_has_just_left_the_floor_is_not_turned_into_it(hopper: VMSMod
     assert all(abs(moment) > 1e-3 for at, moment in moments.items() if at != (0.001, 0.5))
 
 
+def test_a_foot_that_seems_to_lose_the_floor_on_the_way_down_stands_until_the_leg_rises(
+    hopper: VMSModel,
+) -> None:
+    controller, instant = thesis(hopper), 1e-7
+    law = HoppingOverDelay(controller, HopReference(0.4), 0)
+    falling, rising = (
+        flying(controller, foot, (0.3, rate, 0.0, 0.0))
+        for foot, rate in ((0.001, -0.5), (0.05, 0.5))
+    )
+    law.update(falling._replace(contact=True), instant)
+    for motion, stands in ((falling, True), (rising, False)):
+        leg = controller.leg.at(motion.q, motion.v)
+        stance = within_limits(hopper, controller.law.efforts(leg, True).force)
+        found = law.update(motion, instant)
+        assert np.allclose(found, stance, rtol=1e-3, atol=1e-6) == stands
+
+
 def test_what_a_hop_lacks_in_height_and_speed_is_added_to_the_next(hopper: VMSModel) -> None:
     controller, correction = thesis(hopper), HopCorrection()
     before, low, slow, up = controller.gains, 0.01, 0.06, 1.0
