@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics import DecoupledForm, Evaluation, Form, PHState, StandardForm, VMSModel
 from vms_ph_dynamics.forms.checks import structure_checks
 
 from ..conftest import random_tree, state_of
@@ -47,3 +47,19 @@ def test_a_wrong_mass_matrix_is_named(panda: VMSModel, change: np.ndarray, said:
     d = panda.evaluate(panda.neutral_configuration(), 0.1 * np.ones(7))
     d.__dict__["M"] = d.M + change
     assert said in failed(d)
+
+
+@pytest.mark.parametrize(
+    ("form", "said"), [(StandardForm, "J is not skew"), (DecoupledForm, "J_hat is not skew")]
+)
+def test_an_interconnection_that_takes_power_is_named(
+    panda: VMSModel, form: type[Form], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = form.interconnection
+
+    def wrong(self: Form, x: PHState) -> np.ndarray:
+        matrix = right(self, x)
+        return matrix - 1e-3 * np.eye(len(matrix))
+
+    monkeypatch.setattr(form, "interconnection", wrong)
+    assert said in failed(panda.evaluate(panda.neutral_configuration(), 0.1 * np.ones(7)))
