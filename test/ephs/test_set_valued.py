@@ -74,6 +74,22 @@ def test_a_block_that_is_pushed_below_dry_friction_does_not_creep(scheme: str) -
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_block_that_is_shaken_below_dry_friction_stays_where_it_is(scheme: str) -> None:
+    equations = assemble(on_a_line(DryFriction(1.0, R, "p"), "p"))
+    motion = simulate(
+        equations,
+        equations.states.vector(),
+        1e-3,
+        60,
+        scheme=scheme,
+        # It changes within a step, so that friction must balance its mean.
+        inputs=lambda t, x: {"p": [0.5 + 0.4 * np.sin(300.0 * t)]},
+    )
+    assert np.abs(motion.value("q")).max() < 1e-18
+    assert np.abs(motion.value("p")).max() < 1e-17
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_sliding_block_stops_where_its_energy_is_spent_and_stays(scheme: str) -> None:
     equations = assemble(on_a_line(DryFriction(1.0, R, "p"), "p", mass=2.0))
     start = equations.states.vector({"p": 2.0 * 0.1})
