@@ -3,8 +3,9 @@
 
 """Closed loops in simulation: a robot, its law, disturbances and effects, and what comes of it."""
 
+from vms_ph_controllers.hosting.loop_control import ControlFault
+
 from .closed_loop import Push, simulate
-from .control import ControlFault
 from .trajectory import SimulationStopped, Trajectory
 
 __all__ = ["ControlFault", "Push", "SimulationStopped", "Trajectory", "simulate"]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vms_ph_controllers import EnergyGuard
+from vms_ph_controllers.hosting.loop_control import Law, LoopControl
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators
 from vms_ph_dynamics.arrays import vector
@@ -34,7 +35,6 @@ from .. import robots
 from ..descriptions.urdf import load_urdf, read_urdf
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
-from .control import Law, LoopControl
 from .trajectory import Energies, SimulationStopped, Trajectory
 
 _EFFECTS = (

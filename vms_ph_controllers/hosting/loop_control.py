@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_controllers import Command, Controller, EnergyGuard, Reference, RobotState
-from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
+
+from ..controller import Command, Controller, Reference, RobotState
+from ..guard import EnergyGuard
+from .loading import make_controller
 
 Law = type[Controller] | Controller | str | Callable[[Array, Array, float], Any] | None
 """A law: its class, an object, the name of a class, ``(q, v, dt) -> efforts``, or None."""
