@@ -50,8 +50,8 @@ std::map<std::string, Term> terms(int b, int n, int bodies, int frame) {
   const int nv = b + n;
   std::map<std::string, Term> all;
   const auto add = [&](const char* name, std::vector<py::ssize_t> shape,
-                       std::function<void(Dynamics&, double*)> of) {
-    all[name] = {std::move(shape), std::move(of)};
+                       std::function<void(Dynamics&, double*)> rate) {
+    all[name] = {std::move(shape), std::move(rate)};
   };
   add("M", {nv, nv}, [](Dynamics& d, double* x) { d.mass(x); });
   add("M_b_inverse", {b, b}, [](Dynamics& d, double* x) { d.locked_inverse(x); });
@@ -103,7 +103,7 @@ py::dict evaluate(Batch& batch, const Array& q, const Array& v,
   }
   {
     const double *q_rows = q.data(), *v_rows = v.data();
-    const py::gil_scoped_release others;
+    const py::gil_scoped_release without_gil;
     batch.for_each(count, [&](Dynamics& d, std::size_t i) {
       d.set_configuration(q_rows + i * static_cast<std::size_t>(d.nq()));
       d.set_velocity(v_rows + i * static_cast<std::size_t>(d.nv()));
@@ -129,15 +129,15 @@ struct Effort {
 
 Effort effort(const MaybeArray& array, int size, std::size_t count, const char* name) {
   if (!array) return {};
-  const bool one = array->ndim() == 1;
-  const bool fits = one ? array->size() == size
-                        : array->ndim() == 2 && array->shape(1) == size &&
-                              static_cast<std::size_t>(array->shape(0)) == count;
+  const bool is_shared = array->ndim() == 1;
+  const bool fits = is_shared ? array->size() == size
+                              : array->ndim() == 2 && array->shape(1) == size &&
+                                    static_cast<std::size_t>(array->shape(0)) == count;
   if (!fits) {
     throw vms_ph::ModelError(std::string(name) + " must have shape (" + std::to_string(size) +
                              ",) or (" + std::to_string(count) + "," + std::to_string(size) + ")");
   }
-  return {array->data(), one ? 0 : static_cast<std::size_t>(size)};
+  return {array->data(), is_shared ? 0 : static_cast<std::size_t>(size)};
 }
 
 py::tuple rates(Batch& batch, bool decoupled, const Array& q, const Array& z,
@@ -150,10 +150,10 @@ py::tuple rates(Batch& batch, bool decoupled, const Array& q, const Array& z,
   const Effort joints = effort(torque, robot.n(), count, "torque");
   const Effort base = effort(wrench_base, robot.b(), count, "wrench_base");
   const Effort friction = effort(viscous, robot.n(), 0, "viscous");
-  const Effort dry = effort(coulomb, robot.n(), 0, "coulomb");
+  const Effort coulomb_friction = effort(coulomb, robot.n(), 0, "coulomb");
   std::vector<std::pair<int, Effort>> acting;
-  constexpr std::size_t kMost = 32;
-  if (wrenches.size() > kMost) throw vms_ph::ModelError("at most 32 frames may have wrenches");
+  constexpr std::size_t kMaxFrames = 32;
+  if (wrenches.size() > kMaxFrames) throw vms_ph::ModelError("at most 32 frames may have wrenches");
   for (const auto& [frame, wrench] : wrenches) {
     if (frame < 0 || frame >= robot.frames()) throw py::index_error("no such frame");
     acting.emplace_back(frame, effort(wrench, 6, count, "a wrench"));
@@ -165,24 +165,24 @@ py::tuple rates(Batch& batch, bool decoupled, const Array& q, const Array& z,
     const double *q_rows = q.data(), *z_rows = z.data();
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     const auto width = static_cast<std::size_t>(nv);
-    const py::gil_scoped_release others;
+    const py::gil_scoped_release without_gil;
     batch.for_each(count, [&](Dynamics& d, std::size_t i) {
-      FrameWrench here[kMost];
+      FrameWrench frame_wrenches[kMaxFrames];
       Efforts efforts;
       efforts.torque = joints.at(i);
       efforts.wrench_base = base.at(i);
       efforts.viscous = friction.data;
-      efforts.coulomb = dry.data;
+      efforts.coulomb = coulomb_friction.data;
       efforts.slip = slip;
       efforts.gravity = gravity;
-      efforts.wrenches = here;
+      efforts.wrenches = frame_wrenches;
       efforts.wrench_count = acting.size();
       for (std::size_t k = 0; k < efforts.wrench_count; ++k) {
-        here[k] = {acting[k].first, acting[k].second.at(i)};
+        frame_wrenches[k] = {acting[k].first, acting[k].second.at(i)};
       }
       d.set_configuration(q_rows + i * static_cast<std::size_t>(d.nq()));
-      const auto of = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-      (d.*of)(z_rows + i * width, efforts, qdot_rows + i * width, zdot_rows + i * width);
+      const auto rate = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+      (d.*rate)(z_rows + i * width, efforts, qdot_rows + i * width, zdot_rows + i * width);
     });
   }
   return py::make_tuple(frozen(std::move(qdot)), frozen(std::move(zdot)));

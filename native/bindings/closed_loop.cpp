@@ -50,7 +50,7 @@ class PythonControl final : public vms_ph::Control {
     }
   }
 
-  std::exception_ptr error;  ///< what the last call has raised
+  std::exception_ptr error;  ///< raised by the last call
 
  private:
   static void take(const py::object& values, VectorXd& out, const char* name) {
@@ -101,18 +101,18 @@ void bind_closed_loop(py::module_& module) {
              const std::optional<Eigen::Matrix<double, 6, 1>>& twist,
              const std::optional<VectorXd>& joints,
              const std::optional<Eigen::Matrix<double, 6, 1>>& wrench, const vms_ph::SolverState& x,
-             const vms_ph::Ports& outside, const VectorXd& torque, const VectorXd& wrench_base,
-             double t0, double dt, long first, long steps) {
+             const vms_ph::Ports& external_ports, const VectorXd& torque,
+             const VectorXd& wrench_base, double t0, double dt, long first, long steps) {
             vms_ph::Reference reference{position, velocity,           pose,  twist,
                                         {},       joints.has_value(), wrench};
             if (joints) reference.joints = *joints;
-            vms_ph::SolverState here = x, room = x;
+            vms_ph::SolverState here = x, scratch = x;
             vms_ph::LoopResult result;
             result.now = result.before = {torque, wrench_base};
             vms_ph::HeldReference control(law, reference);
             {
               const py::gil_scoped_release others;
-              self.run(control, here, room, outside, t0, dt, first, steps, result);
+              self.run(control, here, scratch, external_ports, t0, dt, first, steps, result);
             }
             return result_of(std::move(here), std::move(result), py::none());
           },
@@ -124,14 +124,14 @@ void bind_closed_loop(py::module_& module) {
       .def(
           "run_function",
           [](ClosedLoop& self, const py::object& function, const vms_ph::SolverState& x,
-             const vms_ph::Ports& outside, const VectorXd& torque, const VectorXd& wrench_base,
-             double t0, double dt, long first, long steps) {
-            vms_ph::SolverState here = x, room = x;
+             const vms_ph::Ports& external_ports, const VectorXd& torque,
+             const VectorXd& wrench_base, double t0, double dt, long first, long steps) {
+            vms_ph::SolverState here = x, scratch = x;
             vms_ph::LoopResult result;
             result.now = result.before = {torque, wrench_base};
             PythonControl control(function, static_cast<int>(torque.size()),
                                   static_cast<int>(wrench_base.size()));
-            self.run(control, here, room, outside, t0, dt, first, steps, result);
+            self.run(control, here, scratch, external_ports, t0, dt, first, steps, result);
             return result_of(std::move(here), std::move(result), raised(control.error));
           },
           "function"_a, "solver_state"_a, "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a,

@@ -27,7 +27,7 @@ using vms_ph::Array;
 using vms_ph::CompensatedSum;
 using vms_ph::Fall;
 using vms_ph::Model;
-using vms_ph::Past;
+using vms_ph::PastSteps;
 using vms_ph::Ports;
 using vms_ph::Scheme;
 using vms_ph::SolverState;
@@ -153,13 +153,13 @@ py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name,
       auto& [stepper, robot] = workers[w];
       VectorXd here = Eigen::Map<const VectorXd>(q_in + i * nq, static_cast<Eigen::Index>(nq));
       VectorXd rate = Eigen::Map<const VectorXd>(v_in + i * nv, static_cast<Eigen::Index>(nv));
-      SolverState x = stepper->begin(here, rate, t0), room = x;
+      SolverState x = stepper->begin(here, rate, t0), scratch = x;
       const Ports& acting = efforts[efforts.size() == 1 ? 0 : i];
       long k = 0;
       for (std::size_t at = 0; at < records; ++at) {
         if (at > 0) {
           const long part = std::min(every, steps - k);
-          const vms_ph::MultiStepResult result = stepper->run(x, acting, t0, dt, k, part, room);
+          const vms_ph::MultiStepResult result = stepper->run(x, acting, t0, dt, k, part, scratch);
           k += result.steps;
           if (result.steps < part) break;
           const std::size_t interval = i * (records - 1) + at - 1;
@@ -220,7 +220,7 @@ void bind_integrators(py::module_& module) {
           },
           [](SolverState& x, const std::vector<std::pair<double, VectorXd>>& points) {
             x.past.count = 0;
-            for (const auto& [t, value] : points) x.past.take(t, value);
+            for (const auto& [t, value] : points) x.past.append(t, value);
           });
   py::class_<Ports>(module, "Ports", "Efforts held over a step.")
       .def(py::init(&ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
@@ -253,11 +253,11 @@ void bind_integrators(py::module_& module) {
           "run",
           [](Scheme& self, const SolverState& x, const Ports& efforts, double t0, double dt,
              long first, long steps) {
-            SolverState here = x, room = x;
+            SolverState here = x, scratch = x;
             vms_ph::MultiStepResult total;
             {
               const py::gil_scoped_release others;
-              total = self.stepper->run(here, efforts, t0, dt, first, steps, room);
+              total = self.stepper->run(here, efforts, t0, dt, first, steps, scratch);
             }
             return py::make_tuple(std::move(here), total.result, total.steps);
           },

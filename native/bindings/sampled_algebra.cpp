@@ -100,11 +100,11 @@ py::tuple hold(SampledAlgebra& self, const Array& mass, const Array& damping,
   self.mass = matrix_of(mass, nv, nv);
   self.damping = matrix_of(damping, nv, nv);
   self.stiffness = matrix_of(stiffness, nv, nv);
-  VectorV led;
-  if (drift) led = vector_of(*drift, nv, "drift");
-  self.impedance.compute(self.mass, self.damping, self.stiffness,
-                         VectorV(vector_of(gradient, nv, "gradient")),
-                         VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &led : nullptr);
+  VectorV drift_force;
+  if (drift) drift_force = vector_of(*drift, nv, "drift");
+  self.impedance.compute(
+      self.mass, self.damping, self.stiffness, VectorV(vector_of(gradient, nv, "gradient")),
+      VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &drift_force : nullptr);
   return py::make_tuple(array_of(self.impedance.spring), array_of(self.impedance.velocity),
                         array_of(self.impedance.predicted_spring), self.impedance.reason());
 }
@@ -112,9 +112,9 @@ py::tuple hold(SampledAlgebra& self, const Array& mass, const Array& damping,
 Array brake(SampledAlgebra& self, const Array& q, const Array& v, double h,
             const std::optional<Array>& gyroscopic) {
   set_state(self, q, v);
-  VectorV turning;
-  if (gyroscopic) turning = vector_of(*gyroscopic, self.d.model().nv(), "gyroscopic");
-  return array_of(self.impedance.brake(self.d, h, gyroscopic ? &turning : nullptr));
+  VectorV gyroscopic_force;
+  if (gyroscopic) gyroscopic_force = vector_of(*gyroscopic, self.d.model().nv(), "gyroscopic");
+  return array_of(self.impedance.brake(self.d, h, gyroscopic ? &gyroscopic_force : nullptr));
 }
 
 py::tuple split(SampledAlgebra& self, const Array& mass, const Array& velocity,

@@ -47,7 +47,7 @@ AttitudeAndShape::AttitudeAndShape(const Model& model, const Allocation& allocat
       desired_(rest_),
       stiffness_(MatrixV::Zero(model.nv(), model.nv())),
       damping_(stiffness_),
-      shape_lost_(shape_inertia_) {
+      damping_torque_(shape_inertia_) {
   locked_.setZero(3, model.nv());
   for (int k = 0; k < 3; ++k) locked_(k, 3 + k) = 1.0;
 }
@@ -76,7 +76,7 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   if (is_limited_) {
     integral_.rest();
   } else {
-    integral_.advance(gains.integral * gains.damping_ratio, place_frequency(),
+    integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
                       gains.frequency_shape, position_error, nullptr, offset_, dt);
   }
   offset_ -= integral_.joints();
@@ -84,12 +84,12 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   Pose error = Pose::Identity();
   const Matrix3d turn = base.attitude.transpose() * body.rotation;
   error.topLeftCorner<3, 3>() = turn;
-  const bool is_reversed = switched(error);
+  const bool is_reversed = update_potential(error);
   error_ = d_.v();
-  error_.segment<3>(3) -= base.turning;
+  error_.segment<3>(3) -= base.angular_velocity;
   error_.tail(n_) -= joints_.rates();
-  const double potential = shape(error, gains) + base.potential;
-  demand(base, body, h);
+  const double potential = compute_potentials(error, gains) + base.potential;
+  compute_effort(base, body, h);
   if (!desired_.allFinite()) return refuse();
   const VectorV& force = pass(desired_, dt);
 
@@ -102,9 +102,9 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
   energy.shaped_potential = potential;
   energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
-  energy.damping_base = turn_lost_.dot(slip) + base.damping;
-  energy.damping_shape = shape_lost_.dot(shape_error);
-  energy.reference_power = base.carried - displacing(gains);
+  energy.damping_base = damping_moment_.dot(slip) + base.damping;
+  energy.damping_shape = damping_torque_.dot(shape_error);
+  energy.reference_power = base.minimum_power - integral_power(gains);
   energy.clipped_power = base.unactuated_power + (force - desired_).dot(error_);
   command_.task_error = position_error.norm();
   return make_command(
@@ -127,7 +127,7 @@ LockedBody AttitudeAndShape::locked_body() noexcept {
   return body;
 }
 
-bool AttitudeAndShape::switched(const Pose& error) noexcept {
+bool AttitudeAndShape::update_potential(const Pose& error) noexcept {
   if (!started_) {
     started_ = true;
     potential_.restart(error);
@@ -136,7 +136,8 @@ bool AttitudeAndShape::switched(const Pose& error) noexcept {
 }
 
 /// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.
-double AttitudeAndShape::shape(const Pose& error, const AttitudeGains& gains) noexcept {
+double AttitudeAndShape::compute_potentials(const Pose& error,
+                                            const AttitudeGains& gains) noexcept {
   const double k_turn = gains.frequency_attitude * gains.frequency_attitude * inertia_;
   const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
   const Twist turn = potential_.gradient(error, 0.0, k_turn);
@@ -155,8 +156,8 @@ double AttitudeAndShape::shape(const Pose& error, const AttitudeGains& gains) no
   return energy;
 }
 
-/// The power by which the joint reference is displaced, W.
-double AttitudeAndShape::displacing(const AttitudeGains& gains) const noexcept {
+/// The power of the integral action, which displaces the joint reference, W.
+double AttitudeAndShape::integral_power(const AttitudeGains& gains) const noexcept {
   double power = 0.0;
   for (Eigen::Index i = 0; i < n_; ++i) {
     power += shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
@@ -164,8 +165,9 @@ double AttitudeAndShape::displacing(const AttitudeGains& gains) const noexcept {
   return gains.frequency_shape * gains.frequency_shape * power;
 }
 
-/// Write the effort that is wanted, from the error of the velocity and the potentials.
-void AttitudeAndShape::demand(const BaseMotion& base, const LockedBody& body, double h) noexcept {
+/// Compute the desired effort from the velocity error and the potentials.
+void AttitudeAndShape::compute_effort(const BaseMotion& base, const LockedBody& body,
+                                      double h) noexcept {
   const AttitudeGains& gains = gains_now();
   const double rate_turn = 2.0 * gains.damping_ratio * gains.frequency_attitude;
   const double rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
@@ -174,31 +176,31 @@ void AttitudeAndShape::demand(const BaseMotion& base, const LockedBody& body, do
   const VectorV& weight = d_.g();
   const MatrixView turning_connection = MatrixView(connection).bottom_rows(3);
   locked_.rightCols(n_) = connection.bottomRows<3>();
-  const Matrix3d turn_damping = rate_turn * body.inertia;
-  const Matrix3V is_reversed = product<Matrix3V>(turn_damping, locked_);
-  multiply(transposed(locked_), is_reversed, damping_);
+  const Matrix3d rotational_damping = rate_turn * body.inertia;
+  const Matrix3V damping_map = product<Matrix3V>(rotational_damping, locked_);
+  multiply(transposed(locked_), damping_map, damping_);
   damping_.bottomRightCorner(n_, n_) += rate_shape * shape_inertia;
   impedance_.compute(d_.M(), damping_, stiffness_, gradient_, error_, h);
 
   const VectorV spring = impedance_.spring + impedance_.predicted_spring;
-  const VectorV& left = impedance_.velocity;
-  multiply(is_reversed, left, turn_lost_);
-  multiply(shape_inertia, left.tail(n_), shape_lost_);
-  shape_lost_ *= rate_shape;
-  const Vector3d spin = body.inertia * base.turning;
+  const VectorV& damped_velocity = impedance_.velocity;
+  multiply(damping_map, damped_velocity, damping_moment_);
+  multiply(shape_inertia, damped_velocity.tail(n_), damping_torque_);
+  damping_torque_ *= rate_shape;
+  const Vector3d spin = body.inertia * base.angular_velocity;
   const Vector3d turn = spring.segment<3>(3);
   Vector3d locked_rate = d_.v().segment<3>(3);
   add_product(turning_connection, d_.v().tail(n_), locked_rate);
   desired_.head<3>() = base.force;
   desired_.segment<3>(3) =
-      locked_rate.cross(spin) - turn - turn_lost_ + body.centre.cross(base.force);
+      locked_rate.cross(spin) - turn - damping_moment_ + body.centre.cross(base.force);
   for (Eigen::Index i = 0; i < n_; ++i) {
-    desired_[6 + i] = weight[6 + i] - spring[6 + i] - shape_lost_[i];
+    desired_[6 + i] = weight[6 + i] - spring[6 + i] - damping_torque_[i];
   }
   add_product(transposed(turning_connection), turn, desired_.tail(n_));
-  Twist beyond = desired_.head<6>();
-  beyond -= weight.head<6>();
-  add_product(transposed(connection), beyond, desired_.tail(n_));
+  Twist active_wrench = desired_.head<6>();
+  active_wrench -= weight.head<6>();
+  add_product(transposed(connection), active_wrench, desired_.tail(n_));
   desired_.tail(n_) += impedance_.brake(d_, h).tail(n_);
 }
 

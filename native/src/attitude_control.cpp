@@ -83,9 +83,9 @@ AttitudeControl::AttitudeControl(const Model& model, const std::optional<Allocat
 BaseMotion AttitudeControl::base_motion(Evaluation&, const LockedBody& body, double) noexcept {
   BaseMotion motion;
   motion.attitude = base().pose().topLeftCorner<3, 3>();
-  const Eigen::Vector3d turning = base().twist().tail<3>();
-  const Eigen::Vector3d world_rate = motion.attitude * turning;
-  motion.turning = body.rotation.transpose() * world_rate;
+  const Eigen::Vector3d angular_velocity = base().twist().tail<3>();
+  const Eigen::Vector3d world_rate = motion.attitude * angular_velocity;
+  motion.angular_velocity = body.rotation.transpose() * world_rate;
   return motion;
 }
 

@@ -113,7 +113,7 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
     : actuated_(actuated && model.b() > 0),
       allocation_(std::move(allocation)),
       wrench_(VectorB::Zero(model.b())),
-      missing_(wrench_) {
+      residual_(wrench_) {
   if (!allocation_) return;
   const Eigen::MatrixXd& matrix = allocation_->matrix();
   if (matrix.rows() != model.b()) {
@@ -122,20 +122,20 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
                      "' has " + std::to_string(model.b()));
   }
   // An input without room between its limits, such as a failed one, takes no part.
-  Eigen::MatrixXd free = matrix;
+  Eigen::MatrixXd active_columns = matrix;
   fixed_inputs_ = Eigen::VectorXd::Zero(matrix.cols());
-  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
     if (allocation_->lower()[i] < allocation_->upper()[i]) continue;
     fixed_inputs_[i] = allocation_->lower()[i];
-    free.col(i).setZero();
+    active_columns.col(i).setZero();
   }
-  inverse_ = pseudo_inverse(free);
-  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+  inverse_ = pseudo_inverse(active_columns);
+  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
     if (!(allocation_->lower()[i] < allocation_->upper()[i])) inverse_.row(i).setZero();
   }
   multiply(matrix, fixed_inputs_, offset_);
-  multiply(matrix, inverse_, reach_);
-  thrusts_ = least_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
+  multiply(matrix, inverse_, projector_);
+  thrusts_ = static_thrusts_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
 const VectorB& BaseActuation::apply(const ConstVector& desired,
@@ -146,24 +146,24 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
     wrench_ = desired;
     return wrench_;
   }
-  missing_ = static_effort - offset_;
-  least_ = fixed_inputs_;
-  add_product(inverse_, missing_, least_);
+  residual_ = static_effort - offset_;
+  static_thrusts_ = fixed_inputs_;
+  add_product(inverse_, residual_, static_thrusts_);
   wrench_ = desired - offset_;
   thrusts_ = fixed_inputs_;
   add_product(inverse_, wrench_, thrusts_);
-  step_ = thrusts_ - least_;
-  multiply(reach_, wrench_, missing_);
-  missing_ -= wrench_;
+  step_ = thrusts_ - static_thrusts_;
+  multiply(projector_, wrench_, residual_);
+  residual_ -= wrench_;
   if (is_outside()) {
     clip_thrusts();
     reason_.set("the base cannot hold the robot against gravity");
   } else if (const double share = share_within_limits(); share < 1.0) {
-    thrusts_ = least_ + share * step_;
+    thrusts_ = static_thrusts_ + share * step_;
     clip_thrusts();
     reason_.set("base wrench at its limit: %.0f%% of the desired wrench beyond gravity",
                 100.0 * share);
-  } else if (missing_.cwiseAbs().maxCoeff() > 1e-9) {
+  } else if (residual_.cwiseAbs().maxCoeff() > 1e-9) {
     reason_.set("the base has no actuator for a part of the wrench");
   }
   multiply(allocation_->matrix(), thrusts_, wrench_);
@@ -172,10 +172,10 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
 
 /// Whether the least thrusts exceed the limits; at one they do not by rounding.
 bool BaseActuation::is_outside() const noexcept {
-  const double near = kRounding * least_.cwiseAbs().maxCoeff();
-  for (Eigen::Index i = 0; i < least_.size(); ++i) {
-    if (least_[i] < allocation_->lower()[i] - near) return true;
-    if (least_[i] > allocation_->upper()[i] + near) return true;
+  const double tolerance = kRounding * static_thrusts_.cwiseAbs().maxCoeff();
+  for (Eigen::Index i = 0; i < static_thrusts_.size(); ++i) {
+    if (static_thrusts_[i] < allocation_->lower()[i] - tolerance) return true;
+    if (static_thrusts_[i] > allocation_->upper()[i] + tolerance) return true;
   }
   return false;
 }
@@ -192,25 +192,26 @@ double BaseActuation::share_within_limits() const noexcept {
   for (Eigen::Index i = 0; i < step_.size(); ++i) {
     const double size = std::abs(step_[i]);
     if (size <= 1e-12) continue;
-    const double room =
-        step_[i] > 0.0 ? allocation_->upper()[i] - least_[i] : least_[i] - allocation_->lower()[i];
-    share = std::min(share, std::max(0.0, room) / size);
+    const double margin = step_[i] > 0.0 ? allocation_->upper()[i] - static_thrusts_[i]
+                                         : static_thrusts_[i] - allocation_->lower()[i];
+    share = std::min(share, std::max(0.0, margin) / size);
   }
   return share;
 }
 
 namespace {
 
-// Part of the weighted wrench that may be missing before it is said, N or N m.
-constexpr double kNoticeable = 1e-6;
+// Largest missing part of the weighted wrench that is not reported, N or N m.
+constexpr double kTolerance = 1e-6;
 
 /// A force has the weight 1, a moment ten over the actuators' mean lever arm.
 VectorB default_weights(const Eigen::MatrixXd& matrix) {
   const Eigen::Index moments = matrix.rows() == 6 ? 3 : 1, forces = matrix.rows() - moments;
-  const double pull = matrix.topRows(forces).norm(), turn = matrix.bottomRows(moments).norm();
-  const double arm = pull > 0.0 && turn > 0.0 ? turn / pull : 1.0;
+  const double force_norm = matrix.topRows(forces).norm(),
+               moment_norm = matrix.bottomRows(moments).norm();
+  const double lever_arm = force_norm > 0.0 && moment_norm > 0.0 ? moment_norm / force_norm : 1.0;
   VectorB weights = VectorB::Ones(matrix.rows());
-  weights.tail(moments).setConstant(10.0 / arm);
+  weights.tail(moments).setConstant(10.0 / lever_arm);
   return weights;
 }
 
@@ -243,21 +244,21 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
     : allocation_(checked(allocation)),
       weights_(chosen_weights(allocation.matrix(), weights)),
       weighted_(weight_rows(allocation.matrix(), weights_)),
-      reach_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
+      projector_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
       fixed_inputs_(Eigen::VectorXd::Zero(weighted_.cols())),
       inputs_(fixed_inputs_),
       search_(weighted_),
       wrench_(VectorB::Zero(weighted_.rows())),
-      goal_(wrench_),
-      rest_(wrench_) {
-  Eigen::MatrixXd free = weighted_;
-  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+      target_(wrench_),
+      residual_(wrench_) {
+  Eigen::MatrixXd active_columns = weighted_;
+  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
     if (allocation_.lower()[i] < allocation_.upper()[i]) continue;
     fixed_inputs_[i] = allocation_.lower()[i];
-    free.col(i).setZero();
+    active_columns.col(i).setZero();
   }
-  inverse_ = pseudo_inverse(free);
-  for (Eigen::Index i = 0; i < free.cols(); ++i) {
+  inverse_ = pseudo_inverse(active_columns);
+  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
     if (!(allocation_.lower()[i] < allocation_.upper()[i])) inverse_.row(i).setZero();
   }
 }
@@ -265,23 +266,24 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
 const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
                                            const ConstVector&) noexcept {
   reason_.clear();
-  goal_ = weights_.cwiseProduct(desired);
-  rest_ = goal_;
-  add_product(weighted_, fixed_inputs_, rest_, -1.0);
+  target_ = weights_.cwiseProduct(desired);
+  residual_ = target_;
+  add_product(weighted_, fixed_inputs_, residual_, -1.0);
   inputs_ = fixed_inputs_;
-  add_product(inverse_, rest_, inputs_);
-  if (!within()) search_.solve(goal_, allocation_.lower(), allocation_.upper(), inputs_);
+  add_product(inverse_, residual_, inputs_);
+  if (!is_within_limits())
+    search_.solve(target_, allocation_.lower(), allocation_.upper(), inputs_);
   multiply(allocation_.matrix(), inputs_, wrench_);
-  rest_ = weights_.cwiseProduct(desired - wrench_);
-  // What no inputs can make is not missed.
-  const auto lost = product<VectorB>(reach_, rest_);
-  if (lost.cwiseAbs().maxCoeff() > kNoticeable * (1.0 + goal_.cwiseAbs().maxCoeff())) {
+  residual_ = weights_.cwiseProduct(desired - wrench_);
+  // Components that no inputs can produce do not count.
+  const auto unreached = product<VectorB>(projector_, residual_);
+  if (unreached.cwiseAbs().maxCoeff() > kTolerance * (1.0 + target_.cwiseAbs().maxCoeff())) {
     reason_.set(reasons::base_wrench_limited);
   }
   return wrench_;
 }
 
-bool PrioritisedActuation::within() const noexcept {
+bool PrioritisedActuation::is_within_limits() const noexcept {
   for (Eigen::Index i = 0; i < inputs_.size(); ++i) {
     const bool fits = inputs_[i] >= allocation_.lower()[i] && inputs_[i] <= allocation_.upper()[i];
     if (!fits) return false;

@@ -30,22 +30,22 @@ void BoundedLeastSquares::replace(const Eigen::MatrixXd& A, double share) noexce
   At_ = A.transpose();
   H_.noalias() = At_.lazyProduct(A);
   if (share > 0.0) H_.diagonal().array() += share * H_.trace();
-  added_ = kUnique * std::max(H_.trace(), 1e-300);
-  H_.diagonal().array() += added_;
+  regularisation_ = kUnique * std::max(H_.trace(), 1e-300);
+  H_.diagonal().array() += regularisation_;
 }
 
 void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
                                 const Eigen::VectorXd& upper, Eigen::VectorXd& x) noexcept {
   const Eigen::Index m = H_.rows();
-  goal_.noalias() = At_.lazyProduct(b);
-  g_ = goal_;
+  linear_term_.noalias() = At_.lazyProduct(b);
+  g_ = linear_term_;
   for (Eigen::Index i = 0; i < m; ++i) {
     x[i] = std::min(std::max(0.0, lower[i]), upper[i]);
-    at_[i] = x[i] == upper[i] ? 1 : x[i] == lower[i] ? -1 : 0;
+    active_bounds_[i] = x[i] == upper[i] ? 1 : x[i] == lower[i] ? -1 : 0;
   }
   search(lower, upper, x);
   for (int k = 0; k < kCorrections; ++k) {
-    g_ = goal_ + added_ * x;
+    g_ = linear_term_ + regularisation_ * x;
     search(lower, upper, x);
   }
   x = x.cwiseMax(lower).cwiseMin(upper);
@@ -57,50 +57,52 @@ void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::Vect
   const Eigen::Index m = H_.rows();
   const double scale = std::max({g_.cwiseAbs().maxCoeff(), H_.cwiseAbs().maxCoeff(), 1e-300});
   for (Eigen::Index k = 0; k < 10 * m; ++k) {
-    if (advance(lower, upper, x)) continue;
-    slope_.noalias() = H_.lazyProduct(x);
-    slope_ -= g_;
+    if (step_to_bound(lower, upper, x)) continue;
+    gradient_.noalias() = H_.lazyProduct(x);
+    gradient_ -= g_;
     Eigen::Index worst = 0;
-    double most = -std::numeric_limits<double>::infinity();
+    double largest_multiplier = -std::numeric_limits<double>::infinity();
     for (Eigen::Index i = 0; i < m; ++i) {
-      const double inward = lower[i] == upper[i] ? 0.0 : at_[i] * slope_[i];
-      if (inward > most) most = inward, worst = i;
+      const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
+      if (multiplier > largest_multiplier) largest_multiplier = multiplier, worst = i;
     }
-    if (!(most > kRounding * scale)) break;
-    at_[worst] = 0;
+    if (!(largest_multiplier > kRounding * scale)) break;
+    active_bounds_[worst] = 0;
   }
 }
 
 /// Step to the minimum over the free entries, or to the first bound on the way; whether one was
 /// met.
-bool BoundedLeastSquares::advance(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
-                                  Eigen::VectorXd& x) noexcept {
+bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+                                        Eigen::VectorXd& x) noexcept {
   Eigen::Index count = 0;
   for (Eigen::Index i = 0; i < x.size(); ++i) {
-    if (at_[i] == 0) free_[count++] = i;
+    if (active_bounds_[i] == 0) free_indices_[count++] = i;
   }
   if (count == 0) return false;
-  part_.resize(count, count);
+  free_hessian_.resize(count, count);
   step_.resize(count);
   for (Eigen::Index i = 0; i < count; ++i) {
-    for (Eigen::Index j = 0; j < count; ++j) part_(i, j) = H_(free_[i], free_[j]);
-    step_[i] = g_[free_[i]] - H_.row(free_[i]).dot(x);
+    for (Eigen::Index j = 0; j < count; ++j)
+      free_hessian_(i, j) = H_(free_indices_[i], free_indices_[j]);
+    step_[i] = g_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
   }
-  Cholesky(part_).solve(step_.data());
+  Cholesky(free_hessian_).solve(step_.data());
   Eigen::Index first = 0;
-  double least = std::numeric_limits<double>::infinity();
+  double step_length = std::numeric_limits<double>::infinity();
   for (Eigen::Index i = 0; i < count; ++i) {
     if (step_[i] == 0.0) continue;
-    const double bound = step_[i] > 0.0 ? upper[free_[i]] : lower[free_[i]];
-    const double share = (bound - x[free_[i]]) / step_[i];
-    if (share < least) least = share, first = i;
+    const double bound = step_[i] > 0.0 ? upper[free_indices_[i]] : lower[free_indices_[i]];
+    const double share = (bound - x[free_indices_[i]]) / step_[i];
+    if (share < step_length) step_length = share, first = i;
   }
-  const bool met = least < 1.0;
-  for (Eigen::Index i = 0; i < count; ++i) x[free_[i]] += (met ? least : 1.0) * step_[i];
-  if (!met) return false;
+  const bool is_blocked = step_length < 1.0;
+  for (Eigen::Index i = 0; i < count; ++i)
+    x[free_indices_[i]] += (is_blocked ? step_length : 1.0) * step_[i];
+  if (!is_blocked) return false;
   const bool up = step_[first] > 0.0;
-  x[free_[first]] = up ? upper[free_[first]] : lower[free_[first]];
-  at_[free_[first]] = up ? 1 : -1;
+  x[free_indices_[first]] = up ? upper[free_indices_[first]] : lower[free_indices_[first]];
+  active_bounds_[free_indices_[first]] = up ? 1 : -1;
   return true;
 }
 

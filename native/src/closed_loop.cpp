@@ -37,23 +37,24 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
-void ClosedLoop::run(Control& control, SolverState& x, SolverState& room, const Ports& outside,
-                     double t0, double dt, long first, long steps, LoopResult& result) noexcept {
+void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
+                     const Ports& external_ports, double t0, double dt, long first, long steps,
+                     LoopResult& result) noexcept {
   ports_.any = true;
-  ports_.has_tool = outside.has_tool;
-  ports_.tool = outside.tool;
-  ports_.viscous = outside.viscous;
-  ports_.coulomb = outside.coulomb;
-  ports_.slip = outside.slip;
+  ports_.has_tool = external_ports.has_tool;
+  ports_.tool = external_ports.tool;
+  ports_.viscous = external_ports.viscous;
+  ports_.coulomb = external_ports.coulomb;
+  ports_.slip = external_ports.slip;
   result.done = MultiStepResult();
   SolverState* here = &x;
-  SolverState* next = &room;
+  SolverState* next = &scratch;
   Energy before = energy(x);
   for (long k = 0; k < steps; ++k) {
     ports_.torque = result.now.torque;
-    if (outside.torque.size() > 0) ports_.torque += outside.torque;
+    if (external_ports.torque.size() > 0) ports_.torque += external_ports.torque;
     ports_.wrench_base = result.now.wrench_base;
-    if (outside.wrench_base.size() > 0) ports_.wrench_base += outside.wrench_base;
+    if (external_ports.wrench_base.size() > 0) ports_.wrench_base += external_ports.wrench_base;
     const double t = t0 + static_cast<double>(first + k) * dt;
     const StepResult part = stepper_.step(*here, ports_, t, dt, *next);
     if (part.failure != Failure::none) break;
@@ -72,7 +73,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& room, const 
     result.now.torque = command->torque;
     result.now.wrench_base = command->wrench_base;
   }
-  if (here != &x) std::swap(x, room);
+  if (here != &x) std::swap(x, scratch);
 }
 
 }  // namespace vms_ph

@@ -97,12 +97,12 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
       product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.turn());
   minimum.topRightCorner<3, 1>() += integral_.position();
   const Pose error = se3::inverse(minimum) * pose;
-  const bool is_reversed = switched(error);
+  const bool is_reversed = update_potential(error);
   DecoupledEffort::Demand& demand = effort_.demand;
   demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
   demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
   demand.h = h;
-  take_springs();
+  update_springs();
   const double potential = effort_.spring(d_, springs_, potential_, error, offset_);
   if (is_resting()) {
     effort_.rest();
@@ -124,13 +124,13 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
   energy.closed_loop_energy = effort_.kinetic_base + effort_.kinetic_shape + potential;
   energy.damping_base = effort_.damping_base;
   energy.damping_shape = effort_.damping_shape;
-  energy.reference_power = -displacing(pose, error);
+  energy.reference_power = -integral_power(pose, error);
   energy.clipped_power = (force - effort_.continuous).dot(effort_.error);
   command_.task_error = position_error.norm();
   return make_command(force, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
 }
 
-bool DecoupledVMSController::switched(const Pose& error) noexcept {
+bool DecoupledVMSController::update_potential(const Pose& error) noexcept {
   if (!started_) {
     started_ = true;
     potential_.restart(error);
@@ -142,8 +142,8 @@ bool DecoupledVMSController::switched(const Pose& error) noexcept {
 void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& position_error,
                                        double dt) noexcept {
   const DecoupledVmsGains& gains = gains_now();
-  const auto is_reversed = product<Eigen::Matrix3d>(transposed(base_.pose().topLeftCorner<3, 3>()),
-                                                    pose.topLeftCorner<3, 3>());
+  const auto rotation_error = product<Eigen::Matrix3d>(
+      transposed(base_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
   offset_ = positions_ - joints_.positions();
   for (Eigen::Index i = 0; i < n_; ++i) {
     if (!continuous_[static_cast<std::size_t>(i)]) continue;
@@ -153,16 +153,16 @@ void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& 
     integral_.rest();
   } else {
     integral_.advance(gains.integral * gains.damping_ratio, active_ * gains.frequency_base,
-                      gains.frequency_shape, position_error, &is_reversed, offset_, dt);
+                      gains.frequency_shape, position_error, &rotation_error, offset_, dt);
   }
   offset_ -= integral_.joints();
 }
 
 /// The power by which the integral action moves the minimum, with the opposite sign, W.
-double DecoupledVMSController::displacing(const Pose& pose, const Pose& error) const noexcept {
+double DecoupledVMSController::integral_power(const Pose& pose, const Pose& error) const noexcept {
   Twist twist;
   twist.head<3>() =
-      product<Eigen::Vector3d>(transposed(pose.topLeftCorner<3, 3>()), integral_.place_rate());
+      product<Eigen::Vector3d>(transposed(pose.topLeftCorner<3, 3>()), integral_.position_rate());
   twist.tail<3>() =
       product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()), integral_.turn_rate());
   const double frequency = gains_now().frequency_shape;
@@ -175,7 +175,7 @@ double DecoupledVMSController::displacing(const Pose& pose, const Pose& error) c
 }
 
 /// The springs at the present gains.
-void DecoupledVMSController::take_springs() noexcept {
+void DecoupledVMSController::update_springs() noexcept {
   const DecoupledVmsGains& gains = gains_now();
   const double squared = active_ * gains.frequency_base * gains.frequency_base;
   springs_.position = squared * mass_;

@@ -94,7 +94,7 @@ constexpr double kPi = 3.14159265358979323846;
 const double kPeakRate = 1.875, kPeakAcceleration = 10.0 / std::sqrt(3.0);
 
 // Lengths that count as none, m and rad.
-constexpr double kNothing = 1e-9;
+constexpr double kNegligible = 1e-9;
 
 // Shortest time in which a motion is brought to rest, s.
 constexpr double kShortest = 0.2;
@@ -104,12 +104,12 @@ constexpr double kShortest = 0.2;
 DriveReference::Quintic::Quintic(const Motion& start, double end, double time) noexcept
     : duration(time), now(start) {
   const double t = time, p = start.position, v = start.rate, a = start.acceleration;
-  const double left = end - p - v * t - 0.5 * a * t * t;
+  const double multipliers = end - p - v * t - 0.5 * a * t * t;
   const double slow = -v - a * t, still = -a;
   const double t3 = t * t * t;
-  c = (10.0 * left - 4.0 * slow * t + 0.5 * still * t * t) / t3;
-  d = (-15.0 * left + 7.0 * slow * t - still * t * t) / (t3 * t);
-  e = (6.0 * left - 3.0 * slow * t + 0.5 * still * t * t) / (t3 * t * t);
+  c = (10.0 * multipliers - 4.0 * slow * t + 0.5 * still * t * t) / t3;
+  d = (-15.0 * multipliers + 7.0 * slow * t - still * t * t) / (t3 * t);
+  e = (6.0 * multipliers - 3.0 * slow * t + 0.5 * still * t * t) / (t3 * t * t);
 }
 
 DriveReference::Motion DriveReference::Quintic::at(double t) const noexcept {
@@ -178,7 +178,7 @@ void DriveReference::begin(int phase, const Bounds& bounds) noexcept {
     length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
   } else if (phase == kTurn) {
     // The way may be driven ahead or back.
-    const bool far = way.norm() > kNothing;
+    const bool far = way.norm() > kNegligible;
     length = far ? std::remainder(std::atan2(way.y(), way.x()) - pose_.heading, kPi) : 0.0;
   } else {
     length = way.dot(heading_direction());
@@ -187,7 +187,7 @@ void DriveReference::begin(int phase, const Bounds& bounds) noexcept {
     change = bounds.acceleration;
   }
   const double size = std::abs(length);
-  if (!(size > kNothing)) return;
+  if (!(size > kNegligible)) return;
   origin_ = pose_.location;
   turns_ = phase != kDrive;
   const double time =
@@ -242,17 +242,17 @@ class DifferentialDrive final : public WheeledController {
   DriveReference base_;
   JointReference joints_;
   std::vector<Eigen::Index> arm_;  // joints that are no wheels
-  VectorV fastest_, viscous_, coulomb_;
+  VectorV largest_rates_, viscous_, coulomb_;
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
   MatrixV map_, map_rate_, copy_, right_;
-  VectorV nu_, nu_rate_, reference_;  // wanted (m,), their rates, and those of the reference
+  VectorV nu_, nu_rate_, reference_;  // desired (m,), their rates, and those of the reference
   VectorV positions_;
 };
 
 namespace {
 
 // Share of the rate of the velocities up to which errors are fed back to them.
-constexpr double kSlower = 0.25;
+constexpr double kTurnRateShare = 0.25;
 
 // Speed over which dry friction is smoothed, rad/s or m/s.
 constexpr double kSlip = 0.01;
@@ -290,22 +290,22 @@ const GainTable<DriveGains>& DriveGains::table() {
 DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
     : WheeledController(model, wheels),
       joints_(model.n()),
-      fastest_(VectorV::Zero(n_)),
+      largest_rates_(VectorV::Zero(n_)),
       viscous_(model.damping()),
       coulomb_(model.dry_friction()),
-      positions_(fastest_) {
+      positions_(largest_rates_) {
   for (Eigen::Index i = 0; i < n_; ++i) {
     const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
     const auto turns = [&](const Wheel& wheel) { return wheel.joint == name; };
     if (std::none_of(wheels.begin(), wheels.end(), turns)) arm_.push_back(i);
     const double bound = model.velocity()[i];
-    fastest_[i] = bound > 0.0 ? bound : std::numeric_limits<double>::infinity();
+    largest_rates_[i] = bound > 0.0 ? bound : std::numeric_limits<double>::infinity();
   }
   const int m = t_.dimension();
-  RobotState home;
-  home.q = model.neutral_configuration();
-  home.v.setZero(model.nv());
-  bool fits = t_.compute(home) && static_cast<std::size_t>(m) == 2 + arm_.size();
+  RobotState initial;
+  initial.q = model.neutral_configuration();
+  initial.v.setZero(model.nv());
+  bool fits = t_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_.size();
   if (fits) {
     take_outputs(t_.basis, map_);
     copy_ = map_;
@@ -319,18 +319,19 @@ DifferentialDrive::DifferentialDrive(const Model& model, const std::vector<Wheel
         model.name() + "' leave " + std::to_string(m) + " motions with " +
         std::to_string(arm_.size()) + " other joints");
   }
-  double sideways = 0.0;
-  for (int k = 0; k < m; ++k) sideways = std::max(sideways, std::abs(t_.basis(1, k)));
-  if (sideways > kRank) {
+  double lateral_velocity = 0.0;
+  for (int k = 0; k < m; ++k)
+    lateral_velocity = std::max(lateral_velocity, std::abs(t_.basis(1, k)));
+  if (lateral_velocity > kRank) {
     throw ModelError("the origin of the base of '" + model.name() +
                      "' is not on the axle of its wheels: it moves sideways as the base turns");
   }
-  if (!drives_all(home.q)) {
+  if (!drives_all(initial.q)) {
     throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
   }
   DriveGains::table();  // constructed here, so that setting a gain later does not allocate
   nu_ = nu_rate_ = reference_ = VectorV::Zero(m);
-  reset(home);
+  reset(initial);
 }
 
 bool DifferentialDrive::reset(const RobotState& state) noexcept {
@@ -383,7 +384,7 @@ void DifferentialDrive::follow(const Reference& reference, double dt) noexcept {
     joints_.set_target(reference.joints);
   }
   base_.advance({gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
-  VectorV speeds = fastest_;
+  VectorV speeds = largest_rates_;
   for (Eigen::Index i = 0; i < n_; ++i) speeds[i] = std::min(speeds[i], gains_.joint_speed);
   joints_.advance(speeds, gains_.rate_joints, dt);
 }
@@ -397,10 +398,10 @@ void DifferentialDrive::take_outputs(const MatrixV& basis, MatrixV& result) cons
   for (const Eigen::Index i : arm_) result.row(row++) = basis.row(b_ + i);
 }
 
-/// Compute the wanted independent velocities with their rates, and those of the reference.
+/// Compute the desired independent velocities with their rates, and those of the reference.
 bool DifferentialDrive::compute_rates() noexcept {
   const Eigen::VectorXd& q = t_.d().q();
-  const double most = kSlower * gains_.rate;
+  const double most = kTurnRateShare * gains_.rate;
   const double k = std::min(gains_.rate_base, most);
   const double k_joints = std::min(gains_.rate_joints, most);
   const PlanarPose pose = planar(model_.base_pose(q));

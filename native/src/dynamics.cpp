@@ -76,7 +76,7 @@ void Dynamics::copy_configuration(const Tree& tree, const double* q) noexcept {
 }
 
 bool Dynamics::take(const Dynamics& other, const double* q, const double* v) noexcept {
-  if (!tree_.is_twin_of(other.tree_) || Eigen::Map<const VectorXd>(q, nq()) != other.q_ ||
+  if (!tree_.is_same_robot(other.tree_) || Eigen::Map<const VectorXd>(q, nq()) != other.q_ ||
       Eigen::Map<const VectorXd>(v, nv()) != other.v_) {
     return false;
   }

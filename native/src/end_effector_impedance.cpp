@@ -144,7 +144,7 @@ void PoseImpedance::jacobian() noexcept {
   jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   if (relative_) jacobian_.leftCols(b_).setZero();
   const int moving = relative_ && n_ > 0 ? n_ : b_ + n_;
-  smallest_ = smallest_singular_value(jacobian_.rightCols(moving), small_,
+  smallest_ = smallest_singular_value(jacobian_.rightCols(moving), gram_,
                                       relative_ ? relative_eigen_ : eigen_);
 }
 

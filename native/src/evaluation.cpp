@@ -38,14 +38,14 @@ Evaluation::Evaluation(const Model& model)
       fluid_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
-      written_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
+      term_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
       jacobian_(6, model.nv()),
       jacobian_rate_(6, model.nv()) {
   M_.resize(b_ + n_, b_ + n_);
   C_.resize(b_ + n_, b_ + n_);
   M_b_inverse_.resize(b_, b_);
   M_hat_m_.resize(n_, n_);
-  if (fluid_.exist()) elsewhere_.emplace(model);
+  if (fluid_.exist()) other_robot_.emplace(model);
   momentum_.resize(b_ + n_);
   g_.resize(b_ + n_);
 }
@@ -115,8 +115,8 @@ const MatrixBN& Evaluation::A() noexcept {
   if (fluid_.exist()) {
     multiply(M_b_inverse(), M_bm(), A_);
   } else {
-    with_configuration().connection(written_.data());
-    A_ = rows(written_, b_, n_);
+    with_configuration().connection(term_.data());
+    A_ = rows(term_, b_, n_);
   }
   computed_.A = true;
   return A_;
@@ -145,8 +145,8 @@ const VectorV& Evaluation::momentum() noexcept {
 
 const MatrixV& Evaluation::C() noexcept {
   if (!computed_.C) {
-    with_velocity().coriolis(written_.data());
-    C_ = rows(written_, b_ + n_, b_ + n_);
+    with_velocity().coriolis(term_.data());
+    C_ = rows(term_, b_ + n_, b_ + n_);
     if (fluid_.exist()) flowing().add_coriolis(C_);
     computed_.C = true;
   }
@@ -156,8 +156,8 @@ const MatrixV& Evaluation::C() noexcept {
 void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
   with_configuration().set_velocity(velocity.data());
   computed_.with_velocity = computed_.flowing = false;
-  dynamics_.coriolis(written_.data());
-  result = rows(written_, b_ + n_, b_ + n_);
+  dynamics_.coriolis(term_.data());
+  result = rows(term_, b_ + n_, b_ + n_);
   if (!fluid_.exist()) return;
   immersed().set_velocity(dynamics_, velocity);
   fluid_.add_coriolis(result);
@@ -180,12 +180,12 @@ double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
 double Evaluation::lifting_power(const ConstVector& q) noexcept {
   const double power = dynamics_.lifting_power(q.data(), v_.data());
   if (!fluid_.exist()) return power;
-  elsewhere_->set_configuration(q.data());
-  fluid_.set_configuration(*elsewhere_);
+  other_robot_->set_configuration(q.data());
+  fluid_.set_configuration(*other_robot_);
   computed_.immersed = computed_.flowing = false;
-  VectorV sinking = VectorV::Zero(v_.size());
-  fluid_.add_gravity(sinking);
-  return power + sinking.dot(v_);
+  VectorV buoyancy = VectorV::Zero(v_.size());
+  fluid_.add_gravity(buoyancy);
+  return power + buoyancy.dot(v_);
 }
 
 double Evaluation::kinetic_energy() noexcept {
@@ -206,15 +206,15 @@ const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcep
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  with_configuration().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, written_.data());
-  jacobian_ = rows(written_, 6, b_ + n_);
+  with_configuration().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
+  jacobian_ = rows(term_, 6, b_ + n_);
   return jacobian_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  with_velocity().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, written_.data());
-  jacobian_rate_ = rows(written_, 6, b_ + n_);
+  with_velocity().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
+  jacobian_rate_ = rows(term_, 6, b_ + n_);
   return jacobian_rate_;
 }
 

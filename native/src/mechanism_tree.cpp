@@ -24,7 +24,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     joint.offset_2 = Motion::of(description.offset_2);
     const auto zero = Rates::Zero(description.freedoms);
     joint.rate = joint.force = joint.remaining = joint.acceleration = zero;
-    for (int k = 0; k < 3; ++k) joint.axes[k] = joint.pushed[k] = Twist::Zero();
+    for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
     joint.inverse = Freedoms::Zero(description.freedoms, description.freedoms);
     joint.inclusion.R.setIdentity();
     joint.inclusion.p.setZero();
@@ -169,13 +169,14 @@ void MechanismTree::factorise() {
     const MechanismJoint& description = parts_.joints[static_cast<std::size_t>(body.joint)];
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
     const int freedoms = description.freedoms;
-    for (int k = 0; k < freedoms; ++k) joint.pushed[k] = body.articulated * joint.axes[k];
+    for (int k = 0; k < freedoms; ++k) joint.articulated_axes[k] = body.articulated * joint.axes[k];
     if (freedoms == 1) {
-      joint.inverse(0, 0) = 1.0 / (joint.axes[0].dot(joint.pushed[0]) + description.armature);
+      joint.inverse(0, 0) =
+          1.0 / (joint.axes[0].dot(joint.articulated_axes[0]) + description.armature);
     } else {
       MatrixV d(freedoms, freedoms);
       for (int k = 0; k < freedoms; ++k) {
-        for (int l = 0; l < freedoms; ++l) d(k, l) = joint.axes[k].dot(joint.pushed[l]);
+        for (int l = 0; l < freedoms; ++l) d(k, l) = joint.axes[k].dot(joint.articulated_axes[l]);
       }
       joint.inverse.setIdentity();
       Cholesky(d).solve_columns(joint.inverse);
@@ -183,10 +184,10 @@ void MechanismTree::factorise() {
     if (joint.parent < 0) continue;
     rigid::Inertia m = body.articulated;
     for (int k = 0; k < freedoms; ++k) {
-      const rigid::Vector3d f = rigid::linear(joint.pushed[k]);
-      const rigid::Vector3d moment = rigid::angular(joint.pushed[k]);
+      const rigid::Vector3d f = rigid::linear(joint.articulated_axes[k]);
+      const rigid::Vector3d moment = rigid::angular(joint.articulated_axes[k]);
       for (int l = 0; l < freedoms; ++l) {
-        const Twist b = joint.inverse(k, l) * joint.pushed[l];
+        const Twist b = joint.inverse(k, l) * joint.articulated_axes[l];
         for (int i = 0; i < 3; ++i) {
           m.A.col(i) -= b[i] * f;
           m.B.col(i) -= b[3 + i] * f;
@@ -207,14 +208,14 @@ void MechanismTree::pass() {
     joint.carried = joint.is_reversed ? Twist(-joint.first_to_joint.act(joint.bias))
                                       : joint.offset_2.act(joint.bias);
     for (int k = 0; k < joint.force.size(); ++k) {
-      joint.remaining[k] =
-          joint.force[k] + joint.axes[k].dot(body.force) - joint.pushed[k].dot(joint.carried);
+      joint.remaining[k] = joint.force[k] + joint.axes[k].dot(body.force) -
+                           joint.articulated_axes[k].dot(joint.carried);
     }
     if (joint.parent < 0) continue;
     Twist left = body.force - body.articulated * joint.carried;
     Rates released(joint.remaining.size());
     apply(joint.inverse, joint.remaining.data(), released.data());
-    for (int k = 0; k < released.size(); ++k) left -= released[k] * joint.pushed[k];
+    for (int k = 0; k < released.size(); ++k) left -= released[k] * joint.articulated_axes[k];
     bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.push(left);
   }
   for (const int at : order_) {
@@ -229,7 +230,7 @@ void MechanismTree::pass() {
       carried = joint.child_pose.pull(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
     Rates left = joint.remaining;
-    for (int k = 0; k < left.size(); ++k) left[k] -= joint.pushed[k].dot(carried);
+    for (int k = 0; k < left.size(); ++k) left[k] -= joint.articulated_axes[k].dot(carried);
     apply(joint.inverse, left.data(), joint.acceleration.data());
     body.acceleration = carried + joint.carried;
     for (int k = 0; k < left.size(); ++k) {

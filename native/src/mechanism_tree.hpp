@@ -61,13 +61,13 @@ class MechanismTree {
     bool is_loop = false, is_reversed = false;  // reversed: the child is the first body
     int parent = -1, child = -1, row = 0;
     rigid::Motion offset_1, offset_2, inclusion;
-    rigid::Motion first_to_joint;  // offset_1 times the inclusion
-    rigid::Motion child_pose;      // in the parent
-    Twist axes[3], pushed[3];      // columns of S in the child, and of U = M S
-    Freedoms inverse;              // of D = S^T U
-    Twist transported;             // Ad u_j1, in frame C2
-    Twist bias;                    // in frame C2
-    Twist carried;                 // the bias in the child
+    rigid::Motion first_to_joint;        // offset_1 times the inclusion
+    rigid::Motion child_pose;            // in the parent
+    Twist axes[3], articulated_axes[3];  // columns of S in the child, and of U = M S
+    Freedoms inverse;                    // of D = S^T U
+    Twist transported;                   // Ad u_j1, in frame C2
+    Twist bias;                          // in frame C2
+    Twist carried;                       // the bias in the child
     Rates rate, force, remaining, acceleration;
   };
 

@@ -55,7 +55,7 @@ class MobileManipulation final : public RampedGains<PoseImpedance, MobileGains> 
 namespace {
 
 // Entries of poses that differ by less are the same.
-constexpr double kSame = 1e-12;
+constexpr double kPoseTolerance = 1e-12;
 
 const Model& checked(const Model& model, const std::optional<Allocation>& allocation,
                      bool base_actuated) {
@@ -116,7 +116,7 @@ void MobileManipulation::hold_base(double dt) noexcept {
   if (model_.base() == Base::planar) carried[2] = 0.0;
   Pose goal = goal_;
   goal.topRightCorner<3, 1>() += carried;
-  if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kSame) {
+  if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
     vehicle_.set_target(goal);
   }
   vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);

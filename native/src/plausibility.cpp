@@ -85,7 +85,7 @@ StatePlausibility::StatePlausibility(const Model& model, const PlausibilityBound
     if (model.is_pair(i)) continue;
     limited_.push_back({i, model.position_index(i), lower_[i], upper_[i]});
   }
-  step_ = rate_ = travelled_ = frozen_ = v_;
+  step_ = rate_ = travel_ = frozen_ = v_;
   judgement_.q = q_;
   judgement_.v = v_;
   restart(q_, v_);
@@ -97,9 +97,9 @@ void StatePlausibility::restart(const ConstVector& q, const ConstVector& v) noex
     joint_limit.upper = std::max(upper_[joint_limit.joint], q[joint_limit.row]);
   }
   accept(q, v);
-  travelled_.setZero();
+  travel_.setZero();
   frozen_.setZero();
-  blind_ = good_ = elsewhere_ = 0.0;
+  implausible_time_ = plausible_samples_ = relocated_time_ = 0.0;
   holding_ = false;
 }
 
@@ -114,7 +114,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   judgement_.restarts = false;
   problem_.clear();
   const bool timed = dt >= 0.0 && dt <= kLongestStep;
-  const double passed = timed ? dt : 0.0;
+  const double elapsed_time = timed ? dt : 0.0;
   const bool sized = q.size() == model_.nq() && v.size() == model_.nv();
   if (sized) {
     values_are_plausible(q, v, problem_);
@@ -128,29 +128,29 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   bool continues = false;
   if (placed) {
     model_.difference(q_, q, step_);
-    const double elapsed = passed + std::min(blind_, kLongestGap);
+    const double elapsed = elapsed_time + std::min(implausible_time_, kLongestGap);
     const auto is_within_reach = [&](Eigen::Index i) {
-      const double reach = elapsed * speed_[i] + 2.0 * travelled_[i] + bounds_.step_tolerance;
+      const double reach = elapsed * speed_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
     };
     Eigen::Index beyond = 0;
     while (beyond < step_.size() && is_within_reach(beyond)) ++beyond;
     continues = beyond == step_.size();
-    blind_ = 0.0;
+    implausible_time_ = 0.0;
     if (problem_.empty()) {
       if (continues) {
-        check_motion(v, passed);
+        check_motion(v, elapsed_time);
       } else {
         problem_.set("%s jumped by %.4g", name(beyond), step_[beyond]);
       }
     }
   } else {
-    blind_ += passed;
+    implausible_time_ += elapsed_time;
   }
   if (problem_.empty() && !holding_) {
     accept(q, v);
   } else {
-    hold(q, v, passed, placed, continues);
+    hold(q, v, elapsed_time, placed, continues);
   }
   return judgement_;
 }
@@ -158,7 +158,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
 void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double dt, bool placed,
                              bool continues) noexcept {
   holding_ = true;
-  good_ = problem_.empty() ? good_ + 1.0 : 0.0;
+  plausible_samples_ = problem_.empty() ? plausible_samples_ + 1.0 : 0.0;
   bool follows = false;
   if (placed) {
     model_.difference(last_q_, q, rate_);
@@ -172,24 +172,24 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
   }
   find_credible(v, placed && dt > 0.0, dt);
   if (continues) {
-    travelled_.setZero();
+    travel_.setZero();
   } else {
-    for (Eigen::Index i = 0; i < v_.size(); ++i) travelled_[i] += dt * std::abs(v_[i]);
+    for (Eigen::Index i = 0; i < v_.size(); ++i) travel_[i] += dt * std::abs(v_[i]);
   }
   // Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
-  const bool elsewhere = placed && follows && !continues && values_are_plausible(q, v, ignored_);
-  elsewhere_ = elsewhere ? elsewhere_ + dt : 0.0;
+  const bool relocated = placed && follows && !continues && values_are_plausible(q, v, ignored_);
+  relocated_time_ = relocated ? relocated_time_ + dt : 0.0;
   judgement_.q = q_;
   judgement_.v = v_;
   if (problem_.empty()) {
-    if (good_ >= bounds_.recovery_samples) {
+    if (plausible_samples_ >= bounds_.recovery_samples) {
       holding_ = false;
-      good_ = 0.0;
+      plausible_samples_ = 0.0;
       accept(q, v);
     } else {
       judgement_.reason = reasons::implausible_before;
     }
-  } else if (elsewhere && elsewhere_ >= bounds_.restart_time) {
+  } else if (relocated && relocated_time_ >= bounds_.restart_time) {
     restart(q, v);
     judgement_.restarts = true;
   } else {
@@ -207,14 +207,14 @@ void StatePlausibility::find_credible(const ConstVector& v, bool has_rate, doubl
   }
   for (Eigen::Index i = 0; i < v_.size(); ++i) {
     const double most = speed_[i], rate = has_rate && std::isfinite(rate_[i]) ? rate_[i] : 0.0;
-    double agreed = 0.0;
+    double plausible_rate = 0.0;
     if (!finite || !has_rate) {
       const double finite_rate = finite ? v[i] : rate;
-      agreed = std::abs(finite_rate) <= most ? finite_rate : 0.0;
+      plausible_rate = std::abs(finite_rate) <= most ? finite_rate : 0.0;
     } else if ((v[i] > 0.0 && rate > 0.0) || (v[i] < 0.0 && rate < 0.0)) {
-      agreed = std::abs(v[i]) < std::abs(rate) ? v[i] : rate;
+      plausible_rate = std::abs(v[i]) < std::abs(rate) ? v[i] : rate;
     }
-    v_[i] = std::min(std::max(agreed, -most), most);
+    v_[i] = std::min(std::max(plausible_rate, -most), most);
   }
 }
 
@@ -254,7 +254,7 @@ void StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
   frozen_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
   for (Eigen::Index i = 0; i < v.size(); ++i) {
     const bool has_changed = step_[i] != 0.0;
-    travelled_[i] = has_changed ? 0.0 : travelled_[i] + dt * std::abs(v[i]);
+    travel_[i] = has_changed ? 0.0 : travel_[i] + dt * std::abs(v[i]);
     frozen_[i] = has_changed ? 0.0 : frozen_[i] + dt * v[i];
   }
   for (Eigen::Index i = model_.b(); i < v.size(); ++i) {

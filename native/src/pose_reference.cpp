@@ -16,7 +16,7 @@ void PoseReference::restart(const Pose& pose) noexcept {
   is_resting_ = true;
 }
 
-void PoseReference::slide(const Eigen::Vector3d& displacement) noexcept {
+void PoseReference::displace(const Eigen::Vector3d& displacement) noexcept {
   pose_.topRightCorner<3, 1>() += displacement;
   if (has_target_) target_.topRightCorner<3, 1>() += displacement;
 }
@@ -47,20 +47,21 @@ void PoseReference::follow(const Reference& reference, const std::optional<Pose>
 void PoseReference::advance(const Twist* twist, double speed, double turn, double bandwidth,
                             double dt) noexcept {
   if (twist == nullptr && is_resting_) return;
-  const double quickness = std::min(bandwidth, 1.0 / dt);
+  const double limited_bandwidth = std::min(bandwidth, 1.0 / dt);
   pose_ = Pose(pose_ * se3::exp(dt * twist_));
   twist_ += dt * acceleration_;
-  Twist wish = Twist::Zero();
+  Twist desired_twist = Twist::Zero();
   if (twist != nullptr) {
-    wish = *twist;
+    desired_twist = *twist;
     has_target_ = is_resting_ = false;
   } else if (has_target_) {
-    wish = 0.5 * quickness * se3::log(se3::inverse(pose_) * target_);
+    desired_twist = 0.5 * limited_bandwidth * se3::log(se3::inverse(pose_) * target_);
   }
-  const double linear = wish.head<3>().norm(), angular = wish.tail<3>().norm();
-  wish *= std::min({1.0, speed / std::max(linear, 1e-12), turn / std::max(angular, 1e-12)});
-  acceleration_ = quickness * (wish - twist_);
-  if (twist_.cwiseAbs().maxCoeff() + wish.cwiseAbs().maxCoeff() < 1e-9) {
+  const double linear = desired_twist.head<3>().norm(), angular = desired_twist.tail<3>().norm();
+  desired_twist *=
+      std::min({1.0, speed / std::max(linear, 1e-12), turn / std::max(angular, 1e-12)});
+  acceleration_ = limited_bandwidth * (desired_twist - twist_);
+  if (twist_.cwiseAbs().maxCoeff() + desired_twist.cwiseAbs().maxCoeff() < 1e-9) {
     restart(has_target_ ? target_ : pose_);
   }
 }
@@ -87,11 +88,12 @@ void JointReference::set_target(const ConstVector& target) noexcept {
 
 void JointReference::advance(const VectorV& speed, double bandwidth, double dt) noexcept {
   if (is_resting_) return;
-  const double quickness = std::min(bandwidth, 1.0 / dt);
+  const double limited_bandwidth = std::min(bandwidth, 1.0 / dt);
   positions_ += dt * rates_;
   rates_ += dt * accelerations_;
-  desired_rates_ = (0.5 * quickness * (target_ - positions_)).cwiseMax(-speed).cwiseMin(speed);
-  accelerations_ = quickness * (desired_rates_ - rates_);
+  desired_rates_ =
+      (0.5 * limited_bandwidth * (target_ - positions_)).cwiseMax(-speed).cwiseMin(speed);
+  accelerations_ = limited_bandwidth * (desired_rates_ - rates_);
   const auto largest = [](const VectorV& x) {
     return x.size() == 0 ? 0.0 : x.cwiseAbs().maxCoeff();
   };

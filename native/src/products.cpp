@@ -34,7 +34,7 @@ VMS_PH_INLINED inline Lanes along_rows(const double* a, Index stride, Index down
   return Lanes{first, second, third, fourth};
 }
 
-/// Write `by a b`, or add it to what is there.
+/// Write `by a b`, or add it to the destination.
 template <bool kAdds>
 VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, double by, double* to,
                                    Index step) {

@@ -60,8 +60,8 @@ PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation>
       observer_(model, kObserved),
       wrenches_(balance_, kContactForce, kContactMoment, 0.0, 0.0),
       tool_jacobian_(Matrix6V::Zero(6, model.nv())),
-      turn_(Eigen::Matrix3d::Identity()),
-      at_(Eigen::Vector3d::Zero()) {
+      tool_rotation_(Eigen::Matrix3d::Identity()),
+      tool_position_(Eigen::Vector3d::Zero()) {
   push_.effort = rest_;
   begin();
 }
@@ -91,17 +91,17 @@ void PushingImpedance::hold() noexcept {
 const Push* PushingImpedance::push(const Reference& reference, double dt) noexcept {
   const PushGains& gains = gains_now();
   const pinocchio::SE3& placement = d_.placement(model_.end_effector());
-  turn_ = placement.rotation();
-  at_ = placement.translation();
+  tool_rotation_ = placement.rotation();
+  tool_position_ = placement.translation();
   tool_jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
-  settle(dt);
-  if (!aim(reference, dt)) return nullptr;
-  slide();
+  update_tank(dt);
+  if (!update_direction(reference, dt)) return nullptr;
+  displace();
   const double capacity = std::max(gains.push_energy, 1e-12);
   push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserve * capacity));
-  const double force = push_.authority * (force_ + correct(dt));
-  applied_ = AppliedForce{at_, force, normal_};
-  multiply(transposed(turn_), normal_, push_.direction);
+  const double force = push_.authority * (force_ + force_correction(dt));
+  applied_ = AppliedForce{tool_position_, force, normal_};
+  multiply(transposed(tool_rotation_), normal_, push_.direction);
   const MatrixView moving = MatrixView(tool_jacobian_).top_rows(3);
   const auto row = product<VectorV>(transposed(moving), push_.direction);
   push_.effort = row;
@@ -117,25 +117,25 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   return &push_;
 }
 
-/// Take what the held force has given from the tank, and route what damping took.
-void PushingImpedance::settle(double dt) noexcept {
+/// Withdraw the work of the held force from the tank, and route dissipated energy into it.
+void PushingImpedance::update_tank(double dt) noexcept {
   const PushGains& gains = gains_now();
   if (!tank_) tank_.emplace(gains.push_energy, gains.push_energy);
   tank_->capacity = gains.push_energy;
   if (applied_) {
-    tank_->withdraw(applied_->force * applied_->along.dot(at_ - applied_->from));
+    tank_->withdraw(applied_->force * applied_->along.dot(tool_position_ - applied_->from));
     tank_->deposit(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
   }
   const auto twist = product<Twist>(tool_jacobian_, d_.v());
   const Eigen::Vector3d velocity = twist.head<3>(), turning = twist.tail<3>();
-  const auto along = product<Eigen::Vector3d>(transposed(turn_), normal_);
+  const auto along = product<Eigen::Vector3d>(transposed(tool_rotation_), normal_);
   const Eigen::Vector3d across = velocity - along.dot(velocity) * along;
   routable_ = gains.damping * across.squaredNorm();
   routable_ += gains.damping_rotation * turning.squaredNorm();
 }
 
-/// Advance direction and force towards the wanted ones; false where nothing is pushed.
-bool PushingImpedance::aim(const Reference& reference, double dt) noexcept {
+/// Advance direction and force towards the desired ones; false without a force reference.
+bool PushingImpedance::update_direction(const Reference& reference, double dt) noexcept {
   const PushGains& gains = gains_now();
   if (reference.wrench && reference.wrench->allFinite())
     desired_force_ = reference.wrench->head<3>();
@@ -158,26 +158,26 @@ bool PushingImpedance::aim(const Reference& reference, double dt) noexcept {
 }
 
 /// Let the reference pose follow along the direction of the push.
-void PushingImpedance::slide() noexcept {
-  Eigen::Vector3d normal = normal_, at = at_;
+void PushingImpedance::displace() noexcept {
+  Eigen::Vector3d normal = normal_, at = tool_position_;
   if (relative_ && b_ > 0) {
     const auto base = model_.base_pose(d_.q());
-    const Eigen::Vector3d from_base = at_ - base.translation();
+    const Eigen::Vector3d from_base = tool_position_ - base.translation();
     multiply(transposed(base.rotation()), normal_, normal);
     multiply(transposed(base.rotation()), from_base, at);
   }
   const Eigen::Vector3d deviation = at - tool_.pose().topRightCorner<3, 1>();
-  tool_.slide(normal.dot(deviation) * normal);
+  tool_.displace(normal.dot(deviation) * normal);
 }
 
 /// Return the correction of the force by the observed one, N.
-double PushingImpedance::correct(double dt) noexcept {
+double PushingImpedance::force_correction(double dt) noexcept {
   const ExternalImpulse* impulse = balance_.add(d_.q(), d_.v(), last_effort_, dt);
   if (impulse == nullptr) return correction_;
   observer_.add(*impulse);
   wrenches_.estimate(*impulse->d, observer_);
   const Eigen::Vector3d force = wrenches_.wrench().head<3>();
-  const Eigen::Vector3d in_space = turn_ * force;
+  const Eigen::Vector3d in_space = tool_rotation_ * force;
   observed_force_ = -normal_.dot(in_space);
   const double feedback = gains_now().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.

@@ -117,8 +117,8 @@ OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {
 }
 
 // The requested value of a gain, and whether Python has it yet.
-struct WantedGain {
-  explicit WantedGain(Gain described) : gain(std::move(described)), value(gain.value) {}
+struct GainSlot {
+  explicit GainSlot(Gain described) : gain(std::move(described)), value(gain.value) {}
   const Gain gain;
   std::atomic<double> value;
   std::atomic<bool> changed{false};
@@ -144,7 +144,7 @@ class ControllerTask final : public PythonTask {
   InputLayout in;
   FlagLayout flag;
   OutputLayout out;
-  std::vector<std::unique_ptr<WantedGain>> gains;
+  std::vector<std::unique_ptr<GainSlot>> gains;
   Numbers inputs{nullptr, 0}, outputs{nullptr, 0};
   Flags flag_array{nullptr, 0};
   char reason[kReasonSize] = "";
@@ -184,7 +184,7 @@ class ControllerTask final : public PythonTask {
       using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;
       const auto [name, text, value, low, high, initial, is_switch] = py::cast<Row>(item);
       gains.push_back(
-          std::make_unique<WantedGain>(Gain{name, text, value, low, high, initial, is_switch}));
+          std::make_unique<GainSlot>(Gain{name, text, value, low, high, initial, is_switch}));
     }
   }
 
@@ -224,7 +224,7 @@ class ControllerTask final : public PythonTask {
 
   // A law may reject a value within the bounds; it then keeps its gain, unless the user has set
   // another one meanwhile.
-  void set(WantedGain& gain_slot) {
+  void set(GainSlot& gain_slot) {
     const std::string& name = gain_slot.gain.name;
     double number = gain_slot.value.load();
     try {

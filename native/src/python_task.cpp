@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace vms_ph {
 namespace {
 
-bool ours = false;  // created here, so that its settings may be changed
+bool owns_interpreter = false;  // created here, so that its settings may be changed
 
 // Extension modules such as numpy's are not linked to libpython: they expect its symbols among the
 // global ones of the program, where those of a plugin's libraries are not by default.
@@ -111,7 +111,7 @@ void start_python() {
     PyConfig_InitPythonConfig(&config);
     config.parse_argv = config.install_signal_handlers = config.configure_c_stdio = 0;
     py::initialize_interpreter(&config, 0, nullptr, /*add_program_dir_to_path=*/false);
-    ours = true;
+    owns_interpreter = true;
     PyEval_SaveThread();
   }
   ready = true;
@@ -133,9 +133,9 @@ void enter(const PythonOptions& options) {
     const std::string name = options.folders[k];
     if (!path.contains(name)) path.insert(0, name);
   }
-  if (ours) {
+  if (owns_interpreter) {
     py::module_::import("vms_ph_controllers.hosting.hosted_controller").attr("settle")();
-    ours = false;
+    owns_interpreter = false;
   }
 }
 

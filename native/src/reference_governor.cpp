@@ -16,7 +16,7 @@ namespace {
 constexpr double kNegligible = 1e-9;
 
 // Smallest distance between reference and minimum, m, at which the reference is out of reach.
-constexpr double kLag = 1e-3;
+constexpr double kReachTolerance = 1e-3;
 
 // Rate at which a minimum that cannot follow returns to its initial posture, 1/s.
 constexpr double kPostureRate = 1.0;
@@ -24,32 +24,35 @@ constexpr double kPostureRate = 1.0;
 }  // namespace
 
 MinimumStep::MinimumStep(const Model& model)
-    : model_(model), limits_(model), at_(model), rest_(Eigen::VectorXd::Zero(model.nv())) {
+    : model_(model),
+      limits_(model),
+      state_(model),
+      zero_velocity_(Eigen::VectorXd::Zero(model.nv())) {
   next.q = model.neutral_configuration();
 }
 
 Evaluation& MinimumStep::at(const ConstVector& q) noexcept {
-  at_.set(q, rest_);
-  return at_;
+  state_.set(q, zero_velocity_);
+  return state_;
 }
 
 void MinimumStep::compute(const PositionTask& task, const Minimum& now, const Eigen::Vector3d& step,
                           const VectorV& posture, const Bounds& bounds) noexcept {
   at(now.q);
-  const Matrix3V jacobian = task.jacobian(at_);
-  const Eigen::Vector3d here = task.value(at_);
-  Eigen::Vector3d lead = now.x + step - here;
+  const Matrix3V jacobian = task.jacobian(state_);
+  const Eigen::Vector3d position = task.value(state_);
+  Eigen::Vector3d lead = now.x + step - position;
   const double distance = lead.norm();
   is_settled = distance < kNegligible;
   // A reference that the minimum cannot follow is held at this distance ahead of it.
-  const double reach_limit = std::max(kLag, 2.0 * bounds.reach);
+  const double reach_limit = std::max(kReachTolerance, 2.0 * bounds.reach);
   is_out_of_reach = distance > reach_limit;
   lead *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
   VectorV before(model_.n());
   model_.joint_positions(now.q, before);
-  const VectorV way = solution(jacobian, lead, before, posture, bounds) - before;
-  model_.integrate(now.q, way, next.q);
-  next.x = here + lead;
+  const VectorV displacement = solution(jacobian, lead, before, posture, bounds) - before;
+  model_.integrate(now.q, displacement, next.q);
+  next.x = position + lead;
 }
 
 VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& lead,
@@ -57,37 +60,37 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& l
                               const Bounds& bounds) const noexcept {
   const double dt = bounds.dt, damping = bounds.damping;
   const Eigen::Index n = before.size();
-  VectorV free = VectorV::Ones(n), recall = VectorV::Zero(n), after = before;
+  VectorV is_free = VectorV::Ones(n), posture_step = VectorV::Zero(n), after = before;
   if (is_out_of_reach) {
     // A stretched arm could fold in the wrong direction when it returns; the initial posture
     // decides.
-    recall = posture - before;
-    recall *= dt * kPostureRate;
+    posture_step = posture - before;
+    posture_step *= dt * kPostureRate;
   }
   for (Eigen::Index round = 0; round < n; ++round) {
-    Matrix3V usable = jacobian;
-    for (Eigen::Index i = 0; i < n; ++i) usable.col(i) *= free[i];
+    Matrix3V free_jacobian = jacobian;
+    for (Eigen::Index i = 0; i < n; ++i) free_jacobian.col(i) *= is_free[i];
     // Damped, so that a reference out of reach stops the minimum instead of accelerating it without
     // bound.
-    auto lift = product<Eigen::Matrix3d>(usable, transposed(usable));
-    for (Eigen::Index i = 0; i < 3; ++i) lift(i, i) += damping * damping;
-    Eigen::Vector3d missing = lead;
-    add_product(usable, recall, missing, -1.0);
-    const Eigen::Matrix3d inverse = lift.inverse();
-    const Eigen::Vector3d weights = inverse * missing;
-    VectorV move = product<VectorV>(transposed(usable), weights);
+    auto gram = product<Eigen::Matrix3d>(free_jacobian, transposed(free_jacobian));
+    for (Eigen::Index i = 0; i < 3; ++i) gram(i, i) += damping * damping;
+    Eigen::Vector3d residual = lead;
+    add_product(free_jacobian, posture_step, residual, -1.0);
+    const Eigen::Matrix3d inverse = gram.inverse();
+    const Eigen::Vector3d weights = inverse * residual;
+    VectorV move = product<VectorV>(transposed(free_jacobian), weights);
     // Joints at a limit are excluded; the others move.
     double fastest = 1.0;
     for (Eigen::Index i = 0; i < n; ++i) {
-      move[i] += recall[i] * free[i];
+      move[i] += posture_step[i] * is_free[i];
       fastest = std::max(fastest, std::abs(move[i]) / (dt * model_.velocity()[i]));
     }
     move /= fastest;
     after = limits_.clipped(before + move, before, bounds.margin);
     bool stopped = false;
     for (Eigen::Index i = 0; i < n; ++i) {
-      if (free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > kNegligible)) continue;
-      free[i] = 0.0;
+      if (is_free[i] == 0.0 || !(std::abs(after[i] - before[i] - move[i]) > kNegligible)) continue;
+      is_free[i] = 0.0;
       stopped = true;
     }
     if (!stopped) break;
@@ -98,7 +101,7 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& l
 ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double damping)
     : model_(model), task_(task), damping_(damping), step_(model), posture_(model.n()) {
   restart(model.neutral_configuration());
-  between_.q = now_.q;
+  interpolated_.q = now_.q;
 }
 
 Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
@@ -128,13 +131,13 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
 }
 
 const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double share) noexcept {
-  VectorV way(model_.nv());
-  model_.difference(now_.q, minimum.q, way);
-  way *= share;
-  model_.integrate(now_.q, way, between_.q);
-  between_.x = now_.x + share * (minimum.x - now_.x);
-  between_.identifier = ++last_identifier_;
-  return between_;
+  VectorV displacement(model_.nv());
+  model_.difference(now_.q, minimum.q, displacement);
+  displacement *= share;
+  model_.integrate(now_.q, displacement, interpolated_.q);
+  interpolated_.x = now_.x + share * (minimum.x - now_.x);
+  interpolated_.identifier = ++last_identifier_;
+  return interpolated_;
 }
 
 void ReferenceGovernor::accept(const Minimum& minimum) noexcept {

@@ -235,7 +235,7 @@ Twist ResolvedMotion::pose_error() noexcept {
   return error;
 }
 
-/// Compute the joint rates that at the present momentum move the tool as wanted.
+/// Compute the joint rates that at the present momentum move the tool as desired.
 void ResolvedMotion::compute_rates(const Twist& error) noexcept {
   const ResolvedGains& gains = gains_now();
   const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();

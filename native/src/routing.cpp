@@ -17,7 +17,7 @@ namespace {
 constexpr double kAligned = 0.5;
 
 // Below this a direction of the one is perpendicular to all of the other.
-constexpr double kUnrelated = 1e-6;
+constexpr double kMinAlignment = 1e-6;
 
 /// Divide every entry by another.
 void divide(MatrixV& matrix, const MatrixV& by) noexcept {
@@ -31,8 +31,8 @@ void divide(MatrixV& matrix, const MatrixV& by) noexcept {
 void EnergyRouting::anchor(Evaluation& d) noexcept {
   is_anchored_ = d.model().nv() > PositionTask::kDimension;  // otherwise there is no null space
   if (!is_anchored_) return;
-  at_anchor_.compute(task_.jacobian(d));
-  reference_ = at_anchor_.kernel;
+  anchor_svd_.compute(task_.jacobian(d));
+  reference_ = anchor_svd_.kernel;
 }
 
 double EnergyRouting::align(const MatrixV& kernel) noexcept {
@@ -45,7 +45,7 @@ double EnergyRouting::align(const MatrixV& kernel) noexcept {
     least = length < least ? length : least;
     columns.col(k) /= length;
   }
-  if (!(least > kUnrelated)) {
+  if (!(least > kMinAlignment)) {
     Z_ = kernel;
     return 0.0;
   }

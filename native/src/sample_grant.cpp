@@ -42,20 +42,20 @@ void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& 
   force_ = force;
   predicted_ = displacement;
   store_ = store;
-  holds_ = true;
-  missed_ = false;
+  has_effort_ = true;
+  has_missed_updates_ = false;
 }
 
 void SampleWork::missed_updates(const VectorV& safe) noexcept {
   safe_ = safe;
-  missed_ = true;
+  has_missed_updates_ = true;
 }
 
 double SampleWork::recovered_energy(const Evaluation& d, double store, double dt) noexcept {
-  if (!holds_) return 0.0;
+  if (!has_effort_) return 0.0;
   model_.difference(q_, d.q(), displacement_);
   double work = force_.dot(displacement_);
-  if (missed_) {
+  if (has_missed_updates_) {
     const double both = force_.dot(predicted_) + safe_.dot(displacement_ - predicted_);
     return std::min(store_ - store - std::max({work, safe_.dot(displacement_), both}), 0.0);
   }

@@ -19,11 +19,11 @@ namespace {
 constexpr double kNoticeable = 0.5, kLeastPower = 1e-3;
 
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
-constexpr double kFarthest = 0.5;
+constexpr double kLargestStep = 0.5;
 
-// What the brake takes out of what is pumped, so that it suffices while both grow from one sample
-// to the next.
-constexpr double kAmple = 1.25;
+// Ratio of the energy taken out by the brake to the energy pumped in, so that it suffices while
+// both grow from one sample to the next.
+constexpr double kBrakeMargin = 1.25;
 
 }  // namespace
 
@@ -57,14 +57,14 @@ VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& d
   if (!Cholesky(margin_).is_positive()) reduce(mass, most);
   margin_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(velocity);
-  const double led = drift ? velocity.dot(*drift) : 0.0;
-  const double damping_power = velocity.dot(damping_force) - led;
+  const double drift_power = drift ? velocity.dot(*drift) : 0.0;
+  const double damping_power = velocity.dot(damping_force) - drift_power;
   VectorV left = mass.lazyProduct(velocity);
   if (drift) left += h * *drift;
   Cholesky(margin_).solve(left.data());
   // D is symmetric: the power of D w is w against D v.
-  const bool slowed =
-      damping_power > kLeastPower && left.dot(damping_force) - led < kNoticeable * damping_power;
+  const bool slowed = damping_power > kLeastPower &&
+                      left.dot(damping_force) - drift_power < kNoticeable * damping_power;
   velocity = left;
   predicted_spring = h * stiffness_.lazyProduct(velocity);
   if (slowed) {
@@ -109,20 +109,20 @@ void SampledImpedance::reduce(const MatrixV& mass, double most) noexcept {
 const VectorV& SampledImpedance::brake(Evaluation& d, double h,
                                        const VectorV* gyroscopic) noexcept {
   brake_.setZero(d.v().size());
-  const double farthest = 0.5 * h * d.v().cwiseAbs().maxCoeff();
+  const double half_motion = 0.5 * h * d.v().cwiseAbs().maxCoeff();
   const double kinetic = 2.0 * d.kinetic_energy();
-  if (!(farthest > 0.0 && std::isfinite(farthest) && kinetic > 0.0)) return brake_;
-  const double step = 0.5 * h * std::min(1.0, kFarthest / farthest);
+  if (!(half_motion > 0.0 && std::isfinite(half_motion) && kinetic > 0.0)) return brake_;
+  const double step = 0.5 * h * std::min(1.0, kLargestStep / half_motion);
   const VectorV way = step * d.v();
   d.model().integrate(d.q(), way, q_ahead_);
-  double pumped = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(q_ahead_));
+  double energy_gain = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(q_ahead_));
   if (gyroscopic) {
     VectorV gyroscopic_rate = *gyroscopic;
     margin_ = d.M();
     Cholesky(margin_).solve(gyroscopic_rate.data());
-    pumped += 0.5 * h * gyroscopic->dot(gyroscopic_rate);
+    energy_gain += 0.5 * h * gyroscopic->dot(gyroscopic_rate);
   }
-  brake_ = -std::min(kAmple * pumped / kinetic, 1.0 / h) * d.momentum();
+  brake_ = -std::min(kBrakeMargin * energy_gain / kinetic, 1.0 / h) * d.momentum();
   return brake_;
 }
 

@@ -23,7 +23,7 @@ void ShapedPotential::set(const Minimum& minimum, const Weight& weight) noexcept
   minimum_ = minimum.identifier;
   is_number_ = false;
   weight_.matrix = weight.matrix;
-  weight_.name = weight.name;
+  weight_.version = weight.version;
 }
 
 void ShapedPotential::move(const ShapedPotential& source) noexcept {
@@ -50,7 +50,7 @@ void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcep
 
 bool ShapedPotential::is_same(const ShapedPotential& other) const noexcept {
   if (minimum_ != other.minimum_ || is_number_ != other.is_number_) return false;
-  return is_number_ ? number_ == other.number_ : weight_.name == other.weight_.name;
+  return is_number_ ? number_ == other.number_ : weight_.version == other.weight_.version;
 }
 
 VectorV ShapedPotential::displacement(const ConstVector& q) const noexcept {

@@ -22,7 +22,7 @@ using Tall = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
 // Below this share of the largest singular value, the direction of a column is rounding.
 constexpr double kSmall = 1e-5;
 
-// Below this share of the longest column, what is left of another has no direction.
+// Below this share of the longest column, the remainder of another column has no direction.
 constexpr double kNothing = 1e-12;
 
 /// Write the triangle T of J^T = Q [T; 0], the first three columns of Q and the rest, transposed.

@@ -102,13 +102,13 @@ VectorV JointLimitPotential::depth(const VectorV& positions, double margin) cons
 LimitSprings JointLimitPotential::springs(const VectorV& positions, const VectorV& rates,
                                           const VectorV& wall, double margin,
                                           double h) const noexcept {
-  const VectorV now = depth(positions, margin), soon = depth(positions + h * rates, margin);
+  const VectorV now = depth(positions, margin), next_depth = depth(positions + h * rates, margin);
   LimitSprings limit_springs;
   limit_springs.force = wall.cwiseProduct(now);
   limit_springs.energy = 0.5 * limit_springs.force.dot(now);
   limit_springs.stiffness = wall;
   for (Eigen::Index i = 0; i < wall.size(); ++i) {
-    if (now[i] == 0.0 && soon[i] == 0.0) limit_springs.stiffness[i] = 0.0;
+    if (now[i] == 0.0 && next_depth[i] == 0.0) limit_springs.stiffness[i] = 0.0;
   }
   return limit_springs;
 }

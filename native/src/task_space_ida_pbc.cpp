@@ -61,18 +61,18 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
       routing_(model, task_, kSingular),
       joint_limits_(model),
       torque_limits_(model),
-      minimum_(model, task_, kSingular),
+      governor_(model, task_, kSingular),
       tank_budget_(model),
       d_(model),
-      at_minimum_(model),
-      rest_(Eigen::VectorXd::Zero(model.nv())),
+      minimum_state_(model),
+      zero_velocity_(Eigen::VectorXd::Zero(model.nv())),
       desired_potential_(model),
       effort_(model),
       safe_torque_(VectorV::Zero(model.n())),
       positions_(model.n()),
-      routed_(VectorV::Zero(model.n())) {
-  option_weight_.name = 1;
-  current_weight_.name = 1;
+      routing_torque_(VectorV::Zero(model.n())) {
+  option_weight_.version = 1;
+  current_weight_.version = 1;
   if (options_.weight) option_weight_.matrix = *options_.weight;
   command_.wrench_base.resize(0);
   command_.torque = Eigen::VectorXd::Zero(model.n());
@@ -81,27 +81,27 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model, const TaskSpaceGains& gains
 }
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
-  if (!hold_at(q_star)) return false;
-  tank_budget_.reset(potential(minimum_.now()));
+  if (!start_at(q_star)) return false;
+  tank_budget_.reset(potential(governor_.now()));
   return true;
 }
 
 bool TaskSpaceIDAPBC::resume(const RobotState& state) noexcept {
-  if (!hold_at(state.q)) return false;
-  tank_budget_.resume(potential(minimum_.now()));
+  if (!start_at(state.q)) return false;
+  tank_budget_.resume(potential(governor_.now()));
   return true;
 }
 
-bool TaskSpaceIDAPBC::hold_at(const ConstVector& q_star) noexcept {
+bool TaskSpaceIDAPBC::start_at(const ConstVector& q_star) noexcept {
   if (!model_.is_configuration(q_star)) return false;
-  Evaluation& d = minimum_.restart(q_star);
+  Evaluation& d = governor_.restart(q_star);
   safe_torque_ = d.g();
   routing_.anchor(d);
   torque_limits_.restart();
   ramp_.restart(gains_);
-  cancelling_.restart();
-  by_task_.restart();
-  by_task_.follow(has_task_stiffness(), 0.0);
+  cancel_ramp_.restart();
+  task_stiffness_ramp_.restart();
+  task_stiffness_ramp_.follow(has_task_stiffness(), 0.0);
   return true;
 }
 
@@ -118,7 +118,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   depth_ = joint_limits_.depth(positions_, gains.limit_margin);
   const double limit_energy = 0.5 * gains.limit_stiffness * depth_.squaredNorm();
   tank_budget_.begin_sample(d_, limit_energy, gains.tank_capacity, gains.tank_initial, dt);
-  const double put_in = follow(reference, dt);
+  const double added_energy = follow(reference, dt);
   jacobian_ = task_.jacobian(d_);
   effort_.split(d_, jacobian_, kSingular);
   spring_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
@@ -126,18 +126,18 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   damp(h);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
-  const double share = cancelling_.follow(options_.cancel_coupling || gains_.cancel_coupling, dt);
-  const bool cancelled =
-      share > 0.0 && routing_.torque(d_, jacobian_, effort_.svd, jacobian_rate, routed_);
-  if (cancelled) routed_ *= share;
+  const double share = cancel_ramp_.follow(options_.cancel_coupling || gains_.cancel_coupling, dt);
+  const bool is_cancelled =
+      share > 0.0 && routing_.torque(d_, jacobian_, effort_.svd, jacobian_rate, routing_torque_);
+  if (is_cancelled) routing_torque_ *= share;
   desired_ = d_.g() - spring_ - effort_.damping;
-  sent_ = d_.g() + effort_.impedance.brake(d_, h, cancelled ? &routed_ : nullptr);
-  sent_ -= effort_.impedance.spring + effort_.damping;
-  if (cancelled) {
-    desired_ += routed_;
-    sent_ += routed_;
+  commanded_ = d_.g() + effort_.impedance.brake(d_, h, is_cancelled ? &routing_torque_ : nullptr);
+  commanded_ -= effort_.impedance.spring + effort_.damping;
+  if (is_cancelled) {
+    desired_ += routing_torque_;
+    commanded_ += routing_torque_;
   }
-  torque_ = torque_limits_.apply(sent_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
+  torque_ = torque_limits_.apply(commanded_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
   safe_torque_ = d_.g();
   clip_to_effort(model_, safe_torque_);
   tank_budget_.grant(d_, torque_, safe_torque_, limit_energy, torque_limits_, dt);
@@ -155,18 +155,18 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.damping_task = effort_.motion.eta.dot(effort_.damping_task);
   energy.damping_null =
       effort_.motion.nu.dot(effort_.damping_null) + d_.v().dot(effort_.impedance.predicted_spring);
-  energy.reference_power = dt > 0.0 ? put_in / dt : 0.0;
+  energy.reference_power = dt > 0.0 ? added_energy / dt : 0.0;
   energy.clipped_power = (torque_ - desired_).dot(d_.v());
-  energy.routing_power = cancelled ? routed_.dot(d_.v()) : 0.0;
+  energy.routing_power = is_cancelled ? routing_torque_.dot(d_.v()) : 0.0;
   energy.null_to_task = effort_.motion.exchange(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level : 0.0;
   energy.unaccounted_energy = tank ? tank->unaccounted_energy : 0.0;
-  const Eigen::Vector3d goal = minimum_.target().value_or(minimum_.now().x);
+  const Eigen::Vector3d goal = governor_.target().value_or(governor_.now().x);
   command_.torque = torque_;
   command_.task_error = (task_.value(d_) - goal).norm();
   command_.smallest_singular_value = effort_.motion.smallest;
   command_.authority = tank_budget_.authority();
-  judge();
+  update_status();
   return command_;
 }
 
@@ -184,23 +184,23 @@ const Command& TaskSpaceIDAPBC::hold() noexcept {
 // Move minimum and stiffness towards reference and gains; return the energy added, J.
 double TaskSpaceIDAPBC::follow(const Reference& reference, double dt) noexcept {
   const TaskSpaceGains& gains = ramp_.now();
-  by_task_.follow(has_task_stiffness(), dt);
+  task_stiffness_ramp_.follow(has_task_stiffness(), dt);
   const Minimum& candidate =
-      minimum_.propose(reference, dt, gains.reference_speed, gains.limit_margin);
+      governor_.propose(reference, dt, gains.reference_speed, gains.limit_margin);
   const Minimum* next = &candidate;
-  const double put_in =
+  const double added_energy =
       tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
-        next = share == 1.0 ? &candidate : &minimum_.interpolate(candidate, share);
+        next = share == 1.0 ? &candidate : &governor_.interpolate(candidate, share);
         return potential(*next);
       });
-  minimum_.accept(*next);
-  return put_in;
+  governor_.accept(*next);
+  return added_energy;
 }
 
 // The potential that the gains define at a minimum.
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
   const TaskSpaceGains& gains = ramp_.now();
-  const double share = by_task_.share(), rest = (1.0 - share) * gains.stiffness;
+  const double share = task_stiffness_ramp_.share(), rest = (1.0 - share) * gains.stiffness;
   if (options_.weight) {
     desired_potential_.set(minimum, option_weight_);
     return desired_potential_;
@@ -213,12 +213,12 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
       weight_null_ != gains.null_stiffness || weight_share_ != share || weight_rest_ != rest) {
     const Eigen::Matrix3d unit = Eigen::Matrix3d::Identity();
     const Eigen::Matrix3d stiffness = options_.task_stiffness.value_or(gains.task_stiffness * unit);
-    at_minimum_.set(minimum.q, rest_);
+    minimum_state_.set(minimum.q, zero_velocity_);
     current_weight_.matrix =
-        weight_of_task_stiffness(task_, at_minimum_, stiffness, gains.null_stiffness);
+        weight_of_task_stiffness(task_, minimum_state_, stiffness, gains.null_stiffness);
     current_weight_.matrix *= share;
     for (int k = 0; k < model_.n(); ++k) current_weight_.matrix(k, k) += rest;
-    ++current_weight_.name;
+    ++current_weight_.version;
     weight_minimum_ = minimum.identifier;
     weight_stiffness_ = gains.task_stiffness;
     weight_null_ = gains.null_stiffness;
@@ -243,7 +243,7 @@ void TaskSpaceIDAPBC::damp(double h) noexcept {
   effort_.damp(d_, jacobian_, spring_, stiffness_, gains.damping_task, gains.damping_null, h);
 }
 
-void TaskSpaceIDAPBC::judge() noexcept {
+void TaskSpaceIDAPBC::update_status() noexcept {
   const auto set = [this](Status status, const char* reason) {
     command_.status = status;
     command_.reason = reason;
@@ -257,13 +257,13 @@ void TaskSpaceIDAPBC::judge() noexcept {
     reason_.set("near a singularity: smallest singular value %.3g", effort_.motion.smallest);
     return set(Status::degraded, reason_.text());
   }
-  if (minimum_.is_rejected()) {
+  if (governor_.is_rejected()) {
     return set(Status::holding, reasons::reference_not_finite);
   }
   if (tank_budget_.is_short()) {
     return set(Status::degraded, reasons::tank_empty);
   }
-  if (minimum_.is_out_of_reach()) {
+  if (governor_.is_out_of_reach()) {
     return set(Status::degraded, reasons::reference_out_of_reach);
   }
   set(Status::ok, effort_.impedance.reason());

@@ -75,11 +75,11 @@ Tree::Tree(const Model& model, bool gravity)
     joint.pair = m.nqs[id] == 2;
     // A joint that mimics another moves at the rate of that one.
     joint.armature = lead.multiplier * lead.multiplier * m.armature[m.idx_vs[id]];
-    const std::size_t at = joints_.size(), lane = at % kTogether;
+    const std::size_t at = joints_.size(), lane = at % kLaneCount;
     joints_.push_back(joint);
     if (lane == 0) shapes_.push_back({});
     Shape& shape = shapes_.back();
-    const Vector3d axis = screw.angular(), along = screw.linear();
+    const Vector3d axis = screw.angular(), linear_axis = screw.linear();
     const bool turns = !axis.isZero(0.0);
     const Matrix3d projector = axis * axis.transpose();
     put(turns ? Matrix3d(rotation * projector) : rotation, shape.fixed, lane);
@@ -91,10 +91,10 @@ Tree::Tree(const Model& model, bool gravity)
     if (b_ == 0 && at == 0) reference_ = offset;
     if (joint.parent < 0) offset -= reference_;
     put(offset, shape.offset, lane);
-    if (!joint.pair) put(Vector3d(rotation * along), shape.slide, lane);
+    if (!joint.pair) put(Vector3d(rotation * linear_axis), shape.slide, lane);
     put(Vector3d(lead.multiplier * axis), shape.axis, lane);
-    put(Vector3d(lead.multiplier * along), shape.along, lane);
-    shape.mass[lane] = shape.carried[lane] = inertia.mass();
+    put(Vector3d(lead.multiplier * linear_axis), shape.linear_axis, lane);
+    shape.mass[lane] = shape.subtree_mass[lane] = inertia.mass();
     put(Vector3d(inertia.lever()), shape.lever, lane);
     const Matrix3d about = inertia.inertia().matrix();
     Eigen::Matrix<double, 6, 1> six;
@@ -104,12 +104,12 @@ Tree::Tree(const Model& model, bool gravity)
   }
   is_coupled_ = static_cast<int>(joints_.size()) > n_;
   for (int k = 0; k < n_; ++k) pairs_.push_back(model.is_pair(k) ? 1 : 0);
-  const std::size_t padded = groups() * kTogether;
-  const std::size_t columns = (static_cast<std::size_t>(n_) + kTogether - 1) / kTogether;
+  const std::size_t padded = groups() * kLaneCount;
+  const std::size_t columns = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
   columns_.resize(columns);
   link_groups_.resize(groups());
   motions_.resize(groups());
-  passing_.resize(groups());
+  scratch_.resize(groups());
   other_poses_.resize(groups());
   descendants_.assign(joints_.size() * padded, 0.0);
   for (std::size_t i = joints_.size(); i-- > 0;) {
@@ -117,8 +117,8 @@ Tree::Tree(const Model& model, bool gravity)
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto before = static_cast<std::size_t>(j);
       descendants_[before * padded + i] = 1.0;
-      shapes_[before / kTogether].carried[before % kTogether] +=
-          shapes_[i / kTogether].mass[i % kTogether];
+      shapes_[before / kLaneCount].subtree_mass[before % kLaneCount] +=
+          shapes_[i / kLaneCount].mass[i % kLaneCount];
     }
   }
   if (b_ > 0) {
@@ -130,12 +130,12 @@ Tree::Tree(const Model& model, bool gravity)
   angles_.assign(padded, 0.0);
   sines_ = cosines_ = speeds_ = products_ = angles_;
   fingerprint_ = fingerprint_of();
-  const std::size_t stride = columns * kTogether, size = static_cast<std::size_t>(n_);
+  const std::size_t stride = columns * kLaneCount, size = static_cast<std::size_t>(n_);
   factor_.assign(size * stride, 0.0);
-  over_.assign(stride, 0.0);
+  inverse_diagonal_.assign(stride, 0.0);
   if (is_coupled_) shape_inertia_.assign(size * size, 0.0);
   placed_ = VectorXd::Zero(model.nq());
-  right_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
+  right_side_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
   rates_ = VectorXd::Zero(n_);
   tool_ = frame(model, model.end_effector());
 }
@@ -226,9 +226,9 @@ double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
 Tree::Frame Tree::placed(const Frame& frame) const noexcept {
   if (frame.body < 0) return frame;
   const auto body = static_cast<std::size_t>(frame.body);
-  const LinkGroup& group = link_groups_[body / kTogether];
-  const Matrix3d rotation = matrix_at(group.rotation, body % kTogether);
-  const Vector3d origin = vector_at(group.origin, body % kTogether);
+  const LinkGroup& group = link_groups_[body / kLaneCount];
+  const Matrix3d rotation = matrix_at(group.rotation, body % kLaneCount);
+  const Vector3d origin = vector_at(group.origin, body % kLaneCount);
   return {frame.body, rotation * frame.rotation, origin + rotation * frame.origin};
 }
 

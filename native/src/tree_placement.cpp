@@ -14,7 +14,7 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 /// Sines and cosines of all joints at once; pairs have theirs in the configuration.
-VMS_PH_INLINED inline void Tree::measure(const double* q) noexcept {
+VMS_PH_INLINED inline void Tree::compute_angles(const double* q) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     if (!joints_[i].pair) angles_[i] = position(joints_[i], q);
   }
@@ -32,12 +32,12 @@ VMS_PH_INLINED inline void Tree::measure(const double* q) noexcept {
 
 template <class Poses>
 VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noexcept {
-  measure(q);
+  compute_angles(q);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Shape& shape = shapes_[g];
-    Passing& here = passing_[g];
-    const Lanes cosine = lanes(&cosines_[g * kTogether]), sine = lanes(&sines_[g * kTogether]),
-                position = lanes(&angles_[g * kTogether]);
+    Scratch& here = scratch_[g];
+    const Lanes cosine = lanes(&cosines_[g * kLaneCount]), sine = lanes(&sines_[g * kLaneCount]),
+                position = lanes(&angles_[g * kLaneCount]);
     for (int k = 0; k < 9; ++k) {
       store(here.turn[k],
             lanes(shape.fixed[k]) + cosine * lanes(shape.cosine[k]) + sine * lanes(shape.sine[k]));
@@ -47,16 +47,16 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
     }
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Passing& joint = passing_[i / kTogether];
-    Pose& here = poses[i / kTogether];
-    const std::size_t lane = i % kTogether;
+    const Scratch& joint = scratch_[i / kLaneCount];
+    Pose& here = poses[i / kLaneCount];
+    const std::size_t lane = i % kLaneCount;
     Matrix3d rotation = matrix_at(joint.turn, lane);
     Vector3d origin = vector_at(joint.shift, lane);
     if (joints_[i].parent >= 0) {
       const auto parent = static_cast<std::size_t>(joints_[i].parent);
-      const Pose& before = poses[parent / kTogether];
-      const Matrix3d parent_rotation = matrix_at(before.rotation, parent % kTogether);
-      origin = vector_at(before.origin, parent % kTogether) + parent_rotation * origin;
+      const Pose& before = poses[parent / kLaneCount];
+      const Matrix3d parent_rotation = matrix_at(before.rotation, parent % kLaneCount);
+      origin = vector_at(before.origin, parent % kLaneCount) + parent_rotation * origin;
       rotation = parent_rotation.lazyProduct(rotation).eval();
     }
     put(rotation, here.rotation, lane);
@@ -70,7 +70,7 @@ bool Tree::is_placed_at(const VectorXd& q) const noexcept {
 
 void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
   if (is_placed_at(q)) return;
-  if (!(is_twin_of(other) && other.is_placed_at(q))) {
+  if (!(is_same_robot(other) && other.is_placed_at(q))) {
     set_configuration(q);
     return;
   }
@@ -82,7 +82,7 @@ void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
   columns_ = other.columns_;
   total_ = other.total_;
   centre_ = other.centre_;
-  turning_ = other.turning_;
+  inverse_inertia_ = other.inverse_inertia_;
 }
 
 void Tree::copy_velocity(const Tree& other) noexcept {
@@ -104,7 +104,7 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
     LinkGroup& here = link_groups_[g];
     const LaneMatrix rotation(here.rotation);
     const LaneVector origin(here.origin), angular = rotation * LaneVector(shape.axis);
-    const LaneVector linear = rotation * LaneVector(shape.along) + origin.cross(angular);
+    const LaneVector linear = rotation * LaneVector(shape.linear_axis) + origin.cross(angular);
     LaneScrew(linear, angular).store_in(here.screw);
     const LaneVector centre = origin + rotation * LaneVector(shape.lever);
     const LaneInertia link_inertia(lanes(shape.mass), centre, rotation, shape.inertia);
@@ -120,7 +120,7 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   const Vector3d square = total_.first.cwiseProduct(centre_);
   const double zz = total_.zz - square.x() - square.y();
   if (b_ == 3) {
-    turning_(2, 2) = 1.0 / zz;
+    inverse_inertia_(2, 2) = 1.0 / zz;
     return;
   }
   const double xx = total_.xx - square.y() - square.z(), yy = total_.yy - square.x() - square.z();
@@ -129,12 +129,12 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   const double yz = total_.yz + total_.first.y() * centre_.z();
   const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
   const double over = 1.0 / (xx * a + xy * b + xz * c);
-  turning_(0, 0) = over * a;
-  turning_(0, 1) = turning_(1, 0) = over * b;
-  turning_(0, 2) = turning_(2, 0) = over * c;
-  turning_(1, 1) = over * (xx * zz - xz * xz);
-  turning_(1, 2) = turning_(2, 1) = over * (xy * xz - xx * yz);
-  turning_(2, 2) = over * (xx * yy - xy * xy);
+  inverse_inertia_(0, 0) = over * a;
+  inverse_inertia_(0, 1) = inverse_inertia_(1, 0) = over * b;
+  inverse_inertia_(0, 2) = inverse_inertia_(2, 0) = over * c;
+  inverse_inertia_(1, 1) = over * (xx * zz - xz * xz);
+  inverse_inertia_(1, 2) = inverse_inertia_(2, 1) = over * (xy * xz - xx * yz);
+  inverse_inertia_(2, 2) = over * (xx * yy - xy * xy);
 }
 
 VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
@@ -142,7 +142,8 @@ VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
   momentum_ = b_ == 0 ? Screw{} : root_ * base;
   double twice = momentum_.dot(base);
   rates_ = v.tail(n_);
-  carry(base, v.data(), [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
+  propagate_velocities(base, v.data(),
+                       [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const double rate = rates_[joints_[i].lead];
     twice += joints_[i].armature * rate * rate;
@@ -168,10 +169,10 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
     const LaneMatrix rotation(other_poses_[g].rotation);
     const LaneVector centre =
         LaneVector(other_poses_[g].origin) + rotation * LaneVector(shape.lever);
-    (centre * lanes(shape.mass)).store_in(passing_[g].force);
+    (centre * lanes(shape.mass)).store_in(scratch_[g].force);
   }
   const Vector3d first =
-      root_.first + add_up<3>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].force; });
+      root_.first + add_up<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
   for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
   Lanes power{};
   const LaneVector down(field);
@@ -179,11 +180,11 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
     const Shape& shape = shapes_[g];
     const LaneMatrix rotation(other_poses_[g].rotation);
     const LaneVector angular = rotation * LaneVector(shape.axis);
-    const LaneVector linear =
-        rotation * LaneVector(shape.along) + LaneVector(other_poses_[g].origin).cross(angular);
+    const LaneVector linear = rotation * LaneVector(shape.linear_axis) +
+                              LaneVector(other_poses_[g].origin).cross(angular);
     const LaneVector velocity =
-        linear * lanes(shape.carried) + angular.cross(LaneVector(passing_[g].force));
-    power -= lanes(&speeds_[g * kTogether]) * down.dot(velocity);
+        linear * lanes(shape.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
+    power -= lanes(&speeds_[g * kLaneCount]) * down.dot(velocity);
   }
   if (b_ == 0) return sum_of(power);
   const Screw base = base_twist(v);

@@ -29,7 +29,7 @@ VMS_PH_WIDE void Tree::propagate_forces() noexcept {
       const auto at = static_cast<std::size_t>(joints_[i].lead);
       Screw sum = full(joints_[i].lead);
       sum += about_centre(reaction(i));
-      put(sum, columns_[at / kTogether].full, at % kTogether);
+      put(sum, columns_[at / kLaneCount].full, at % kLaneCount);
     }
   } else {
     const LaneVector centre(centre_);
@@ -48,16 +48,16 @@ VMS_PH_WIDE void Tree::propagate_forces() noexcept {
   const Lanes over_mass = Lanes{} + 1.0 / total_.mass;
   for (Column& column : columns_) {
     const LaneScrew all(column.full);
-    LaneVector turn = LaneVector(turning_.col(0)) * all.angular.x;
-    turn = turn + LaneVector(turning_.col(1)) * all.angular.y;
-    turn = turn + LaneVector(turning_.col(2)) * all.angular.z;
+    LaneVector turn = LaneVector(inverse_inertia_.col(0)) * all.angular.x;
+    turn = turn + LaneVector(inverse_inertia_.col(1)) * all.angular.y;
+    turn = turn + LaneVector(inverse_inertia_.col(2)) * all.angular.z;
     LaneScrew(all.linear * over_mass, turn).store_in(column.reduced);
   }
 }
 
 /// The shape inertia of joints of which some mimic others.
 void Tree::couple() noexcept {
-  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kTogether;
+  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
   write_shape_inertia(shape_inertia_.data());
   std::fill(factor_.begin(), factor_.end(), 0.0);
   for (std::size_t j = 0; j < n; ++j) {
@@ -69,7 +69,7 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
   propagate_forces();
-  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kTogether;
+  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
   if (is_coupled_) {
     couple();
   } else {
@@ -77,33 +77,34 @@ VMS_PH_WIDE void Tree::factorise() noexcept {
     for (std::size_t j = 0; j < n; ++j) {
       double* column = &factor_[j * stride];
       const LaneScrew one(screw(j)), base(b_ > 0 ? full(static_cast<int>(j)) : Screw{});
-      for (std::size_t g = j / kTogether; g < groups(); ++g) {
+      for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
         Lanes values = one.dot(LaneScrew(link_groups_[g].reaction)) * lanes(is_descendant(j, g));
         if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].reduced));
-        store(column + g * kTogether, values);
+        store(column + g * kLaneCount, values);
       }
       column[j] += joints_[j].armature;
     }
   }
   const auto size = static_cast<std::ptrdiff_t>(n);
-  if (!symmetric::factorise(factor_.data(), over_.data(), size,
+  if (!symmetric::factorise(factor_.data(), inverse_diagonal_.data(), size,
                             static_cast<std::ptrdiff_t>(stride))) {
-    std::fill(over_.begin(), over_.end(), std::numeric_limits<double>::quiet_NaN());
+    std::fill(inverse_diagonal_.begin(), inverse_diagonal_.end(),
+              std::numeric_limits<double>::quiet_NaN());
   }
 }
 
 /// Solve with the factors.
 VMS_PH_INLINED inline void Tree::substitute() noexcept {
-  right_.tail(right_.size() - n_).setZero();  // also after numbers that were not finite
-  symmetric::solve(factor_.data(), over_.data(), n_,
-                   static_cast<std::ptrdiff_t>(columns_.size() * kTogether), right_.data());
+  right_side_.tail(right_side_.size() - n_).setZero();  // also after numbers that were not finite
+  symmetric::solve(factor_.data(), inverse_diagonal_.data(), n_,
+                   static_cast<std::ptrdiff_t>(columns_.size() * kLaneCount), right_side_.data());
 }
 
 VMS_PH_WIDE void Tree::solve_shape(double* rates) noexcept {
   factorise();
-  std::copy(rates, rates + n_, right_.data());
+  std::copy(rates, rates + n_, right_side_.data());
   substitute();
-  std::copy(right_.data(), right_.data() + n_, rates);
+  std::copy(right_side_.data(), right_side_.data() + n_, rates);
 }
 
 double Tree::inertia_of(int joint) noexcept {
@@ -130,34 +131,35 @@ VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   factorise();
   if (b_ == 0) {
     substitute();
-    out = right_.head(n_);
+    out = right_side_.head(n_);
     return;
   }
   const Screw p = about_centre(momentum);
   const LaneScrew all(p);
   for (std::size_t g = 0; g < columns_.size(); ++g) {
-    double* right = right_.data() + g * kTogether;
+    double* right = right_side_.data() + g * kLaneCount;
     store(right, lanes(right) - LaneScrew(columns_[g].reduced).dot(all));
   }
   substitute();
   solve_base(p, out);
 }
 
-/// Write the velocity (nv,) of the rates in `right_` and of a momentum about the centre of mass.
+/// Write the velocity (nv,) of the rates in `right_side_` and of a momentum about the centre of
+/// mass.
 VMS_PH_INLINED inline void Tree::solve_base(Screw p, VectorXd& out) const noexcept {
   for (int i = 0; i < n_; ++i) {
     const Screw column = full(i);
-    p.linear -= right_[i] * column.linear;
-    p.angular -= right_[i] * column.angular;
+    p.linear -= right_side_[i] * column.linear;
+    p.angular -= right_side_[i] * column.angular;
   }
   set_base(mobility(p), out);
-  out.tail(n_) = right_.head(n_);
+  out.tail(n_) = right_side_.head(n_);
 }
 
 VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat,
                                        VectorXd& out) noexcept {
   factorise();
-  std::copy(pi_hat, pi_hat + n_, right_.data());
+  std::copy(pi_hat, pi_hat + n_, right_side_.data());
   substitute();
   solve_base(b_ > 0 ? about_centre(momentum) : Screw{}, out);
 }
@@ -166,28 +168,30 @@ VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_h
 VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
                                   VectorXd& out) noexcept {
   const Screw base = base_twist(v);
-  carry(base, v.data(), [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
+  propagate_velocities(base, v.data(),
+                       [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
   for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = v[b_ + joints_[i].lead];
   for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew joint_twist = LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kTogether]);
-    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(passing_[g].acceleration);
+    const LaneScrew joint_twist =
+        LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kLaneCount]);
+    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
   const Screw lift{-field_, Vector3d::Zero()};
-  add_along(lift, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].acceleration; });
+  add_along(lift, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneInertia link_inertia(link_groups_[g].link_inertia);
     const LaneScrew twist(motions_[g].twist),
-        pushed = link_inertia * LaneScrew(passing_[g].acceleration);
-    (pushed + dual_bracket(twist, link_inertia * twist)).store_in(passing_[g].force);
+        pushed = link_inertia * LaneScrew(scratch_[g].acceleration);
+    (pushed + dual_bracket(twist, link_inertia * twist)).store_in(scratch_[g].force);
   }
   const Screw full =
-      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].force; }));
+      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Lanes needed = LaneScrew(link_groups_[g].screw).dot(LaneScrew(passing_[g].force));
-    store(&products_[g * kTogether], needed);
+    const Lanes needed = LaneScrew(link_groups_[g].screw).dot(LaneScrew(scratch_[g].force));
+    store(&products_[g * kLaneCount], needed);
   }
-  right_.head(n_) = force.tail(n_);
-  for (std::size_t i = 0; i < joints_.size(); ++i) right_[joints_[i].lead] -= products_[i];
+  right_side_.head(n_) = force.tail(n_);
+  for (std::size_t i = 0; i < joints_.size(); ++i) right_side_[joints_[i].lead] -= products_[i];
   Screw left;
   if (b_ > 0) {
     left = base_twist(force);

@@ -71,9 +71,9 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
     }
     out[at * size + at] += joints_[j].armature;
     const LaneScrew one(screw(j));
-    for (std::size_t g = j / kTogether; g < groups(); ++g) {
+    for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
       const Lanes values = one.dot(LaneScrew(link_groups_[g].reaction));
-      store(&products_[g * kTogether], values * lanes(is_descendant(j, g)));
+      store(&products_[g * kLaneCount], values * lanes(is_descendant(j, g)));
     }
     out[at * size + at] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
@@ -157,7 +157,8 @@ Screw Tree::twist_of(int body) const noexcept {
 }
 
 VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& rotation,
-                                           const Vector3d& turning, double* out) const noexcept {
+                                           const Vector3d& angular_velocity,
+                                           double* out) const noexcept {
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (placed.body < -1) return;
@@ -168,8 +169,9 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& placed, const Matrix3d& 
     const Vector3d linear = s.linear + s.angular.cross(placed.origin);
     const Vector3d linear_rate =
         rotation.transpose() * (rate.linear + rate.angular.cross(placed.origin) +
-                                s.angular.cross(moving) - turning.cross(linear));
-    const Vector3d angular_rate = rotation.transpose() * (rate.angular - turning.cross(s.angular));
+                                s.angular.cross(moving) - angular_velocity.cross(linear));
+    const Vector3d angular_rate =
+        rotation.transpose() * (rate.angular - angular_velocity.cross(s.angular));
     for (int k = 0; k < 3; ++k) {
       out[k * size + column] += linear_rate[k];
       out[(k + 3) * size + column] += angular_rate[k];
@@ -205,12 +207,12 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   std::fill(out, out + size * size, 0.0);
   Matrix3d full = b_ == 0 ? Matrix3d::Zero() : spin_of(root_, base_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const LinkGroup& link_group = link_groups_[i / kTogether];
-    put(spin_of(inertia_at(link_group.link_inertia, i % kTogether), twist(i)),
-        passing_[i / kTogether].turn, i % kTogether);
+    const LinkGroup& link_group = link_groups_[i / kLaneCount];
+    put(spin_of(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
+        scratch_[i / kLaneCount].turn, i % kLaneCount);
   }
   const Eigen::Matrix<double, 9, 1> spins =
-      add_up<9>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].turn; });
+      add_up<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].turn; });
   full += Eigen::Map<const Matrix3d>(spins.data());
   const int* which = b_ == 6 ? kSpatial : kInPlane;
   for (int k = 0; k < b_; ++k) {
@@ -222,18 +224,18 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
   }
   for (std::size_t g = 0; g < groups(); ++g) {
     bracket(LaneScrew(motions_[g].twist), LaneScrew(link_groups_[g].screw))
-        .store_in(passing_[g].screw_rate);
+        .store_in(scratch_[g].screw_rate);
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const std::size_t group = i / kTogether, lane = i % kTogether;
-    const Screw along = screw(i), acting = reaction(i);
-    const Matrix3d spin = matrix_at(passing_[group].turn, lane);
+    const std::size_t group = i / kLaneCount, lane = i % kLaneCount;
+    const Screw linear_axis = screw(i), acting = reaction(i);
+    const Matrix3d spin = matrix_at(scratch_[group].turn, lane);
     const Vector3d l = momentum(i).linear;
-    Screw column = composite(i) * screw_at(passing_[group].screw_rate, lane);
-    column.linear += along.angular.cross(l);
-    column.angular += spin * along.angular;
+    Screw column = composite(i) * screw_at(scratch_[group].screw_rate, lane);
+    column.linear += linear_axis.angular.cross(l);
+    column.angular += spin * linear_axis.angular;
     // S_i . B, which has no linear part.
-    const Vector3d moment = l.cross(along.linear) + spin.transpose() * along.angular;
+    const Vector3d moment = l.cross(linear_axis.linear) + spin.transpose() * linear_axis.angular;
     const int at = b_ + joints_[i].lead;
     double* row = out + at * size;
     if (b_ > 0) {
@@ -242,11 +244,11 @@ VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
       left.angular += moment;
       add_base(left, row);
     }
-    row[at] += along.dot(column);
+    row[at] += linear_axis.dot(column);
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto before = static_cast<std::size_t>(j);
       const Screw earlier = screw(before);
-      const Screw rate = screw_at(passing_[before / kTogether].screw_rate, before % kTogether);
+      const Screw rate = screw_at(scratch_[before / kLaneCount].screw_rate, before % kLaneCount);
       const int k = b_ + joints_[before].lead;
       out[k * size + at] += earlier.dot(column);
       row[k] += acting.dot(rate) + moment.dot(earlier.angular);
@@ -286,15 +288,17 @@ VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexce
   const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
   for (std::size_t i = 0; i < joints_.size(); ++i) speeds_[i] = y[b_ + joints_[i].lead];
   for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew joint_twist = LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kTogether]);
-    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(passing_[g].acceleration);
+    const LaneScrew joint_twist =
+        LaneScrew(link_groups_[g].screw) * lanes(&speeds_[g * kLaneCount]);
+    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
-  add_along(rate, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].acceleration; });
-  carry(base_x, x, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].with; });
-  carry(base_y, y, [this](std::size_t g) VMS_PH_INLINED { return passing_[g].of; });
+  add_along(rate, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
+  propagate_velocities(base_x, x,
+                       [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].with; });
+  propagate_velocities(base_y, y, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].of; });
   Lanes sum{};
   for (std::size_t g = 0; g < groups(); ++g) {
-    const Passing& here = passing_[g];
+    const Scratch& here = scratch_[g];
     add_transport_power(LaneInertia(link_groups_[g].link_inertia), LaneScrew(motions_[g].twist),
                         LaneScrew(here.with), LaneScrew(here.of), LaneScrew(here.acceleration),
                         sum);
@@ -320,20 +324,20 @@ VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept 
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneInertia link_inertia(link_groups_[g].link_inertia);
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = link_inertia * v_hat;
-    h.store_in(passing_[g].locked);
-    (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(passing_[g].drift);
+    h.store_in(scratch_[g].locked);
+    (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(scratch_[g].drift);
   }
-  add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].locked; });
+  add_up<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].locked; });
   const Screw drift =
-      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return passing_[g].drift; }));
+      screw_of(add_up<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].drift; }));
   // The rate of the locked velocity.
   Screw turn = about_centre({rate.linear - drift.linear, rate.angular - drift.angular});
-  turn = {turn.linear / total_.mass, turning_ * turn.angular};
+  turn = {turn.linear / total_.mass, inverse_inertia_ * turn.angular};
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
-    const Lanes power = bracket(u, screw).dot(LaneScrew(passing_[g].locked)) +
-                        screw.dot(LaneScrew(passing_[g].drift));
-    store(&products_[g * kTogether], power);
+    const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked)) +
+                        screw.dot(LaneScrew(scratch_[g].drift));
+    store(&products_[g * kLaneCount], power);
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].lead] -= products_[i];
   for (int i = 0; i < n_; ++i) out[i] -= full(i).dot(turn);

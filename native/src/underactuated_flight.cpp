@@ -58,10 +58,10 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// Least share of the weight that a wanted force carries, so that its direction is defined.
+// Least share of the weight that a desired force carries, so that its direction is defined.
 constexpr double kLeastLift = 0.3;
 
-// Most that a wanted force lifts, in weights.
+// Largest desired force, in weights.
 constexpr double kMostLift = 3.0;
 
 // Singular values below this share of the largest count as zero.
@@ -157,12 +157,12 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
   }
   Twist twist_of(const Twist& twist) const noexcept override;
   double bandwidth() const noexcept override { return gains_now().frequency_position; }
-  double place_frequency() const noexcept override { return gains_now().frequency_position; }
+  double position_frequency() const noexcept override { return gains_now().frequency_position; }
 
   const SingleAxis thrust_;
   const ThrustDirection direction_;
-  const double strength_;     // of gravity, m/s^2
-  const Eigen::Vector3d up_;  // length one
+  const double gravity_norm_;  // of gravity, m/s^2
+  const Eigen::Vector3d up_;   // length one
 };
 
 namespace {
@@ -209,8 +209,8 @@ UnderactuatedFlight::UnderactuatedFlight(const Model& model,
     : RampedGains(model, checked(model, allocation, base_actuated)),
       thrust_(single_axis(*allocation, model.name())),
       direction_(thrust_.axis),
-      strength_(model.gravity().norm()),
-      up_(-model.gravity() / std::max(strength_, 1e-12)) {
+      gravity_norm_(model.gravity().norm()),
+      up_(-model.gravity() / std::max(gravity_norm_, 1e-12)) {
   begin();
 }
 
@@ -220,55 +220,58 @@ BaseMotion UnderactuatedFlight::base_motion(Evaluation& d, const LockedBody& bod
   const Matrix3d& rotation = body.rotation;
   const PoseReference& reference = base();
   const Matrix3d level = reference.pose().topLeftCorner<3, 3>();
-  const Vector3d own_velocity = reference.twist().head<3>(), own_turn = reference.twist().tail<3>();
-  const Vector3d leading = level * own_velocity, turn = level * own_turn;
+  const Vector3d local_velocity = reference.twist().head<3>(),
+                 local_angular_velocity = reference.twist().tail<3>();
+  const Vector3d reference_velocity = level * local_velocity, turn = level * local_angular_velocity;
   // The centre of mass belongs above the reference of the base, wherever the arm is.
   const Vector3d arm = level * body.centre;
   const Vector3d minimum = reference.pose().topRightCorner<3, 1>() + integral().position();
   const Vector3d centre = rotation * body.centre;
   const Vector3d deviation = body.position + centre - (minimum + arm);
   const MatrixView coupling = MatrixView(d.M()).top_rows(3).right_columns(n_);
-  const auto swung = product<Vector3d>(coupling, d.v().tail(n_));
-  const Vector3d carrying = level * swung;
-  const Vector3d sway = carrying / body.mass + turn.cross(arm);
-  const Vector3d own_momentum = d.momentum().head<3>();
-  const Vector3d momentum = rotation * own_momentum;
-  const Vector3d speed = momentum / body.mass - leading;
-  const Vector3d own_acceleration = reference.acceleration().head<3>();
-  const Vector3d gaining = level * own_acceleration;
-  const Vector3d forward = gaining + turn.cross(leading);
+  const auto local_arm_momentum = product<Vector3d>(coupling, d.v().tail(n_));
+  const Vector3d arm_momentum = level * local_arm_momentum;
+  const Vector3d minimum_velocity = arm_momentum / body.mass + turn.cross(arm);
+  const Vector3d local_momentum = d.momentum().head<3>();
+  const Vector3d momentum = rotation * local_momentum;
+  const Vector3d velocity_error = momentum / body.mass - reference_velocity;
+  const Vector3d local_acceleration = reference.acceleration().head<3>();
+  const Vector3d reference_acceleration = level * local_acceleration;
+  const Vector3d forward = reference_acceleration + turn.cross(reference_velocity);
   const double stiffness = gains.frequency_position * gains.frequency_position;
   double rate = 2.0 * gains.damping_ratio * gains.frequency_position;
   // Damping of the velocity that it leaves.
   rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness));
-  const Vector3d weight = strength_ * up_;
-  const auto wanted_acceleration = [&](const Vector3d& at, const Vector3d& velocity) {
-    const Vector3d pull = weight + forward - stiffness * at - rate * velocity;
-    return ThrustDirection::within(pull, up_, strength_, gains.largest_tilt);
+  const Vector3d weight = gravity_norm_ * up_;
+  const auto commanded_acceleration = [&](const Vector3d& at, const Vector3d& velocity) {
+    const Vector3d acceleration = weight + forward - stiffness * at - rate * velocity;
+    return ThrustDirection::within(acceleration, up_, gravity_norm_, gains.largest_tilt);
   };
 
-  const Vector3d push = body.mass * wanted_acceleration(deviation, speed);
+  const Vector3d desired_force = body.mass * commanded_acceleration(deviation, velocity_error);
   BaseMotion motion;
-  motion.attitude = direction_.attitude(push, level);
+  motion.attitude = direction_.attitude(desired_force, level);
   const Vector3d axis = rotation * thrust_.axis;
-  const double along = push.dot(axis);
+  const double along = desired_force.dot(axis);
   const double thrust = std::min(std::max(along, thrust_.least), thrust_.most);
   const Vector3d force = thrust * axis;
-  const Vector3d gained = force / body.mass - weight - forward;
+  const Vector3d acceleration_error = force / body.mass - weight - forward;
   constexpr double kStep = 1e-3;
-  const Vector3d later =
-      wanted_acceleration(deviation + kStep * (speed - sway), speed + kStep * gained);
-  const Matrix3d frame = level * se3::rotation(kStep * own_turn);
-  const Matrix3d after = direction_.attitude(later, frame);
+  const Vector3d next_acceleration =
+      commanded_acceleration(deviation + kStep * (velocity_error - minimum_velocity),
+                             velocity_error + kStep * acceleration_error);
+  const Matrix3d frame = level * se3::rotation(kStep * local_angular_velocity);
+  const Matrix3d next_attitude = direction_.attitude(next_acceleration, frame);
   motion.force = thrust * thrust_.axis;
-  const auto between = product<Matrix3d>(transposed(motion.attitude), after);
-  const Vector3d world_rotation = motion.attitude * se3::rotation_vector(between);
-  motion.turning = product<Vector3d>(transposed(rotation), world_rotation) / kStep;
-  motion.kinetic = 0.5 * body.mass * speed.squaredNorm();
+  const auto relative_rotation = product<Matrix3d>(transposed(motion.attitude), next_attitude);
+  const Vector3d rotation_step = motion.attitude * se3::rotation_vector(relative_rotation);
+  motion.angular_velocity = product<Vector3d>(transposed(rotation), rotation_step) / kStep;
+  motion.kinetic = 0.5 * body.mass * velocity_error.squaredNorm();
   motion.potential = 0.5 * body.mass * stiffness * deviation.squaredNorm();
-  motion.damping = body.mass * rate * speed.squaredNorm();
-  motion.unactuated_power = speed.dot(force - push);
-  motion.carried = -body.mass * stiffness * deviation.dot(sway + integral().place_rate());
+  motion.damping = body.mass * rate * velocity_error.squaredNorm();
+  motion.unactuated_power = velocity_error.dot(force - desired_force);
+  motion.minimum_power =
+      -body.mass * stiffness * deviation.dot(minimum_velocity + integral().position_rate());
   motion.reason = along > thrust_.least ? "" : reasons::turning_over;
   return motion;
 }

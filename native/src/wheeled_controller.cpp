@@ -10,8 +10,8 @@
 namespace vms_ph {
 namespace {
 
-const char* const kUnusable = reasons::unusable_state;
-const char* const kFar = reasons::reference_too_large;
+const char* const kUnusableState = reasons::unusable_state;
+const char* const kReferenceTooLarge = reasons::reference_too_large;
 
 }  // namespace
 
@@ -19,24 +19,24 @@ WheeledController::WheeledController(const Model& model, const std::vector<Wheel
     : model_(model),
       b_(model.b()),
       n_(model.n()),
-      rest_(VectorV::Zero(model.nv())),
+      zero_velocity_(VectorV::Zero(model.nv())),
       t_(model, wheels),
       limits_(model),
       torque_(VectorV::Zero(n_)),
-      at_rest_(model) {
+      static_state_(model) {
   command_.wrench_base.setZero(b_);
   command_.torque.setZero(n_);
   last_command_ = command_;
   last_command_.status = Status::holding;
-  hold(model.neutral_configuration(), kUnusable);
-  unusable_ = last_command_.torque;
+  hold(model.neutral_configuration(), kUnusableState);
+  fallback_torque_ = last_command_.torque;
 }
 
 const Command& WheeledController::update(const RobotState& state, const Reference& reference,
                                          double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    last_command_.torque = unusable_;
-    last_command_.reason = kUnusable;
+    last_command_.torque = fallback_torque_;
+    last_command_.reason = kUnusableState;
     return last_command_;
   }
   if (!t_.compute(state)) return hold(state.q, t_.reason());
@@ -45,17 +45,17 @@ const Command& WheeledController::update(const RobotState& state, const Referenc
 }
 
 /// Compensate gravity by the joints.
-const Command& WheeledController::hold(const ConstVector& q, const char* why) noexcept {
-  at_rest_.set(q, rest_);
-  last_command_.torque = at_rest_.g().tail(n_);
+const Command& WheeledController::hold(const ConstVector& q, const char* reason) noexcept {
+  static_state_.set(q, zero_velocity_);
+  last_command_.torque = static_state_.g().tail(n_);
   clip_to_effort(model_, last_command_.torque);
-  last_command_.reason = why;
+  last_command_.reason = reason;
   return last_command_;
 }
 
 const char* WheeledController::send(const VectorV& force, const LimitGains& gains,
                                     double dt) noexcept {
-  if (!torque_for(force) || !torque_.allFinite()) return kFar;
+  if (!torque_for(force) || !torque_.allFinite()) return kReferenceTooLarge;
   Evaluation& d = t_.d();
   command_.torque =
       limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains.torque_rate, gains.power, dt);
@@ -65,21 +65,21 @@ const char* WheeledController::send(const VectorV& force, const LimitGains& gain
 }
 
 bool WheeledController::drives_all(const Eigen::VectorXd& q) noexcept {
-  RobotState home;
-  home.q = q;
-  home.v.setZero(model_.nv());
-  return t_.compute(home) && torque_for(VectorV::Zero(t_.dimension()));
+  RobotState initial;
+  initial.q = q;
+  initial.v.setZero(model_.nv());
+  return t_.compute(initial) && torque_for(VectorV::Zero(t_.dimension()));
 }
 
 /// Compute the smallest torques S_j^T tau = f; false where there are none.
 bool WheeledController::torque_for(const VectorV& force) noexcept {
   const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);
-  multiply(transposed(drives), drives, squares_);
-  const Cholesky squares(squares_);
-  if (!squares.is_positive()) return false;
-  VectorV left = force;
-  squares.solve(left.data());
-  multiply(drives, left, torque_);
+  multiply(transposed(drives), drives, gram_);
+  const Cholesky gram_factor(gram_);
+  if (!gram_factor.is_positive()) return false;
+  VectorV multipliers = force;
+  gram_factor.solve(multipliers.data());
+  multiply(drives, multipliers, torque_);
   return true;
 }
 

@@ -50,7 +50,7 @@ class WheeledImpedance final : public WheeledController {
   JointLimitPotential joint_limits_;
   PoseReference tool_;
   PoseEffort effort_;
-  Evaluation beginning_;
+  Evaluation initial_state_;
   VectorV limit_inertia_, positions_, desired_;
   Matrix6V jacobian_, momentum_;
   Reason reason_;
@@ -79,26 +79,26 @@ WheeledImpedance::WheeledImpedance(const Model& model, const std::vector<Wheel>&
     : WheeledController(model, wheels),
       joint_limits_(model),
       effort_(model, t_.nu.size()),
-      beginning_(model),
+      initial_state_(model),
       limit_inertia_(VectorV::Zero(n_)),
       positions_(limit_inertia_),
-      desired_(rest_),
+      desired_(zero_velocity_),
       reason_(1024) {
-  RobotState home;
-  home.q = model.neutral_configuration();
-  if (!drives_all(home.q)) {
+  RobotState initial;
+  initial.q = model.neutral_configuration();
+  if (!drives_all(initial.q)) {
     throw ModelError("the joints of '" + model.name() +
                      "' do not move all motions that its wheels allow");
   }
   WheeledGains::table();  // constructed here, so that setting a gain later does not allocate
-  reset(home);
+  reset(initial);
 }
 
 bool WheeledImpedance::reset(const RobotState& state) noexcept {
   if (!model_.is_configuration(state.q)) return false;
-  beginning_.set(state.q, rest_);
-  tool_.restart(beginning_.placement(model_.end_effector()).toHomogeneousMatrix());
-  limit_inertia_ = beginning_.M_hat_m().diagonal();
+  initial_state_.set(state.q, zero_velocity_);
+  tool_.restart(initial_state_.placement(model_.end_effector()).toHomogeneousMatrix());
+  limit_inertia_ = initial_state_.M_hat_m().diagonal();
   effort_.restart();
   limits_.restart();
   return true;

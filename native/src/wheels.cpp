@@ -80,16 +80,16 @@ WheeledTerms::Rolling WheeledTerms::rolling(const Wheel& wheel) {
     throw ModelError("'" + wheel.joint + "' is no joint of '" + model_.name() + "'");
   }
   const auto frame = tree.getFrameId(wheel.joint, pinocchio::JOINT);
-  const auto turned_by = model_.b() + model_.lead_of(tree.getJointId(wheel.joint)).joint;
+  const auto axle_index = model_.b() + model_.lead_of(tree.getJointId(wheel.joint)).joint;
   const Vector3d axle =
-      d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(turned_by).tail<3>();
+      d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(axle_index).tail<3>();
   const double length = axle.norm();
   if (length < 1e-9 || std::abs(axle.z()) > 1e-6 * length) {
     throw ModelError("'" + wheel.joint +
                      "' must turn a wheel about an axis that is parallel to the plane of the base; "
                      "its axis has a component along the normal, or it does not turn");
   }
-  return {frame, turned_by, length, wheel.radius};
+  return {frame, axle_index, length, wheel.radius};
 }
 
 Eigen::MatrixXd WheeledTerms::rows_at(const Eigen::VectorXd& q) {
@@ -154,7 +154,7 @@ VMS_PH_WIDE void WheeledTerms::constrain(bool moving) noexcept {
   const auto along = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
   for (const Rolling& wheel : wheels_) {
     const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
-    const Vector3d axle = jacobian.col(wheel.turned_by).tail<3>() / wheel.length;
+    const Vector3d axle = jacobian.col(wheel.axle_index).tail<3>() / wheel.length;
     Vector3d turning = Vector3d::Zero();
     for (Eigen::Index i = 0; i < all_.cols(); ++i) {
       const Vector3d point = contact(jacobian, wheel.radius, i);

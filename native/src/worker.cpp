@@ -188,9 +188,9 @@ Worker::Outcome Worker::settle(const Deadline& deadline) noexcept {
   if (thread_owns_buffers_) {
     if (!shared_->done.wait(deadline)) return Outcome::late;
     thread_owns_buffers_ = false;
-    const bool ours = shared_->completed.load(std::memory_order_acquire) == sequence_;
+    const bool is_current = shared_->completed.load(std::memory_order_acquire) == sequence_;
     const bool failed = shared_->failed.load(std::memory_order_relaxed);
-    last_ = ours && !failed ? Outcome::done : Outcome::failed;
+    last_ = is_current && !failed ? Outcome::done : Outcome::failed;
   }
   return last_;
 }

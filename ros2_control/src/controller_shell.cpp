@@ -29,7 +29,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   parameters_ = listener_->get_params();
   auto& p = parameters_;
   RobotSetup setup = setup_of(p, get_robot_description());
-  const std::lock_guard<std::mutex> lock(printing_state_->mutex);
+  const std::lock_guard<std::mutex> lock(log_state_->mutex);
   law_.reset();  // before the model that it refers to
   try {
     setup.wheels = wheels_in(p.wheels);
@@ -54,10 +54,10 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   telemetry_ =
       std::make_unique<Telemetry>(get_node(), *model_, p.frame_prefix + inertial_frame(*model_),
                                   p.publish_rate, p.joint_friction);
-  printed_.clear();
-  printing_state_->shell = this;
-  printing_ =
-      get_node()->create_wall_timer(std::chrono::seconds(1), [printing_state = printing_state_] {
+  last_log_.clear();
+  log_state_->shell = this;
+  log_timer_ =
+      get_node()->create_wall_timer(std::chrono::seconds(1), [printing_state = log_state_] {
         const std::unique_lock<std::mutex> free(printing_state->mutex, std::try_to_lock);
         if (free && printing_state->shell != nullptr) printing_state->shell->print_log();
       });
@@ -116,9 +116,9 @@ ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_life
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecycle::State&) {
-  const std::lock_guard<std::mutex> lock(printing_state_->mutex);
-  printing_state_->shell = nullptr;
-  printing_.reset();
+  const std::lock_guard<std::mutex> lock(log_state_->mutex);
+  log_state_->shell = nullptr;
+  log_timer_.reset();
   telemetry_.reset();
   references_.reset();
   reader_.reset();
@@ -130,8 +130,8 @@ ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecyc
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_shutdown(const rclcpp_lifecycle::State&) {
-  const std::lock_guard<std::mutex> lock(printing_state_->mutex);
-  printing_state_->shell = nullptr;
+  const std::lock_guard<std::mutex> lock(log_state_->mutex);
+  log_state_->shell = nullptr;
   return CallbackReturn::SUCCESS;
 }
 
@@ -183,8 +183,8 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
 
 void ControllerShell::print_log() {
   const std::string text = log(*inner_law_);
-  if (text == printed_) return;
-  printed_ = text;
+  if (text == last_log_) return;
+  last_log_ = text;
   RCLCPP_WARN(get_node()->get_logger(), "%s", text.c_str());
 }
 

@@ -80,13 +80,13 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   StampWatch stamps_;
   /// Serialises construction of the law and printing of its log; the control loop does neither.
   /// Shared with the timer, whose callback may still run in an executor when the shell is gone.
-  struct Printing {
+  struct LogState {
     std::mutex mutex;
     ControllerShell* shell = nullptr;  ///< whose law is printed
   };
-  std::shared_ptr<Printing> printing_state_ = std::make_shared<Printing>();
-  std::string printed_;
-  rclcpp::TimerBase::SharedPtr printing_;
+  std::shared_ptr<LogState> log_state_ = std::make_shared<LogState>();
+  std::string last_log_;
+  rclcpp::TimerBase::SharedPtr log_timer_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -59,7 +59,8 @@ std::string text_of(const ptree& element, const std::string& key) {
 ///
 /// @param element_name  name of the element, in messages.
 /// @throws vms_ph::ModelError  they are not numbers, or of another count. As those below, its
-///                             message names the attribute, what was given and what is accepted.
+///                             message names the attribute, the value given and the values
+///                             accepted.
 Eigen::VectorXd numbers(const ptree& element, const std::string& element_name,
                         const std::string& key, Eigen::Index count) {
   const auto text = element.get<std::string>("<xmlattr>." + key, "");
@@ -85,7 +86,7 @@ double number(const ptree& element, const std::string& element_name, const std::
   return numbers(element, element_name, key, 1)[0];
 }
 
-/// A number that is not negative; infinite only where that is what it is without the attribute.
+/// A number that is not negative; infinite only where the default is infinite.
 double size_of(const ptree& element, const std::string& element_name, const std::string& key,
                double fallback = 0.0) {
   const double value = number(element, element_name, key, fallback);
@@ -175,8 +176,8 @@ void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index
 }
 
 /// The input whose angle turns the column of input i; -1 for none.
-Eigen::Index turned_by(const ptree& child, const std::string& element_name, Eigen::Index i,
-                       const std::vector<std::string>& names) {
+Eigen::Index axle_index(const ptree& child, const std::string& element_name, Eigen::Index i,
+                        const std::vector<std::string>& names) {
   const std::string steering = text_of(child, "steering");
   if (has(child, "tilt_rate")) {
     if (has(child, "angle")) {
@@ -239,7 +240,7 @@ TurningColumns turning_columns(const ptree& element, const std::string& element_
   Eigen::Index i = 0;
   for (const auto& [name, child] : element) {
     if (name != element_name) continue;
-    parsed.by.push_back(turned_by(child, element_name, i, names));
+    parsed.by.push_back(axle_index(child, element_name, i, names));
     if (parsed.by.back() >= 0) {
       parsed.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
       parsed.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);

@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a robot description says of actuators and fluids; the elements are those of
+// Actuators and fluids of a robot description; the elements are those of
 // vms_ph_io/settings/plugin_tags.py.
 #pragma once
 

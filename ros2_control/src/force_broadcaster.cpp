@@ -28,7 +28,7 @@ using controller_interface::interface_configuration_type;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 
-/// Observes what touches the robot and what it holds at every update, and publishes it on the
+/// Observes contacts and payload at every update, and publishes it on the
 /// topics of the node force_observer. It commands nothing.
 class ForceBroadcaster final : public controller_interface::ControllerInterface {
  public:
@@ -109,14 +109,15 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     has_last_ = true;
     // A stamp that goes back is no sample: a clock was set, or a simulation began anew.
     if (dt < 0.0) observers_->restart();
-    if (!observers_->add(state.q, state.v, mean_, dt < 0.0 ? kAnyStep : dt)) return return_type::OK;
+    if (!observers_->add(state.q, state.v, mean_, dt < 0.0 ? kDefaultPeriod : dt))
+      return return_type::OK;
     if (sampling_->is_due(stamp) || observers_->contact().began) publish(stamp);
     return return_type::OK;
   }
 
  private:
   // A step for the first state, with which nothing is observed yet, s.
-  static constexpr double kAnyStep = 1e-3;
+  static constexpr double kDefaultPeriod = 1e-3;
 
   template <typename Params>
   static vms_ph::ObserverOptions options(const Params& p) {
@@ -142,7 +143,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   // Time since the last sample, s; 0 where there is no new one, negative for a clock set back.
   double passed(const builtin_interfaces::msg::Time& stamp, double period) const noexcept {
-    if (!has_last_) return kAnyStep;
+    if (!has_last_) return kDefaultPeriod;
     if (period >= 0.0) return period;
     return (stamp.sec - last_stamp_.sec) +
            1e-9 * (static_cast<double>(stamp.nanosec) - static_cast<double>(last_stamp_.nanosec));

@@ -14,7 +14,7 @@
 namespace vms_ph_ros2_control {
 
 /// Reads a tag, which must outlive it. All functions but flag() throw vms_ph::ModelError for what
-/// is not accepted; the message says what is.
+/// is not accepted; the message lists the accepted ones.
 class HardwareTag {
  public:
   /// @throws vms_ph::ModelError  an interface that is not of type double.

@@ -19,7 +19,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 // A lag of more cycles than this is discarded instead of being made up for; so is a lead, as after
 // a clock is set back.
-constexpr int kCatchUp = 25;
+constexpr int kMaxLagPeriods = 25;
 
 bool is_of(const std::string& name, const std::string& prefix) {
   return name.compare(0, prefix.size() + 1, prefix + "/") == 0;
@@ -264,14 +264,14 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
 
 int SimulatedSystem::due_steps(double period) noexcept {
   elapsed_ += period;
-  const auto behind = std::llround(elapsed_ / step_) - steps_;
+  const auto lag = std::llround(elapsed_ / step_) - steps_;
   // Cycles may be early or late; while the lag is small, every cycle has the same number of steps.
-  if (std::abs(behind) > kCatchUp * nominal_) {
+  if (std::abs(lag) > kMaxLagPeriods * nominal_) {
     elapsed_ = static_cast<double>(steps_ + nominal_) * step_;
     return nominal_;
   }
-  if (behind >= 2 * nominal_) return 2 * nominal_;
-  return behind <= -nominal_ ? 0 : nominal_;
+  if (lag >= 2 * nominal_) return 2 * nominal_;
+  return lag <= -nominal_ ? 0 : nominal_;
 }
 
 SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,

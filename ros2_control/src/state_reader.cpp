@@ -23,7 +23,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 // Stamps in succession that advance among themselves, after which a clock that was set back is
 // believed.
-constexpr int kAgreeing = 5;
+constexpr int kConsecutive = 5;
 
 }  // namespace
 
@@ -88,7 +88,7 @@ const vms_ph::RobotState& StateReader::read(
 void StampWatch::restart() noexcept {
   started_ = false;
   still_ = 0.0;
-  agreeing_ = 0;
+  consecutive_ = 0;
 }
 
 const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
@@ -98,19 +98,20 @@ const char* StampWatch::problem(const builtin_interfaces::msg::Time& stamp,
     started_ = true;
     last_ = now;
     still_ = 0.0;
-    agreeing_ = 0;
+    consecutive_ = 0;
     return "";
   }
   still_ += std::max(passed, 0.0);
   if (now == last_) return still_ < timeout_ ? "" : "the state is old: its stamp does not advance";
   // A clock that was set back is believed once its stamps advance again.
-  agreeing_ =
-      agreeing_ == 0 || now < rejected_stamp_ ? 1 : agreeing_ + (now > rejected_stamp_ ? 1 : 0);
+  consecutive_ = consecutive_ == 0 || now < rejected_stamp_
+                     ? 1
+                     : consecutive_ + (now > rejected_stamp_ ? 1 : 0);
   rejected_stamp_ = now;
-  if (agreeing_ < kAgreeing) return "the state is older than the last one";
+  if (consecutive_ < kConsecutive) return "the state is older than the last one";
   last_ = now;
   still_ = 0.0;
-  agreeing_ = 0;
+  consecutive_ = 0;
   return "";
 }
 

@@ -19,7 +19,7 @@ namespace vms_ph_ros2_control {
 
 /// The name of an interface that is not a double, which cannot be read here; empty when all are.
 template <class Loaned>
-std::optional<std::string> other_than_double(const std::vector<Loaned>& interfaces) {
+std::optional<std::string> non_double_interface(const std::vector<Loaned>& interfaces) {
   for (const auto& entry : interfaces) {
     if (entry.get_data_type() != hardware_interface::HandleDataType::DOUBLE)
       return entry.get_name();
@@ -31,7 +31,7 @@ std::optional<std::string> other_than_double(const std::vector<Loaned>& interfac
 /// activate.
 template <class... Loaned>
 bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
-  for (const auto& wrong : {other_than_double(interfaces)...}) {
+  for (const auto& wrong : {non_double_interface(interfaces)...}) {
     if (!wrong) continue;
     RCLCPP_ERROR(logger,
                  "cannot activate: the interface %s must be a double; it has another data_type",
@@ -57,7 +57,7 @@ class StampWatch {
  private:
   double timeout_, still_ = 0.0;
   std::int64_t last_ = 0, rejected_stamp_ = 0;
-  int agreeing_ = 0;
+  int consecutive_ = 0;
   bool started_ = false;
 };
 

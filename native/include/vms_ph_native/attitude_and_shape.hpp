@@ -22,20 +22,20 @@ struct AttitudeGains : OutputGains {
   static const GainTable<AttitudeGains>& table();
 };
 
-/// What a law wants of the base; vectors in the axes of the base.
+/// Desired force and attitude of the base, and their energies; vectors in base axes.
 struct BaseMotion {
   Eigen::Vector3d force = Eigen::Vector3d::Zero();  ///< N
-  Eigen::Matrix3d attitude;                         ///< wanted
-  Eigen::Vector3d turning;                          ///< of the wanted attitude, rad/s
+  Eigen::Matrix3d attitude;                         ///< desired rotation, inertial frame
+  Eigen::Vector3d angular_velocity;                 ///< of the desired attitude, rad/s
   double kinetic = 0.0;                             ///< energy of the centre of mass, J
-  double potential = 0.0;                           ///< energy of its place, J
+  double potential = 0.0;                           ///< energy of its position, J
   double damping = 0.0;                             ///< power of its damping, W
-  double unactuated_power = 0.0;  ///< power of the force that the base does not have, W
-  double carried = 0.0;     ///< power by arm and reference moving the minimum of its potential, W
-  const char* reason = "";  ///< what is not as it should be, in words
+  double unactuated_power = 0.0;  ///< power of the force that the base cannot apply, W
+  double minimum_power = 0.0;     ///< power by which arm and reference move the minimum, W
+  const char* reason = "";        ///< why the motion is limited; empty otherwise
 };
 
-/// Where the base is, and the inertia of the locked robot in it.
+/// Pose of the base and inertia of the robot with locked joints.
 struct LockedBody {
   Eigen::Matrix3d rotation;  ///< of the base
   Eigen::Vector3d position;  ///< of the base, m
@@ -44,27 +44,27 @@ struct LockedBody {
   double mass = 0.0;         ///< kg
 };
 
-/// Energy shaping of the attitude of a base and of the shape, with a force on the base given; the
-/// law is described in vms_ph_controllers/laws/attitude_and_shape.py. What the force on the base
-/// is, and which attitude is wanted, a law derived from this one says.
+/// Energy shaping of the attitude of a base and of the shape; see
+/// vms_ph_controllers/laws/attitude_and_shape.py. A derived law defines the force on the base and
+/// the desired attitude.
 class AttitudeAndShape : public StagedController {
  protected:
   AttitudeAndShape(const Model& model, const Allocation& allocation);
 
   virtual BaseMotion base_motion(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
 
-  /// The attitude of reference for a wanted one.
+  /// The attitude of the reference for a desired one.
   virtual Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept = 0;
 
-  /// The twist of the reference for a wanted one.
+  /// The twist of the reference for a desired one.
   virtual Twist twist_of(const Twist& twist) const noexcept = 0;
 
   /// The bandwidth of the reference of the base, 1/s.
   virtual double bandwidth() const noexcept = 0;
   const AttitudeGains& gains_now() const noexcept override = 0;
 
-  /// The natural frequency of the place of the base, rad/s; 0 if it is not held.
-  virtual double place_frequency() const noexcept { return 0.0; }
+  /// The natural frequency of the position of the base, rad/s; 0 if it is not controlled.
+  virtual double position_frequency() const noexcept { return 0.0; }
 
   const PoseReference& base() const noexcept { return base_; }
   const IntegralAction& integral() const noexcept { return integral_; }
@@ -74,10 +74,10 @@ class AttitudeAndShape : public StagedController {
   const Command& control(const Reference& reference, double dt) noexcept override;
   void follow(const Reference& reference, double dt) noexcept;
   LockedBody locked_body() noexcept;
-  bool switched(const Pose& error) noexcept;
-  double shape(const Pose& error, const AttitudeGains& gains) noexcept;
-  double displacing(const AttitudeGains& gains) const noexcept;
-  void demand(const BaseMotion& base, const LockedBody& body, double h) noexcept;
+  bool update_potential(const Pose& error) noexcept;
+  double compute_potentials(const Pose& error, const AttitudeGains& gains) noexcept;
+  double integral_power(const AttitudeGains& gains) const noexcept;
+  void compute_effort(const BaseMotion& base, const LockedBody& body, double h) noexcept;
 
   PosePotential potential_;
   PoseReference base_;
@@ -89,8 +89,8 @@ class AttitudeAndShape : public StagedController {
   VectorV shape_inertia_, positions_, offset_, error_, gradient_, desired_;
   MatrixV stiffness_, damping_;
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;
-  Eigen::Vector3d turn_lost_;
-  VectorV shape_lost_;
+  Eigen::Vector3d damping_moment_;
+  VectorV damping_torque_;
 };
 
 }  // namespace vms_ph

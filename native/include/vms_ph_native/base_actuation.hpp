@@ -69,7 +69,7 @@ class Actuation {
   virtual const VectorB& apply(const ConstVector& desired,
                                const ConstVector& static_effort) noexcept = 0;
 
-  /// Why the last wrench differs from the desired one, in words; empty when it does not.
+  /// Why the last wrench differs from the desired one; empty when it does not.
   virtual const Reason& reason() const noexcept = 0;
 };
 
@@ -98,11 +98,11 @@ class BaseActuation final : public Actuation {
 
   bool actuated_;
   std::optional<Allocation> allocation_;
-  Eigen::MatrixXd inverse_, reach_;
+  Eigen::MatrixXd inverse_, projector_;
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
-  Eigen::VectorXd thrusts_, least_, step_;
+  Eigen::VectorXd thrusts_, static_thrusts_, step_;
   VectorB offset_;  // (b,) wrench of the held inputs
-  VectorB wrench_, missing_;
+  VectorB wrench_, residual_;
   Reason reason_;
 };
 
@@ -125,17 +125,17 @@ class PrioritisedActuation final : public Actuation {
   const Eigen::VectorXd& inputs() const noexcept { return inputs_; }
 
  private:
-  bool within() const noexcept;
+  bool is_within_limits() const noexcept;
 
   Allocation allocation_;
   VectorB weights_;
   Eigen::MatrixXd weighted_;      // diag(weights) B
-  Eigen::MatrixXd reach_;         // onto the weighted wrenches that inputs can make
+  Eigen::MatrixXd projector_;     // onto the weighted wrenches that inputs can make
   Eigen::MatrixXd inverse_;       // of the weighted map of the inputs that are not held, (m,b)
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
   Eigen::VectorXd inputs_;
   BoundedLeastSquares search_;
-  VectorB wrench_, goal_, rest_;
+  VectorB wrench_, target_, residual_;
   Reason reason_;
 };
 

@@ -30,17 +30,17 @@ class BoundedLeastSquares {
              Eigen::VectorXd& x) noexcept;
 
  private:
-  bool advance(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
-               Eigen::VectorXd& x) noexcept;
+  bool step_to_bound(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
+                     Eigen::VectorXd& x) noexcept;
   void search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
               Eigen::VectorXd& x) noexcept;
 
   Eigen::MatrixXd At_, H_;
-  double added_ = 0.0;  // to the diagonal of H
-  VectorV goal_, g_, step_, slope_;
-  MatrixV part_;
-  int at_[kMaxVelocities];  // the bound that an entry is at: -1, 0 for none, 1
-  Eigen::Index free_[kMaxVelocities];
+  double regularisation_ = 0.0;  // to the diagonal of H
+  VectorV linear_term_, g_, step_, gradient_;
+  MatrixV free_hessian_;
+  int active_bounds_[kMaxVelocities];  // the bound that an entry is at: -1, 0 for none, 1
+  Eigen::Index free_indices_[kMaxVelocities];
 };
 
 }  // namespace vms_ph

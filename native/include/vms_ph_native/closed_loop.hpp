@@ -63,11 +63,11 @@ class ClosedLoop {
   /// been updated for that one. It stops as well after a step at whose end the control fails.
   ///
   /// @param x        solver state at the start, replaced by that at the end.
-  /// @param room     as `next` of Stepper::step().
-  /// @param outside  efforts besides those of the control.
+  /// @param scratch     as `next` of Stepper::step().
+  /// @param external_ports  efforts besides those of the control.
   /// @param result   contains the efforts over the first step as `now`.
-  void run(Control& control, SolverState& x, SolverState& room, const Ports& outside, double t0,
-           double dt, long first, long steps, LoopResult& result) noexcept;
+  void run(Control& control, SolverState& x, SolverState& scratch, const Ports& external_ports,
+           double t0, double dt, long first, long steps, LoopResult& result) noexcept;
 
  private:
   struct Energy {

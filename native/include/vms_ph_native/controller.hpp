@@ -133,13 +133,13 @@ class Controller {
   virtual const Command& update(const RobotState& state, const Reference& reference,
                                 double dt) noexcept = 0;
 
-  /// Note that updates were missed: the safe output has acted since the last one.
+  /// Report missed updates: the safe output has acted since the last one.
   ///
   /// Hosts call it before the next update. A law that integrates energies must not attribute the
   /// motion in between to its own command.
   virtual void missed_updates() noexcept {}
 
-  /// Take over what is known of a payload; false for a law that compensates none.
+  /// Take over an estimated payload; false for a law that compensates none.
   ///
   /// @param mass       kg; zero for none.
   /// @param moment     mass times centre of mass, from the end effector in its axes, kg m.
@@ -149,8 +149,8 @@ class Controller {
     return false;
   }
 
-  /// The efforts (nv,) that hold at a configuration (nq,) what is not part of the model, valid
-  /// until the next call; null for none. A host adds them to a safe output of its own.
+  /// The efforts (nv,) that hold at a configuration (nq,) a payload that is not part of the model,
+  /// valid until the next call; null for none. A host adds them to a safe output of its own.
   virtual const Eigen::VectorXd* further_weight(const Eigen::VectorXd& /*q*/) noexcept {
     return nullptr;
   }

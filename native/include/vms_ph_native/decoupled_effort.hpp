@@ -39,9 +39,9 @@ class IntegralAction {
   void advance(double share, double base, double shape, const Eigen::Vector3d& position_error,
                const Eigen::Matrix3d* rotation_error, const VectorV& offset, double dt) noexcept;
 
-  const Eigen::Vector3d& position() const { return position_; }         ///< m, inertial frame
-  const Eigen::Vector3d& place_rate() const { return position_rate_; }  ///< m/s
-  const Eigen::Matrix3d& turn() const { return turn_; }                 ///< minimum to reference
+  const Eigen::Vector3d& position() const { return position_; }            ///< m, inertial frame
+  const Eigen::Vector3d& position_rate() const { return position_rate_; }  ///< m/s
+  const Eigen::Matrix3d& turn() const { return turn_; }                    ///< minimum to reference
   const Eigen::Vector3d& turn_rate() const {
     return rotation_rate_;
   }  ///< rad/s, axes of the minimum
@@ -113,7 +113,7 @@ class DecoupledEffort {
   double kinetic_base = 0.0, kinetic_shape = 0.0;  ///< J
   double damping_base = 0.0, damping_shape = 0.0;  ///< W
 
-  /// What was reduced, in words; empty when nothing was.
+  /// What was reduced; empty when nothing was.
   const char* reason() const noexcept { return impedance_.reason(); }
 
  private:

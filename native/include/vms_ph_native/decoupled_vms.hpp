@@ -43,10 +43,10 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   const Command& control(const Reference& reference, double dt) noexcept override;
   bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
   void follow(const Reference& reference, double dt) noexcept;
-  bool switched(const Pose& error) noexcept;
+  bool update_potential(const Pose& error) noexcept;
   void integrate(const Pose& pose, const Eigen::Vector3d& position_error, double dt) noexcept;
-  double displacing(const Pose& pose, const Pose& error) const noexcept;
-  void take_springs() noexcept;
+  double integral_power(const Pose& pose, const Pose& error) const noexcept;
+  void update_springs() noexcept;
 
   PosePotential potential_;
   PoseReference base_;

@@ -21,7 +21,7 @@ struct Push {
   VectorV effort;           ///< (nv,) generalised force that the law adds
   double damping = 0.0;     ///< along the direction, N s/m
   double authority = 1.0;   ///< share of the desired force in force, in [0, 1]
-  const char* reason = "";  ///< why it is not the whole, in words; empty otherwise
+  const char* reason = "";  ///< why it is not the whole; empty otherwise
 };
 
 /// Gains of the impedance.
@@ -69,7 +69,7 @@ class PoseImpedance : public StagedController {
   Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
   double smallest_ = 0.0;         // singular value
   VectorV shape_inertia_, positions_, desired_, sent_;
-  MatrixV small_;
+  MatrixV gram_;
   SymmetricEigen eigen_, relative_eigen_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace vms_ph {
 
-/// A store of energy, and the sums of what went in and out; it is described in
+/// An energy store with sums of its inputs and outputs; it is described in
 /// vms_ph_controllers/safety/energy_tank.py. Energies in J.
 struct EnergyTank {
   double capacity;  ///< largest level; energy beyond it is discarded

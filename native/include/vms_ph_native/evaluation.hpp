@@ -96,9 +96,9 @@ class Evaluation {
   const Model& model_;
   const int b_, n_;
   Dynamics dynamics_;
-  std::optional<Dynamics> elsewhere_;  ///< in a fluid, for a term at another configuration
+  std::optional<Dynamics> other_robot_;  ///< in a fluid, for a term at another configuration
   FluidTerms fluid_;
-  Eigen::VectorXd q_, v_, written_;
+  Eigen::VectorXd q_, v_, term_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
   pinocchio::SE3 placement_;
   MatrixV M_, C_, M_hat_m_;

@@ -14,7 +14,7 @@
 namespace vms_ph {
 
 /// Angles are given in groups of this many: as many as a machine computes at once.
-constexpr std::size_t kTogether = 4;
+constexpr std::size_t kLaneCount = 4;
 
 /// Largest angle, rad, of which the whole turns are subtracted without a loss of digits.
 constexpr double kLargestAngle = 1e5;
@@ -74,11 +74,11 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
 // that only some machines have.
 
 /// A number of each of kTogether bodies.
-using Lanes = double __attribute__((vector_size(kTogether * sizeof(double))));
+using Lanes = double __attribute__((vector_size(kLaneCount * sizeof(double))));
 
 /// The same in memory, where the numbers of one body are reached too. Vectors, twists and inertias
 /// are arrays of these, aligned as Lanes are.
-using Row = double[kTogether];
+using Row = double[kLaneCount];
 
 VMS_PH_INLINED inline Lanes lanes(const double* row) {
   Lanes value;

@@ -49,7 +49,7 @@ class TorqueLimits {
   const VectorV& apply(const ConstVector& desired, const ConstVector& static_effort,
                        const ConstVector& rates, double rate, double power, double dt) noexcept;
 
-  /// What the last call limited, in words; empty when nothing was limited.
+  /// What the last call limited; empty when nothing was limited.
   const Reason& reason() const noexcept { return reason_; }
 
  private:

@@ -58,7 +58,7 @@ class OutputStage {
   const VectorV& apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
                        double dt) noexcept;
 
-  /// What the last call changed, in words; empty when nothing was changed.
+  /// What the last call limited; empty when nothing was changed.
   const Reason& reason() const noexcept { return reason_; }
 
   /// The efforts that compensate gravity as far as the base can.

@@ -96,15 +96,15 @@ class StatePlausibility {
   VectorV lower_, upper_;
   std::vector<Limited> limited_;
   VectorQ q_, last_q_;
-  VectorV v_, step_, rate_, travelled_, frozen_;
-  double blind_ = 0.0;  // time without a position, s
+  VectorV v_, step_, rate_, travel_, frozen_;
+  double implausible_time_ = 0.0;  // time without a position, s
   bool holding_ = false;
-  double good_ = 0.0, elsewhere_ = 0.0;
+  double plausible_samples_ = 0.0, relocated_time_ = 0.0;
   Reason problem_, ignored_;
   Judgement judgement_;
 };
 
-/// Removes from a reference what a robot cannot be meant to follow; the last one is kept.
+/// Removes implausible parts of a reference; the last plausible one is kept.
 class ReferencePlausibility {
  public:
   /// @throws ModelError  a bound is out of its range.

@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Spring and damper of a pose, held for a sample beside springs and damping of what else is held.
+// Spring and damper of a pose, held for a sample beside other springs and dampers.
 #pragma once
 
 #include <Eigen/Core>
@@ -74,7 +74,7 @@ class PoseEffort {
 
   /// Set what else is held, beside the damping of the null space in `rest_damping`.
   ///
-  /// @param energy     of what holds the base, J.
+  /// @param energy     of the spring of the base, J.
   /// @param force      its gradient, (b,).
   /// @param stiffness  of it, (b,).
   /// @param limits     springs at the limits of the joints.
@@ -107,7 +107,7 @@ class PoseEffort {
   SampledImpedance impedance;
   double potential = 0.0;        ///< energy of all springs, J
   double damping_task = 0.0;     ///< power that the damping of the pose takes out, W
-  double damping_null = 0.0;     ///< power that the damping of what else is held takes out, W
+  double damping_null = 0.0;     ///< power dissipated by the other dampers, W
   double reference_power = 0.0;  ///< with which the reference moves the minimum, W
   double distance = 0.0;         ///< of the pose to its reference, m
   VectorV continuous;            ///< (m,) the force in which the energy balance is stated

@@ -22,21 +22,21 @@ class PoseReference {
   void set_target(const Pose& target) noexcept;
 
   /// Displace the pose and its target, in the frame of the pose, m.
-  void slide(const Eigen::Vector3d& displacement) noexcept;
+  void displace(const Eigen::Vector3d& displacement) noexcept;
 
   /// Advance towards a target pose, else towards the position of a reference, or with its velocity;
-  /// what is not finite is ignored. The other arguments are those of advance().
+  /// values that are not finite are ignored. The other arguments are those of advance().
   void follow(const Reference& reference, const std::optional<Pose>& target, double speed,
-              double turn, double quickness, double dt) noexcept;
+              double turn, double bandwidth, double dt) noexcept;
 
   /// Advance by one time step.
   ///
   /// @param twist      to move with, in the axes of the reference; null to approach the target.
   /// @param speed      largest linear speed, m/s.
   /// @param turn       largest angular speed, rad/s.
-  /// @param quickness  bandwidth of the approach to the target and of changes of the speed, 1/s.
+  /// @param bandwidth  bandwidth of the approach to the target and of changes of the speed, 1/s.
   /// @param dt         s.
-  void advance(const Twist* twist, double speed, double turn, double quickness, double dt) noexcept;
+  void advance(const Twist* twist, double speed, double turn, double bandwidth, double dt) noexcept;
 
   const Pose& pose() const { return pose_; }                   ///< in the inertial frame
   const Twist& twist() const { return twist_; }                ///< in the axes of the reference
@@ -61,12 +61,12 @@ class JointReference {
   void set_target(const ConstVector& target) noexcept;
 
   /// Advance by one time step; see PoseReference::advance.
-  void advance(double speed, double quickness, double dt) noexcept {
-    advance(VectorV(VectorV::Constant(positions_.size(), speed)), quickness, dt);
+  void advance(double speed, double bandwidth, double dt) noexcept {
+    advance(VectorV(VectorV::Constant(positions_.size(), speed)), bandwidth, dt);
   }
 
   /// The same with a largest speed for each joint, (n,).
-  void advance(const VectorV& speed, double quickness, double dt) noexcept;
+  void advance(const VectorV& speed, double bandwidth, double dt) noexcept;
 
   const VectorV& positions() const { return positions_; }          ///< (n,)
   const VectorV& rates() const { return rates_; }                  ///< (n,)

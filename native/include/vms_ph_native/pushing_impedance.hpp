@@ -52,10 +52,10 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
 
   void hold() noexcept override;
   const Push* push(const Reference& reference, double dt) noexcept override;
-  void settle(double dt) noexcept;
-  bool aim(const Reference& reference, double dt) noexcept;
-  void slide() noexcept;
-  double correct(double dt) noexcept;
+  void update_tank(double dt) noexcept;
+  bool update_direction(const Reference& reference, double dt) noexcept;
+  void displace() noexcept;
+  double force_correction(double dt) noexcept;
 
   ImpulseBalance balance_;
   MomentumObserver observer_;
@@ -63,9 +63,9 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
   Push push_;
   std::optional<EnergyTank> tank_;
   std::optional<AppliedForce> applied_;
-  Matrix6V tool_jacobian_;  // (6,nv) of the end effector, in its axes
-  Eigen::Matrix3d turn_;    // its rotation
-  Eigen::Vector3d at_;      // its place, m
+  Matrix6V tool_jacobian_;         // (6,nv) of the end effector, in its axes
+  Eigen::Matrix3d tool_rotation_;  // its rotation
+  Eigen::Vector3d tool_position_;  // its place, m
   Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
   double force_ = 0.0, correction_ = 0.0, observed_force_ = 0.0, routable_ = 0.0;
 };

@@ -51,8 +51,8 @@ class MinimumStep {
 
   const Model& model_;
   JointLimitPotential limits_;
-  Evaluation at_;
-  Eigen::VectorXd rest_;
+  Evaluation state_;
+  Eigen::VectorXd zero_velocity_;
 };
 
 /// Moves the minimum q* towards a reference x* with limited speed, within the joint limits; see
@@ -101,7 +101,7 @@ class ReferenceGovernor {
   double damping_;
   MinimumStep step_;
   VectorV posture_;
-  Minimum now_, between_;
+  Minimum now_, interpolated_;
   std::uint64_t last_identifier_ = 0;
   std::optional<Eigen::Vector3d> target_;
   bool is_rejected_ = false, is_out_of_reach_ = false, settled_ = true;

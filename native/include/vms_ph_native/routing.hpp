@@ -55,7 +55,7 @@ class EnergyRouting {
   bool is_anchored_ = false;
   MatrixV reference_, Z_, vectors_, sums_, C_other_;
   SymmetricEigen eigen_;
-  TaskSvd at_anchor_;
+  TaskSvd anchor_svd_;
 };
 
 }  // namespace vms_ph

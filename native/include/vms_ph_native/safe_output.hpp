@@ -23,7 +23,8 @@ class SafeOutput {
 
   /// Compute the efforts for a finite state (nq,) and (nv,), to be held for dt (s).
   ///
-  /// @param further  (nv,) efforts that hold what is not part of the model; null for none.
+  /// @param further  (nv,) efforts that hold a payload that is not part of the model; null for
+  /// none.
   void compute(const ConstVector& q, const ConstVector& v, double dt,
                const Eigen::VectorXd* further = nullptr) noexcept;
 

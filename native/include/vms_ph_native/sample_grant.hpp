@@ -21,7 +21,7 @@ class SampleWork {
   explicit SampleWork(const Model& model);
 
   /// Restart; no effort is held.
-  void forget() noexcept { holds_ = missed_ = false; }
+  void forget() noexcept { has_effort_ = has_missed_updates_ = false; }
 
   /// Hold efforts (nv,) from a state on, where `store` joules are stored.
   /// `displacement` (nv,) is the displacement that the efforts are predicted to cause in the
@@ -43,7 +43,7 @@ class SampleWork {
   double turning(const Evaluation& d, double dt) const noexcept;
 
   const Model& model_;
-  bool holds_ = false, missed_ = false;
+  bool has_effort_ = false, has_missed_updates_ = false;
   VectorQ q_;
   VectorV v_, force_, safe_, predicted_, displacement_;
   double store_ = 0.0;
@@ -115,7 +115,7 @@ class SampleGrant {
   /// What braking takes out is not spent in the same sample: an effort that brakes is reduced to
   /// s = -a / b, which takes out the most, before it would reverse the motion.
   ///
-  /// @param force    (nv,) wanted effort; unchanged where the budget covers it.
+  /// @param force    (nv,) desired effort; unchanged where the budget covers it.
   /// @param static_effort  (nv,) effort that compensates gravity as far as the actuators can.
   /// @param budget   energy available, J; negative for a debt.
   /// @param dt       duration of the sample, s; without one, in continuous time, no work is held.
@@ -131,7 +131,7 @@ class SampleGrant {
   /// The share of the last effort that was granted, in [0, 1].
   double share() const noexcept { return share_; }
 
-  /// Why it was less than one, in words; empty otherwise.
+  /// Why it was less than one; empty otherwise.
   const Reason& reason() const noexcept { return reason_; }
 
   /// Displacement that is predicted for the last grant, (nv,).

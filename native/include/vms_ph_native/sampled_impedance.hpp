@@ -23,7 +23,8 @@ class SampledImpedance {
   explicit SampledImpedance(const Model& model, Eigen::Index velocities);
   explicit SampledImpedance(const Model& model) : SampledImpedance(model, model.nv()) {}
 
-  /// Compute what a law holds for a sample. All matrices are (nv,nv) and symmetric.
+  /// Compute the spring and damping forces that a law holds for a sample. All matrices are (nv,nv)
+  /// and symmetric.
   ///
   /// @param damping    D, positive semidefinite.
   /// @param stiffness  K, an upper bound of the Hessian of the potential, positive semidefinite.
@@ -43,7 +44,7 @@ class SampledImpedance {
   VectorV velocity;          ///< w (nv,), to be multiplied by the damping
   VectorV predicted_spring;  ///< (nv,) additional spring force at the predicted pose, h K w
 
-  /// What was reduced, in words; empty when nothing was.
+  /// What was reduced; empty when nothing was.
   const char* reason() const noexcept { return reason_; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace vms_ph {
 
-/// Withdraws the energy of a law's efforts from a tank and stores what the law recovers.
+/// Withdraws the energy of a law's efforts from a tank and stores the energy that the law recovers.
 ///
 /// The net work of the held efforts, f^T (q_next - q) less the increase of the robot's potential
 /// energy, is exact, sampling and clipping included. Before a sample its work is predicted, and the
@@ -36,7 +36,7 @@ class SampledTank {
 
   const std::optional<EnergyTank>& tank() const noexcept { return tank_; }
 
-  /// Withdraw the energy of a change of what the law has stored, J.
+  /// Withdraw the energy of a change of the stored potential, J.
   void withdraw(double energy) noexcept {
     if (tank_) tank_->withdraw(energy);
   }
@@ -61,7 +61,7 @@ class SampledTank {
     grant_.brake(force, static_effort, strongest);
   }
 
-  /// Why the last share was less than one, in words; empty otherwise.
+  /// Why the last share was less than one; empty otherwise.
   const Reason& reason() const noexcept { return tank_ ? grant_.reason() : none_; }
 
   /// Hold the efforts (nv,) from now on, with `stored` as in begin_sample().

@@ -22,7 +22,7 @@ struct Minimum {
 /// W (n,n), symmetric and positive semidefinite, N m/rad.
 struct Weight {
   MatrixV matrix;
-  std::uint64_t name = 0;  ///< identifier, unique for every matrix
+  std::uint64_t version = 0;  ///< unique for every matrix
 };
 
 /// 1/2 (q - q*)^T W (q - q*) [D, section 5] on a fixed base.

@@ -19,8 +19,8 @@
 namespace vms_ph {
 
 /// A law behind an OutputStage, with springs at the joint limits. The output stage has the safe
-/// output, the limits and the energy tank. A law says what it holds from a configuration on, and
-/// what it does at a state; its gains are those of RampedGains.
+/// output, the limits and the energy tank. A law defines hold(), which sets its minimum to a
+/// configuration, and control(); its gains are those of RampedGains.
 class StagedController : public Controller {
  public:
   bool reset(const RobotState& state) noexcept override;
@@ -32,7 +32,7 @@ class StagedController : public Controller {
  protected:
   StagedController(const Model& model, std::unique_ptr<Actuation> actuation);
 
-  /// Hold what is present at the configuration of `d_`, at rest.
+  /// Set the minimum to the configuration of `d_`, at rest.
   virtual void hold() noexcept = 0;
 
   /// The command at the state of `d_`, for a usable time step; the gains have been followed.
@@ -44,7 +44,7 @@ class StagedController : public Controller {
   /// Move the gains in force towards those set, for a time step in s; null: take them at once.
   virtual void follow_gains(const double* dt) noexcept = 0;
 
-  /// The effort (nv,) that the output stage passes of a wanted one.
+  /// The effort (nv,) that the output stage passes of a desired one.
   const VectorV& pass(const VectorV& desired, double dt) noexcept {
     return output_.apply(d_, desired, gains_now(), dt);
   }

@@ -68,13 +68,13 @@ class TankBudget {
   void grant(Evaluation& d, VectorV& torque, const VectorV& static_effort, double limit_energy,
              const TorqueLimits& limits, double dt) noexcept;
 
-  /// Why the last share was less than one, in words; empty otherwise.
+  /// Why the last share was less than one; empty otherwise.
   const Reason& reason() const noexcept { return tank_.reason(); }
 
   /// Hold the torque from now on.
   void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
 
-  /// Note that the safe output (n,) acts instead of the held torque.
+  /// Report missed updates: the safe output (n,) acts instead of the held torque.
   void missed_updates(const VectorV& safe) noexcept { tank_.missed_updates(safe); }
 
  private:

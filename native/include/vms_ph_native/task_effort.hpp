@@ -43,7 +43,7 @@ class PositionTask {
 };
 
 /// The part of vms_ph_controllers.TaskSpaceIDAPBC without memory: the motion in a task of three
-/// dimensions and in its null space, and what is held of springs and damping.
+/// dimensions and in its null space, and the held spring and damping forces.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class TaskEffort {
@@ -54,7 +54,7 @@ class TaskEffort {
   /// Split the motion by the Jacobian (3,nv) of the task; see SplitMotion.
   void split(Evaluation& d, const Matrix3V& jacobian, double singular_below) noexcept;
 
-  /// Compute what is held, for the motion and the Jacobian split last.
+  /// Compute the held spring and damping forces, for the motion and the Jacobian split last.
   ///
   /// @param spring     (nv,) gradient of the potential.
   /// @param stiffness  (nv,nv) of it.

@@ -67,35 +67,35 @@ class TaskSpaceIDAPBC final : public Controller {
   bool set_minimum(const ConstVector& q_star) noexcept;
 
   /// The minimum of the shaped potential, (nq,).
-  const VectorQ& q_star() const noexcept { return minimum_.now().q; }
+  const VectorQ& q_star() const noexcept { return governor_.now().q; }
 
   /// The energy tank, if there is one.
   const std::optional<EnergyTank>& tank() const noexcept { return tank_budget_.tank(); }
 
  private:
   const Command& hold() noexcept;
-  bool hold_at(const ConstVector& q_star) noexcept;
+  bool start_at(const ConstVector& q_star) noexcept;
   double follow(const Reference& reference, double dt) noexcept;
   const ShapedPotential& potential(const Minimum& minimum) noexcept;
   void damp(double h) noexcept;
   bool has_task_stiffness() const noexcept {
     return gains_.task_stiffness > 0.0 || options_.task_stiffness.has_value();
   }
-  void judge() noexcept;
+  void update_status() noexcept;
 
   const Model& model_;
   const PositionTask task_;
   TaskSpaceGains gains_;
   GainRamp<TaskSpaceGains> ramp_;
-  SwitchRamp cancelling_, by_task_;
+  SwitchRamp cancel_ramp_, task_stiffness_ramp_;
   const TaskSpaceOptions options_;
   EnergyRouting routing_;
   JointLimitPotential joint_limits_;
   TorqueLimits torque_limits_;
-  ReferenceGovernor minimum_;
+  ReferenceGovernor governor_;
   TankBudget tank_budget_;
-  Evaluation d_, at_minimum_;
-  Eigen::VectorXd rest_;
+  Evaluation d_, minimum_state_;
+  Eigen::VectorXd zero_velocity_;
 
   // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
   // the share of the other stiffness.
@@ -108,7 +108,7 @@ class TaskSpaceIDAPBC final : public Controller {
   Matrix3V jacobian_;
   TaskEffort effort_;
   MatrixV stiffness_;
-  VectorV safe_torque_, positions_, depth_, spring_, desired_, sent_, routed_, torque_;
+  VectorV safe_torque_, positions_, depth_, spring_, desired_, commanded_, routing_torque_, torque_;
   Reason reason_{1024};
   Command command_;
 };

@@ -63,7 +63,7 @@ class Tree {
   void copy_configuration(const Tree& other, const Eigen::VectorXd& q) noexcept;
 
   /// Whether the other tree is of the same robot: same joints, same inertias.
-  bool is_twin_of(const Tree& other) const noexcept {
+  bool is_same_robot(const Tree& other) const noexcept {
     return fingerprint_ == other.fingerprint_ && n_ == other.n_ && b_ == other.b_;
   }
 
@@ -124,7 +124,7 @@ class Tree {
   /// (n,).
   template <class Momenta>
   void solve(const Screw& momentum, const Momenta& pi, Eigen::VectorXd& out) noexcept {
-    right_.head(n_) = pi;
+    right_side_.head(n_) = pi;
     solve(momentum, out);
   }
 
@@ -154,7 +154,7 @@ class Tree {
   void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
 
   /// Power, W, that raises the robot at a configuration (nq,) and velocity (nv,) in a field in root
-  /// axes, m/s^2. What is set stays as it is.
+  /// axes, m/s^2. The configuration and velocity set are unchanged.
   double lifting_power(const double* q, const double* v, const Eigen::Vector3d& field) noexcept;
 
   const Eigen::Vector3d& reference() const { return reference_; }  ///< of the root's origin, m
@@ -180,9 +180,10 @@ class Tree {
 
   // Of the velocity set last:
 
-  /// The derivative of that Jacobian along the velocity; its axes turn with `turning` (root axes).
+  /// The derivative of that Jacobian along the velocity; its axes rotate with `angular_velocity`
+  /// (root axes).
   void write_jacobian_rate(const Frame& placed, const Eigen::Matrix3d& rotation,
-                           const Eigen::Vector3d& turning, double* out) const noexcept;
+                           const Eigen::Vector3d& angular_velocity, double* out) const noexcept;
 
   /// Coriolis matrix of the Levi-Civita connection, (nv,nv): Mdot = C + C^T.
   void write_coriolis(double* out) noexcept;
@@ -223,16 +224,16 @@ class Tree {
     bool pair;                    ///< its position in q is a pair (cos, sin)
     double armature;              ///< that the joint it mimics feels
   };
-  // What follows is of kTogether bodies each, the last of which may be none: then all is zero.
+  // The structs below contain kLaneCount bodies each; lanes without a body are zero.
 
-  /// What joints and bodies are of themselves.
+  /// Constant geometry and inertia of joints and bodies.
   struct alignas(Lanes) Shape {
     Row fixed[9], cosine[9], sine[9];  ///< rotation = fixed + cos * cosine + sin * sine
     Row offset[3], slide[3];           ///< translation = offset + position * slide
     /// Angular and linear part of the screw, own axes, per rate of the joint that it mimics.
-    Row axis[3], along[3];
+    Row axis[3], linear_axis[3];
     Row mass, lever[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
-    Row carried;                     ///< mass of the subtree
+    Row subtree_mass;                ///< mass of the subtree
   };
   struct alignas(Lanes) Pose {
     Row rotation[9], origin[3];
@@ -248,8 +249,8 @@ class Tree {
   struct alignas(Lanes) Motion {
     Row twist[6], momentum[6];  ///< the momentum is that of the subtree
   };
-  /// Results in passing.
-  struct alignas(Lanes) Passing {
+  /// Intermediate results of the recursions.
+  struct alignas(Lanes) Scratch {
     Row turn[9], shift[3];  ///< rotation and translation of the joint
     Row acceleration[6], force[6];
     Row screw_rate[6];        ///< of the screw in inertial axes
@@ -261,39 +262,39 @@ class Tree {
   std::size_t groups() const noexcept { return shapes_.size(); }
   /// Of the bodies in a group, ones for a body itself and those behind it.
   const double* is_descendant(std::size_t body, std::size_t group) const noexcept {
-    return &descendants_[(body * groups() + group) * kTogether];
+    return &descendants_[(body * groups() + group) * kLaneCount];
   }
   Screw screw(std::size_t body) const noexcept {
-    return screw_at(link_groups_[body / kTogether].screw, body % kTogether);
+    return screw_at(link_groups_[body / kLaneCount].screw, body % kLaneCount);
   }
   Screw reaction(std::size_t body) const noexcept {
-    return screw_at(link_groups_[body / kTogether].reaction, body % kTogether);
+    return screw_at(link_groups_[body / kLaneCount].reaction, body % kLaneCount);
   }
   Screw twist(std::size_t body) const noexcept {
-    return screw_at(motions_[body / kTogether].twist, body % kTogether);
+    return screw_at(motions_[body / kLaneCount].twist, body % kLaneCount);
   }
   Screw momentum(std::size_t body) const noexcept {
-    return screw_at(motions_[body / kTogether].momentum, body % kTogether);
+    return screw_at(motions_[body / kLaneCount].momentum, body % kLaneCount);
   }
   SpatialInertia composite(std::size_t body) const noexcept {
-    return inertia_at(link_groups_[body / kTogether].composite, body % kTogether);
+    return inertia_at(link_groups_[body / kLaneCount].composite, body % kLaneCount);
   }
   Screw full(int joint) const noexcept {
     const auto at = static_cast<std::size_t>(joint);
-    return screw_at(columns_[at / kTogether].full, at % kTogether);
+    return screw_at(columns_[at / kLaneCount].full, at % kLaneCount);
   }
   Screw reduced(int joint) const noexcept {
     const auto at = static_cast<std::size_t>(joint);
-    return screw_at(columns_[at / kTogether].reduced, at % kTogether);
+    return screw_at(columns_[at / kLaneCount].reduced, at % kLaneCount);
   }
 
   /// Positions of the joints, their sines and cosines.
-  void measure(const double* q) noexcept;
+  void compute_angles(const double* q) noexcept;
   /// Write the poses of all bodies, a vector of Pose or Place.
   template <class Poses>
   void update_poses(const double* q, Poses& poses) noexcept;
   /// Add the rows of every body to those of the one before it, from the last on; return the sum of
-  /// what is next to the root. The rows of a group are `rows(group)`.
+  /// the sum at the root. The rows of a group are `rows(group)`.
   template <int kRows, class Rows>
   Eigen::Matrix<double, kRows, 1> add_up(Rows&& rows) noexcept;
   /// Add to the rows of every body those of the one before it; `first` is that of the root.
@@ -301,7 +302,7 @@ class Tree {
   void add_along(const Screw& first, Rows&& rows) noexcept;
   /// Write the twist of every body at a velocity of the joints, (nv,), and of the base.
   template <class Rows>
-  void carry(const Screw& base, const double* v, Rows&& rows) noexcept;
+  void propagate_velocities(const Screw& base, const double* v, Rows&& rows) noexcept;
   bool is_placed_at(const Eigen::VectorXd& q) const noexcept;
   std::uint64_t fingerprint_of() const noexcept;
   double weight(std::size_t body) const noexcept { return weight(body, field_); }
@@ -336,21 +337,22 @@ class Tree {
   std::vector<Shape> shapes_;
   std::vector<LinkGroup> link_groups_;
   std::vector<Motion> motions_;
-  std::vector<Passing> passing_;
+  std::vector<Scratch> scratch_;
   std::vector<Pose> other_poses_;  ///< at another configuration
   std::vector<Column> columns_;
   std::vector<double> descendants_;
   std::vector<double> speeds_;    ///< rates of the joints of all bodies
-  std::vector<double> products_;  ///< of all bodies, in passing
+  std::vector<double> products_;  ///< of all bodies, intermediate
   SpatialInertia root_, total_;
   Eigen::VectorXd placed_;
   bool is_placed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_ = Eigen::Vector3d::Zero();
-  Eigen::Matrix3d turning_ = Eigen::Matrix3d::Zero();  ///< inverse inertia about the centre of mass
+  Eigen::Matrix3d inverse_inertia_ =
+      Eigen::Matrix3d::Zero();  ///< inverse inertia about the centre of mass
   /// L of the shape inertia and the inverse of D, as in symmetric_factors.hpp.
-  std::vector<double> factor_, over_;
+  std::vector<double> factor_, inverse_diagonal_;
   std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others
-  Eigen::VectorXd right_;              ///< padded, as those are
+  Eigen::VectorXd right_side_;         ///< padded, as those are
   Screw base_, momentum_;
   double kinetic_ = 0.0;
   Eigen::VectorXd rates_;

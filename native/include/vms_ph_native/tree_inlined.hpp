@@ -45,7 +45,7 @@ VMS_PH_INLINED inline Screw Tree::about_centre(const Screw& wrench) const noexce
 
 /// The twist of the locked robot with a momentum about its centre of mass.
 VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
-  const Eigen::Vector3d turn = turning_ * p.angular;
+  const Eigen::Vector3d turn = inverse_inertia_ * p.angular;
   return {p.linear / total_.mass + centre_.cross(turn), turn};
 }
 
@@ -60,15 +60,15 @@ template <int kRows, class Rows>
 VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::add_up(Rows&& rows) noexcept {
   Eigen::Matrix<double, kRows, 1> sum = Eigen::Matrix<double, kRows, 1>::Zero();
   for (std::size_t i = joints_.size(); i-- > 0;) {
-    const Row* from = rows(i / kTogether);
-    const std::size_t lane = i % kTogether;
+    const Row* from = rows(i / kLaneCount);
+    const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < kRows; ++k) sum[k] += from[k][lane];
       continue;
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    Row* to = rows(parent / kTogether);
-    const std::size_t parent_lane = parent % kTogether;
+    Row* to = rows(parent / kLaneCount);
+    const std::size_t parent_lane = parent % kLaneCount;
     for (int k = 0; k < kRows; ++k) to[k][parent_lane] += from[k][lane];
   }
   return sum;
@@ -77,8 +77,8 @@ VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::add_up(Rows&& rows) 
 template <class Rows>
 VMS_PH_INLINED inline void Tree::add_along(const Screw& first, Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    Row* to = rows(i / kTogether);
-    const std::size_t lane = i % kTogether;
+    Row* to = rows(i / kLaneCount);
+    const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < 3; ++k) {
         to[k][lane] += first.linear[k];
@@ -87,30 +87,31 @@ VMS_PH_INLINED inline void Tree::add_along(const Screw& first, Rows&& rows) noex
       continue;
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    const Row* from = rows(parent / kTogether);
-    const std::size_t parent_lane = parent % kTogether;
+    const Row* from = rows(parent / kLaneCount);
+    const std::size_t parent_lane = parent % kLaneCount;
     for (int k = 0; k < 6; ++k) to[k][lane] += from[k][parent_lane];
   }
 }
 
 template <class Rows>
-VMS_PH_INLINED inline void Tree::carry(const Screw& base, const double* v, Rows&& rows) noexcept {
+VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& base, const double* v,
+                                                      Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const double rate = v[b_ + joints_[i].lead];
-    const Row* along = link_groups_[i / kTogether].screw;
-    Row* to = rows(i / kTogether);
-    const std::size_t lane = i % kTogether;
+    const Row* linear_axis = link_groups_[i / kLaneCount].screw;
+    Row* to = rows(i / kLaneCount);
+    const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < 3; ++k) {
-        to[k][lane] = base.linear[k] + rate * along[k][lane];
-        to[k + 3][lane] = base.angular[k] + rate * along[k + 3][lane];
+        to[k][lane] = base.linear[k] + rate * linear_axis[k][lane];
+        to[k + 3][lane] = base.angular[k] + rate * linear_axis[k + 3][lane];
       }
       continue;
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    const Row* from = rows(parent / kTogether);
-    const std::size_t parent_lane = parent % kTogether;
-    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][parent_lane] + rate * along[k][lane];
+    const Row* from = rows(parent / kLaneCount);
+    const std::size_t parent_lane = parent % kLaneCount;
+    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][parent_lane] + rate * linear_axis[k][lane];
   }
 }
 

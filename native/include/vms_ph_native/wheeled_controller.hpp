@@ -27,7 +27,7 @@ class WheeledController : public Controller {
   WheeledController(const Model& model, const std::vector<Wheel>& wheels);
 
   /// Write the command at the state of `t_`, in which the base wrench stays zero; why there is
-  /// none, in words, or null.
+  /// none, or null.
   virtual const char* drive(const Reference& reference, double dt) noexcept = 0;
 
   /// Compute the smallest torques S_j^T tau = f of all joints and send them within the limits; why
@@ -39,19 +39,19 @@ class WheeledController : public Controller {
 
   const Model& model_;
   const int b_, n_;
-  const VectorV rest_;  // (nv,) zeros
+  const VectorV zero_velocity_;  // (nv,) zeros
   WheeledTerms t_;
   TorqueLimits limits_;
   VectorV torque_;  // (n,) before the limits
   Command command_;
 
  private:
-  const Command& hold(const ConstVector& q, const char* why) noexcept;
+  const Command& hold(const ConstVector& q, const char* reason) noexcept;
   bool torque_for(const VectorV& force) noexcept;
 
-  Evaluation at_rest_;
-  MatrixV squares_;
-  Eigen::VectorXd unusable_;  // (n,) the safe output for no state
+  Evaluation static_state_;
+  MatrixV gram_;
+  Eigen::VectorXd fallback_torque_;  // (n,) the safe output for no state
   Command last_command_;
 };
 

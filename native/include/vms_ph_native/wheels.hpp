@@ -48,7 +48,7 @@ class WheeledTerms {
  private:
   struct Rolling {
     pinocchio::FrameIndex frame;
-    Eigen::Index turned_by;
+    Eigen::Index axle_index;
     double length, radius;
   };
 

@@ -103,17 +103,17 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       next_velocity_(static_effort_),
       acting_(static_effort_),
       offset_(static_effort_),
-      still_(static_effort_) {
+      zero_velocity_(static_effort_) {
   guarded_.effort = static_effort_;
 }
 
 void PortGuard::restart() noexcept {
   tank_ = EnergyTank(settings.tank_capacity, settings.tank_initial);
   ceiling_ = DebtCeiling(delay_);
-  counts_ = Certificate();
+  certificate_ = Certificate();
   limits_.restart();
   has_acting_ = has_offset_ = has_potential_ = false;
-  fading_ = 0.0;
+  offset_share_ = 0.0;
 }
 
 bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
@@ -138,20 +138,20 @@ bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
 }
 
 bool PortGuard::is_effort(const ConstVector& effort) const noexcept {
-  return effort.size() == still_.size() && effort.allFinite();
+  return effort.size() == zero_velocity_.size() && effort.allFinite();
 }
 
 const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& v,
                                        const ConstVector& effort, double dt) noexcept {
-  ++counts_.samples;
+  ++certificate_.samples;
   const Judgement& judgement = states_.judge(q, v, dt);
   if (judgement.holds()) {
     reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
-    return blind(judgement.q, judgement.v, dt, nullptr);
+    return update_without_state(judgement.q, judgement.v, dt, nullptr);
   }
   d_.set(judgement.q, judgement.v);
-  settle(dt);
-  counts_.duration += dt;
+  update_tank(dt);
+  certificate_.duration += dt;
   const double step = std::max(dt, period_);
   budget_.static_effort(d_, static_effort_);
   reason_.clear();
@@ -192,9 +192,9 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
 }
 
 const GuardedEffort& PortGuard::hold(const char* why, double dt) noexcept {
-  ++counts_.samples;
+  ++certificate_.samples;
   const Judgement& judgement = states_.judge(no_configuration_, no_velocity_, dt);
-  return blind(judgement.q, judgement.v, dt, why);
+  return update_without_state(judgement.q, judgement.v, dt, why);
 }
 
 double PortGuard::refill(double energy) noexcept {
@@ -206,7 +206,7 @@ double PortGuard::drain(double energy) noexcept {
 }
 
 Certificate PortGuard::certificate() const noexcept {
-  Certificate result = counts_;
+  Certificate result = certificate_;
   result.budget = tank_.budget;
   result.given = tank_.spent;
   result.largest_given = tank_.largest_spent;
@@ -216,40 +216,40 @@ Certificate PortGuard::certificate() const noexcept {
 }
 
 /// Count the energy given since the last state.
-void PortGuard::settle(double dt) noexcept {
+void PortGuard::update_tank(double dt) noexcept {
   tank_.capacity = settings.tank_capacity;
   const double work = effort_queue_.work(d_, dt);
   tank_.withdraw(work);
   if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
-  const double unmeasured = ceiling_.settle(tank_.level, work, d_.kinetic_energy());
-  counts_.largest_unseen = std::max(counts_.largest_unseen, unmeasured);
-  counts_.lent = ceiling_.largest_loan();
+  const double unmeasured = ceiling_.update(tank_.level, work, d_.kinetic_energy());
+  certificate_.largest_unseen = std::max(certificate_.largest_unseen, unmeasured);
+  certificate_.lent = ceiling_.largest_loan();
   double potential = 0.0;
   if (weightless_) {
-    weight_.set(d_.q(), still_);
+    weight_.set(d_.q(), zero_velocity_);
     potential = weight_.potential_energy();
   } else {
     potential = d_.potential_energy();
   }
-  if (has_potential_) counts_.weight_work += potential - potential_;
+  if (has_potential_) certificate_.weight_work += potential - potential_;
   potential_ = potential;
   has_potential_ = true;
 }
 
-/// Add what is left of the jump at engagement to the wanted effort in force_; return whether any
-/// is.
+/// Add the remaining share of the jump at engagement to the desired effort in force_; return
+/// whether any is.
 bool PortGuard::bumpless(double dt) noexcept {
   if (has_acting_) {
     offset_ = acting_ - force_;
     has_offset_ = (offset_.array() != 0.0).any();
     has_acting_ = false;
-    fading_ = 1.0;
+    offset_share_ = 1.0;
   }
   if (!has_offset_) return false;
-  force_ += fading_ * offset_;
+  force_ += offset_share_ * offset_;
   const double time = settings.engagement_time;
-  fading_ = time > 0.0 ? fading_ - dt / time : 0.0;
-  if (fading_ <= 0.0) has_offset_ = false;
+  offset_share_ = time > 0.0 ? offset_share_ - dt / time : 0.0;
+  if (offset_share_ <= 0.0) has_offset_ = false;
   return true;
 }
 
@@ -287,12 +287,12 @@ void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double d
 }
 
 /// The safe output while no state can be believed; `why` is nullptr where the reason is written.
-const GuardedEffort& PortGuard::blind(const ConstVector& q, const ConstVector& v, double dt,
-                                      const char* why) noexcept {
+const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const ConstVector& v,
+                                                     double dt, const char* why) noexcept {
   if (why != nullptr) reason_.set("reflex: %s; holding and damping", why);
   const bool timed = 0.0 < dt && dt <= kLongestStep;
   safe_effort(q, v, timed ? dt : kStep);
-  d_.set(q, still_);
+  d_.set(q, zero_velocity_);
   budget_.unactuated_gravity(d_, unactuated_gravity_);
   unactuated_gravity_ = force_ - unactuated_gravity_;
   budget_.static_effort(d_, static_effort_);
@@ -303,8 +303,8 @@ const GuardedEffort& PortGuard::blind(const ConstVector& q, const ConstVector& v
   acting_ = force_;
   has_acting_ = true;
   has_offset_ = false;
-  ++counts_.lost;
-  if (timed) counts_.duration += dt;
+  ++certificate_.lost;
+  if (timed) certificate_.duration += dt;
   count(true, true, false);
   guarded_.effort = force_;
   guarded_.status = Status::holding;
@@ -315,11 +315,11 @@ const GuardedEffort& PortGuard::blind(const ConstVector& q, const ConstVector& v
 
 void PortGuard::count(bool is_reflex, bool is_changed, bool is_brake) noexcept {
   if (is_reflex) {
-    ++counts_.reflexes;
+    ++certificate_.reflexes;
   } else if (is_brake) {
-    ++counts_.braked;
+    ++certificate_.braked;
   } else if (is_changed) {
-    ++counts_.scaled;
+    ++certificate_.scaled;
   }
 }
 

@@ -125,13 +125,13 @@ namespace {
 // way, which it leaves out.
 constexpr double kClear = 2.0;
 
-// Number of shares of the strongest brake that are tried, and what the first one exceeds the
+// Number of shares of the strongest brake that are tried, and the factor of the first one over the
 // estimate by: the margin of a prediction is part of it.
 constexpr int kTrials = 5;
-constexpr double kMore = 1.05;
+constexpr double kChordFactor = 1.05;
 
 // Smallest share of the strongest brake that is tried.
-constexpr double kLeast = 0.01;
+constexpr double kMinShare = 0.01;
 
 // Longest way for which the quick check is made, rad or m.
 constexpr double kNear = 0.2;
@@ -152,7 +152,7 @@ SampleBudget::SampleBudget(const Model& model, BaseWrench wrench)
       step_(static_effort_),
       rest_(static_effort_),
       brake_(static_effort_) {
-  best_.acceleration = best_.displacement = static_effort_;
+  candidate_.acceleration = candidate_.displacement = static_effort_;
 }
 
 bool SampleBudget::deliver(VectorV& effort) noexcept {
@@ -192,7 +192,7 @@ void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) no
   static_effort(d, rest_);
   vms_ph::strongest_brake(d, dt, result);
   if (!wrench_.is_ideal()) {
-    // Measured from what is held of the weight.
+    // Relative to the weight that the actuators hold.
     result += rest_;
     result -= d.g();
     VectorB wrench = result.head(model_.b());
@@ -233,7 +233,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
     unactuated_gravity(*predicted, unactuated_gravity_);
     prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
     active_ = effort_queue.waiting(k) + unactuated_gravity_;
-    prediction_.predict(active_, best_);
+    prediction_.predict(active_, candidate_);
     const double energy = prediction_.energy();
     spent += level < 0.0 ? energy : std::max(0.0, energy);
     if (!std::isfinite(energy)) break;
@@ -253,14 +253,15 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
   limited_ = force - static_effort_;
   if (!(level < -DebtCeiling::kRounding)) return;
   inertia_.compute(predicted->M());
-  double left = ceiling.rise();
-  for (int k = 0; k < effort_queue.waiting(); ++k) left -= rise(effort_queue.waiting_active(k), dt);
-  left = std::max(0.0, left);
-  const double required = rise(limited_, dt);
-  if (!(required > left)) return;
+  double remaining_rise = ceiling.speed_rise();
+  for (int k = 0; k < effort_queue.waiting(); ++k)
+    remaining_rise -= speed_rise(effort_queue.waiting_active(k), dt);
+  remaining_rise = std::max(0.0, remaining_rise);
+  const double required = speed_rise(limited_, dt);
+  if (!(required > remaining_rise)) return;
   unactuated_gravity(*predicted, unactuated_gravity_);
   prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
-  limited_ *= std::max(left / required, neutral(force));
+  limited_ *= std::max(remaining_rise / required, neutral(force));
   force = static_effort_ + limited_;
   if (reason_[0] == '\0') reason_ = reasons::tank_in_debt;
 }
@@ -270,16 +271,16 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   strongest_brake(d, dt, brake_);
   unactuated_gravity(d, unactuated_gravity_);
   prediction_.begin(d, unactuated_gravity_, budget, dt);
-  prediction_.predict(brake_, best_);
-  const double lack = best_.lack, least = prediction_.energy();
+  prediction_.predict(brake_, candidate_);
+  const double lack = candidate_.lack, least = prediction_.energy();
   if (lack > 0.0) {
-    prediction_.predict(force, best_);
-    if (lack < best_.lack) force = brake_;
+    prediction_.predict(force, candidate_);
+    if (lack < candidate_.lack) force = brake_;
     return;
   }
-  prediction_.predict(static_effort_, best_);
+  prediction_.predict(static_effort_, candidate_);
   const double rest = prediction_.energy();
-  if (best_.lack <= DebtCeiling::kRounding) {
+  if (candidate_.lack <= DebtCeiling::kRounding) {
     force = static_effort_;
     return;
   }
@@ -287,11 +288,11 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   if (!std::isfinite(rest) || !(rest > least)) return;
   // The energy is a convex function of the share: it lies below its chord. Only a peak within the
   // sample may be too high.
-  double share = std::max(kMore * (rest - budget) / (rest - least), kLeast);
+  double share = std::max(kChordFactor * (rest - budget) / (rest - least), kMinShare);
   for (int k = 0; k < kTrials && share < 1.0; ++k) {
     active_ = static_effort_ + share * (brake_ - static_effort_);
-    prediction_.predict(active_, best_);
-    if (best_.lack <= 0.0) {
+    prediction_.predict(active_, candidate_);
+    if (candidate_.lack <= 0.0) {
       force = active_;
       return;
     }
@@ -299,9 +300,9 @@ void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt
   }
 }
 
-/// By how much an effort beyond the resting one (nv,) raises the root of twice the kinetic energy
+/// By how much an effort beyond the static one (nv,) raises the root of twice the kinetic energy
 /// in a sample at most, with inertia_ at its state.
-double SampleBudget::rise(const VectorV& active, double dt) noexcept {
+double SampleBudget::speed_rise(const VectorV& active, double dt) noexcept {
   step_ = active;
   inertia_.solve(step_.data());
   return dt * std::sqrt(std::max(0.0, active.dot(step_)));
@@ -309,10 +310,10 @@ double SampleBudget::rise(const VectorV& active, double dt) noexcept {
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
 double SampleBudget::neutral(const VectorV& force) noexcept {
-  prediction_.predict(static_effort_, best_);
+  prediction_.predict(static_effort_, candidate_);
   const double rest = prediction_.energy();
   if (!(rest > 0.0)) return 0.0;
-  prediction_.predict(force, best_);
+  prediction_.predict(force, candidate_);
   const double braked = prediction_.energy();
   return rest > braked ? std::min(1.0, rest / (rest - braked)) : 1.0;
 }
@@ -344,7 +345,7 @@ bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortQue
 namespace {
 
 // A speed below this, m/s, has no direction.
-constexpr double kStill = 1e-9;
+constexpr double kMinSpeed = 1e-9;
 
 // The largest share s in [0, 1] with a s^2 + b s + c <= 0, for a >= 0; else 0.
 double largest(double a, double b, double c) {
@@ -360,11 +361,11 @@ double largest(double a, double b, double c) {
 
 MotionLimits::MotionLimits(const Model& model)
     : model_(model),
-      slow_(VectorV::Zero(model.nv())),
-      step_(slow_),
-      more_(slow_),
-      least_(slow_),
-      direction_(slow_) {}
+      braked_velocity_(VectorV::Zero(model.nv())),
+      step_(braked_velocity_),
+      effort_change_(braked_velocity_),
+      braked_effort_(braked_velocity_),
+      direction_(braked_velocity_) {}
 
 bool MotionLimits::is_limited(const EnergyGuardSettings& s) noexcept {
   return s.power > 0.0 || s.kinetic_energy > 0.0 || s.speed > 0.0 || s.joint_speed > 0.0;
@@ -381,27 +382,28 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
                            const EnergyGuardSettings& s, double dt) noexcept {
   reason_.clear();
   inertia_.compute(d.M());
-  slow_ = brake - d.g();
-  add_product(d.C(), d.v(), slow_, -1.0);
-  inertia_.solve(slow_.data());
-  slow_ = v + dt * slow_;
-  more_ = desired - brake;
-  step_ = more_;
+  braked_velocity_ = brake - d.g();
+  add_product(d.C(), d.v(), braked_velocity_, -1.0);
+  inertia_.solve(braked_velocity_.data());
+  braked_velocity_ = v + dt * braked_velocity_;
+  effort_change_ = desired - brake;
+  step_ = effort_change_;
   inertia_.solve(step_.data());
   step_ *= dt;
   double share_bound = 1.0;
   if (s.power > 0.0) {
-    least_ = brake - static_effort;
-    const double by_speed = 0.5 * (more_.dot(v) + more_.dot(slow_));
-    const double least = 0.5 * (least_.dot(v) + least_.dot(slow_));
-    if (meets(largest(0.5 * more_.dot(step_), by_speed + 0.5 * least_.dot(step_), least - s.power),
+    braked_effort_ = brake - static_effort;
+    const double by_speed = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
+    const double least = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
+    if (meets(largest(0.5 * effort_change_.dot(step_), by_speed + 0.5 * braked_effort_.dot(step_),
+                      least - s.power),
               share_bound)) {
       reason_.set("power at its limit of %g W", s.power);
     }
   }
   if (s.joint_speed > 0.0) {
     for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
-      const double start = slow_[i], change = step_[i], most = s.joint_speed;
+      const double start = braked_velocity_[i], change = step_[i], most = s.joint_speed;
       if (!(std::abs(start + change) > most)) continue;
       const double end = start + change > 0.0 ? most : -most;
       const double room = std::abs(start) < most && change != 0.0 ? (end - start) / change : 0.0;
@@ -418,7 +420,7 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
                               double& share_bound) noexcept {
   const MatrixView jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   const MatrixView linear = jacobian.top_rows(3);
-  const auto first = product<Eigen::Vector3d>(linear, slow_);
+  const auto first = product<Eigen::Vector3d>(linear, braked_velocity_);
   const auto more = product<Eigen::Vector3d>(linear, step_);
   const double a = more.squaredNorm(), b = 2.0 * first.dot(more), c = first.squaredNorm();
   if (s.speed > 0.0 && meets(largest(a, b, c - s.speed * s.speed), share_bound)) {
@@ -426,14 +428,14 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   }
   if (!(s.kinetic_energy > 0.0)) return;
   auto u = product<Eigen::Vector3d>(linear, v);
-  if (!(u.norm() > kStill)) u = first + more;
+  if (!(u.norm() > kMinSpeed)) u = first + more;
   const double length = u.norm();
-  if (!(length > kStill)) return;
+  if (!(length > kMinSpeed)) return;
   u /= length;
   multiply(transposed(linear), u, direction_);
-  slow_ = direction_;
-  inertia_.solve(slow_.data());
-  const double most = 2.0 * s.kinetic_energy * direction_.dot(slow_);
+  braked_velocity_ = direction_;
+  inertia_.solve(braked_velocity_.data());
+  const double most = 2.0 * s.kinetic_energy * direction_.dot(braked_velocity_);
   if (meets(largest(a, b, c - most), share_bound)) {
     reason_.set("kinetic energy at its limit of %g J", s.kinetic_energy);
   }

@@ -118,13 +118,14 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& reach,
   if (!turn_only) {
     // (1 - cos x) / x^2 and (x - sin x) / x^3; the next terms are below rounding.
     const bool small = square < 1e-4;
-    const double bend = small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
-                              : (1.0 - std::cos(angle)) / square;
+    const double first_coefficient =
+        small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
+              : (1.0 - std::cos(angle)) / square;
     const double twist =
         small ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
               : (angle - std::sin(angle)) / (square * angle);
     const Vector3d once = w.cross(step.linear);
-    const Vector3d displacement = step.linear + bend * once + twist * w.cross(once);
+    const Vector3d displacement = step.linear + first_coefficient * once + twist * w.cross(once);
     set_position(position(q) + rotation(q) * displacement, out);
   }
   if (k == 2) {

@@ -124,7 +124,7 @@ using Eigen::VectorXd;
 
 // As in the Python scheme, which gives the reasons.
 constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
-constexpr double kSmall = 1e-3, kWaiting = 1e-9;
+constexpr double kLinearLimit = 1e-3, kStalled = 1e-9;
 
 /// The angle of cay(turn) over the length of turn.
 double angle_ratio(const Vector3d& turn) {
@@ -146,7 +146,7 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
   weights_ = VectorXd::Zero(n);
   for (int i = 0; i < n; ++i) weights_[i] = end_.inertia_of(i);
   typical_ = std::sqrt(weights_.mean());
-  nothing_ = reach_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
+  zero_effort_ = reach_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
   slope_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
   q_mid_ = VectorXd::Zero(end_.nq());
 }
@@ -184,11 +184,11 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
 void DiscreteGradient::guess(const SolverState& x, double t, double dt, bool fresh) noexcept {
   const int nv = robot_.tree.nv();
   FixedPoint& solver = ports_->any ? forced_ : free_;
-  if (!fresh && x.past.count == Past::kPoints) {
+  if (!fresh && x.past.count == PastSteps::kPoints) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     inertial_motion(x, q_mid_, v_mid_);
-    end_.accelerate(v_mid_, nothing_, velocity_);
+    end_.accelerate(v_mid_, zero_effort_, velocity_);
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
@@ -200,7 +200,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   const int nv = robot_.tree.nv();
   from_ = &x;
   ports_ = &ports;
-  to_ = &next;
+  result_state_ = &next;
   t_ = t;
   dt_ = dt;
   l0_ = in_base(x.q, x.angular);
@@ -217,14 +217,14 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   if (ports.any) robot_.add_port_energies(ports, v_mid_, dt, result);
   next.past.count = x.past.count;
   next.past.times = x.past.times;
-  for (std::size_t i = 0; i < Past::kPoints; ++i) next.past.values[i] = x.past.values[i];
-  next.past.take(t + 0.5 * dt, solver.unknown.head(nv + 1));
+  for (std::size_t i = 0; i < PastSteps::kPoints; ++i) next.past.values[i] = x.past.values[i];
+  next.past.append(t + 0.5 * dt, solver.unknown.head(nv + 1));
   return result;
 }
 
 bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexcept {
   const SolverState& x = *from_;
-  SolverState& end = *to_;
+  SolverState& end = *result_state_;
   Tree& middle = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n(), nv = b + n;
   const auto y = unknown.head(nv);
@@ -269,8 +269,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
       }
       const Vector3d push = rotation * acting.linear, half = 0.5 * turn;
       // In inertial axes, such that its work is w . torque.
-      const Vector3d leaned = torque - half.cross(torque) + half * half.dot(torque);
-      end.angular += dt_ * (robot_.rotation(end.q) * leaned) / (1.0 + half.squaredNorm());
+      const Vector3d rotated_torque = torque - half.cross(torque) + half * half.dot(torque);
+      end.angular += dt_ * (robot_.rotation(end.q) * rotated_torque) / (1.0 + half.squaredNorm());
       end.energy.add(
           dt_ * (torque.dot(middle.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
       // A constant force over the step: the mean of the velocity it adds is half of the final
@@ -278,7 +278,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
       const Vector3d gain = (0.5 * dt_ / robot_.mass) * push;
       following.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + gain;
       if (!push.isZero(0.0)) {
-        end.fall = x.fall.pushed(x.t, dt_, dt_ * gain, dt_ * push);
+        end.fall = x.fall.after_impulse(x.t, dt_, dt_ * gain, dt_ * push);
         end.fall.since = end.t;
       }
     } else {
@@ -306,17 +306,17 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& following) noexc
 
 /// Subtract `by` times the direction of the discrete gradient from the joint momenta.
 void DiscreteGradient::correct(double by) noexcept {
-  if (square_ != 0.0) to_->pi -= (by * typical_ / std::sqrt(square_)) * weighted_;
+  if (square_ != 0.0) result_state_->pi -= (by * typical_ / std::sqrt(square_)) * weighted_;
 }
 
 double DiscreteGradient::multiplier(const VectorXd& following, const Vector3d& l1) noexcept {
   if (square_ == 0.0) return 0.0;
   const SolverState& x = *from_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
-  const Energy here = energy(to_->q, l1, to_->pi);
+  const Energy here = energy(result_state_->q, l1, result_state_->pi);
   // The energy error of the midpoint rule: it vanishes with the joint motion, for any guess.
   double gained = -slope_.dot(reach_.tail(n));
-  for (int i = 0; i < n; ++i) gained += following[b + i] * (to_->pi[i] - x.pi[i]);
+  for (int i = 0; i < n; ++i) gained += following[b + i] * (result_state_->pi[i] - x.pi[i]);
   double missed = here.value - x.energy.value - gained;
   if (robot_.k > 0) missed -= robot_.tree.base_twist(following).angular.dot(l1 - l0_);
   if (std::abs(missed) <= kRounding * here.scale) return 0.0;
@@ -336,18 +336,19 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vecto
 /// Correct the energy error left by rounding in the solution; fail if it is larger.
 void DiscreteGradient::polish(StepResult& result) noexcept {
   const int n = robot_.tree.n();
-  const Energy here = energy(to_->q, in_base(to_->q, to_->angular), to_->pi);
-  const double gap = here.value - to_->energy.value;
+  const Energy here = energy(result_state_->q, in_base(result_state_->q, result_state_->angular),
+                             result_state_->pi);
+  const double gap = here.value - result_state_->energy.value;
   if (std::abs(gap) <= kRounding * here.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
   const double slope = weighted_.dot(velocity_.tail(n));
   end_.solve(Screw{}, weighted_, velocity_);
-  const double bend = weighted_.dot(velocity_.tail(n));
-  if (std::abs(2.0 * bend * gap) <= kSmall * slope * slope) {
+  const double curvature = weighted_.dot(velocity_.tail(n));
+  if (std::abs(2.0 * curvature * gap) <= kLinearLimit * slope * slope) {
     // `slope` has the sign of the step.
-    const double root = std::sqrt(slope * slope - 2.0 * bend * gap);
-    to_->pi -= (2.0 * gap / (slope + std::copysign(root, slope))) * weighted_;
-  } else if (!(std::abs(gap) <= kWaiting * here.scale)) {
+    const double root = std::sqrt(slope * slope - 2.0 * curvature * gap);
+    result_state_->pi -= (2.0 * gap / (slope + std::copysign(root, slope))) * weighted_;
+  } else if (!(std::abs(gap) <= kStalled * here.scale)) {
     result.failure = Failure::energy_missed;
     result.amount = gap;
   }

@@ -14,11 +14,11 @@ namespace vms_ph {
 namespace {
 
 // As in the Python scheme, which gives the reasons.
-constexpr double kTrusted = 0.01;
+constexpr double kMaxRelativeGap = 0.01;
 constexpr double kRounding = 8.0 * std::numeric_limits<double>::epsilon();
 constexpr double kWaiting = 1e-7;
 constexpr int kIterations = 8;
-constexpr double kRest = 1e-9;
+constexpr double kRestSpeed = 1e-9;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Projection::Projection(Centroidal& robot) : robot_(robot) {
   const int nv = robot.tree.nv(), n = robot.tree.n();
   start_ = Eigen::VectorXd::Zero(robot.tree.nq());
   rates_ = slope_ = Eigen::VectorXd::Zero(n);
-  still_ = along_ = step_ = Eigen::VectorXd::Zero(nv);
+  zero_velocity_ = along_ = step_ = Eigen::VectorXd::Zero(nv);
 }
 
 Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept {
@@ -34,7 +34,7 @@ Screw Projection::momentum_in_base(const Eigen::VectorXd& q, const SolverState& 
 }
 
 double Projection::at_rest(double dt) const noexcept {
-  return 0.5 * robot_.mass * kRest * kRest + 2.0 * kRounding * gained(dt);
+  return 0.5 * robot_.mass * kRestSpeed * kRestSpeed + 2.0 * kRounding * gained(dt);
 }
 
 double Projection::gained(double dt) const noexcept {
@@ -53,20 +53,20 @@ VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& resu
   tree.set_velocity(x.v);
   const double potential = tree.potential();
   double shape = tree.kinetic(), base = 0.0;
-  Screw now, wanted_twist;
+  Screw now, target_twist;
   if (robot_.k > 0) {
     now = tree.locked_twist(tree.momentum());
     shape -= 0.5 * tree.momentum().dot(now);
     const Eigen::Matrix3d rotation = robot_.rotation(x.q);
     robot_.settle(rotation, x.q);
     const Screw momentum{Eigen::Vector3d::Zero(), rotation.transpose() * x.angular};
-    wanted_twist = tree.locked_twist(momentum);
-    base = 0.5 * momentum.dot(wanted_twist);
+    target_twist = tree.locked_twist(momentum);
+    base = 0.5 * momentum.dot(target_twist);
   }
   const double desired = x.energy.value - potential - base;
   const double gap = desired - shape;
   double scale = 1.0;
-  if (std::abs(gap) <= kTrusted * shape && shape > 0.0) {
+  if (std::abs(gap) <= kMaxRelativeGap * shape && shape > 0.0) {
     scale = std::sqrt(desired / shape);
   } else if (std::abs(gap) <= rounding(x, std::abs(potential) + base + shape, dt)) {
     if (std::abs(gap) <= at_rest(dt) && gap != 0.0) x.energy.add(-gap);
@@ -77,8 +77,8 @@ VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& resu
   x.v *= scale;
   if (robot_.k > 0) {
     Screw twist = tree.base_twist(x.v);
-    twist.linear += wanted_twist.linear - scale * now.linear;
-    twist.angular += wanted_twist.angular - scale * now.angular;
+    twist.linear += target_twist.linear - scale * now.linear;
+    twist.angular += target_twist.angular - scale * now.angular;
     tree.set_base(twist, x.v);
   }
 }
@@ -93,10 +93,10 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
   const auto settled = [&](const Eigen::VectorXd& q) {
     return tree.locked_twist(momentum_in_base(q, x));
   };
-  still_.setZero();
-  if (b > 0) tree.set_base(settled(x.q), still_);
+  zero_velocity_.setZero();
+  if (b > 0) tree.set_base(settled(x.q), zero_velocity_);
   // The slope of potential and locked energy along the shape, momentum kept.
-  tree.set_velocity(still_);
+  tree.set_velocity(zero_velocity_);
   slope_.setZero();
   tree.add_slopes(-1.0, slope_.data());
   if (robot_.has_potential) tree.add_weight(1.0, slope_);
@@ -108,7 +108,7 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
   tree.set_velocity(x.v);
   const double speed =
       2.0 * tree.kinetic() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
-  const double steepness = speed + slope_.dot(along_.tail(n));
+  const double gradient_norm = speed + slope_.dot(along_.tail(n));
   double step = 0.0, gap = 0.0, scale = 1.0;
   for (int count = 0; count < kIterations; ++count) {
     step_ = step * along_;
@@ -128,9 +128,9 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
     const double present = robot_.energy(x.q, x.v);
     gap = energy - present;
     scale = std::abs(energy) + std::abs(present);
-    const bool too_much = count == 0 && std::abs(gap) > kTrusted * steepness;
-    if (std::abs(gap) <= kRounding * scale || too_much) break;
-    step += gap / steepness;
+    const bool is_too_far = count == 0 && std::abs(gap) > kMaxRelativeGap * gradient_norm;
+    if (std::abs(gap) <= kRounding * scale || is_too_far) break;
+    step += gap / gradient_norm;
   }
   if (robot_.k > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   for (const double energy_of_port : result.supplied) scale += std::abs(energy_of_port);
@@ -139,7 +139,7 @@ void Projection::turn(SolverState& x, double dt, StepResult& result) noexcept {
   if (!(std::abs(gap) <= kWaiting * scale + at_rest(dt))) {
     result.failure = Failure::energy_off;
     result.amount = gap;
-    result.extent = 0.5 * steepness;
+    result.extent = 0.5 * gradient_norm;
   }
 }
 
@@ -174,7 +174,7 @@ ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
 ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order,
                                          std::vector<RungeKuttaStage> stages)
     : order_(order), stages_(std::move(stages)), robot_(model, gravity), projection_(robot_) {
-  nothing_ = v_ = a_ = mean_ = mean_a_ = rate_ = reach_ = force_ = moving_ = a2_ = a3_ = a4_ =
+  zero_effort_ = v_ = a_ = mean_ = mean_a_ = rate_ = reach_ = force_ = moving_ = a2_ = a3_ = a4_ =
       VectorXd::Zero(robot_.tree.nv());
   q_ = VectorXd::Zero(robot_.tree.nq());
 }
@@ -218,14 +218,14 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
   reach_ = lead * rate;
   robot_.integrate_joints(x.q, reach_, q_);
   robot_.tree.set_configuration(q_);
-  robot_.tree.accelerate(v, nothing_, a);
+  robot_.tree.accelerate(v, zero_effort_, a);
 }
 
 VMS_PH_WIDE void ProjectedRungeKutta::free_midpoint(const SolverState& x, double dt,
                                                     SolverState& next) noexcept {
   const double half = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
-  robot_.tree.accelerate(x.v, nothing_, a_);
+  robot_.tree.accelerate(x.v, zero_effort_, a_);
   v_ = x.v + half * a_;
   accelerate(x, half, x.v, v_, a2_);
   reach_ = dt * v_;
@@ -238,7 +238,7 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
                                                SolverState& next) noexcept {
   const double half = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
-  robot_.tree.accelerate(x.v, nothing_, a_);
+  robot_.tree.accelerate(x.v, zero_effort_, a_);
   v_ = x.v + half * a_;
   accelerate(x, half, x.v, v_, a2_);
   moving_ = x.v + half * a2_;
@@ -317,7 +317,7 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced(const SolverState& x, const Ports& 
   const Vector3d speed = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot_.mass);
   const double to_centre = impulse.dot(speed) - robot_.mass * robot_.fall.dot(displacement);
   if (!impulse.isZero(0.0)) {
-    next.fall = x.fall.pushed(x.t, dt, displacement, impulse);
+    next.fall = x.fall.after_impulse(x.t, dt, displacement, impulse);
     next.fall.since = next.t;
   }
   next.angular += turn - displacement.cross(impulse);

@@ -11,21 +11,21 @@
 
 namespace vms_ph {
 
-Eigen::Vector3d Fall::centre_at(double t, double passed) const {
-  const double s = (t - since) + passed;
+Eigen::Vector3d Fall::centre_at(double t, double elapsed) const {
+  const double s = (t - since) + elapsed;
   return centre + s * (linear / mass + (0.5 * s) * gravity);
 }
 
-Eigen::Vector3d Fall::velocity_at(double t, double passed) const {
-  return linear / mass + ((t - since) + passed) * gravity;
+Eigen::Vector3d Fall::velocity_at(double t, double elapsed) const {
+  return linear / mass + ((t - since) + elapsed) * gravity;
 }
 
-Fall Fall::pushed(double t, double passed, const Eigen::Vector3d& displacement,
-                  const Eigen::Vector3d& impulse) const {
+Fall Fall::after_impulse(double t, double elapsed, const Eigen::Vector3d& displacement,
+                         const Eigen::Vector3d& impulse) const {
   Fall after = *this;
-  after.since = t + passed;
-  after.centre = centre_at(t, passed) + displacement;
-  after.linear = mass * velocity_at(t, passed) + impulse;
+  after.since = t + elapsed;
+  after.centre = centre_at(t, elapsed) + displacement;
+  after.linear = mass * velocity_at(t, elapsed) + impulse;
   return after;
 }
 
@@ -38,7 +38,7 @@ void CompensatedSum::add(double energy) {
   value = total;
 }
 
-void Past::take(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
+void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
   // Remove a point at the same time, or else the oldest one.
   const auto drop = [this](int at) {
     for (int i = at; i + 1 < count; ++i) {
@@ -57,7 +57,7 @@ void Past::take(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
   values[last] = value;
 }
 
-void Past::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
+void PastSteps::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
   for (std::size_t i = 0; i < kPoints; ++i) {
     double weight = 1.0;
@@ -103,10 +103,10 @@ std::string StepResult::reason() const {
 }
 
 MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, double dt, long first,
-                             long steps, SolverState& room) noexcept {
+                             long steps, SolverState& scratch) noexcept {
   MultiStepResult total;
   SolverState* here = &x;
-  SolverState* next = &room;
+  SolverState* next = &scratch;
   for (; total.steps < steps; ++total.steps) {
     const double t = t0 + static_cast<double>(first + total.steps) * dt;
     const StepResult part = step(*here, ports, t, dt, *next);
@@ -115,7 +115,7 @@ MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, doub
     total.result.iterations = std::max(total.result.iterations, part.iterations);
     std::swap(here, next);
   }
-  if (here != &x) std::swap(x, room);
+  if (here != &x) std::swap(x, scratch);
   return total;
 }
 

@@ -23,13 +23,13 @@ constexpr Stage kStages[] = {{0.0, 1.0 / 6}, {0.5, 1.0 / 3}, {0.5, 1.0 / 3}, {1.
 
 // Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
 // residual of the step is left in the balance.
-constexpr double kClosable = 1e-3;
+constexpr double kMaxCorrection = 1e-3;
 
-/// The factor of the speed that gives the wanted kinetic energy, J; 1 at rest.
+/// The factor of the speed that gives the desired kinetic energy, J; 1 at rest.
 double closing(double energy_change, double target) noexcept {
   if (!(energy_change > 0.0 && target > 0.0)) return 1.0;
   const double factor = std::sqrt(target / energy_change);
-  return std::abs(factor - 1.0) <= kClosable ? factor : 1.0;
+  return std::abs(factor - 1.0) <= kMaxCorrection ? factor : 1.0;
 }
 
 }  // namespace
@@ -82,12 +82,12 @@ double WheeledRK4::energy() noexcept {
 
 /// Compute the rates of the terms computed last, `reach_` from the start of the step, and enter the
 /// energies of the ports over a time, s.
-void WheeledRK4::accelerate(const Ports& ports, double passed, StepResult& result) noexcept {
+void WheeledRK4::accelerate(const Ports& ports, double elapsed, StepResult& result) noexcept {
   force_.setZero();
   if (ports.any) {
     robot_.tree.set_configuration(at_.q);
     robot_.external_force(ports, 0.0, velocity_, force_);  // held efforts only
-    robot_.add_port_energies(ports, velocity_, passed, result);
+    robot_.add_port_energies(ports, velocity_, elapsed, result);
   }
   if (gravity_) force_ -= terms_.d().g();
   multiply(transposed(terms_.basis), force_, slope_);

@@ -79,9 +79,9 @@ double chi_square_quantile(double tail, int dimension) noexcept {
 
 ContactDetector::Sums::Sums(Eigen::Index nv)
     : time(0.0),
-      works(0.0),
-      works_held(0.0),
-      works_systematic(0.0),
+      work_sum(0.0),
+      work_noise(0.0),
+      work_bias(0.0),
       impulse(Eigen::VectorXd::Zero(nv)),
       systematic(impulse),
       effort_noise(Eigen::MatrixXd::Zero(nv, nv)),
@@ -122,7 +122,7 @@ void ContactDetector::begin() noexcept {
   last_ = 0;
   count_ = 1;
   Sums& first = sums_[0];
-  first.time = first.works = first.works_held = first.works_systematic = 0.0;
+  first.time = first.work_sum = first.work_noise = first.work_bias = 0.0;
   first.impulse.setZero();
   first.systematic.setZero();
   first.effort_noise.setZero();
@@ -131,7 +131,7 @@ void ContactDetector::begin() noexcept {
   has_end_ = false;
 }
 
-ContactDetector::Sums& ContactDetector::back(int k) noexcept {
+ContactDetector::Sums& ContactDetector::recent_sums(int k) noexcept {
   const int size = static_cast<int>(sums_.size());
   return sums_[static_cast<std::size_t>((last_ - k + 1 + size) % size)];
 }
@@ -140,17 +140,17 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   if (impulse.begins) begin();
   add_work(impulse);
   const int size = static_cast<int>(sums_.size());
-  const Sums& before = back(1);
+  const Sums& before = recent_sums(1);
   last_ = (last_ + 1) % size;
   count_ = std::min(count_ + 1, size);
-  Sums& now = back(1);
+  Sums& now = recent_sums(1);
   now.time = before.time + impulse.dt;
   now.impulse = before.impulse + impulse.value;
   now.effort_noise = before.effort_noise + impulse.effort_noise;
   now.systematic = before.systematic + impulse.systematic;
-  now.works = before.works + work_.value;
-  now.works_held = before.works_held + work_.effort_noise;
-  now.works_systematic = before.works_systematic + work_.systematic;
+  now.work_sum = before.work_sum + work_.value;
+  now.work_noise = before.work_noise + work_.effort_noise;
+  now.work_bias = before.work_bias + work_.systematic;
   now.before = *impulse.before;
   now.work = work_;
   find_thresholds(impulse.dt);
@@ -180,7 +180,7 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
     work_.after = variance(d.momentum(), d.g());
     work_.effort_noise = efforts_.dot(displacement_.cwiseAbs2());
     work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
-    work_.curved = d.M().diagonal().dot(velocities_);
+    work_.curvature = d.M().diagonal().dot(velocities_);
   }
   has_end_ = true;
   energy_ = energy;
@@ -197,21 +197,22 @@ double ContactDetector::variance(const VectorV& momentum, const VectorV& gravity
 /// Find the thresholds, for samples half as long, s; they serve until samples are half or twice as
 /// long: what jitters needs no new quantiles.
 void ContactDetector::find_thresholds(double dt) noexcept {
-  if (limits_of_ > 0.0 && dt > 0.5 * limits_of_ && dt < 2.0 * limits_of_) return;
+  if (threshold_period_ > 0.0 && dt > 0.5 * threshold_period_ && dt < 2.0 * threshold_period_)
+    return;
   const int nv = model_.nv();
   const double tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * windows_));
-  limits_of_ = dt;
-  many_ = chi_square_quantile(tail, nv);
-  one_ = chi_square_quantile(tail, 1);
+  threshold_period_ = dt;
+  momentum_threshold_ = chi_square_quantile(tail, nv);
+  energy_threshold_ = chi_square_quantile(tail, 1);
   single_threshold_ = chi_square_quantile(tail / nv, 1);
 }
 
 void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
   const int b = model_.b(), nv = model_.nv();
-  const Sums& now = back(1);
+  const Sums& now = recent_sums(1);
   report_.by_momentum = report_.duration = 0.0;
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
-    const Sums &then = back(1 + length), &first = back(length);
+    const Sums &then = recent_sums(1 + length), &first = recent_sums(length);
     value_ = now.impulse - then.impulse;
     spread_ = *impulse.after + first.before + now.effort_noise - then.effort_noise;
     spread_.diagonal().array() += kFloor;
@@ -221,7 +222,7 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
     if (!spread.is_positive()) continue;
     solved_ = value_;
     spread.solve(solved_.data());
-    const double statistic = value_.dot(solved_) / many_;
+    const double statistic = value_.dot(solved_) / momentum_threshold_;
     if (!(statistic > report_.by_momentum)) continue;
     report_.by_momentum = statistic;
     report_.duration = now.time - then.time;
@@ -233,23 +234,24 @@ void ContactDetector::by_momentum(const ExternalImpulse& impulse) noexcept {
 }
 
 void ContactDetector::by_energy() noexcept {
-  const Sums& now = back(1);
+  const Sums& now = recent_sums(1);
   report_.by_energy = report_.work = 0.0;
   report_.work_deviation = std::numeric_limits<double>::infinity();
   for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
-    const Sums &then = back(1 + length), &first = back(length);
+    const Sums &then = recent_sums(1 + length), &first = recent_sums(length);
     if (!first.work.is_known) break;
-    const double value = now.works - then.works;
-    const double slow = now.works_systematic - then.works_systematic;
-    const double noise = now.work.after + first.work.before + now.works_held - then.works_held;
-    const double deviation = std::sqrt(noise + slow * slow);
-    const double curved = 0.5 * many_ * (now.work.curved + first.work.curved);
-    const double beyond = std::max(0.0, std::abs(value) - curved);
+    const double value = now.work_sum - then.work_sum;
+    const double systematic_error = now.work_bias - then.work_bias;
+    const double noise = now.work.after + first.work.before + now.work_noise - then.work_noise;
+    const double deviation = std::sqrt(noise + systematic_error * systematic_error);
+    const double curvature =
+        0.5 * momentum_threshold_ * (now.work.curvature + first.work.curvature);
+    const double excess = std::max(0.0, std::abs(value) - curvature);
     report_.work = value;
     report_.work_deviation = deviation;
     if (deviation > 0.0) {
-      const double ratio = beyond / deviation;
-      report_.by_energy = std::max(report_.by_energy, ratio * ratio / one_);
+      const double ratio = excess / deviation;
+      report_.by_energy = std::max(report_.by_energy, ratio * ratio / energy_threshold_);
     }
   }
 }

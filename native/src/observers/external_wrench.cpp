@@ -29,35 +29,36 @@ MomentumObserver::MomentumObserver(const Model& model, double bandwidth)
     : bandwidth_(checked(bandwidth)),
       value_(VectorV::Zero(model.nv())),
       systematic_(value_),
-      rest_(MatrixV::Zero(model.nv(), model.nv())),
-      effort_noise_(rest_),
-      ending_(rest_),
-      covariance_(rest_) {}
+      start_covariance_(MatrixV::Zero(model.nv(), model.nv())),
+      effort_noise_(start_covariance_),
+      end_covariance_(start_covariance_),
+      covariance_(start_covariance_) {}
 
 void MomentumObserver::restart() noexcept {
   value_.setZero();
   systematic_.setZero();
-  rest_.setZero();
+  start_covariance_.setZero();
   effort_noise_.setZero();
-  ending_.setZero();
-  leak_ = 0.0;
+  end_covariance_.setZero();
+  end_weight_ = 0.0;
 }
 
 void MomentumObserver::add(const ExternalImpulse& impulse) noexcept {
   const double share = 1.0 - std::exp(-bandwidth_ * impulse.dt);
   const double keep = 1.0 - share, gain = share / impulse.dt;
   if (impulse.begins) {
-    rest_ += ending_;
-    leak_ = 0.0;
+    start_covariance_ += end_covariance_;
+    end_weight_ = 0.0;
   }
-  const double leak = keep * leak_ - gain;
+  const double start_weight = keep * end_weight_ - gain;
   value_ = keep * value_ + gain * impulse.value;
-  rest_ = keep * keep * rest_ + leak * leak * *impulse.before;
-  leak_ = gain;
+  start_covariance_ =
+      keep * keep * start_covariance_ + start_weight * start_weight * *impulse.before;
+  end_weight_ = gain;
   effort_noise_ = keep * keep * effort_noise_ + gain * gain * impulse.effort_noise;
   systematic_ = keep * systematic_ + gain * impulse.systematic;
-  ending_ = gain * gain * *impulse.after;
-  covariance_ = rest_ + effort_noise_ + ending_;
+  end_covariance_ = gain * gain * *impulse.after;
+  covariance_ = start_covariance_ + effort_noise_ + end_covariance_;
   covariance_.diagonal() += systematic_.cwiseAbs2();
 }
 

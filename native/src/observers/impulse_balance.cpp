@@ -58,7 +58,7 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
           NoiseModel::stacked(model, noise.force, noise.moment, noise.torque).cwiseAbs2()),
       ends_{End(model), End(model)},
       change_(VectorV::Zero(model.nv())),
-      bend_(change_),
+      curvature_(change_),
       unknown_(change_),
       rate_(change_),
       inertia_(MatrixV::Zero(model.nv(), model.nv())),
@@ -72,7 +72,7 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
   impulse_.effort_noise = inertia_;
 }
 
-void ImpulseBalance::restart() noexcept { has_last_ = has_bend_ = false; }
+void ImpulseBalance::restart() noexcept { has_last_ = has_curvature_ = false; }
 
 void ImpulseBalance::turn(Evaluation& d, MatrixV& columns) const noexcept {
   if (!decoupled_) return;
@@ -97,11 +97,11 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   has_last_ = true;
   if (!has_last) return nullptr;
   ExternalImpulse& result = impulse_;
-  result.begins = !has_bend_;
-  bend_ = now.drift - last.drift - change_;
-  if (result.begins) bend_.setZero();
+  result.begins = !has_curvature_;
+  curvature_ = now.drift - last.drift - change_;
+  if (result.begins) curvature_.setZero();
   change_ = now.drift - last.drift;
-  has_bend_ = true;
+  has_curvature_ = true;
   result.d = &now.d;
   result.dt = dt;
   result.before = &last.covariance;
@@ -142,7 +142,7 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   }
   rate_ += 0.5 * (last.drift + now.drift);
   result.value = now.momentum - last.momentum - dt * rate_;
-  result.systematic = dt * (unknown_ + bend_.cwiseAbs() / 12.0);
+  result.systematic = dt * (unknown_ + curvature_.cwiseAbs() / 12.0);
   return &result;
 }
 
@@ -165,10 +165,10 @@ void ImpulseBalance::fill(End& end) noexcept {
   if (decoupled_) {
     const MatrixBN& connection = d.A();
     // The rate of A^T p, of which the locked velocity has the part dM/dt A.
-    bend_.head(b) = d.v().head(b);
-    add_product(connection, d.v().tail(n), bend_.head(b));
-    multiply(MatrixView(coriolis).left_columns(b), bend_.head(b), rate_);
-    add_product(MatrixView(coriolis).top_rows(b).transposed(), bend_.head(b), rate_);
+    curvature_.head(b) = d.v().head(b);
+    add_product(connection, d.v().tail(n), curvature_.head(b));
+    multiply(MatrixView(coriolis).left_columns(b), curvature_.head(b), rate_);
+    add_product(MatrixView(coriolis).top_rows(b).transposed(), curvature_.head(b), rate_);
     const VectorB missing = rate_.head(b) - end.drift.head(b);
     add_product(transposed(connection), missing, end.drift.tail(n));
     end.drift.tail(n) -= rate_.tail(n);

@@ -17,10 +17,10 @@ namespace {
 
 // As in motion_window.py, where they are described.
 constexpr double kFrame = 4.5e-3;
-constexpr double kReach = 0.05;
-constexpr int kFewest = 2;
-constexpr double kRest = 4.0;
-constexpr double kSeen = 3.0;
+constexpr double kHalfDuration = 0.05;
+constexpr int kMinHalfWidth = 2;
+constexpr double kRestThreshold = 4.0;
+constexpr double kNoiseThreshold = 3.0;
 
 }  // namespace
 
@@ -30,24 +30,24 @@ MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
   empty.q = model.neutral_configuration();
   empty.v = empty.value = empty.effort_noise = empty.systematic = VectorV::Zero(model.nv());
   frames_.fill(empty);
-  smoothed_.velocity = smoothed_.missed = empty.v;
+  smoothed_.velocity = smoothed_.smoothing_error = empty.v;
 }
 
 void MotionWindow::restart() noexcept {
-  first_ = count_ = half_ = 0;
-  is_open_ = false;
+  first_ = count_ = half_width_ = 0;
+  is_frame_open_ = false;
   time_ = 0.0;
 }
 
 const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept {
   // The window that was complete at the last sample moves on.
-  if (half_ > 0 && count_ > 2 * half_) {
+  if (half_width_ > 0 && count_ > 2 * half_width_) {
     first_ = (first_ + 1) % kFrames;
     --count_;
   }
   Frame& frame = at(count_);
   time_ += impulse.dt;
-  if (!is_open_) {
+  if (!is_frame_open_) {
     frame.dt = impulse.dt;
     frame.value = impulse.value;
     frame.effort_noise = impulse.effort_noise.diagonal();
@@ -61,24 +61,25 @@ const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept 
   frame.time = time_;
   frame.q = impulse.d->q();
   frame.v = impulse.d->v();
-  is_open_ = frame.dt < kFrame;
-  if (is_open_) return nullptr;
-  if (half_ == 0) {
-    half_ = std::clamp(static_cast<int>(std::min(kReach / frame.dt, 1e3) + 0.5), kFewest, kMost);
+  is_frame_open_ = frame.dt < kFrame;
+  if (is_frame_open_) return nullptr;
+  if (half_width_ == 0) {
+    half_width_ = std::clamp(static_cast<int>(std::min(kHalfDuration / frame.dt, 1e3) + 0.5),
+                             kMinHalfWidth, kMaxHalfWidth);
   }
   ++count_;
-  if (count_ <= 2 * half_) return nullptr;
+  if (count_ <= 2 * half_width_) return nullptr;
   smooth();
   return &smoothed_;
 }
 
 /// Find the middle frame with the value of the quadratic at its end.
 void MotionWindow::smooth() noexcept {
-  const Frame& middle = at(half_);
-  const double span = 0.5 * (at(2 * half_).time - at(0).time);
+  const Frame& middle = at(half_width_);
+  const double span = 0.5 * (at(2 * half_width_).time - at(0).time);
   Eigen::Matrix3d moments = Eigen::Matrix3d::Zero();
-  for (int k = 0; k <= 2 * half_; ++k) {
-    if (k == half_) continue;
+  for (int k = 0; k <= 2 * half_width_; ++k) {
+    if (k == half_width_) continue;
     const double t = (at(k).time - middle.time) / span;
     const Eigen::Vector3d powers(1.0, t, t * t);
     moments.noalias() += powers * powers.transpose();
@@ -86,24 +87,25 @@ void MotionWindow::smooth() noexcept {
   const Eigen::Vector3d first = moments.inverse().col(0);
   smoothed_.velocity.setZero();
   double share = 0.0;
-  for (int k = 0; k <= 2 * half_; ++k) {
-    if (k == half_) continue;
+  for (int k = 0; k <= 2 * half_width_; ++k) {
+    if (k == half_width_) continue;
     const double t = (at(k).time - middle.time) / span;
     const double weight = first[0] + t * (first[1] + t * first[2]);
     smoothed_.velocity += weight * at(k).v;
     share += weight * weight;
   }
-  const double rest = kRest * std::sqrt(share), noise_bound = kSeen * std::sqrt(1.0 + share);
+  const double rest_threshold = kRestThreshold * std::sqrt(share),
+               noise_bound = kNoiseThreshold * std::sqrt(1.0 + share);
   for (Eigen::Index i = 0; i < deviations_.size(); ++i) {
     double& velocity = smoothed_.velocity[i];
-    const double size = std::pow(velocity / std::max(rest * deviations_[i], 1e-12), 2);
+    const double size = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
     velocity *= size * size / (1.0 + size * size);
     const double error = middle.v[i] - velocity;
     const double excess = std::max(std::abs(error) - noise_bound * deviations_[i], 0.0);
-    smoothed_.missed[i] = std::copysign(excess, error);
+    smoothed_.smoothing_error[i] = std::copysign(excess, error);
   }
   smoothed_.frame = &middle;
-  smoothed_.lasting = 2 * half_ + 1;
+  smoothed_.error_frames = 2 * half_width_ + 1;
 }
 
 namespace {
@@ -187,7 +189,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       slope_(Eigen::MatrixXd::Zero(nv_, prior_.size())),
       weighted_(slope_),
       product_(slope_),
-      across_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
+      cross_terms_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
       sum_(VectorV::Zero(nv_)),
       expected_(sum_),
       innovation_(sum_),
@@ -207,7 +209,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
   }
   ends_[0].momentum = ends_[0].rate = Regressor::Zero(nv_, kParameters);
   ends_[0].noise = covariance_;
-  ends_[0].missed = sum_;
+  ends_[0].smoothing_error = sum_;
   ends_[1] = ends_[0];
   restart();
 }
@@ -231,20 +233,20 @@ const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
   return report(smoothed != nullptr && observe(*smoothed));
 }
 
-/// Begin at the next frame, with what is known.
+/// Restart at the next frame; keep the estimates.
 void PayloadObserver::begin() noexcept {
   window_.restart();
   has_sum_ = has_last_ = false;
 }
 
-/// Forget the payload, and keep what is known of the offsets whatever the payload is.
+/// Forget the payload, and keep the offsets, which are independent of the payload.
 void PayloadObserver::forget_payload() noexcept {
   factors_.compute(information_.bottomRightCorner(kParameters, kParameters));
-  across_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
-  across_.col(nv_) = vector_.tail(kParameters);
-  factors_.solve_columns(across_);
+  cross_terms_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
+  cross_terms_.col(nv_) = vector_.tail(kParameters);
+  factors_.solve_columns(cross_terms_);
   const MatrixView shared = MatrixView(information_).top_rows(nv_).right_columns(kParameters);
-  const MatrixView solution = across_;
+  const MatrixView solution = cross_terms_;
   add_product(shared, solution.left_columns(nv_), information_.topLeftCorner(nv_, nv_), -1.0);
   add_product(shared, solution.right_columns(1), vector_.head(nv_), -1.0);
   information_.rightCols(kParameters).setZero();
@@ -260,8 +262,8 @@ void PayloadObserver::forget_payload() noexcept {
 bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   const Frame& frame = *smoothed.frame;
   const double dt = frame.dt;
-  now_ = 1 - now_;
-  End &now = ends_[now_], &last = ends_[1 - now_];
+  latest_ = 1 - latest_;
+  End &now = ends_[latest_], &last = ends_[1 - latest_];
   find_end(smoothed, now);
   const bool has_last = has_last_;
   has_last_ = true;
@@ -277,18 +279,18 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   slope_.diagonal().array() += dt;
   for (int j = 0; j < kParameters; ++j) {
     for (int i = 0; i < nv_; ++i) {
-      const double gained = now.momentum(i, j) - last.momentum(i, j);
-      slope_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + now.rate(i, j)) - gained;
+      const double momentum_change = now.momentum(i, j) - last.momentum(i, j);
+      slope_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + now.rate(i, j)) - momentum_change;
     }
   }
   for (int i = 0; i < nv_; ++i) {
-    const double wandering = std::max(frame.systematic[i] - dt * error_, 0.0);
-    covariance_(i, i) += frame.effort_noise[i] + wandering * wandering * (2.0 * kCorrelated / dt);
+    const double drift = std::max(frame.systematic[i] - dt * error_, 0.0);
+    covariance_(i, i) += frame.effort_noise[i] + drift * drift * (2.0 * kCorrelated / dt);
   }
   innovation_ = sum_ - expected_;
   spread_ = covariance_ + now.noise;
-  add_product(now.missed, transposed(now.missed), spread_, smoothed.lasting);
-  // Whether the innovation is one that what is known of the payload explains.
+  add_product(now.smoothing_error, transposed(now.smoothing_error), spread_, smoothed.error_frames);
+  // Test whether the present estimate explains the innovation.
   rest_ = innovation_;
   add_product(slope_, mean_, rest_, -1.0);
   multiply(slope_, inverse_, product_);
@@ -347,10 +349,10 @@ void PayloadObserver::find_end(const SmoothedFrame& smoothed, End& end) noexcept
   predicted_ = smoothed_state_.M();
   for (int k = 0; k < nv_; ++k) predicted_.col(k) *= deviations_[k] * deviations_[k];
   multiply(predicted_, transposed(smoothed_state_.M()), end.noise);
-  const auto slip = product<Vector6>(jacobian, smoothed.missed);
+  const auto slip = product<Vector6>(jacobian, smoothed.smoothing_error);
   const auto lost =
       product<Vector6>(body_momentum(slip.head<3>(), slip.tail<3>()), mean_.tail(kParameters));
-  multiply(transposed(jacobian), lost, end.missed);
+  multiply(transposed(jacobian), lost, end.smoothing_error);
 }
 
 /// Find mean and covariance; the scale of the unknowns differs by many orders.

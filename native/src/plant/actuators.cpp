@@ -16,13 +16,13 @@ namespace {
 // make.
 constexpr double kRank = 1e-13;
 
-// Forces below this have no direction to which a rotor turns, N.
-constexpr double kNoForce = 1e-9;
+// Forces below this define no tilt angle, N.
+constexpr double kMinForce = 1e-9;
 
 // Added to the squares of the errors of a wrench: those of the forces by which tilts are found, as
 // a share of the trace of their map. Each round leaves this share of what it has made wrong.
-constexpr double kSpread = 1e-6;
-constexpr int kRounds = 3;
+constexpr double kForceWeight = 1e-6;
+constexpr int kRefinements = 3;
 
 std::vector<Eigen::Index> tilting(const TurningColumns& columns) {
   std::vector<Eigen::Index> indices;
@@ -71,23 +71,23 @@ bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& low
                                  const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
   const Eigen::Index b = weighted_.rows(), m = weighted_.cols();
   gram_.setZero(b, b);
-  rest_ = goal;
+  residual_ = goal;
   for (Eigen::Index i = 0; i < m; ++i) {
     if (lower[i] < upper[i]) {
       gram_.noalias() += weighted_.col(i).lazyProduct(weighted_.col(i).transpose());
     } else {
-      rest_ -= lower[i] * weighted_.col(i);
+      residual_ -= lower[i] * weighted_.col(i);
     }
   }
   eigen_.compute(gram_);
   const auto& squares = eigen_.values();
-  part_.noalias() = eigen_.vectors().transpose().lazyProduct(rest_);
+  coordinates_.noalias() = eigen_.vectors().transpose().lazyProduct(residual_);
   for (Eigen::Index k = 0; k < b; ++k) {
-    part_[k] = squares[k] > kRank * squares[b - 1] ? part_[k] / squares[k] : 0.0;
+    coordinates_[k] = squares[k] > kRank * squares[b - 1] ? coordinates_[k] / squares[k] : 0.0;
   }
-  rest_.noalias() = eigen_.vectors().lazyProduct(part_);
+  residual_.noalias() = eigen_.vectors().lazyProduct(coordinates_);
   for (Eigen::Index i = 0; i < m; ++i) {
-    inputs[i] = lower[i] < upper[i] ? weighted_.col(i).dot(rest_) : lower[i];
+    inputs[i] = lower[i] < upper[i] ? weighted_.col(i).dot(residual_) : lower[i];
     if (!(inputs[i] >= lower[i] && inputs[i] <= upper[i])) return false;
   }
   return true;
@@ -102,11 +102,11 @@ ActuatorMap::ActuatorMap(const BaseActuators& actuators)
     : columns_(actuators.columns),
       spinning_(actuators.spinning),
       matrix_(actuators.allocation.matrix()),
-      turns_(columns_.any()),
-      spins_((spinning_.inertia.array() > 0.0).any()) {}
+      has_turning_(columns_.any()),
+      has_spin_((spinning_.inertia.array() > 0.0).any()) {}
 
 void ActuatorMap::turn(const Eigen::VectorXd& angles) noexcept {
-  if (!turns_) return;
+  if (!has_turning_) return;
   for (Eigen::Index i = 0; i < matrix_.cols(); ++i) {
     const Eigen::Index by = columns_.by[static_cast<std::size_t>(i)];
     if (by < 0) continue;
@@ -135,43 +135,43 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
       weights_(actuators.weights),
       tilting_(tilting(actuators.columns)),
       parts_(parts_of(actuators, tilting_)),
-      at_middle_(actuators.columns.start),
+      mean_inputs_(actuators.columns.start),
       lower_(Eigen::VectorXd::Zero(parts_.cols())),
       upper_(lower_),
       forces_(lower_),
-      free_(parts_),
+      unbounded_(parts_),
       search_(parts_) {
   const auto t = static_cast<Eigen::Index>(tilting_.size());
-  least_ = most_ = fastest_ = Eigen::VectorXd::Zero(t);
+  lower_angles_ = upper_angles_ = largest_tilt_rates_ = Eigen::VectorXd::Zero(t);
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
-    least_[k] = actuators.columns.lower[i];
-    most_[k] = actuators.columns.upper[i];
-    fastest_[k] = actuators.columns.fastest[i];
+    lower_angles_[k] = actuators.columns.lower[i];
+    upper_angles_[k] = actuators.columns.upper[i];
+    largest_tilt_rates_[k] = actuators.columns.fastest[i];
   }
-  middle_ = 0.5 * (least_ + most_);
+  mean_angles_ = 0.5 * (lower_angles_ + upper_angles_);
 }
 
 void TiltAllocation::aim(const VectorB& goal, const Eigen::VectorXd& lower,
                          const Eigen::VectorXd& upper, const Eigen::VectorXd& angles, double step,
                          Eigen::VectorXd& out) noexcept {
-  const Eigen::Index m = angles.size(), t = least_.size();
+  const Eigen::Index m = angles.size(), t = lower_angles_.size();
   out = angles;
-  at_middle_ = angles;
+  mean_inputs_ = angles;
   lower_.head(m) = lower;
   upper_.head(m) = upper;
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
-    at_middle_[i] = middle_[k];
+    mean_inputs_[i] = mean_angles_[k];
     upper_[m + k] = upper_[m + t + k] = upper[i];
   }
-  map_.turn(at_middle_);
+  map_.turn(mean_inputs_);
   parts_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
-  free_.replace(parts_);
-  const bool is_free = free_.solve_freely(goal, lower_, upper_, forces_);
-  if (!is_free) search_.replace(parts_, kSpread);
+  unbounded_.replace(parts_);
+  const bool is_free = unbounded_.solve_freely(goal, lower_, upper_, forces_);
+  if (!is_free) search_.replace(parts_, kForceWeight);
   residual_goal_ = goal;
-  for (int round = 0; !is_free && round < kRounds; ++round) {
+  for (int refinement = 0; !is_free && refinement < kRefinements; ++refinement) {
     search_.solve(residual_goal_, lower_, upper_, forces_);
     residual_goal_ += goal;
     residual_goal_.noalias() -= parts_.lazyProduct(forces_);
@@ -179,13 +179,15 @@ void TiltAllocation::aim(const VectorB& goal, const Eigen::VectorXd& lower,
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
     const double left = forces_[m + k], right = forces_[m + t + k];
-    const double half = 0.5 * (most_[k] - least_[k]), reach = step * fastest_[k];
+    const double half = 0.5 * (upper_angles_[k] - lower_angles_[k]),
+                 reach = step * largest_tilt_rates_[k];
     const double lateral = (right - left) * std::sin(half);
     const double axial = forces_[i] + (left + right) * std::cos(half);
-    const double desired_angle =
-        std::hypot(lateral, axial) > kNoForce ? middle_[k] + std::atan2(lateral, axial) : angles[i];
-    const double within = std::clamp(desired_angle, least_[k], most_[k]);
-    out[i] = std::clamp(within, angles[i] - reach, angles[i] + reach);
+    const double desired_angle = std::hypot(lateral, axial) > kMinForce
+                                     ? mean_angles_[k] + std::atan2(lateral, axial)
+                                     : angles[i];
+    const double limited_angle = std::clamp(desired_angle, lower_angles_[k], upper_angles_[k]);
+    out[i] = std::clamp(limited_angle, angles[i] - reach, angles[i] + reach);
   }
 }
 

@@ -65,7 +65,7 @@ Plant::Plant(const Model& model, const PlantOptions& options)
       stepper_(make_stepper(options, model_)),
       base_(model_, options.actuators, options.step),
       twist_(Eigen::VectorXd::Zero(model_.b())),
-      twist_before_(twist_) {
+      start_twist_(twist_) {
   const int n = model_.n();
   if (!options_.current.isZero(0.0) &&
       (model_.fluid() == nullptr || model_.base() != Base::floating)) {
@@ -126,16 +126,16 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool by_stand,
                     const Eigen::VectorXd& torque, int steps) noexcept {
   base_.save();
   if (by_stand) base_.settle(wrench_base);
-  ports_.spin.any = false;  // a stand takes the moments of what spins
+  ports_.spin.any = false;  // a stand takes the moments of rotors and wheels
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_ = at_;
   const StepResult before = result_;
   for (int i = 0; i < steps; ++i) {
     const double t = static_cast<double>(steps_ + i) * options_.step;
-    twist_before_ = v_.head(model_.b());
+    start_twist_ = v_.head(model_.b());
     if (!by_stand) {
-      ports_.wrench_base = base_.hold(wrench_base, twist_before_);
+      ports_.wrench_base = base_.hold(wrench_base, start_twist_);
       ports_.spin = base_.spin(t);
     }
     const double supplied_before = result_.supplied[1];
@@ -149,7 +149,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool by_stand,
     if (!done) return false;
     twist_ = v_.head(model_.b());
     if (by_stand) {
-      base_.follow(twist_before_, twist_);
+      base_.follow(start_twist_, twist_);
     } else {
       base_.commit(result_.supplied[1] - supplied_before, twist_);
     }
@@ -166,7 +166,7 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
   started_ = at_;
   if (!step_with_retry(t, dt, kHalvings)) return false;
   stepper_->motion(at_, free_q_, free_v_);
-  if (stops_->passed(free_q_, free_v_, dt)) {
+  if (stops_->is_stop_reached(free_q_, free_v_, dt)) {
     stepper_->motion(started_, q_, v_);
     const Eigen::VectorXd& pushing = stops_->torque(q_, v_, free_q_, free_v_, dt);
     at_ = started_;

@@ -15,15 +15,17 @@
 namespace vms_ph {
 
 WheeledInverseDynamics::WheeledInverseDynamics(const Model& model, const std::vector<Wheel>& wheels)
-    : terms_(model, wheels), at_rest_(model), rest_(Eigen::VectorXd::Zero(model.nv())) {}
+    : terms_(model, wheels),
+      static_state_(model),
+      zero_velocity_(Eigen::VectorXd::Zero(model.nv())) {}
 
 void WheeledInverseDynamics::solve(const RobotState& state, Eigen::VectorXd& values) noexcept {
-  const Eigen::Index n = at_rest_.model().n();
+  const Eigen::Index n = static_state_.model().n();
   if (terms_.compute(state)) {
     // Joint rates are S_j nu: their accelerations S_j nudot + Sdot_j nu, and S_j^T tau = f.
     const auto drives = terms_.basis.bottomRows(n);
-    squares_ = drives.transpose().lazyProduct(drives);
-    const Cholesky squares(squares_);
+    gram_ = drives.transpose().lazyProduct(drives);
+    const Cholesky squares(gram_);
     if (squares.is_positive()) {
       force_ = values.tail(n);
       force_ -= terms_.basis_rate.bottomRows(n).lazyProduct(terms_.nu);
@@ -38,9 +40,9 @@ void WheeledInverseDynamics::solve(const RobotState& state, Eigen::VectorXd& val
       return;
     }
   }
-  at_rest_.set(state.q, rest_);
+  static_state_.set(state.q, zero_velocity_);
   values.setZero();
-  values.tail(n) = at_rest_.g().tail(n);
+  values.tail(n) = static_state_.g().tail(n);
 }
 
 struct Servo::Workspace {
@@ -70,7 +72,7 @@ Servo::Servo(const Model& model, double frequency, const std::vector<Wheel>& whe
       fluid_(model_),
       workspace_(std::make_unique<Workspace>(model_)) {
   if (fluid_.exist()) workspace_->robot.emplace(model_);
-  if (!wheels.empty()) rolling_.emplace(model_, wheels);
+  if (!wheels.empty()) wheeled_dynamics_.emplace(model_, wheels);
 }
 
 Servo::~Servo() = default;
@@ -116,9 +118,9 @@ void Servo::fill(const RobotState& state, Eigen::VectorXd& effort) noexcept {
   for (int i = 0; i < model_.nv(); ++i) {
     if (!active[static_cast<std::size_t>(i)]) w.acceleration[i] = 0.0;
   }
-  if (rolling_) {
+  if (wheeled_dynamics_) {
     w.torque = w.acceleration;
-    rolling_->solve(state, w.torque);
+    wheeled_dynamics_->solve(state, w.torque);
   } else {
     solve(state);
   }
@@ -138,7 +140,7 @@ void Servo::solve(const RobotState& state) noexcept {
   if (fluid_.exist()) add_fluid(state);
 }
 
-/// Add what the fluid takes at the acceleration: by added mass, buoyancy and drag.
+/// Add the forces of the fluid at the acceleration: added mass, buoyancy and drag.
 void Servo::add_fluid(const RobotState& state) noexcept {
   Workspace& w = *workspace_;
   const int size = model_.nv();

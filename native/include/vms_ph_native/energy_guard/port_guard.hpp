@@ -18,7 +18,7 @@ namespace vms_ph {
 /// What a guard sends to a robot.
 struct GuardedEffort {
   VectorV effort;  ///< (nv,) base wrench, then joint torques
-  /// ok where the wanted effort passes unchanged, saturated where it is scaled or damped, holding
+  /// ok where the desired effort passes unchanged, saturated where it is scaled or damped, holding
   /// during a reflex.
   Status status = Status::ok;
   const char* reason = "";  ///< what was changed and why; valid until the next update
@@ -93,7 +93,7 @@ class PortGuard {
   ///                a jump; of another size if it is not known.
   bool engage(const ConstVector& q, const ConstVector& v, const ConstVector& acting) noexcept;
 
-  /// The effort to send in place of a wanted one (nv,); valid until the next call.
+  /// The effort to send in place of a desired one (nv,); valid until the next call.
   const GuardedEffort& update(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
                               double dt) noexcept;
 
@@ -115,10 +115,10 @@ class PortGuard {
 
  private:
   void restart() noexcept;
-  void settle(double dt) noexcept;
+  void update_tank(double dt) noexcept;
   void limit(const VectorV& static_effort, double step, double dt) noexcept;
-  const GuardedEffort& blind(const ConstVector& q, const ConstVector& v, double dt,
-                             const char* why) noexcept;
+  const GuardedEffort& update_without_state(const ConstVector& q, const ConstVector& v, double dt,
+                                            const char* why) noexcept;
   bool bumpless(double dt) noexcept;
   void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
@@ -140,12 +140,12 @@ class PortGuard {
   Evaluation d_, weight_;
   EnergyTank tank_;
   DebtCeiling ceiling_;
-  Certificate counts_;
+  Certificate certificate_;
   VectorV static_effort_, unactuated_gravity_, desired_, force_, brake_, next_velocity_, acting_,
       offset_;
-  const VectorV still_;
+  const VectorV zero_velocity_;
   bool has_acting_ = false, has_offset_ = false, has_potential_ = false;
-  double fading_ = 0.0, potential_ = 0.0;
+  double offset_share_ = 0.0, potential_ = 0.0;
   GuardedEffort guarded_;
   Reason reason_{1024};
 };

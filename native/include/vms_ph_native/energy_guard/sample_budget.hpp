@@ -22,7 +22,7 @@
 
 namespace vms_ph {
 
-/// Finds the wrench that the actuators of a base give for a wanted one, within their limits; see
+/// Finds the wrench that the actuators of a base give for a desired one, within their limits; see
 /// vms_ph_controllers.guard.base_wrench. After construction nothing allocates or throws.
 class BaseWrench {
  public:
@@ -38,7 +38,7 @@ class BaseWrench {
   /// Whether every wrench is given, and so that of a fixed base.
   bool is_ideal() const noexcept { return is_ideal_; }
 
-  /// Replace a wanted wrench (b,) by the nearest that is given; return whether it is another one.
+  /// Replace a desired wrench (b,) by the nearest that is given; return whether it is another one.
   bool deliver(VectorB& wrench) noexcept;
 
   /// Replace a brake (b,) by the nearest wrench in the norm of the inverse of M_b (b,b), which
@@ -58,10 +58,10 @@ class BaseWrench {
 /// Largest delay of an energy guard from measurement to effort, samples.
 constexpr int kMostDelay = 3;
 
-/// Energy given over the delay + 1 samples from a decision to the sight of its outcome.
-class UnseenWork {
+/// Work over the delay + 1 samples until a state shows the effect of an effort.
+class UnobservedWork {
  public:
-  explicit UnseenWork(int delay) noexcept : size_(static_cast<std::size_t>(delay + 1)) {}
+  explicit UnobservedWork(int delay) noexcept : size_(static_cast<std::size_t>(delay + 1)) {}
 
   /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
   double add(double work) noexcept {
@@ -86,44 +86,49 @@ class DebtCeiling {
   /// A debt below this, J, is a rounding error.
   static constexpr double kRounding = 1e-12;
 
-  explicit DebtCeiling(int delay) noexcept : unobserved_(delay) {}
+  explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
 
-  /// Note that a sample in which energy was given, J, has led to a level of the tank, J, and to a
-  /// kinetic energy of the robot, J; return the work not seen at its end, J.
-  double settle(double level, double work, double kinetic) noexcept {
-    fastest_ = std::max(fastest_, kinetic);
-    const double unobserved = unobserved_.add(work), debt = -level;
+  /// Update the ceiling after a sample.
+  ///
+  /// @param level    of the tank, J.
+  /// @param work     given by the efforts over the sample, J.
+  /// @param kinetic  energy of the robot, J.
+  /// @return the work that no state has shown yet, J.
+  double update(double level, double work, double kinetic) noexcept {
+    largest_kinetic_ = std::max(largest_kinetic_, kinetic);
+    const double unobserved = unobserved_work_.add(work), debt = -level;
     if (debt <= kRounding) {
       ceiling_ = 0.0;
-      room_ = std::numeric_limits<double>::infinity();
+      margin_ = std::numeric_limits<double>::infinity();
       return unobserved;
     }
-    const double loan = std::max(kLeastLoan, kLent * kinetic);
+    const double loan = std::max(kMinLoan, kLoanShare * kinetic);
     largest_loan_ = std::max(largest_loan_, loan);
     ceiling_ = std::max(ceiling_, unobserved + loan);
     if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
-    room_ = ceiling_ - debt;
+    margin_ = ceiling_ - debt;
     return unobserved;
   }
 
-  /// By how much efforts may raise the root of twice the kinetic energy, one after the other.
-  double rise() const noexcept {
-    return std::sqrt(2.0 * (fastest_ + kRisked * std::max(0.0, room_))) - std::sqrt(2.0 * fastest_);
+  /// Sum by which all queued efforts may raise the root of twice the kinetic energy.
+  double speed_rise() const noexcept {
+    return std::sqrt(2.0 * (largest_kinetic_ + kRiskShare * std::max(0.0, margin_))) -
+           std::sqrt(2.0 * largest_kinetic_);
   }
 
   /// Largest loan so far, J.
   double largest_loan() const noexcept { return largest_loan_; }
 
  private:
-  // What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
-  // energy, and at least so many J.
-  static constexpr double kLent = 0.05, kLeastLoan = 1e-3;
-  // Share of what is left below the ceiling that is risked at once.
-  static constexpr double kRisked = 0.8;
+  // Loan beyond the unobserved work, while a debt is repaid: share of the kinetic energy, and its
+  // minimum, J.
+  static constexpr double kLoanShare = 0.05, kMinLoan = 1e-3;
+  // Share of the margin below the ceiling that one effort may use.
+  static constexpr double kRiskShare = 0.8;
 
-  UnseenWork unobserved_;
-  double ceiling_ = 0.0, fastest_ = 0.0, largest_loan_ = kLeastLoan;
-  double room_ = std::numeric_limits<double>::infinity();
+  UnobservedWork unobserved_work_;
+  double ceiling_ = 0.0, largest_kinetic_ = 0.0, largest_loan_ = kMinLoan;
+  double margin_ = std::numeric_limits<double>::infinity();
 };
 
 /// A queue of efforts: one sent in a sample acts from `delay` samples later on, for a sample.
@@ -209,7 +214,7 @@ class SampleBudget {
   /// The part (nv,) of the last grant beyond the resting effort.
   const VectorV& active() const noexcept { return limited_; }
 
-  /// What the last grant changed, in words; empty for an effort that was covered.
+  /// What the last grant changed; empty for an effort that was covered.
   const char* reason() const noexcept { return reason_; }
 
   /// Whether the robot is braked because no share of the effort is covered.
@@ -220,14 +225,14 @@ class SampleBudget {
                 double dt) noexcept;
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
-  double rise(const VectorV& active, double dt) noexcept;
+  double speed_rise(const VectorV& active, double dt) noexcept;
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
   const Model& model_;
   BaseWrench wrench_;
   Evaluation predicted_;
   SamplePrediction prediction_;
-  Prediction best_;
+  Prediction candidate_;
   SampleGrant grant_;
   TorqueLimits limits_;
   Cholesky inertia_;
@@ -245,7 +250,7 @@ class MotionLimits {
   /// Whether any limit of the motion is set.
   static bool is_limited(const EnergyGuardSettings& settings) noexcept;
 
-  /// The share of the wanted effort, in [0, 1].
+  /// The share of the desired effort, in [0, 1].
   ///
   /// @param v         (nv,) velocity at which the effort begins to act.
   /// @param desired    (nv,) effort.
@@ -256,7 +261,7 @@ class MotionLimits {
                const VectorV& static_effort, const EnergyGuardSettings& settings,
                double dt) noexcept;
 
-  /// Which limit the last share meets, in words; empty for a share of one.
+  /// Which limit the last share meets; empty for a share of one.
   const Reason& reason() const noexcept { return reason_; }
 
  private:
@@ -265,7 +270,7 @@ class MotionLimits {
   bool meets(double share, double& share_bound) noexcept;
 
   const Model& model_;
-  VectorV slow_, step_, more_, least_, direction_;
+  VectorV braked_velocity_, step_, effort_change_, braked_effort_, direction_;
   Cholesky inertia_;
   Reason reason_;
 };

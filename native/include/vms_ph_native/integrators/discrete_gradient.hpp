@@ -68,11 +68,12 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   FixedPoint free_, forced_;
   Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
   double typical_;
-  Eigen::VectorXd nothing_, reach_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_, weighted_;
+  Eigen::VectorXd zero_effort_, reach_, q_mid_, v_mid_, force_, slope_, pi_mean_, velocity_,
+      weighted_;
   // The present step:
   const SolverState* from_ = nullptr;
   const Ports* ports_ = nullptr;
-  SolverState* to_ = nullptr;
+  SolverState* result_state_ = nullptr;
   double t_ = 0.0, dt_ = 0.0, square_ = 0.0;
   Eigen::Vector3d l0_ = Eigen::Vector3d::Zero();
 };

@@ -33,7 +33,7 @@ class JointStops {
   bool exist() const { return exist_; }
 
   /// Whether a joint can no longer come to rest before its stop in a step of dt s.
-  bool passed(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double dt) noexcept;
+  bool is_stop_reached(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double dt) noexcept;
 
   /// Torques (n,) of the stops for a step.
   ///
@@ -48,18 +48,19 @@ class JointStops {
                                       const Eigen::VectorXd& to) noexcept;
 
  private:
-  void weigh(const Eigen::VectorXd& q) noexcept;
-  bool roll(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
+  void compute_mobility(const Eigen::VectorXd& q) noexcept;
+  bool compute_wheeled_mobility(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
 
   Model model_;
   Tree tree_;
   std::optional<Dynamics> robot_;  ///< in a fluid, for the added mass
   FluidTerms fluid_;
-  MatrixV added_;
+  MatrixV added_mass_;
   std::optional<WheeledTerms> rolling_;  ///< on wheels
-  RobotState free_;
+  RobotState wheeled_state_;
   bool exist_ = false;
-  Eigen::VectorXd lower_, upper_, at_, end_, impulse_, rates_, least_, most_, torque_;
+  Eigen::VectorXd lower_, upper_, positions_, displacement_, impulse_, rates_, lower_rates_,
+      upper_rates_, torque_;
   Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter
 };
 

@@ -30,7 +30,7 @@ class Projection {
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
   Centroidal& robot_;
-  Eigen::VectorXd start_, rates_, still_, slope_, along_, step_;
+  Eigen::VectorXd start_, rates_, zero_velocity_, slope_, along_, step_;
 };
 
 /// One stage of an explicit scheme, each of which depends on the one before.
@@ -67,7 +67,7 @@ class ProjectedRungeKutta : public Stepper {
   const std::vector<RungeKuttaStage> stages_;
   Centroidal robot_;
   Projection projection_;
-  Eigen::VectorXd nothing_, q_, v_, a_, mean_, mean_a_, rate_, reach_, force_, moving_;
+  Eigen::VectorXd zero_effort_, q_, v_, a_, mean_, mean_a_, rate_, reach_, force_, moving_;
   Eigen::VectorXd a2_, a3_, a4_;
 };
 

@@ -51,7 +51,7 @@ Eigen::VectorXd pinocchio_rk4(const Model& model, const Eigen::VectorXd& q0,
 
 /// Classical Runge-Kutta on the group of base motions, in velocities; see
 /// vms_ph_dynamics/integrators/rkmk4.py. The solver state is (q, v) in the inertial frame; momentum
-/// and energy are conserved to the order. Drag is part of what a step dissipates.
+/// and energy are conserved to the order. Drag is part of the dissipated energy.
 class RKMK4 final : public Stepper {
  public:
   /// @throws ModelError  a robot with more than `kMaxVelocities` degrees of freedom.

@@ -13,7 +13,7 @@
 
 namespace vms_ph {
 
-/// The parabola of the centre of mass since the last instant at which a port acted; on a planar
+/// Ballistic motion of the centre of mass since the last instant at which a port acted; on a planar
 /// base within the plane.
 ///
 /// A time may be given as an instant and the time since then: subtracting two long times would lose
@@ -25,11 +25,11 @@ struct Fall {
   double mass = 0.0;                                  ///< kg
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  ///< m/s^2
 
-  Eigen::Vector3d centre_at(double t, double passed = 0.0) const;
-  Eigen::Vector3d velocity_at(double t, double passed = 0.0) const;
-  /// The parabola from then on, after an impulse and the displacement by it.
-  Fall pushed(double t, double passed, const Eigen::Vector3d& displacement,
-              const Eigen::Vector3d& impulse) const;
+  Eigen::Vector3d centre_at(double t, double elapsed = 0.0) const;
+  Eigen::Vector3d velocity_at(double t, double elapsed = 0.0) const;
+  /// The motion after an impulse and the displacement that it causes.
+  Fall after_impulse(double t, double elapsed, const Eigen::Vector3d& displacement,
+                     const Eigen::Vector3d& impulse) const;
 };
 
 /// An energy as the sum of two numbers, so that a million small contributions leave no rounding
@@ -40,14 +40,14 @@ struct CompensatedSum {
   void add(double energy);
 };
 
-/// The unknown of an implicit scheme in the middle of the latest steps, the newest last.
-struct Past {
+/// The unknown of an implicit scheme at the midpoints of the latest steps, the newest last.
+struct PastSteps {
   static constexpr int kPoints = 4;
   int count = 0;
   std::array<double, kPoints> times{};
   std::array<Eigen::VectorXd, kPoints> values;
 
-  void take(double t, const Eigen::Ref<const Eigen::VectorXd>& value);
+  void append(double t, const Eigen::Ref<const Eigen::VectorXd>& value);
   /// The polynomial through the points, at another time.
   void extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const;
 };
@@ -63,13 +63,13 @@ struct SolverState {
   Eigen::Vector3d angular = Eigen::Vector3d::Zero();  ///< about the centre, inertial axes
   CompensatedSum energy;
   double t = 0.0;  ///< s
-  Past past;
+  PastSteps past;
 };
 
-/// Angular momentum of what spins on a floating base, kg m^2/s in base axes. It changes at a
-/// constant rate; the moment that makes that rate is part of the wrench on the base.
+/// Angular momentum of rotors and wheels on a floating base, kg m^2/s in base axes. It changes at a
+/// constant rate; the moment that causes it is part of the wrench on the base.
 struct Spin {
-  bool any = false;    ///< whether something spins
+  bool any = false;    ///< whether a rotor or wheel spins
   double since = 0.0;  ///< time of `momentum`, s
   Eigen::Vector3d momentum = Eigen::Vector3d::Zero();
   Eigen::Vector3d rate = Eigen::Vector3d::Zero();  ///< N m
@@ -147,9 +147,9 @@ class Stepper {
   /// Take `steps` steps, the first from t0 + first * dt; stop before one that fails.
   ///
   /// @param x     solver state at the start, replaced by that at the end.
-  /// @param room  as `next` of step().
+  /// @param scratch  as `next` of step().
   MultiStepResult run(SolverState& x, const Ports& ports, double t0, double dt, long first,
-                      long steps, SolverState& room) noexcept;
+                      long steps, SolverState& scratch) noexcept;
 };
 
 }  // namespace vms_ph

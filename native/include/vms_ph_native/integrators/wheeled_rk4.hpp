@@ -36,7 +36,7 @@ class WheeledRK4 final : public Stepper {
  private:
   Failure evaluate_at(const Eigen::VectorXd& from, double lead) noexcept;
   double energy() noexcept;
-  void accelerate(const Ports& ports, double passed, StepResult& result) noexcept;
+  void accelerate(const Ports& ports, double elapsed, StepResult& result) noexcept;
 
   const bool gravity_;
   const Model& model_;

@@ -50,12 +50,12 @@ class ContactDetector {
   struct Work {
     bool is_known = false;
     double value = 0.0, before = 0.0, after = 0.0, effort_noise = 0.0, systematic = 0.0,
-           curved = 0.0;
+           curvature = 0.0;
   };
   // Sums over all samples up to one, of which a window is a difference; and of that sample.
   struct Sums {
     explicit Sums(Eigen::Index nv);
-    double time, works, works_held, works_systematic;
+    double time, work_sum, work_noise, work_bias;
     Eigen::VectorXd impulse, systematic;
     Eigen::MatrixXd effort_noise, before;
     Work work;
@@ -67,7 +67,7 @@ class ContactDetector {
   void find_thresholds(double dt) noexcept;
   void by_momentum(const ExternalImpulse& impulse) noexcept;
   void by_energy() noexcept;
-  Sums& back(int k) noexcept;  // the k-th sums from the end, 1 for the last
+  Sums& recent_sums(int k) noexcept;  // the k-th sums from the end, 1 for the last
 
   const Model& model_;
   const double false_alarms_;
@@ -76,7 +76,8 @@ class ContactDetector {
   std::vector<Sums> sums_;
   int count_ = 0, last_ = 0, samples_without_contact_ = 0;
   bool contact_ = false, has_end_ = false;
-  double limits_of_ = 0.0, many_ = 0.0, one_ = 0.0, single_threshold_ = 0.0;
+  double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
+         single_threshold_ = 0.0;
   Work work_;
   VectorQ q_;
   VectorV momentum_, gravity_, model_effort_, displacement_, value_, solved_, diagonal_;

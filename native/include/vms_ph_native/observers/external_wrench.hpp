@@ -28,8 +28,8 @@ class MomentumObserver {
  private:
   const double bandwidth_;
   VectorV value_, systematic_;
-  MatrixV rest_, effort_noise_, ending_, covariance_;
-  double leak_ = 0.0;
+  MatrixV start_covariance_, effort_noise_, end_covariance_, covariance_;
+  double end_weight_ = 0.0;
 };
 
 /// Distributes an observed force over end effector and base; see

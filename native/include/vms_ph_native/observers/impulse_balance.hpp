@@ -8,7 +8,7 @@
 
 namespace vms_ph {
 
-/// Standard deviations of what an observer is given: name and default. See
+/// Standard deviations of the inputs of an observer: name and default. See
 /// vms_ph_controllers.observers.NoiseModel, which describes them.
 #define VMS_PH_NOISE_FIELDS(FIELD) \
   FIELD(velocity, 1e-3)            \
@@ -90,8 +90,8 @@ class ImpulseBalance {
   const VectorV velocity_variance_, effort_variance_;
   End ends_[2];
   int now_ = 0;
-  bool has_last_ = false, has_bend_ = false;
-  VectorV change_, bend_, unknown_, rate_;
+  bool has_last_ = false, has_curvature_ = false;
+  VectorV change_, curvature_, unknown_, rate_;
   MatrixV inertia_, scaled_;
   MatrixBN connection_;  // mean of both ends
   ExternalImpulse impulse_;

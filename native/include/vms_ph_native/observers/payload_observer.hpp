@@ -24,12 +24,12 @@ struct Frame {
 /// The frame in the middle of a window.
 struct SmoothedFrame {
   const Frame* frame = nullptr;
-  VectorV velocity;  ///< (nv,) at its end, from all velocities of the window but its own
-  VectorV missed;    ///< (nv,) what the measured velocity differs by beyond noise
-  int lasting = 0;   ///< number of frames for which such an error lasts
+  VectorV velocity;         ///< (nv,) at its end, from all velocities of the window but its own
+  VectorV smoothing_error;  ///< (nv,) measured minus smoothed velocity, beyond noise
+  int error_frames = 0;     ///< frames over which a smoothing error is correlated
 };
 
-/// Frames around the one for which a velocity is wanted; see
+/// Frames around the one whose velocity is smoothed; see
 /// vms_ph_controllers.observers.motion_window.MotionWindow. Nothing but the constructor allocates.
 class MotionWindow {
  public:
@@ -43,16 +43,16 @@ class MotionWindow {
   const SmoothedFrame* add(const ExternalImpulse& impulse) noexcept;
 
  private:
-  static constexpr int kMost = 10;
-  static constexpr int kFrames = 2 * kMost + 1;
+  static constexpr int kMaxHalfWidth = 10;
+  static constexpr int kFrames = 2 * kMaxHalfWidth + 1;
 
   Frame& at(int k) noexcept { return frames_[static_cast<std::size_t>((first_ + k) % kFrames)]; }
   void smooth() noexcept;
 
   const VectorV deviations_;
   std::array<Frame, kFrames> frames_;
-  int first_ = 0, count_ = 0, half_ = 0;
-  bool is_open_ = false;
+  int first_ = 0, count_ = 0, half_width_ = 0;
+  bool is_frame_open_ = false;
   double time_ = 0.0;
   SmoothedFrame smoothed_;
 };
@@ -100,7 +100,7 @@ class PayloadObserver {
   struct End {
     Regressor momentum, rate;  // of the payload's momentum and of its rate
     MatrixV noise;             // covariance of the momentum by noise of the velocity
-    VectorV missed;            // momentum of the payload at the error of the smoothing
+    VectorV smoothing_error;   // momentum of the payload at the error of the smoothing
   };
 
   void begin() noexcept;
@@ -116,16 +116,16 @@ class PayloadObserver {
   const VectorV deviations_;
   MotionWindow window_;
   Evaluation smoothed_state_;  // the state with the smoothed velocity
-  // Of the slow efforts, then of the payload: what is known, and mean and covariance by it.
+  // Slow efforts, then payload: prior, information, mean and covariance.
   Eigen::VectorXd prior_, vector_, mean_, scale_;
   Eigen::MatrixXd information_, inverse_, scaled_;
   Cholesky factors_;
   Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
-  Eigen::MatrixXd across_;                      // (10,nv+1)
+  Eigen::MatrixXd cross_terms_;                 // (10,nv+1)
   VectorV sum_, expected_, innovation_, rest_;
   MatrixV covariance_, spread_, gain_, predicted_;
   End ends_[2];
-  int now_ = 0;
+  int latest_ = 0;
   bool has_sum_ = false, has_last_ = false;
   Payload payload_;
 };

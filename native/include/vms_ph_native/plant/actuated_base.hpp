@@ -23,11 +23,11 @@ enum class Health : unsigned char {
 
 /// Makes of the wrench that is commanded the one that actuators apply: the nearest within their
 /// limits, with the dead zones and the lags of rotors, tilts, the steering of casters, the momentum
-/// of what spins, the friction of wheels and failures; as ActuatorDynamics in
+/// of rotors and wheels, the friction of wheels and failures; as ActuatorDynamics in
 /// vms_ph_dynamics/actuation/actuator_dynamics.py. Without actuators, the commanded one. Of their
 /// energy,
 ///
-///     electric = work on the base + change of what spins stores + lost
+///     electric = work on the base + change of rotors and wheels stores + lost
 ///
 /// Over a step inputs are constant. After construction nothing allocates or throws.
 class ActuatedBase {
@@ -55,7 +55,7 @@ class ActuatedBase {
   /// moment; `wrench` (b,) is commanded.
   const Eigen::VectorXd& hold(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept;
 
-  /// The momentum of what spins over the step that was held, from time `t` s on.
+  /// The momentum of rotors and wheels over the step that was held, from time `t` s on.
   const Spin& spin(double t) noexcept;
 
   /// Enter the step that was held, and its energy.
@@ -71,9 +71,9 @@ class ActuatedBase {
 
   double electric() const noexcept { return now_.electric; }  ///< taken from the supply, J
   double lost() const noexcept { return now_.lost; }  ///< in fluid, friction and windings, J
-  double stored() const noexcept;                     ///< kinetic energy of what spins, J
+  double stored() const noexcept;                     ///< kinetic energy of rotors and wheels, J
 
-  /// Angular momentum of what spins, in the base frame, kg m^2/s.
+  /// Angular momentum of rotors and wheels, in the base frame, kg m^2/s.
   Eigen::Vector3d momentum() const noexcept;
 
   /// Angles (m,) of tilts and of steering, rad; there are actuators.

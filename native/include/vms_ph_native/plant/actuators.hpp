@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The actuators of a base: their map, where it turns, the momentum of what they spin, and the
+// The actuators of a base: their map, where it turns, the momentum of their rotors, and the
 // inputs that come nearest to a wrench.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace vms_ph {
 
-/// What is known of the inputs of actuators, (m,) each; zero where it is not.
+/// Constants of actuators, (m,) each; zero where unknown.
 struct ActuatorInputs {
   std::vector<std::string> names;
   Eigen::VectorXd thrust_constant;  ///< thrust over the square of the rate, N s^2/rad^2
@@ -31,13 +31,14 @@ struct ActuatorInputs {
   Eigen::VectorXd resistance;       ///< of its winding, ohm
 };
 
-/// The momentum of what spins, `inertia rate axis` with axis = cos(tilt) axis + sin(tilt) quarter.
+/// The momentum of rotors and wheels, `inertia rate axis` with axis = cos(tilt) axis + sin(tilt)
+/// quarter.
 struct SpinningParts {
   Eigen::VectorXd inertia;         ///< (m,) kg m^2; zero where there is none
   Eigen::Matrix3Xd axis, quarter;  ///< (3,m) in the base frame
 };
 
-/// Columns of the map that turn: fixed + cos(angle) cosine + sin(angle) sine.
+/// Columns of the map that depend on an angle: fixed + cos(angle) cosine + sin(angle) sine.
 struct TurningColumns {
   std::vector<Eigen::Index> by;         ///< (m,) input whose angle turns a column; -1 for none
   Eigen::MatrixXd fixed, cosine, sine;  ///< (b,m)
@@ -76,7 +77,7 @@ class NearestInputs {
 
   /// Write the inputs (m,).
   ///
-  /// @param goal          (b,) wanted wrench times the weights.
+  /// @param goal          (b,) desired wrench times the weights.
   /// @param lower, upper  (m,) bounds; may be infinite.
   void solve(const VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
              Eigen::VectorXd& inputs) noexcept;
@@ -90,7 +91,7 @@ class NearestInputs {
   BoundedLeastSquares search_;
   MatrixV gram_;  ///< (b,b) of the columns that are free
   SymmetricEigen eigen_;
-  VectorB rest_, part_;
+  VectorB residual_, coordinates_;
 };
 
 /// The map w = B u (b,m) at the angles of its inputs.
@@ -100,8 +101,8 @@ class ActuatorMap {
  public:
   explicit ActuatorMap(const BaseActuators& actuators);
 
-  bool turns() const noexcept { return turns_; }
-  bool spins() const noexcept { return spins_; }
+  bool turns() const noexcept { return has_turning_; }
+  bool spins() const noexcept { return has_spin_; }
 
   /// B at the angles set last, those of the start before.
   const Eigen::MatrixXd& matrix() const noexcept { return matrix_; }
@@ -109,7 +110,7 @@ class ActuatorMap {
   /// Set the angles (m,) of tilts and of steering, rad.
   void turn(const Eigen::VectorXd& angles) noexcept;
 
-  /// Angular momentum of what spins with rates (m,), rad/s, in the base frame, kg m^2/s.
+  /// Angular momentum of rotors and wheels with rates (m,), rad/s, in the base frame, kg m^2/s.
   Eigen::Vector3d momentum(const Eigen::VectorXd& angles,
                            const Eigen::VectorXd& rates) const noexcept;
 
@@ -117,10 +118,10 @@ class ActuatorMap {
   TurningColumns columns_;
   SpinningParts spinning_;
   Eigen::MatrixXd matrix_;
-  bool turns_, spins_;
+  bool has_turning_, has_spin_;
 };
 
-/// Where rotors that tilt are to point, as ActuatorDynamics._tilted_commands in
+/// Angles of tilting rotors, as ActuatorDynamics._tilted_commands in
 /// vms_ph_dynamics/actuation/actuator_dynamics.py: by forces that are not negative, at
 /// the limits of their angles and in the middle between them.
 ///
@@ -135,7 +136,7 @@ class TiltAllocation {
 
   /// Write the angles (m,) at the end of a step, rad.
   ///
-  /// @param goal          (b,) wanted wrench times the weights.
+  /// @param goal          (b,) desired wrench times the weights.
   /// @param lower, upper  (m,) limits of the inputs.
   /// @param angles        (m,) at its start.
   /// @param step          its length, s.
@@ -145,13 +146,14 @@ class TiltAllocation {
  private:
   ActuatorMap map_;
   Eigen::VectorXd weights_;
-  Eigen::VectorXd least_, most_, middle_;  ///< limits of the angles and their mean, (t,)
-  Eigen::VectorXd fastest_;                ///< rad/s, (t,)
+  Eigen::VectorXd lower_angles_, upper_angles_,
+      mean_angles_;                     ///< limits of the angles and their mean, (t,)
+  Eigen::VectorXd largest_tilt_rates_;  ///< rad/s, (t,)
   std::vector<Eigen::Index> tilting_;
   Eigen::MatrixXd parts_;  ///< (b,m+2t), times the weights
-  Eigen::VectorXd at_middle_, lower_, upper_, forces_;
+  Eigen::VectorXd mean_inputs_, lower_, upper_, forces_;
   VectorB residual_goal_;
-  NearestInputs free_;  ///< where limits do not matter
+  NearestInputs unbounded_;  ///< where limits do not matter
   BoundedLeastSquares search_;
 };
 

@@ -87,7 +87,7 @@ class Plant {
   std::int64_t steps_ = 0;
   Eigen::VectorXd q_, v_;                // as the integrator has them
   Eigen::VectorXd ground_q_, ground_v_;  // over ground
-  Eigen::VectorXd twist_, twist_before_, free_q_, free_v_;
+  Eigen::VectorXd twist_, start_twist_, free_q_, free_v_;
 };
 
 }  // namespace vms_ph

@@ -31,9 +31,9 @@ class WheeledInverseDynamics {
 
  private:
   WheeledTerms terms_;
-  Evaluation at_rest_;
-  Eigen::VectorXd rest_;
-  MatrixV squares_;
+  Evaluation static_state_;
+  Eigen::VectorXd zero_velocity_;
+  MatrixV gram_;
   VectorV rates_, force_;
 };
 
@@ -72,7 +72,7 @@ class Servo {
   Model model_;
   double frequency_;
   FluidTerms fluid_;
-  std::optional<WheeledInverseDynamics> rolling_;
+  std::optional<WheeledInverseDynamics> wheeled_dynamics_;
   std::unique_ptr<Workspace> workspace_;
 };
 
