@@ -64,8 +64,8 @@ class PythonControl final : public vms_ph::Control {
   vms_ph::Command command_;
 };
 
-py::tuple result_of(vms_ph::SolverState&& here, vms_ph::LoopResult&& result, py::object error) {
-  return py::make_tuple(std::move(here), result.done.result, result.done.steps,
+py::tuple result_of(vms_ph::SolverState&& current, vms_ph::LoopResult&& result, py::object error) {
+  return py::make_tuple(std::move(current), result.done.result, result.done.steps,
                         std::move(result.before.torque), std::move(result.before.wrench_base),
                         std::move(result.now.torque), std::move(result.now.wrench_base),
                         std::move(error));
@@ -106,15 +106,15 @@ void bind_closed_loop(py::module_& module) {
             vms_ph::Reference reference{position, velocity,           pose,  twist,
                                         {},       joints.has_value(), wrench};
             if (joints) reference.joints = *joints;
-            vms_ph::SolverState here = x, scratch = x;
+            vms_ph::SolverState current = x, scratch = x;
             vms_ph::LoopResult result;
             result.now = result.before = {torque, wrench_base};
             vms_ph::HeldReference control(law, reference);
             {
               const py::gil_scoped_release others;
-              self.run(control, here, scratch, external_ports, t0, dt, first, steps, result);
+              self.run(control, current, scratch, external_ports, t0, dt, first, steps, result);
             }
-            return result_of(std::move(here), std::move(result), py::none());
+            return result_of(std::move(current), std::move(result), py::none());
           },
           "law"_a, "position"_a, "velocity"_a, "pose"_a, "twist"_a, "joints"_a, "wrench"_a,
           "solver_state"_a, "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a, "first"_a,
@@ -126,13 +126,13 @@ void bind_closed_loop(py::module_& module) {
           [](ClosedLoop& self, const py::object& function, const vms_ph::SolverState& x,
              const vms_ph::Ports& external_ports, const VectorXd& torque,
              const VectorXd& wrench_base, double t0, double dt, long first, long steps) {
-            vms_ph::SolverState here = x, scratch = x;
+            vms_ph::SolverState current = x, scratch = x;
             vms_ph::LoopResult result;
             result.now = result.before = {torque, wrench_base};
             PythonControl control(function, static_cast<int>(torque.size()),
                                   static_cast<int>(wrench_base.size()));
-            self.run(control, here, scratch, external_ports, t0, dt, first, steps, result);
-            return result_of(std::move(here), std::move(result), raised(control.error));
+            self.run(control, current, scratch, external_ports, t0, dt, first, steps, result);
+            return result_of(std::move(current), std::move(result), raised(control.error));
           },
           "function"_a, "solver_state"_a, "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a,
           "first"_a, "steps"_a,

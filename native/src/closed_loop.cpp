@@ -11,12 +11,12 @@ namespace {
 
 // Share of the energies by which a step may miss its balance; see
 // vms_ph_dynamics.integrators.balance.
-constexpr double kShare = 1e-6;
+constexpr double kRelativeTolerance = 1e-6;
 
 }  // namespace
 
 ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double floor)
-    : stepper_(stepper), robot_(model), gravity_(gravity), floor_(floor) {
+    : stepper_(stepper), robot_(model), gravity_(gravity), rounding_energy_(floor) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());
@@ -47,7 +47,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
   ports_.coulomb = external_ports.coulomb;
   ports_.slip = external_ports.slip;
   result.done = MultiStepResult();
-  SolverState* here = &x;
+  SolverState* current = &x;
   SolverState* next = &scratch;
   Energy before = energy(x);
   for (long k = 0; k < steps; ++k) {
@@ -56,15 +56,16 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     ports_.wrench_base = result.now.wrench_base;
     if (external_ports.wrench_base.size() > 0) ports_.wrench_base += external_ports.wrench_base;
     const double t = t0 + static_cast<double>(first + k) * dt;
-    const StepResult part = stepper_.step(*here, ports_, t, dt, *next);
+    const StepResult part = stepper_.step(*current, ports_, t, dt, *next);
     if (part.failure != Failure::none) break;
     const Energy after = energy(*next);
-    double crossed = part.dissipated;
-    for (const double supplied : part.supplied) crossed += std::abs(supplied);
-    const double allowed = kShare * (before.size + after.size + crossed) + 2.0 * floor_;
-    if (!(std::abs(after.total - before.total - part.net()) <= allowed)) break;
+    double exchanged_energy = part.dissipated;
+    for (const double supplied : part.supplied) exchanged_energy += std::abs(supplied);
+    const double tolerance =
+        kRelativeTolerance * (before.size + after.size + exchanged_energy) + 2.0 * rounding_energy_;
+    if (!(std::abs(after.total - before.total - part.net()) <= tolerance)) break;
     before = after;
-    std::swap(here, next);
+    std::swap(current, next);
     result.done.result.add(part);
     ++result.done.steps;
     const Command* command = control.update(state_, dt);
@@ -73,7 +74,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     result.now.torque = command->torque;
     result.now.wrench_base = command->wrench_base;
   }
-  if (here != &x) std::swap(x, scratch);
+  if (current != &x) std::swap(x, scratch);
 }
 
 }  // namespace vms_ph

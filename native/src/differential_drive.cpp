@@ -69,7 +69,7 @@ class DriveReference {
     double c, d, e;
   };
 
-  enum Part : int { kTurn, kDrive, kArrive, kNone };
+  enum Part : int { kTurn, kDrive, kFinalTurn, kNone };
 
   void begin(int phase, const Bounds& bounds) noexcept;
   void brake(const Bounds& bounds) noexcept;
@@ -78,12 +78,12 @@ class DriveReference {
 
   PlanarPose pose_;
   double speed_ = 0.0, turn_ = 0.0, acceleration_ = 0.0, turn_acceleration_ = 0.0;
-  std::optional<PlanarPose> goal_, waiting_;
-  std::optional<Quintic> part_;
+  std::optional<PlanarPose> goal_, next_goal_;
+  std::optional<Quintic> segment_;
   Eigen::Vector2d origin_ = Eigen::Vector2d::Zero();
-  int next_ = kNone;
+  int next_phase_ = kNone;
   double time_ = 0.0;
-  bool turns_ = false, braking_ = false;
+  bool is_turning_ = false, braking_ = false;
 };
 
 namespace {
@@ -104,12 +104,13 @@ constexpr double kShortest = 0.2;
 DriveReference::Quintic::Quintic(const Motion& start, double end, double time) noexcept
     : duration(time), now(start) {
   const double t = time, p = start.position, v = start.rate, a = start.acceleration;
-  const double multipliers = end - p - v * t - 0.5 * a * t * t;
-  const double slow = -v - a * t, still = -a;
+  const double remaining = end - p - v * t - 0.5 * a * t * t;
+  const double velocity_change = -v - a * t, acceleration_change = -a;
   const double t3 = t * t * t;
-  c = (10.0 * multipliers - 4.0 * slow * t + 0.5 * still * t * t) / t3;
-  d = (-15.0 * multipliers + 7.0 * slow * t - still * t * t) / (t3 * t);
-  e = (6.0 * multipliers - 3.0 * slow * t + 0.5 * still * t * t) / (t3 * t * t);
+  c = (10.0 * remaining - 4.0 * velocity_change * t + 0.5 * acceleration_change * t * t) / t3;
+  d = (-15.0 * remaining + 7.0 * velocity_change * t - acceleration_change * t * t) / (t3 * t);
+  e = (6.0 * remaining - 3.0 * velocity_change * t + 0.5 * acceleration_change * t * t) /
+      (t3 * t * t);
 }
 
 DriveReference::Motion DriveReference::Quintic::at(double t) const noexcept {
@@ -122,32 +123,32 @@ DriveReference::Motion DriveReference::Quintic::at(double t) const noexcept {
 void DriveReference::restart(const PlanarPose& pose) noexcept {
   pose_ = pose;
   goal_.reset();
-  waiting_.reset();
-  next_ = kNone;
+  next_goal_.reset();
+  next_phase_ = kNone;
   stop();
 }
 
 void DriveReference::set_target(const PlanarPose& target) noexcept {
-  const std::optional<PlanarPose>& last = waiting_ ? waiting_ : goal_;
+  const std::optional<PlanarPose>& last = next_goal_ ? next_goal_ : goal_;
   if (last && last->heading == target.heading && last->location == target.location) return;
-  waiting_ = target;
+  next_goal_ = target;
 }
 
 void DriveReference::advance(const Bounds& bounds, double dt) noexcept {
-  if (waiting_) {
-    if (!part_) {
-      goal_ = waiting_;
-      waiting_.reset();
-      next_ = kTurn;
+  if (next_goal_) {
+    if (!segment_) {
+      goal_ = next_goal_;
+      next_goal_.reset();
+      next_phase_ = kTurn;
     } else if (!braking_) {
       brake(bounds);
     }
   }
-  while (!part_ && next_ != kNone) begin(next_++, bounds);
-  if (!part_) return;
-  time_ = std::min(time_ + dt, part_->duration);
-  const Motion motion = part_->at(time_);
-  if (turns_) {
+  while (!segment_ && next_phase_ != kNone) begin(next_phase_++, bounds);
+  if (!segment_) return;
+  time_ = std::min(time_ + dt, segment_->duration);
+  const Motion motion = segment_->at(time_);
+  if (is_turning_) {
     pose_.heading = motion.position;
     turn_ = motion.rate;
     turn_acceleration_ = motion.acceleration;
@@ -156,43 +157,46 @@ void DriveReference::advance(const Bounds& bounds, double dt) noexcept {
     speed_ = motion.rate;
     acceleration_ = motion.acceleration;
   }
-  if (time_ >= part_->duration) stop();
+  if (time_ >= segment_->duration) stop();
 }
 
-/// Bring the present part to rest, and forget those after it.
+/// Bring the present segment to rest and discard those after it.
 void DriveReference::brake(const Bounds& bounds) noexcept {
-  const Motion now = part_->at(time_);
-  const double most = turns_ ? bounds.turn_acceleration : bounds.acceleration;
+  const Motion now = segment_->at(time_);
+  const double most = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
   const double time = std::max(kPeakRate * std::abs(now.rate) / most, kShortest);
-  part_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
+  segment_ = Quintic(now, now.position + 0.5 * now.rate * time, time);
   time_ = 0.0;
   braking_ = true;
-  next_ = kNone;
+  next_phase_ = kNone;
 }
 
-/// Begin a part, unless it has no length.
+/// Begin a segment, unless its length is zero.
 void DriveReference::begin(int phase, const Bounds& bounds) noexcept {
-  const Eigen::Vector2d way = goal_->location - pose_.location;
-  double start = pose_.heading, rate = bounds.turn, change = bounds.turn_acceleration, length = 0.0;
-  if (phase == kArrive) {
+  const Eigen::Vector2d displacement = goal_->location - pose_.location;
+  double start = pose_.heading, rate = bounds.turn, acceleration = bounds.turn_acceleration,
+         length = 0.0;
+  if (phase == kFinalTurn) {
     length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
   } else if (phase == kTurn) {
-    // The way may be driven ahead or back.
-    const bool far = way.norm() > kNegligible;
-    length = far ? std::remainder(std::atan2(way.y(), way.x()) - pose_.heading, kPi) : 0.0;
+    // The robot may drive forwards or backwards.
+    const bool far = displacement.norm() > kNegligible;
+    length =
+        far ? std::remainder(std::atan2(displacement.y(), displacement.x()) - pose_.heading, kPi)
+            : 0.0;
   } else {
-    length = way.dot(heading_direction());
+    length = displacement.dot(heading_direction());
     start = 0.0;
     rate = bounds.speed;
-    change = bounds.acceleration;
+    acceleration = bounds.acceleration;
   }
   const double size = std::abs(length);
   if (!(size > kNegligible)) return;
   origin_ = pose_.location;
-  turns_ = phase != kDrive;
+  is_turning_ = phase != kDrive;
   const double time =
-      std::max(kPeakRate * size / rate, std::sqrt(kPeakAcceleration * size / change));
-  part_ = Quintic({start, 0.0, 0.0}, start + length, time);
+      std::max(kPeakRate * size / rate, std::sqrt(kPeakAcceleration * size / acceleration));
+  segment_ = Quintic({start, 0.0, 0.0}, start + length, time);
   time_ = 0.0;
 }
 
@@ -201,9 +205,9 @@ Eigen::Vector2d DriveReference::heading_direction() const noexcept {
 }
 
 void DriveReference::stop() noexcept {
-  part_.reset();
+  segment_.reset();
   time_ = 0.0;
-  turns_ = braking_ = false;
+  is_turning_ = braking_ = false;
   speed_ = turn_ = acceleration_ = turn_acceleration_ = 0.0;
 }
 
@@ -252,7 +256,7 @@ class DifferentialDrive final : public WheeledController {
 namespace {
 
 // Share of the rate of the velocities up to which errors are fed back to them.
-constexpr double kTurnRateShare = 0.25;
+constexpr double kFeedbackShare = 0.25;
 
 // Speed over which dry friction is smoothed, rad/s or m/s.
 constexpr double kSlip = 0.01;
@@ -401,7 +405,7 @@ void DifferentialDrive::take_outputs(const MatrixV& basis, MatrixV& result) cons
 /// Compute the desired independent velocities with their rates, and those of the reference.
 bool DifferentialDrive::compute_rates() noexcept {
   const Eigen::VectorXd& q = t_.d().q();
-  const double most = kTurnRateShare * gains_.rate;
+  const double most = kFeedbackShare * gains_.rate;
   const double k = std::min(gains_.rate_base, most);
   const double k_joints = std::min(gains_.rate_joints, most);
   const PlanarPose pose = planar(model_.base_pose(q));

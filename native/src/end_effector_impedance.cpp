@@ -86,7 +86,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   jacobian();
   const PoseGains attached_gains{attached * gains.stiffness, attached * gains.stiffness_rotation,
                                  attached * gains.damping, attached * gains.damping_rotation};
-  effort_.aim(error, tool_.twist(), attached_gains, h);
+  effort_.set_error(error, tool_.twist(), attached_gains, h);
   if (pushing) effort_.release(pushing->direction, pushing->damping, h);
   split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping);
   effort_.rest_damping *= gains.damping_null;

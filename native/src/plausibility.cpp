@@ -18,7 +18,7 @@ namespace {
 constexpr double kNormTolerance = 1e-3;
 
 // Distance of a base from the origin at which its position loses its digits, m.
-constexpr double kFarthest = 1e6;
+constexpr double kLargestPosition = 1e6;
 
 // Time without a position that widens the bound of the next step, s.
 constexpr double kLongestGap = 0.1;
@@ -113,35 +113,35 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   judgement_.reason = "";
   judgement_.restarts = false;
   problem_.clear();
-  const bool timed = dt >= 0.0 && dt <= kLongestStep;
-  const double elapsed_time = timed ? dt : 0.0;
-  const bool sized = q.size() == model_.nq() && v.size() == model_.nv();
-  if (sized) {
+  const bool is_valid_step = dt >= 0.0 && dt <= kLongestStep;
+  const double elapsed_time = is_valid_step ? dt : 0.0;
+  const bool is_valid_size = q.size() == model_.nq() && v.size() == model_.nv();
+  if (is_valid_size) {
     values_are_plausible(q, v, problem_);
   } else {
     problem_.set(reasons::wrong_size);
   }
-  if (!timed && problem_.empty()) {
+  if (!is_valid_step && problem_.empty()) {
     problem_.set("the time step of %.3g s is not between 0 and 1 s", dt);
   }
-  const bool placed = problem_.empty() || (sized && is_configuration(q));
-  bool continues = false;
-  if (placed) {
+  const bool has_position = problem_.empty() || (is_valid_size && is_configuration(q));
+  bool is_continuous = false;
+  if (has_position) {
     model_.difference(q_, q, step_);
     const double elapsed = elapsed_time + std::min(implausible_time_, kLongestGap);
     const auto is_within_reach = [&](Eigen::Index i) {
       const double reach = elapsed * speed_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
     };
-    Eigen::Index beyond = 0;
-    while (beyond < step_.size() && is_within_reach(beyond)) ++beyond;
-    continues = beyond == step_.size();
+    Eigen::Index jumping = 0;
+    while (jumping < step_.size() && is_within_reach(jumping)) ++jumping;
+    is_continuous = jumping == step_.size();
     implausible_time_ = 0.0;
     if (problem_.empty()) {
-      if (continues) {
+      if (is_continuous) {
         check_motion(v, elapsed_time);
       } else {
-        problem_.set("%s jumped by %.4g", name(beyond), step_[beyond]);
+        problem_.set("%s jumped by %.4g", name(jumping), step_[jumping]);
       }
     }
   } else {
@@ -150,34 +150,36 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   if (problem_.empty() && !holding_) {
     accept(q, v);
   } else {
-    hold(q, v, elapsed_time, placed, continues);
+    hold(q, v, elapsed_time, has_position, is_continuous);
   }
   return judgement_;
 }
 
-void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double dt, bool placed,
-                             bool continues) noexcept {
+void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double dt,
+                             bool has_position, bool is_continuous) noexcept {
   holding_ = true;
   plausible_samples_ = problem_.empty() ? plausible_samples_ + 1.0 : 0.0;
-  bool follows = false;
-  if (placed) {
+  bool is_consistent = false;
+  if (has_position) {
     model_.difference(last_q_, q, rate_);
-    follows = true;
+    is_consistent = true;
     for (Eigen::Index i = 0; i < rate_.size(); ++i) {
-      follows = follows && std::abs(rate_[i]) <= dt * speed_[i] + bounds_.step_tolerance;
+      is_consistent =
+          is_consistent && std::abs(rate_[i]) <= dt * speed_[i] + bounds_.step_tolerance;
     }
     if (dt > 0.0) rate_ /= dt;
     last_q_ = q;
-    if (continues) q_ = q;
+    if (is_continuous) q_ = q;
   }
-  find_credible(v, placed && dt > 0.0, dt);
-  if (continues) {
+  find_plausible_velocity(v, has_position && dt > 0.0, dt);
+  if (is_continuous) {
     travel_.setZero();
   } else {
     for (Eigen::Index i = 0; i < v_.size(); ++i) travel_[i] += dt * std::abs(v_[i]);
   }
   // Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
-  const bool relocated = placed && follows && !continues && values_are_plausible(q, v, ignored_);
+  const bool relocated =
+      has_position && is_consistent && !is_continuous && values_are_plausible(q, v, ignored_);
   relocated_time_ = relocated ? relocated_time_ + dt : 0.0;
   judgement_.q = q_;
   judgement_.v = v_;
@@ -198,7 +200,8 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
 }
 
 /// Find the velocity that measurement and positions agree on, within the speed bounds.
-void StatePlausibility::find_credible(const ConstVector& v, bool has_rate, double dt) noexcept {
+void StatePlausibility::find_plausible_velocity(const ConstVector& v, bool has_rate,
+                                                double dt) noexcept {
   const bool finite = v.size() == model_.nv() && v.allFinite();
   if (!finite && !has_rate) {
     // Nothing is measured: the motion that is left if the damping acts as computed.
@@ -230,8 +233,8 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
     return false;
   }
   for (int i = 0; i < model_.base_size(); ++i) {
-    if (std::abs(q[i]) <= kFarthest) continue;
-    problem.set("the base is farther than %g m from the origin", kFarthest);
+    if (std::abs(q[i]) <= kLargestPosition) continue;
+    problem.set("the base is farther than %g m from the origin", kLargestPosition);
     return false;
   }
   for (const auto& joint_limit : limited_) {

@@ -37,8 +37,8 @@ PoseMotion::PoseMotion(const Model& model)
       inertia(Matrix6::Zero()),
       null_inertia(MatrixV::Zero(model.nv(), model.nv())),
       twist(Vector6::Zero()),
-      on_task(Vector6::Zero()),
-      on_null(VectorV::Zero(model.nv())),
+      task_coupling(Vector6::Zero()),
+      null_coupling(VectorV::Zero(model.nv())),
       nv_(model.nv()),
       eigen_(std::min(6, nv_)),
       mobility_eigen_(6) {
@@ -69,13 +69,13 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   multiply(d.C(), null_, force_);
   auto drift = product<Vector6>(J_rate, null_);
   add_product(transposed(inverse_), force_, drift, -1.0);
-  on_task.setZero();
-  add_product(inertia, drift, on_task, -1.0);
-  multiply(transposed(J_rate), momentum, on_null);
-  add_product(transposed(d.C()), along_, on_null, -1.0);
-  const auto null_twist = product<Vector6>(transposed(inverse_), on_null);
+  task_coupling.setZero();
+  add_product(inertia, drift, task_coupling, -1.0);
+  multiply(transposed(J_rate), momentum, null_coupling);
+  add_product(transposed(d.C()), along_, null_coupling, -1.0);
+  const auto null_twist = product<Vector6>(transposed(inverse_), null_coupling);
   const auto felt = product<Vector6>(inertia, null_twist);
-  add_product(transposed(J), felt, on_null, -1.0);
+  add_product(transposed(J), felt, null_coupling, -1.0);
 }
 
 /// Invert the mobility, of which the least eigenvalue is bounded.
@@ -138,8 +138,8 @@ void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
   }
 }
 
-void PoseEffort::aim(const Pose& error, const Twist& twist, const PoseGains& gains,
-                     double h) noexcept {
+void PoseEffort::set_error(const Pose& error, const Twist& twist, const PoseGains& gains,
+                           double h) noexcept {
   potential_.follow(error);
   lead_ = se3::Ad(se3::inverse(error)) * twist;
   spring_ = potential_.gradient(error, gains.stiffness, gains.stiffness_rotation);
@@ -185,21 +185,21 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
 
   auto left = product<Twist>(J, impedance.velocity);
   left -= lead_;
-  const auto on_task = product<Twist>(damping_, left);
-  const Twist force = pull + on_task;
-  on_null_ = impedance.predicted_spring;
-  add_product(rest_damping, impedance.velocity, on_null_);
-  continuous = -rest_force - on_null_;
+  const auto task_coupling = product<Twist>(damping_, left);
+  const Twist force = pull + task_coupling;
+  null_force_ = impedance.predicted_spring;
+  add_product(rest_damping, impedance.velocity, null_force_);
+  continuous = -rest_force - null_force_;
   add_product(transposed(J), force, continuous, -1.0);
-  sampled = -impedance.spring - on_null_;
-  add_product(transposed(J), on_task, sampled, -1.0);
+  sampled = -impedance.spring - null_force_;
+  add_product(transposed(J), task_coupling, sampled, -1.0);
 
   potential += rest_energy;
   auto position_error = product<Twist>(J, v);
   position_error -= lead_;
-  const Twist braking = on_task - drift_;
+  const Twist braking = task_coupling - drift_;
   damping_task = position_error.dot(braking);
-  damping_null = v.dot(on_null_);
+  damping_null = v.dot(null_force_);
   reference_power = -force.dot(lead_);
 }
 

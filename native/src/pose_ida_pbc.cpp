@@ -137,19 +137,19 @@ const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexce
   const Pose error = se3::inverse(tool_.pose()) * placement;
   motion_.compute(d_, model_.end_effector());
   const Matrix6V& J = motion_.J;
-  effort_.aim(error, tool_.twist(),
-              {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation},
-              h);
+  effort_.set_error(
+      error, tool_.twist(),
+      {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, h);
   effort_.rest_damping = gains.damping_null * motion_.null_inertia;
   springs(h, dt);
   effort_.compute(d_.M(), J, d_.v(), h);
 
-  const double exchanged = -motion_.on_task.dot(motion_.twist);
+  const double exchanged = -motion_.task_coupling.dot(motion_.twist);
   const double smallest = motion_.smallest;
   double share = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
   share *= cancelling_.follow(gains.cancel_coupling, dt);
-  gyroscopic_ = motion_.on_null;
-  add_product(transposed(J), motion_.on_task, gyroscopic_);
+  gyroscopic_ = motion_.null_coupling;
+  add_product(transposed(J), motion_.task_coupling, gyroscopic_);
   gyroscopic_ *= share;
   desired_ = d_.g() + gyroscopic_ + effort_.continuous;
   if (!desired_.allFinite()) return refuse();

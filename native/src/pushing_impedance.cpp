@@ -123,7 +123,7 @@ void PushingImpedance::update_tank(double dt) noexcept {
   if (!tank_) tank_.emplace(gains.push_energy, gains.push_energy);
   tank_->capacity = gains.push_energy;
   if (applied_) {
-    tank_->withdraw(applied_->force * applied_->along.dot(tool_position_ - applied_->from));
+    tank_->withdraw(applied_->force * applied_->direction.dot(tool_position_ - applied_->position));
     tank_->deposit(gains.push_routing * std::max(0.0, routable_) * std::max(dt, 0.0));
   }
   const auto twist = product<Twist>(tool_jacobian_, d_.v());
@@ -159,14 +159,14 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
 
 /// Let the reference pose follow along the direction of the push.
 void PushingImpedance::displace() noexcept {
-  Eigen::Vector3d normal = normal_, at = tool_position_;
+  Eigen::Vector3d normal = normal_, position = tool_position_;
   if (relative_ && b_ > 0) {
     const auto base = model_.base_pose(d_.q());
-    const Eigen::Vector3d from_base = tool_position_ - base.translation();
+    const Eigen::Vector3d base_offset = tool_position_ - base.translation();
     multiply(transposed(base.rotation()), normal_, normal);
-    multiply(transposed(base.rotation()), from_base, at);
+    multiply(transposed(base.rotation()), base_offset, position);
   }
-  const Eigen::Vector3d deviation = at - tool_.pose().topRightCorner<3, 1>();
+  const Eigen::Vector3d deviation = position - tool_.pose().topRightCorner<3, 1>();
   tool_.displace(normal.dot(deviation) * normal);
 }
 
@@ -177,8 +177,8 @@ double PushingImpedance::force_correction(double dt) noexcept {
   observer_.add(*impulse);
   wrenches_.estimate(*impulse->d, observer_);
   const Eigen::Vector3d force = wrenches_.wrench().head<3>();
-  const Eigen::Vector3d in_space = tool_rotation_ * force;
-  observed_force_ = -normal_.dot(in_space);
+  const Eigen::Vector3d inertial_force = tool_rotation_ * force;
+  observed_force_ = -normal_.dot(inertial_force);
   const double feedback = gains_now().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.
   if (feedback > 0.0 && observed_force_ > kCorrection * force_) {

@@ -35,39 +35,40 @@ SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocities)
     : spring(VectorV::Zero(model.nv())),
       velocity(spring),
       predicted_spring(spring),
-      q_ahead_(Eigen::VectorXd::Zero(model.nq())),
+      predicted_q_(Eigen::VectorXd::Zero(model.nq())),
       brake_(spring),
       eigen_(velocities) {}
 
 VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& damping,
                                            const MatrixV& stiffness, const VectorV& gradient,
-                                           const VectorV& its_velocity, double h,
+                                           const VectorV& initial_velocity, double h,
                                            const VectorV* drift) noexcept {
   spring = gradient;
-  velocity = its_velocity;
+  velocity = initial_velocity;
   is_reduced_ = false;
   reason_ = "";
   if (!(h > 0.0)) {
     predicted_spring.setZero(velocity.size());
     return;
   }
-  const double most = 0.5 / (h * h);
+  const double largest_stiffness = 0.5 / (h * h);
   stiffness_ = stiffness;
-  margin_ = most * mass - stiffness_;
-  if (!Cholesky(margin_).is_positive()) reduce(mass, most);
-  margin_ = mass + h * (damping + h * stiffness_);
+  system_ = largest_stiffness * mass - stiffness_;
+  if (!Cholesky(system_).is_positive()) reduce(mass, largest_stiffness);
+  system_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(velocity);
   const double drift_power = drift ? velocity.dot(*drift) : 0.0;
   const double damping_power = velocity.dot(damping_force) - drift_power;
-  VectorV left = mass.lazyProduct(velocity);
-  if (drift) left += h * *drift;
-  Cholesky(margin_).solve(left.data());
+  VectorV predicted_velocity = mass.lazyProduct(velocity);
+  if (drift) predicted_velocity += h * *drift;
+  Cholesky(system_).solve(predicted_velocity.data());
   // D is symmetric: the power of D w is w against D v.
-  const bool slowed = damping_power > kLeastPower &&
-                      left.dot(damping_force) - drift_power < kNoticeable * damping_power;
-  velocity = left;
+  const bool is_damping_reduced =
+      damping_power > kLeastPower &&
+      predicted_velocity.dot(damping_force) - drift_power < kNoticeable * damping_power;
+  velocity = predicted_velocity;
   predicted_spring = h * stiffness_.lazyProduct(velocity);
-  if (slowed) {
+  if (is_damping_reduced) {
     reason_ = is_reduced_ ? "damping reduced to what is stable at this rate; stiffness reduced to "
                             "what is stable at this rate"
                           : reasons::damping_reduced;
@@ -76,8 +77,8 @@ VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& d
   }
 }
 
-// Reduce the stiffness to `most` times the mass matrix, in every direction.
-void SampledImpedance::reduce(const MatrixV& mass, double most) noexcept {
+// Reduce the stiffness to `largest_stiffness` times the mass matrix, in every direction.
+void SampledImpedance::reduce(const MatrixV& mass, double largest_stiffness) noexcept {
   const Cholesky factors(mass);
   const Eigen::Index size = mass.rows();
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
@@ -92,15 +93,15 @@ void SampledImpedance::reduce(const MatrixV& mass, double most) noexcept {
     return;
   }
   const Eigen::VectorXd& values = eigen_.values();
-  is_reduced_ = values[size - 1] > most;
+  is_reduced_ = values[size - 1] > largest_stiffness;
   factors.solve_root(spring.data());
   auto along = product<VectorV>(transposed(eigen_.vectors()), spring);
   modes_ = eigen_.vectors();
   MatrixV reduced(size, size);
   for (Eigen::Index k = 0; k < size; ++k) {
-    along[k] *= most / std::max(values[k], most);
+    along[k] *= largest_stiffness / std::max(values[k], largest_stiffness);
     factors.multiply_root(&modes_(0, k));
-    reduced.col(k) = std::min(std::max(values[k], 0.0), most) * modes_.col(k);
+    reduced.col(k) = std::min(std::max(values[k], 0.0), largest_stiffness) * modes_.col(k);
   }
   multiply(modes_, along, spring);
   multiply(reduced, transposed(modes_), stiffness_);
@@ -114,12 +115,12 @@ const VectorV& SampledImpedance::brake(Evaluation& d, double h,
   if (!(half_motion > 0.0 && std::isfinite(half_motion) && kinetic > 0.0)) return brake_;
   const double step = 0.5 * h * std::min(1.0, kLargestStep / half_motion);
   const VectorV way = step * d.v();
-  d.model().integrate(d.q(), way, q_ahead_);
-  double energy_gain = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(q_ahead_));
+  d.model().integrate(d.q(), way, predicted_q_);
+  double energy_gain = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(predicted_q_));
   if (gyroscopic) {
     VectorV gyroscopic_rate = *gyroscopic;
-    margin_ = d.M();
-    Cholesky(margin_).solve(gyroscopic_rate.data());
+    system_ = d.M();
+    Cholesky(system_).solve(gyroscopic_rate.data());
     energy_gain += 0.5 * h * gyroscopic->dot(gyroscopic_rate);
   }
   brake_ = -std::min(kBrakeMargin * energy_gain / kinetic, 1.0 / h) * d.momentum();

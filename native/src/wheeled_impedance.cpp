@@ -110,9 +110,9 @@ const char* WheeledImpedance::drive(const Reference& reference, double dt) noexc
   const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
   tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
   const Pose placement = d.placement(model_.end_effector()).toHomogeneousMatrix();
-  effort_.aim(se3::inverse(tool_.pose()) * placement, tool_.twist(),
-              {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation},
-              0.0);
+  effort_.set_error(
+      se3::inverse(tool_.pose()) * placement, tool_.twist(),
+      {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
   multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), t_.basis, jacobian_);
   split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);
   effort_.rest_damping *= gains.damping_null;

@@ -56,11 +56,10 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
                                   p.publish_rate, p.joint_friction);
   last_log_.clear();
   log_state_->shell = this;
-  log_timer_ =
-      get_node()->create_wall_timer(std::chrono::seconds(1), [printing_state = log_state_] {
-        const std::unique_lock<std::mutex> free(printing_state->mutex, std::try_to_lock);
-        if (free && printing_state->shell != nullptr) printing_state->shell->print_log();
-      });
+  log_timer_ = get_node()->create_wall_timer(std::chrono::seconds(1), [log_state = log_state_] {
+    const std::unique_lock<std::mutex> try_lock(log_state->mutex, std::try_to_lock);
+    if (try_lock && log_state->shell != nullptr) log_state->shell->print_log();
+  });
   return CallbackReturn::SUCCESS;
 }
 
@@ -151,9 +150,9 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   payload_->apply(*law_);
   const auto& state = reader_->read(state_interfaces_);
   // After a change of the clock or a stalled loop, one period is assumed.
-  const double passed = period.seconds();
-  const bool timed = passed >= 0.0 && passed <= vms_ph::kLongestStep;
-  const auto& command = command_for(state, timed ? passed : 1.0 / get_update_rate());
+  const double elapsed = period.seconds();
+  const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestStep;
+  const auto& command = command_for(state, is_valid_period ? elapsed : 1.0 / get_update_rate());
   write(command);
   // A missing stamp is not replaced by one of another clock, which would count as elapsed time.
   const auto stamp = reader_->stamp();

@@ -154,7 +154,7 @@ void read_spin(const ptree& child, const std::string& element_name, Eigen::Index
   }
   spinning.axis.col(i) = axis_of(child, element_name, "spin_axis");
   if (has(child, "tilt_rate"))
-    spinning.quarter.col(i) = axis_of(child, element_name, "spin_axis_sin");
+    spinning.quarter_axis.col(i) = axis_of(child, element_name, "spin_axis_sin");
 }
 
 /// The limits of a tilt.
@@ -162,22 +162,22 @@ void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index
                TurningColumns& columns) {
   const double lower = number(child, element_name, "tilt_lower"),
                upper = number(child, element_name, "tilt_upper");
-  columns.fastest[i] = number(child, element_name, "tilt_rate");
+  columns.largest_tilt_rate[i] = number(child, element_name, "tilt_rate");
   if (!(lower <= 0.0 && upper >= 0.0 && upper - lower <= M_PI + kRounded &&
-        columns.fastest[i] > 0.0)) {
+        columns.largest_tilt_rate[i] > 0.0)) {
     throw ModelError("an <" + element_name +
                      "> that tilts must have tilt_lower and tilt_upper around zero, at most pi "
                      "apart, and a tilt_rate above zero; given: " +
                      std::to_string(lower) + ", " + std::to_string(upper) + " and " +
-                     std::to_string(columns.fastest[i]));
+                     std::to_string(columns.largest_tilt_rate[i]));
   }
   columns.lower[i] = lower;
   columns.upper[i] = upper;
 }
 
 /// The input whose angle turns the column of input i; -1 for none.
-Eigen::Index axle_index(const ptree& child, const std::string& element_name, Eigen::Index i,
-                        const std::vector<std::string>& names) {
+Eigen::Index angle_input_of(const ptree& child, const std::string& element_name, Eigen::Index i,
+                            const std::vector<std::string>& names) {
   const std::string steering = text_of(child, "steering");
   if (has(child, "tilt_rate")) {
     if (has(child, "angle")) {
@@ -208,15 +208,16 @@ Eigen::Index axle_index(const ptree& child, const std::string& element_name, Eig
 /// Check an input that turns: what steers it, and its column at the start, which is `column` (b,).
 void check_turning(const TurningColumns& parsed, const std::string& element_name, Eigen::Index i,
                    const std::vector<std::string>& names, const Eigen::VectorXd& column) {
-  const Eigen::Index by = parsed.by[static_cast<std::size_t>(i)];
-  if (by < 0) return;
+  const Eigen::Index angle_input = parsed.angle_input[static_cast<std::size_t>(i)];
+  if (angle_input < 0) return;
   const std::string& name = names[static_cast<std::size_t>(i)];
-  if (parsed.by[static_cast<std::size_t>(by)] != by || (by != i && parsed.tilts(by))) {
+  if (parsed.angle_input[static_cast<std::size_t>(angle_input)] != angle_input ||
+      (angle_input != i && parsed.tilts(angle_input))) {
     throw ModelError("the attribute steering of the <" + element_name + "> '" + name +
                      "' must be an input that steers itself; given: '" +
-                     names[static_cast<std::size_t>(by)] + "'");
+                     names[static_cast<std::size_t>(angle_input)] + "'");
   }
-  const double angle = parsed.start[by];
+  const double angle = parsed.start[angle_input];
   const Eigen::VectorXd start_column = parsed.fixed.col(i) +
                                        std::cos(angle) * parsed.cosine.col(i) +
                                        std::sin(angle) * parsed.sine.col(i);
@@ -236,12 +237,12 @@ TurningColumns turning_columns(const ptree& element, const std::string& element_
   TurningColumns parsed;
   parsed.fixed = matrix;
   parsed.cosine = parsed.sine = Eigen::MatrixXd::Zero(b, m);
-  parsed.start = parsed.lower = parsed.upper = parsed.fastest = Eigen::VectorXd::Zero(m);
+  parsed.start = parsed.lower = parsed.upper = parsed.largest_tilt_rate = Eigen::VectorXd::Zero(m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : element) {
     if (name != element_name) continue;
-    parsed.by.push_back(axle_index(child, element_name, i, names));
-    if (parsed.by.back() >= 0) {
+    parsed.angle_input.push_back(angle_input_of(child, element_name, i, names));
+    if (parsed.angle_input.back() >= 0) {
       parsed.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
       parsed.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
       parsed.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
@@ -290,7 +291,7 @@ std::optional<BaseActuators> actuators_in(const std::string& urdf) {
     child->resize(m);
   }
   parsed.reaction.resize(static_cast<std::size_t>(m));
-  spinning.axis = spinning.quarter = Eigen::Matrix3Xd::Zero(3, m);
+  spinning.axis = spinning.quarter_axis = Eigen::Matrix3Xd::Zero(3, m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : *element) {
     if (name != input) continue;

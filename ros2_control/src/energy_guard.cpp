@@ -20,10 +20,10 @@
 #include <vms_ph/srv/change_budget.hpp>
 
 #include "guard_certificate.hpp"
-#include "kept_command.hpp"
 #include "law_parameters.hpp"
 #include "robot_setup.hpp"
 #include "state_reader.hpp"
+#include "timed_command.hpp"
 
 namespace vms_ph_ros2_control {
 

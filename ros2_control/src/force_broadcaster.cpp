@@ -28,7 +28,7 @@ using controller_interface::interface_configuration_type;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 
-/// Observes contacts and payload at every update, and publishes it on the
+/// Observes contacts and payload at every update, and publishes them on the
 /// topics of the node force_observer. It commands nothing.
 class ForceBroadcaster final : public controller_interface::ControllerInterface {
  public:

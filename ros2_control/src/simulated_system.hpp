@@ -12,8 +12,8 @@
 
 #include "actuator_failures.hpp"
 #include "external_wrench.hpp"
-#include "kept_command.hpp"
 #include "robot_setup.hpp"
+#include "timed_command.hpp"
 #include "vms_ph_native/plant/plant.hpp"
 #include "vms_ph_native/plant/servo.hpp"
 

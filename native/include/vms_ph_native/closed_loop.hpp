@@ -78,7 +78,7 @@ class ClosedLoop {
   Stepper& stepper_;
   Dynamics robot_;
   const bool gravity_;
-  const double floor_;
+  const double rounding_energy_;
   Ports ports_;
   RobotState state_;
 };

@@ -82,12 +82,12 @@ class StatePlausibility {
   };
 
   void accept(const ConstVector& q, const ConstVector& v) noexcept;
-  void hold(const ConstVector& q, const ConstVector& v, double dt, bool placed,
-            bool continues) noexcept;
+  void hold(const ConstVector& q, const ConstVector& v, double dt, bool has_position,
+            bool is_continuous) noexcept;
   bool values_are_plausible(const ConstVector& q, const ConstVector& v, Reason& problem) noexcept;
   bool is_configuration(const ConstVector& q) const noexcept;
   void check_motion(const ConstVector& v, double dt) noexcept;
-  void find_credible(const ConstVector& v, bool has_rate, double dt) noexcept;
+  void find_plausible_velocity(const ConstVector& v, bool has_rate, double dt) noexcept;
   const char* name(Eigen::Index i) const noexcept;
 
   const Model& model_;

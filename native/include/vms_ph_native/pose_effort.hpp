@@ -37,8 +37,8 @@ class PoseMotion {
   Matrix6 inertia;        ///< (J M^-1 J^T)^-1
   MatrixV null_inertia;   ///< Pi^T M Pi (nv,nv) of the projector Pi onto motions beside the frame's
   Vector6 twist;          ///< of the frame
-  Vector6 on_task;        ///< the force that cancels the coupling, on the task
-  VectorV on_null;        ///< the same on all motions, (nv,)
+  Vector6 task_coupling;  ///< the force that cancels the coupling, on the task
+  VectorV null_coupling;  ///< the same on all motions, (nv,)
   double smallest = 0.0;  ///< singular value of J
 
  private:
@@ -56,9 +56,9 @@ struct PoseGains {
   double stiffness, stiffness_rotation, damping, damping_rotation;
 };
 
-/// What the spring and the damper of a pose demand in the velocities v (m,) of a robot, with its
-/// twist J v. A law sets what else is held, calls aim() and compute(), and adds the compensation of
-/// gravity to the forces.
+/// Forces of the spring and the damper of a pose in the velocities v (m,) of a robot, with its
+/// twist J v. A law calls hold() with its other springs, then set_error() and compute(), and adds
+/// the compensation of gravity to the forces.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class PoseEffort {
@@ -72,7 +72,7 @@ class PoseEffort {
   /// Restart where the pose is that of the reference.
   void restart() noexcept { potential_.restart(Pose::Identity()); }
 
-  /// Set what else is held, beside the damping of the null space in `rest_damping`.
+  /// Set the other springs and dampers, except the null-space damping in `rest_damping`.
   ///
   /// @param energy     of the spring of the base, J.
   /// @param force      its gradient, (b,).
@@ -82,15 +82,15 @@ class PoseEffort {
   void hold(Evaluation& d, double energy, const ConstVector& force, const ConstVector& stiffness,
             const LimitSprings& limits, double turning) noexcept;
 
-  /// Set what spring and damper see.
+  /// Set the pose error and the gains of spring and damper.
   ///
   /// @param error  the pose in the axes of its reference.
   /// @param twist  of the reference, in its axes.
   /// @param h      the horizon in which the spring accounts for that twist, s.
-  void aim(const Pose& error, const Twist& twist, const PoseGains& gains, double h) noexcept;
+  void set_error(const Pose& error, const Twist& twist, const PoseGains& gains, double h) noexcept;
 
   /// Replace spring and damper along a direction, a unit vector in the axes of the pose, by a
-  /// damping, N s/m; after aim(), with its horizon.
+  /// damping, N s/m; after set_error(), with its horizon.
   void release(const Eigen::Vector3d& direction, double damping, double h) noexcept;
 
   /// Compute the forces.
@@ -99,7 +99,7 @@ class PoseEffort {
   /// @param h     the horizon, s.
   void compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v, double h) noexcept;
 
-  // What else is held: energy, J, gradient (m,), stiffness and damping (m,m).
+  // Other springs and dampers: energy, J, gradient (m,), stiffness and damping (m,m).
   double rest_energy = 0.0;
   VectorV rest_force;
   MatrixV rest_stiffness, rest_damping;
@@ -117,7 +117,7 @@ class PoseEffort {
   PosePotential potential_;
   Twist lead_, spring_, drift_;
   Matrix6 stiffness_, damping_;
-  VectorV gradient_, carried_, on_null_;
+  VectorV gradient_, carried_, null_force_;
   MatrixV whole_stiffness_, whole_damping_;
 };
 

@@ -45,9 +45,9 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
  private:
   // A force that was held over the last sample.
   struct AppliedForce {
-    Eigen::Vector3d from;  // where the end effector was, m
-    double force;          // N
-    Eigen::Vector3d along;
+    Eigen::Vector3d position;  // of the end effector, m
+    double force;              // N
+    Eigen::Vector3d direction;
   };
 
   void hold() noexcept override;
@@ -65,7 +65,7 @@ class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
   std::optional<AppliedForce> applied_;
   Matrix6V tool_jacobian_;         // (6,nv) of the end effector, in its axes
   Eigen::Matrix3d tool_rotation_;  // its rotation
-  Eigen::Vector3d tool_position_;  // its place, m
+  Eigen::Vector3d tool_position_;  // its position, m
   Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
   double force_ = 0.0, correction_ = 0.0, observed_force_ = 0.0, routable_ = 0.0;
 };

@@ -48,10 +48,10 @@ class SampledImpedance {
   const char* reason() const noexcept { return reason_; }
 
  private:
-  void reduce(const MatrixV& mass, double most) noexcept;
+  void reduce(const MatrixV& mass, double largest_stiffness) noexcept;
 
-  Eigen::VectorXd q_ahead_;
-  MatrixV stiffness_, margin_, modes_;
+  Eigen::VectorXd predicted_q_;
+  MatrixV stiffness_, system_, modes_;
   VectorV brake_;
   SymmetricEigen eigen_;
   bool is_reduced_ = false;

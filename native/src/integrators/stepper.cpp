@@ -33,14 +33,14 @@ void CompensatedSum::add(double energy) {
   // Neumaier's sum.
   const double small = rest + energy, total = value + small;
   const bool first = std::abs(value) >= std::abs(small);
-  const double larger = first ? value : small, lesser = first ? small : value;
-  rest = (larger - total) + lesser;
+  const double larger = first ? value : small, smaller = first ? small : value;
+  rest = (larger - total) + smaller;
   value = total;
 }
 
 void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
   // Remove a point at the same time, or else the oldest one.
-  const auto drop = [this](int at) {
+  const auto erase = [this](int at) {
     for (int i = at; i + 1 < count; ++i) {
       const auto to = static_cast<std::size_t>(i);
       times[to] = times[to + 1];
@@ -49,9 +49,9 @@ void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& value)
     --count;
   };
   for (int i = count; i-- > 0;) {
-    if (times[static_cast<std::size_t>(i)] == t) drop(i);
+    if (times[static_cast<std::size_t>(i)] == t) erase(i);
   }
-  if (count == kPoints) drop(0);
+  if (count == kPoints) erase(0);
   const auto last = static_cast<std::size_t>(count++);
   times[last] = t;
   values[last] = value;

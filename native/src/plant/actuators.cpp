@@ -26,7 +26,7 @@ constexpr int kRefinements = 3;
 
 std::vector<Eigen::Index> tilting(const TurningColumns& columns) {
   std::vector<Eigen::Index> indices;
-  for (Eigen::Index i = 0; i < columns.fastest.size(); ++i) {
+  for (Eigen::Index i = 0; i < columns.largest_tilt_rate.size(); ++i) {
     if (columns.tilts(i)) indices.push_back(i);
   }
   return indices;
@@ -55,7 +55,7 @@ Eigen::MatrixXd parts_of(const BaseActuators& actuators, const std::vector<Eigen
 }  // namespace
 
 bool TurningColumns::any() const {
-  return std::any_of(by.begin(), by.end(), [](Eigen::Index i) { return i >= 0; });
+  return std::any_of(angle_input.begin(), angle_input.end(), [](Eigen::Index i) { return i >= 0; });
 }
 
 VectorB TurningColumns::at(Eigen::Index i, double angle) const noexcept {
@@ -108,9 +108,9 @@ ActuatorMap::ActuatorMap(const BaseActuators& actuators)
 void ActuatorMap::turn(const Eigen::VectorXd& angles) noexcept {
   if (!has_turning_) return;
   for (Eigen::Index i = 0; i < matrix_.cols(); ++i) {
-    const Eigen::Index by = columns_.by[static_cast<std::size_t>(i)];
-    if (by < 0) continue;
-    matrix_.col(i) = columns_.at(i, angles[by]);
+    const Eigen::Index angle_input = columns_.angle_input[static_cast<std::size_t>(i)];
+    if (angle_input < 0) continue;
+    matrix_.col(i) = columns_.at(i, angles[angle_input]);
   }
 }
 
@@ -122,7 +122,7 @@ Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
     if (spin_momentum == 0.0) continue;
     if (columns_.tilts(i)) {
       total += spin_momentum * (std::cos(angles[i]) * spinning_.axis.col(i) +
-                                std::sin(angles[i]) * spinning_.quarter.col(i));
+                                std::sin(angles[i]) * spinning_.quarter_axis.col(i));
     } else {
       total += spin_momentum * spinning_.axis.col(i);
     }
@@ -147,7 +147,7 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
     const Eigen::Index i = tilting_[static_cast<std::size_t>(k)];
     lower_angles_[k] = actuators.columns.lower[i];
     upper_angles_[k] = actuators.columns.upper[i];
-    largest_tilt_rates_[k] = actuators.columns.fastest[i];
+    largest_tilt_rates_[k] = actuators.columns.largest_tilt_rate[i];
   }
   mean_angles_ = 0.5 * (lower_angles_ + upper_angles_);
 }

@@ -32,24 +32,26 @@ struct ActuatorInputs {
 };
 
 /// The momentum of rotors and wheels, `inertia rate axis` with axis = cos(tilt) axis + sin(tilt)
-/// quarter.
+/// quarter_axis.
 struct SpinningParts {
-  Eigen::VectorXd inertia;         ///< (m,) kg m^2; zero where there is none
-  Eigen::Matrix3Xd axis, quarter;  ///< (3,m) in the base frame
+  Eigen::VectorXd inertia;              ///< (m,) kg m^2; zero where there is none
+  Eigen::Matrix3Xd axis, quarter_axis;  ///< (3,m) in the base frame
 };
 
 /// Columns of the map that depend on an angle: fixed + cos(angle) cosine + sin(angle) sine.
 struct TurningColumns {
-  std::vector<Eigen::Index> by;         ///< (m,) input whose angle turns a column; -1 for none
-  Eigen::MatrixXd fixed, cosine, sine;  ///< (b,m)
-  Eigen::VectorXd start;                ///< (m,) angles at the start, rad
+  std::vector<Eigen::Index> angle_input;  ///< (m,) input whose angle turns a column; -1 for none
+  Eigen::MatrixXd fixed, cosine, sine;    ///< (b,m)
+  Eigen::VectorXd start;                  ///< (m,) angles at the start, rad
   Eigen::VectorXd lower, upper,
-      fastest;  ///< (m,) of tilts, rad and rad/s; others have fastest zero
+      largest_tilt_rate;  ///< (m,) of tilts, rad and rad/s; others have fastest zero
 
   /// A column at an angle, (b,).
   VectorB at(Eigen::Index i, double angle) const noexcept;
-  bool tilts(Eigen::Index i) const { return fastest[i] > 0.0; }
-  bool steers(Eigen::Index i) const { return by[static_cast<std::size_t>(i)] == i && !tilts(i); }
+  bool tilts(Eigen::Index i) const { return largest_tilt_rate[i] > 0.0; }
+  bool steers(Eigen::Index i) const {
+    return angle_input[static_cast<std::size_t>(i)] == i && !tilts(i);
+  }
   bool any() const;
 };
 

@@ -26,7 +26,7 @@ class TimedCommand {
   /// Forget the command, and what was written.
   void forget() noexcept {
     value_ = kNone;
-    read_ = kNone;
+    last_read_ = kNone;
     if (handle_) std::ignore = handle_->set_value(kNone);
   }
 
@@ -36,13 +36,13 @@ class TimedCommand {
   /// @param timeout  time for which a command acts, s.
   double take(double period, double timeout) noexcept {
     const auto written = handle_ ? handle_->get_optional() : std::nullopt;
-    if (written && std::isfinite(*written) && *written != read_) {
+    if (written && std::isfinite(*written) && *written != last_read_) {
       value_ = *written;
       age_ = 0.0;
       // The largest double has no finite neighbour above.
       const double above = std::nextafter(value_, std::numeric_limits<double>::infinity());
-      read_ = std::isfinite(above) ? above : std::nextafter(value_, 0.0);
-      std::ignore = handle_->set_value(read_);
+      last_read_ = std::isfinite(above) ? above : std::nextafter(value_, 0.0);
+      std::ignore = handle_->set_value(last_read_);
     } else if (period > 0.0) {
       age_ += period;
       if (age_ > timeout) value_ = kNone;
@@ -53,7 +53,7 @@ class TimedCommand {
  private:
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Handle handle_;
-  double value_ = kNone, read_ = kNone, age_ = 0.0;
+  double value_ = kNone, last_read_ = kNone, age_ = 0.0;
 };
 
 }  // namespace vms_ph_ros2_control
