@@ -148,7 +148,7 @@ class Command:
     """The result of one update.
 
     Attributes:
-        wrench_base: (b,) in the base frame, linear first, N and N m.
+        wrench_base: (b,) in the base frame, linear first, N and N m; none on a fixed base.
         torque: (n,) N m or N.
         energy: the energy record.
         status: the outcome.
@@ -159,8 +159,8 @@ class Command:
             tank does not cover the rest.
     """
 
-    wrench_base: Array
-    torque: Array
+    wrench_base: Array = field(default_factory=lambda: np.zeros(0))
+    torque: Array = field(default_factory=lambda: np.zeros(0))
     energy: ControlEnergy = field(default_factory=ControlEnergy)
     status: Status = Status.OK
     reason: str = ""
@@ -207,6 +207,11 @@ def switch(default: bool, description: str) -> bool:
     return field(default=default, metadata=metadata)
 
 
+@dataclass(frozen=True)
+class NoGains:
+    """The gains of a law that declares none."""
+
+
 class Controller(ABC):
     """A control law.
 
@@ -214,7 +219,7 @@ class Controller(ABC):
 
     Attributes:
         Gains: a frozen dataclass whose fields are declared by :func:`gain` and :func:`switch`;
-            hosts expose them as parameters.
+            hosts expose them as parameters; a law need not have any.
         gains: the present values; replace the whole record to change one.
         FOLLOWS_JOINTS: whether it follows ``Reference.joints``; hosts then take trajectories.
         LEADS_BASE_AND_TOOL: whether ``Reference.pose`` is that of the base while
@@ -224,10 +229,10 @@ class Controller(ABC):
         model: the robot.
     """
 
-    Gains: "ClassVar[type[DataclassInstance]]"
+    Gains: "ClassVar[type[DataclassInstance]]" = NoGains
     FOLLOWS_JOINTS: ClassVar[bool] = False
     LEADS_BASE_AND_TOOL: ClassVar[bool] = False
-    gains: "DataclassInstance"
+    gains: "DataclassInstance" = NoGains()
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model

@@ -3,6 +3,21 @@
 
 """The errors of the project; messages state what was given, what is accepted and what to do."""
 
+from collections.abc import Mapping
+
+
+def missing_attribute(owner: object, name: str, meant: Mapping[str, str]) -> AttributeError:
+    """Return the error of an attribute that there is not, with the one that is meant.
+
+    Args:
+        owner: the object.
+        name: of the attribute.
+        meant: what is meant by names that other libraries have, by that name.
+    """
+    kind = type(owner).__name__
+    hint = f"; use {meant[name]}" if name in meant else ""
+    return AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name, obj=owner)
+
 
 class VmsPhError(Exception):
     """Base of all errors that this project raises for invalid input."""

@@ -11,11 +11,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Array, cached_property, frozen
-from .errors import ModelError
+from .errors import ModelError, missing_attribute
 from .groups import base_group
 from .robot.joints import BASE_POSITION
 from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
+
+_MEANT = {
+    "mass_matrix": "M",
+    "inertia": "M",
+    "coriolis": "C",
+    "coriolis_matrix": "C",
+    "gravity": "g",
+    "nle": "C @ v + g",
+    "bias": "C @ v + g",
+    "connection": "A, the mechanical connection",
+    "momentum": "p; pi and pi_hat are its decoupled parts",
+    "momenta": "p; pi and pi_hat are its decoupled parts",
+    "locked_velocity": "v_hat",
+    "shape_inertia": "M_hat_m",
+    "locked_inertia": "M_b",
+    "energy": "kinetic_energy and potential_energy",
+    "J": 'J_end_effector, or jacobian("frame")',
+    "forward_kinematics": 'placement("frame")',
+}
+"""What is meant by names that there are not."""
 
 
 class Evaluation(Kinematics):
@@ -45,6 +65,10 @@ class Evaluation(Kinematics):
         in_cpp = model.tree.in_cpp if model.is_plain else None
         self._core = None if in_cpp is None else in_cpp.dynamics
         self._in_cpp = in_cpp
+
+    def __getattr__(self, name: str) -> Any:
+        """Name the attribute that is meant by one that there is not."""
+        raise missing_attribute(self, name, _MEANT)
 
     @property
     def sampled_algebra(self) -> Any:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from .arrays import Array, frozen, vector
-from .errors import InertiaWarning
+from .errors import InertiaWarning, missing_attribute
 from .evaluation import Evaluation
 from .evaluation_batch import EvaluationBatch, checked_rows
 from .robot.building import GRAVITY as GRAVITY
@@ -20,6 +20,28 @@ from .robot.building import build, end_effector_of
 from .robot.inertia import InertiaDefect
 from .robot.inertia_repair import InertiaMode
 from .robot_model import RobotModel
+
+_AT_A_STATE = "evaluate(q, v).{}"
+_MEANT = {
+    "M": _AT_A_STATE.format("M"),
+    "mass_matrix": _AT_A_STATE.format("M"),
+    "C": _AT_A_STATE.format("C"),
+    "coriolis": _AT_A_STATE.format("C"),
+    "g": _AT_A_STATE.format("g"),
+    "kinetic_energy": _AT_A_STATE.format("kinetic_energy"),
+    "potential_energy": _AT_A_STATE.format("potential_energy"),
+    "forward_kinematics": 'placement("frame", q)',
+    "frame_placement": 'placement("frame", q)',
+    "frames": "link_names",
+    "frame_names": "link_names",
+    "joints_limits": "joints.lower and joints.upper",
+    "friction": 'simulate(..., effects=["friction"]) with that of the description, or a Friction',
+    "with_payload": "simulate(..., effects=[Payload(...)])",
+    "mass": "total_mass",
+    "q0": "home",
+    "neutral": "neutral_configuration()",
+}
+"""What is meant by names that there are not."""
 
 
 class VMSModel(RobotModel):
@@ -104,6 +126,10 @@ class VMSModel(RobotModel):
         model = cls(ours, end_effector, inertia=inertia)
         _warn(model.repairs)
         return model.with_tools(tools)
+
+    def __getattr__(self, name: str) -> Any:
+        """Name the attribute that is meant by one that there is not."""
+        raise missing_attribute(self, name, _MEANT)
 
     def evaluate(
         self, q: npt.ArrayLike, v: npt.ArrayLike, *, native: bool | None = None

@@ -89,7 +89,7 @@ WINGS: Mapping[str, Wing] = {
         ),
         Wing(
             "embedded",
-            "nodes, launch files and the commands of ros2 without ROS 2",
+            "nodes, launch files, topic, service, node, param without ROS 2; a ROS 2 has them as ros2 ...",
             "embedded",
             {
                 "node": "List running nodes, with their topics and services.",

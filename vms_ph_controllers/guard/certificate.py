@@ -52,6 +52,8 @@ class Certificate(PortCertificate):
         weight_work: work of what compensates gravity, which is no energy of the controller.
         delay: from measurement to effort, samples.
         effort_carries_weight: whether the efforts compensate gravity.
+        law_failures: updates in which the law raised, and gravity compensation took its place.
+        first_failure: what it raised first, in words.
     """
 
     VERDICTS: ClassVar[Mapping[str, str]] = {
@@ -77,6 +79,8 @@ class Certificate(PortCertificate):
     weight_work: float
     delay: int
     effort_carries_weight: bool
+    law_failures: int = 0
+    first_failure: str = ""
 
     @classmethod
     def of(
@@ -154,6 +158,11 @@ class Certificate(PortCertificate):
             "changed",
             f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
         )
+        if self.law_failures:
+            yield (
+                "law failed",
+                f"in {self.law_failures} of {self.samples} updates, first: {self.first_failure}",
+            )
 
 
 def ports_of(model: VMSModel) -> tuple[str, ...]:

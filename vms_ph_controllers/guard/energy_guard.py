@@ -4,7 +4,7 @@
 """A law of anybody behind a guard of energy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class EnergyGuard(LawWrapper):
     :class:`PortGuard`: unchanged while the energy given through the actuated ports stays within
     the budget, otherwise scaled or replaced by a brake. ``print(guard.certificate)`` shows what it
     has seen. A law that raises, or returns no efforts of this robot, is replaced by gravity
-    compensation and damping.
+    compensation and damping; the certificate counts such updates and names the first cause.
 
     Attributes:
         law: the law; a function is wrapped as a :class:`Controller` without gains.
@@ -62,6 +62,7 @@ class EnergyGuard(LawWrapper):
         self._options = options
         self._ports: PortGuard | None = None
         self._is_engaged = False
+        self._failures, self._first_failure = 0, ""
         self._function: Callable[..., Any] | None = None
         if isinstance(law, VMSModel) or not (law is None or callable(law)):
             raise ModelError(
@@ -108,12 +109,17 @@ class EnergyGuard(LawWrapper):
     @property
     def certificate(self) -> Certificate:
         """What was given and what the guard could not see since the reset; it prints as text."""
-        return self.ports.certificate
+        return replace(
+            self.ports.certificate,
+            law_failures=self._failures,
+            first_failure=self._first_failure,
+        )
 
     def reset(self, state: RobotState) -> None:
         """Restart the law, with a tank at its initial level; see :meth:`Controller.reset`."""
         ports = self.ports
         ports.engage(state.q, state.v)
+        self._failures, self._first_failure = 0, ""
         self.law.reset(state)
         self._is_engaged = True
 
@@ -135,6 +141,9 @@ class EnergyGuard(LawWrapper):
             effort = np.concatenate([command.wrench_base, command.torque])
         except Exception as error:  # a law of a user may raise anything
             fault = f"the law raised {type(error).__name__}: {error}"
+            self._failures += 1
+            if not self._first_failure:
+                self._first_failure = f"{type(error).__name__}: {error}"
             command = Command(np.zeros(self.model.b), np.zeros(self.model.n))
             effort = np.full(self.model.nv, np.nan)
         guarded, b = ports.update(state.q, state.v, effort, dt), self.model.b
@@ -155,13 +164,9 @@ class EnergyGuard(LawWrapper):
 class _FunctionLaw(Controller):
     """A function from state and time step to efforts as a law."""
 
-    @dataclass(frozen=True)
-    class Gains:
-        """None."""
-
     def __init__(self, model: VMSModel, function: Callable[..., Any]) -> None:
         super().__init__(model)
-        self.gains, self._function = self.Gains(), function
+        self._function = function
 
     def reset(self, state: RobotState) -> None:
         """Do nothing: a function has no memory that could be known."""

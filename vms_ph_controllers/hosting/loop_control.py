@@ -100,8 +100,14 @@ class LoopControl:
         return command
 
     def _check(self, command: Command, time: float) -> None:
-        for name in ("torque", "wrench_base"):
+        sizes = {"torque": self.model.n, "wrench_base": self.model.b}
+        for name, size in sizes.items():
             efforts = np.asarray(getattr(command, name), dtype=float)
+            if efforts.shape != (size,):
+                raise ControlFault(
+                    f"at {time:.6g} s {self.name} returned a {name} of shape {efforts.shape}; that "
+                    f"of '{self.model.name}' has ({size},)"
+                )
             if not np.isfinite(efforts).all():
                 bad = int(np.flatnonzero(~np.isfinite(efforts))[0])
                 at = f" of joint '{self.model.joint_names[bad]}'" if name == "torque" else ""

@@ -82,7 +82,7 @@ class Simulation:
         q: Array,
         dt: float,
         control: Control | None = None,
-        friction: bool = False,
+        friction: bool | Friction = False,
         *,
         joint_stops: bool = False,
         actuators: Actuators | None = None,
@@ -98,8 +98,9 @@ class Simulation:
             q: (nq,) configuration at the start and after a reset.
             dt: integrator and control step, s.
             control: the controller in the loop; None for external efforts alone.
-            friction: whether the joints' friction acts; it is held over each step where it is too
-                stiff for the engine, see :class:`.HeldFriction`.
+            friction: whether the joints' friction of the description acts, or other friction; it is
+                held over each step where it is too stiff for the engine, see
+                :class:`.HeldFriction`.
             joint_stops: whether the joints' limits are stops, see :class:`.JointStops`.
             actuators: of the base, to which its wrench is allocated: it acts with their lag, dead
                 zone, limits and failures, and their energy is accounted for; None for ideal ones.
@@ -117,7 +118,7 @@ class Simulation:
         self.form, self.dt, self.current = form, dt, current
         self.engine = FormEngine() if engine is None else engine
         self._home, self._control = q, control
-        self._has_friction, self._has_stops = friction, joint_stops
+        self._joint_friction, self._has_stops = friction, joint_stops
         if current is not None:
             current.check(form.model)
         if start_velocity is None:
@@ -149,7 +150,9 @@ class Simulation:
 
     def _assemble(self, form: SimulatedForm) -> None:
         self.form = form
-        friction = Friction.of(form.model) if self._has_friction else None
+        friction = self._joint_friction or None
+        if friction is True:
+            friction = Friction.of(form.model)
         effects = self.engine.assemble(form, self.q, self.dt, friction, self._has_stops)
         self._friction, self._held_friction = effects.friction, effects.held_friction
         stops = JointStops(form)

@@ -7,6 +7,7 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
@@ -204,9 +205,11 @@ def get(name: str) -> Robot:
     """
     robot = _robots().get(name)
     if robot is None:
+        close = get_close_matches(name.lower(), names(), 1)
+        hint = f" (did you mean '{close[0]}'?)" if close else ""
         raise OptionError(
-            f"there is no robot '{name}'; bundled are {', '.join(names())}; any other robot can "
-            "be given by the path of its URDF or MJCF"
+            f"there is no robot '{name}'{hint}; bundled are {', '.join(names())}; any other robot "
+            "can be given by the path of its URDF or MJCF"
         )
     if robot.wing:
         hook(robot.wing, user=f"the robot '{name}'")

@@ -3,6 +3,7 @@
 
 """Simulation of a closed loop in one call."""
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from vms_ph_controllers import EnergyGuard
 from vms_ph_controllers.hosting.loop_control import Law, LoopControl
 from vms_ph_dynamics import Allocation, VMSModel
-from vms_ph_dynamics.actuation import Actuators
+from vms_ph_dynamics.actuation import Actuators, Friction
 from vms_ph_dynamics.arrays import vector
 from vms_ph_dynamics.errors import OptionError, StateError
 from vms_ph_dynamics.forms import Form, Ports, StandardForm, port_names
@@ -38,8 +39,9 @@ from ..tasks.uncertainty import Uncertainty
 from .trajectory import Energies, SimulationStopped, Trajectory
 
 _EFFECTS = (
-    '"friction", "joint_stops", "actuators" (those of a bundled robot), or an Actuators, '
-    "Mechanism, Payload, WaterCurrent or Engine"
+    '"friction", "joint_stops", "actuators" (those of a bundled robot), or an object: Actuators or '
+    "Friction of vms_ph_dynamics.actuation; Engine, Mechanism, Payload or WaterCurrent of "
+    "vms_ph_dynamics.simulation"
 )
 
 
@@ -128,6 +130,7 @@ def simulate(
     uncertainty: Uncertainty | None = None,
     seed: int | None = None,
     every: int = 1,
+    **unexpected: Any,
 ) -> Trajectory:
     """Return the motion of a robot under a law, with its energies at every port.
 
@@ -145,13 +148,15 @@ def simulate(
         q: (nq,) configuration at the start; the home of the robot when None.
         v: (nv,) velocity at the start; at rest when None.
         effects: on the robot: ``"friction"``, ``"joint_stops"``, ``"actuators"``, or an
-            :class:`.Actuators`, :class:`.Mechanism`, :class:`.Payload`, :class:`.WaterCurrent` or
-            an :class:`.Engine`; wheels that do not slip by their form as ``robot``.
+            :class:`.Actuators`, :class:`.Friction`, :class:`.Mechanism`, :class:`.Payload`,
+            :class:`.WaterCurrent` or :class:`.Engine`; wheels that do not slip by their form as
+            ``robot``.
         scheme: of the integrator, one of :data:`.integrators.SCHEMES`.
         native: whether the scheme runs in C++; where it can when None.
         uncertainty: what the law does not know of robot and start, and how it measures.
         seed: of the draws of the uncertainty.
         every: number of steps between records.
+        unexpected: refused; the error names the argument that is meant.
 
     Raises:
         OptionError: an argument is not accepted; the message says what is.
@@ -165,6 +170,14 @@ def simulate(
         )
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
+    if unexpected:
+        raise OptionError(_refusal(next(iter(unexpected))))
+    pushes = tuple(disturbances)
+    if strangers := [push for push in pushes if not isinstance(push, Push)]:
+        raise OptionError(
+            "a disturbance is Push(port, effort, start=0.5, duration=0.3) with the name of a port; "
+            f"given: {strangers[0]!r}"
+        )
     form, description, allocation = _robot(robot)
     control = None
     if law is not None:
@@ -179,7 +192,30 @@ def simulate(
         unknown = Uncertainty(**{**vars(unknown), "seed": seed})
     run = _Run(form, control, options, 1.0 / rate, q, v, unknown)
     run.description = description
-    return run.trajectory(round(seconds * rate), every, tuple(disturbances))
+    return run.trajectory(round(seconds * rate), every, pushes)
+
+
+_MEANT = {
+    "seconds": ("duration", "time", "t", "T", "tf", "t_end", "horizon"),
+    "rate=1/dt, in Hz": ("dt", "timestep", "step", "h", "frequency"),
+    "seconds (and rate, Hz)": ("steps", "n_steps"),
+    "disturbances=[Push(...)]": ("pushes", "push", "disturbance", "forces", "external"),
+    "law": ("controller", "control", "policy"),
+    "robot": ("model", "form"),
+    "reference": ("target", "goal", "desired", "x_des", "q_des"),
+    "q": ("q0", "x0", "initial_state", "start"),
+    "v": ("v0", "qdot", "dq"),
+    "effects": ("friction", "payload", "actuators", "joint_stops", "current", "wind"),
+    "scheme": ("integrator", "method"),
+}
+
+
+def _refusal(name: str) -> str:
+    """Return the sentence that refuses an argument and names the one that is meant."""
+    accepted = [p for p in inspect.signature(simulate).parameters if p != "unexpected"]
+    meant = next((ours for ours, guesses in _MEANT.items() if name in guesses), "")
+    hint = f"use {meant}" if meant else f"its arguments are {', '.join(accepted)}"
+    return f"simulate() has no argument '{name}'; {hint}"
 
 
 class _Run:
@@ -299,6 +335,7 @@ def _effect(effect: Any, model: VMSModel) -> tuple[str, Any]:
         return "actuators", robots.get(robots.known_as(model.name)).own_actuators()
     kinds: dict[type, str] = {
         Actuators: "actuators",
+        Friction: "friction",
         Mechanism: "mechanism",
         Payload: "payload",
         WaterCurrent: "current",

@@ -19,6 +19,7 @@ from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
 
 from ..audits.plots import draw_lines
+from ..bag.errors import BagError
 from .bag import write_bag
 
 Energies = tuple[float, float, Mapping[str, float]]
@@ -200,7 +201,12 @@ class Trajectory:
             folder: of the bag, which must not exist.
 
         Raises:
-            BagError: it exists, or cannot be created.
+            BagError: it exists, or cannot be created, or has the name of a file of numbers.
         """
+        if Path(folder).suffix in (".npz", ".csv", ".mat", ".pkl", ".h5"):
+            raise BagError(
+                f"a run is saved as a bag, which is a folder; give '{Path(folder).stem}' in place "
+                f"of '{folder}'. np.savez(file, t=run.t, q=run.q, v=run.v) writes arrays"
+            )
         write_bag(Path(folder), self.model, self.samples(), self.description)
         return Path(folder)

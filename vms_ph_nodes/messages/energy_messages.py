@@ -123,7 +123,8 @@ def to_certificate(
     header: Header, certificate: Certificate, sent: GuardedEffort
 ) -> EnergyCertificate:
     """Return a certificate, with what the guard does now, as a message."""
-    numbers = {item.name: getattr(certificate, item.name) for item in fields(certificate)}
+    names = EnergyCertificate.get_fields_and_field_types()
+    numbers = {f.name: getattr(certificate, f.name) for f in fields(certificate) if f.name in names}
     return EnergyCertificate(
         header=header,
         status=int(sent.status),

@@ -11,12 +11,15 @@ import pytest
 
 from vms_ph_controllers import (
     Command,
+    Controller,
     DecoupledVMSController,
     EnergyGuard,
     Reference,
+    RobotState,
     TaskSpaceIDAPBC,
 )
 from vms_ph_dynamics import StandardForm, VMSModel, integrate
+from vms_ph_dynamics.actuation import Friction
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload
@@ -69,7 +72,10 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"robot": "pandas"}, r"there is no robot 'pandas'; bundled are panda"),
+        (
+            {"robot": "pandas"},
+            r"there is no robot 'pandas' \(did you mean 'panda'\?\); bundled are panda",
+        ),
         (
             {"disturbances": [Push("end_effector", np.ones(6))]},
             r"no port of 'panda'; its ports are torque, wrench_base, wrench_end_effector",
@@ -96,6 +102,15 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
         ({"effects": ["wind"]}, r'an effect is "friction", "joint_stops"'),
         ({"scheme": "euler"}, r"there is no scheme 'euler'; there are projected_rk4"),
         ({"seconds": 0.0}, r"seconds and rate must be above zero"),
+        ({"robot": "Panda"}, r"did you mean 'panda'\?"),
+        ({"duration": 1.0}, r"no argument 'duration'; use seconds"),
+        ({"dt": 1e-3}, r"no argument 'dt'; use rate=1/dt, in Hz"),
+        ({"sounds": True}, r"no argument 'sounds'; its arguments are robot, law, seconds"),
+        ({"disturbances": [("torque", np.ones(7))]}, r"a disturbance is Push\(port, effort"),
+        (
+            {"law": lambda q, v, dt: Command(torque=np.zeros(6))},
+            r"returned a torque of shape \(6,\); that of 'panda' has \(7,\)",
+        ),
     ],
 )
 def test_a_wrong_guess_is_answered_by_the_sentence_that_mends_it(
@@ -122,6 +137,47 @@ def test_a_law_that_raises_ends_the_run_with_law_time_and_cause(panda: VMSModel)
         simulate(panda, my_law, 0.01)
     with pytest.raises(ControlFault, match=r"at 0 s .* nan as the torque of joint 'panda_joint3'"):
         simulate(panda, lambda q, v, dt: [0, 0, np.nan, 0, 0, 0, 0], 0.01)
+
+
+def test_a_certificate_counts_the_failures_of_a_law_and_names_the_first(panda: VMSModel) -> None:
+    def law(q: Array, v: Array, dt: float) -> Array:
+        raise RuntimeError("a bug of mine")
+
+    run = simulate(panda, EnergyGuard(law, budget=1.0), 0.01)
+    assert run.certificate is not None
+    assert run.certificate.law_failures == run.certificate.samples == 11
+    assert "in 11 of 11 updates, first: RuntimeError: a bug of mine" in str(run.certificate)
+
+
+def test_a_law_without_gains_whose_commands_have_torques_alone_runs_on_a_fixed_base(
+    panda: VMSModel,
+) -> None:
+    class Weight(Controller):
+        def reset(self, state: RobotState) -> None:
+            pass
+
+        def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+            return Command(torque=self.model.evaluate(state.q, state.v).g)
+
+    run = simulate(panda, Weight, 0.02)
+    np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-9)
+
+
+def test_friction_that_the_description_does_not_have_takes_energy(panda: VMSModel) -> None:
+    friction = Friction(viscous=np.full(7, 2.0), coulomb=np.zeros(7))
+    run = simulate(panda.without_gravity(), None, 0.1, v=np.full(7, 0.5), effects=[friction])
+    assert run.dissipated[-1] > 0.1
+    assert run.energy[-1] - run.energy[0] == pytest.approx(-run.dissipated[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("mass_matrix", "use M"), ("locked_velocity", "use v_hat")]
+)
+def test_a_term_with_a_name_of_other_libraries_is_answered_by_ours(
+    panda: VMSModel, name: str, meant: str
+) -> None:
+    with pytest.raises(AttributeError, match=meant):
+        getattr(panda.evaluate(panda.home, np.zeros(7)), name)
 
 
 def test_a_motion_that_diverges_has_its_trajectory_up_to_there(panda: VMSModel) -> None:
