@@ -19,7 +19,8 @@ class TimedCommand {
  public:
   using Handle = hardware_interface::CommandInterface::SharedPtr;
 
-  explicit TimedCommand(Handle handle = nullptr) : handle_(std::move(handle)) {}
+  TimedCommand() = default;
+  explicit TimedCommand(Handle handle) : handle_(std::move(handle)) {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
