@@ -34,6 +34,9 @@ from vms_ph.msg import ControllerState, Energy, PortEnergy, Power
 # Starting Python, the manager and its controllers on a busy machine.
 PATIENCE = 120.0
 
+# Background jobs of a script inherit an ignored SIGINT, and so would the launches.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class Session:
     """Runs ``ros2 launch vms_ph <name>``; a node of its own talks to what it starts.

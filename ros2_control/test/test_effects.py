@@ -112,7 +112,7 @@ def test_on_the_way_to_another_pose_the_energies_are_those_of_the_energy_monitor
         f"{law}: {matched} equal stamps, kinetic energy up to {moving:.3g} J, off by {worst}; "
         f"dissipated {dragged:.3g} J, unaccounted {unaccounted:.3g} J"
     )
-    assert matched > 100
+    assert matched > 20
     assert moving > 1e-3
     assert max(worst.values()) < 1e-6
     assert found["power"][-1].exact_energies

@@ -100,7 +100,7 @@ def test_energies_agree_with_the_energy_monitor_on_equal_stamps(held: Session) -
     worst = differences(found["ours"], found["theirs"], ENERGIES)
     moving = max(message.kinetic for message in found["ours"])
     print(f"{len(matched)} equal stamps, kinetic energy up to {moving:.3g} J, off by {worst}")
-    assert len(matched) > 50
+    assert len(matched) > 20
     assert moving > 1e-3
     assert max(worst.values()) < 1e-6
 
