@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor, TimeoutException
 from visualization_msgs.msg import Marker, MarkerArray
 from vms_ph.msg import TaskProgress
 
@@ -48,6 +49,8 @@ class Run:
 # More than the samples that a simulator publishes in one turn.
 ROUNDS = 30
 
+IS_EMBEDDED = "vms_ph_embedded" in rclpy.__file__
+
 
 def receive_all(executor: SingleThreadedExecutor) -> None:
     """Serve every entity as often as one may have something to receive.
@@ -56,7 +59,26 @@ def receive_all(executor: SingleThreadedExecutor) -> None:
     until the queues of those that watch it are full, and states would be lost.
     """
     for _ in range(ROUNDS):
-        executor.spin_until_future_complete(executor.create_task(lambda: None))
+        if IS_EMBEDDED:
+            executor.spin_until_future_complete(executor.create_task(lambda: None))
+        elif not serve_ready(executor):
+            return
+
+
+def serve_ready(executor: Any) -> bool:
+    """Serve what is ready in an executor of ROS 2, where a task would come before all else.
+
+    Whether there was something.
+    """
+    served = False
+    with suppress(TimeoutException):
+        while True:
+            task, _, _ = executor.wait_for_ready_callbacks(timeout_sec=0.0)
+            task()
+            if task.exception() is not None:
+                raise task.exception()
+            served = True
+    return served
 
 
 def run_once(name: str, patch: pytest.MonkeyPatch, home: Path) -> Run:
