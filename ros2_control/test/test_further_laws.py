@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ament_index_python.packages import get_package_share_directory
 from control_msgs.msg import DynamicJointState
-from control_session import Session
+from control_session import Session, pairs
 from geometry_msgs.msg import PointStamped, PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import SetParameters
@@ -46,12 +46,17 @@ class Robot:
 
     def end_effector(self) -> np.ndarray:
         """Its position, m, in odom or the root link of a fixed base."""
-        joints = self.session.one(JointState, "/joint_states")
+        if self.model.b:
+            # Both of one cycle: meanwhile the base goes on.
+            topics = {"odom": (Odometry, "/odom"), "joints": (JointState, "/joint_states")}
+            found = self.session.collect(0.5, **topics)
+            motion, joints = pairs(found["odom"], found["joints"])[-1]
+        else:
+            joints = self.session.one(JointState, "/joint_states")
         positions = dict(zip(joints.name, joints.position, strict=True))
         q = self.model.configuration(positions)
         if self.model.b:
-            pose = self.session.one(Odometry, "/odom").pose.pose
-            p, o = pose.position, pose.orientation
+            p, o = motion.pose.pose.position, motion.pose.pose.orientation
             at = {6: [p.x, p.y, p.z, o.x, o.y, o.z, o.w]}
             yaw = 2.0 * np.arctan2(o.z, o.w)
             at[3] = [p.x, p.y, np.cos(yaw), np.sin(yaw)]
@@ -116,7 +121,10 @@ def robot(request: pytest.FixtureRequest) -> Iterator[Robot]:
     launch, first = LAUNCHES[request.param]
     robot = Robot(launch, request.param)
     try:
-        robot.session.await_states(robot_broadcaster="active", **{first: "active"})
+        # When those that are inactive are loaded too, the spawners leave the rest to the tests.
+        robot.session.await_states(
+            robot_broadcaster="active", joint_trajectory_controller="inactive", **{first: "active"}
+        )
         yield robot
     finally:
         robot.session.end()

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_embedded.commands.param import _message
 from vms_ph_nodes.cli import main
 
 
@@ -44,8 +43,9 @@ def test_an_impossible_argument_is_reported(
 
 @pytest.mark.parametrize("value", [{"a": 1}, 10**30, [1, "a"], [10**30], types])
 def test_a_value_that_no_parameter_can_have_is_refused(value: object) -> None:
+    param = pytest.importorskip("vms_ph_embedded.commands.param")  # a ROS 2 has ros2 param
     with pytest.raises(VmsPhError, match="is no value of a parameter"):
-        _message("gain", value)
+        param._message("gain", value)
 
 
 def test_a_bag_is_reported_with_its_energy_balance_and_a_plot(

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_embedded.commands.message_text import parse
 from vms_ph_io.bag import BagError
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
@@ -67,12 +66,16 @@ READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
     "parameter schema": (load_parameters, VmsPhError),
     "rotors": (load_actuators, VmsPhError),
     "metadata of a bag": (_metadata, BagError),
-    "values of a message": (lambda path: parse(path.read_text()), VmsPhError),
 }
-if find_spec("rclpy._arguments") is not None:  # the embedded runtime; a ROS 2 reads the file in C
+if (
+    find_spec("rclpy._arguments") is not None
+):  # the embedded runtime; a ROS 2 has readers of its own
     from rclpy._arguments import parse as parse_arguments
     from rclpy.exceptions import RCLError
 
+    from vms_ph_embedded.commands.message_text import parse
+
+    READERS["values of a message"] = (lambda path: parse(path.read_text()), VmsPhError)
     READERS["parameter file"] = (
         lambda path: parse_arguments(["n", "--ros-args", "--params-file", str(path)]),
         RCLError,
