@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from vms_ph_controllers.observers import NoiseModel
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_io import share_directory
@@ -47,10 +48,10 @@ PARTS = {
     ),
     "controller": ("controller", "node/process"),
     "energy_guard": ("energy_guard",),
-    "energy_monitor": ("energy_monitor", "topics/live_identification"),
-    "force_observer": ("force_observer",),
-    "marker_publisher": ("marker_publisher",),
-    "reference_marker": ("reference_marker",),
+    "energy_monitor": ("energy_monitor", "topics/live_identification", "topics/motion_node"),
+    "force_observer": ("force_observer", "topics/motion_node"),
+    "marker_publisher": ("marker_publisher", "topics/motion_node"),
+    "reference_marker": ("reference_marker", "topics/motion_node"),
     "web_viewer": ("web_viewer",),
     "joint_heat": ("../vms_ph_ephs/nodes/joint_heat",),
     "task_runner": ("task_runner",),
@@ -73,8 +74,11 @@ def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
     there = set(parameters_of(node))
     if node == "robot":  # declared in a loop over the settings
         declared = {*RobotSettings.names(), "launch_arguments"}
-    # The scales, bounds of plausibility, what a robot holds and how it hops are declared in loops.
-    in_loops = ("scale.", "plausibility.", "payload.", "mechanism.", "hop.")
+    if node == "force_observer":  # likewise the kinds of noise
+        names = [item.name for item in fields(NoiseModel)]
+        declared |= {n if n.endswith("_error") else f"{n}_noise" for n in names}
+    # The scales, bounds of plausibility, wind, what a robot holds and how it hops: in loops.
+    in_loops = ("scale.", "plausibility.", "payload.", "mechanism.", "hop.", "wind.")
     assert declared == {name for name in there if not name.startswith(in_loops)}
 
 

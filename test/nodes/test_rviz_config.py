@@ -3,6 +3,7 @@
 
 """Configurations of RViz that are fitted to a robot."""
 
+import os
 import subprocess
 import sys
 from itertools import product
@@ -83,7 +84,7 @@ def test_the_command_prints_a_file_that_rviz_can_open(robot: str, tmp_path: Path
     command = [sys.executable, "-m", "vms_ph_nodes.views.rviz_config", str(template)]
     done = subprocess.run(
         [*command, f"robot={robot}", "--prefix=", "--namespace="],
-        env={"ROS_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+        env={**os.environ, "ROS_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
         capture_output=True,
         text=True,
         check=True,
