@@ -89,7 +89,7 @@ WINGS: Mapping[str, Wing] = {
         ),
         Wing(
             "embedded",
-            "nodes, launch files, topic, service, node, param without ROS 2; a ROS 2 has them as ros2 ...",
+            "nodes, launch files and these commands without ROS 2, which has ros2 topic and so on",
             "embedded",
             {
                 "node": "List running nodes, with their topics and services.",
