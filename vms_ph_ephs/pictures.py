@@ -20,8 +20,15 @@ from .components import Component
 from .patterns import Pattern, split
 from .systems import System, flatten
 
-_STEPS = 400
-_WIRE = 74.0
+_ITERATIONS = 400  # of the stress majorisation
+
+# Lengths in px.
+_WIRE_LENGTH = 74.0
+_MIN_HALF_WIDTH = 21.0  # of a box
+_HALF_HEIGHT = 15.0  # of a box
+_JUNCTION_INSET = 14.0  # a wire to a junction is drawn shorter by this than one to a box
+_FRAME_INSET = 14.0  # from the edge of the picture to the frame
+_PORT_ROW, _PORT_COLUMN = 16.0, 24.0  # between outer ports of one junction at a side of the frame
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Placement:
 
     Attributes:
         boxes: centre and half width of every box.
-        junctions: of every junction.
+        junctions: centre of every junction.
         outer: end of every outer port on the frame.
         size: width and height.
     """
@@ -43,7 +50,7 @@ class Placement:
 
 def half_width(name: str) -> float:
     """Return the half width of a box with its name, px."""
-    return max(21.0, 9.0 + 3.9 * len(name))
+    return max(_MIN_HALF_WIDTH, 9.0 + 3.9 * len(name))
 
 
 def arrange(pattern: Pattern) -> Placement:
@@ -57,33 +64,42 @@ def arrange(pattern: Pattern) -> Placement:
         for end in ends
         if split(end)[0]
     }
-    room = np.array([half_width(n) - 21.0 for n in boxes] + [-14.0] * len(junctions))
-    xy = _spread(_distances(len(names), wires), room)
+    room = np.array(
+        [half_width(n) - _MIN_HALF_WIDTH for n in boxes] + [-_JUNCTION_INSET] * len(junctions)
+    )
+    xy = _stress_layout(_distances(len(names), wires), room)
     margin = np.array([max((half_width(n) for n in boxes), default=30.0) + 34.0, 58.0])
     xy += margin - xy.min(axis=0)
     size = xy.max(axis=0) + margin
-    at = {name: (float(p[0]), float(p[1])) for name, p in zip(names, xy, strict=True)}
-    outer = _outer(pattern, at, (float(size[0]), float(size[1])))
+    centres = {name: (float(p[0]), float(p[1])) for name, p in zip(names, xy, strict=True)}
+    outer = _outer(pattern, centres, (float(size[0]), float(size[1])))
     return Placement(
-        {n: (*at["box", n], half_width(n)) for n in boxes},
-        {n: at["junction", n] for n in junctions},
+        {n: (*centres["box", n], half_width(n)) for n in boxes},
+        {n: centres["junction", n] for n in junctions},
         outer,
         (float(size[0]), float(size[1])),
     )
 
 
 def _outer(
-    pattern: Pattern, at: dict[tuple[str, str], tuple[float, float]], size: tuple[float, float]
+    pattern: Pattern, centres: dict[tuple[str, str], tuple[float, float]], size: tuple[float, float]
 ) -> dict[str, tuple[float, float]]:
+    """Return the ends of outer ports on the frame, each at the free place nearest to its junction.
+
+    Args:
+        pattern: to draw.
+        centres: of boxes and junctions, by ("box", name) or ("junction", name).
+        size: width and height of the picture.
+    """
     positions: dict[str, tuple[float, float]] = {}
     for junction, ends in pattern.junctions.items():
-        x, y = at["junction", junction]
+        x, y = centres["junction", junction]
         for k, end in enumerate(e for e in ends if not split(e)[0]):
             sides = {
-                (14.0, y + 16.0 * k): x,
-                (size[0] - 14.0, y + 16.0 * k): size[0] - x,
-                (x + 24.0 * k, 14.0): y,
-                (x + 24.0 * k, size[1] - 14.0): size[1] - y,
+                (_FRAME_INSET, y + _PORT_ROW * k): x,
+                (size[0] - _FRAME_INSET, y + _PORT_ROW * k): size[0] - x,
+                (x + _PORT_COLUMN * k, _FRAME_INSET): y,
+                (x + _PORT_COLUMN * k, size[1] - _FRAME_INSET): size[1] - y,
             }
             free = {p: d for p, d in sides.items() if p not in positions.values()}
             positions[end] = min(free, key=lambda p: free[p])
@@ -91,6 +107,7 @@ def _outer(
 
 
 def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
+    """Return the numbers of wires on the shortest paths between n boxes and junctions, (n,n)."""
     d = np.full((n, n), np.inf)
     np.fill_diagonal(d, 0.0)
     for a, b in wires:
@@ -101,12 +118,17 @@ def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
     return np.where(np.isfinite(d), d, finite.max(initial=1.0) + 1.0)
 
 
-def _spread(d: Array, room: Array) -> Array:
-    """Return positions whose distances are nearest to given ones (stress majorisation)."""
+def _stress_layout(d: Array, room: Array) -> Array:
+    """Return positions (n,2), px, whose distances are nearest to given ones (stress majorisation).
+
+    Args:
+        d: (n,n) numbers of wires between the nodes.
+        room: (n,) lengths, px, by which wires to a node are longer.
+    """
     n = d.shape[0]
     if n == 1:
         return np.zeros((1, 2))
-    want = _WIRE * d + room[:, None] + room[None, :]
+    want = _WIRE_LENGTH * d + room[:, None] + room[None, :]
     want = np.maximum(want, 40.0)
     weight = 1.0 / np.maximum(d, 1.0) ** 2
     np.fill_diagonal(weight, 0.0)
@@ -116,20 +138,20 @@ def _spread(d: Array, room: Array) -> Array:
     order = np.argsort(values)[::-1][:2]
     turn = 2.4 * np.arange(n)
     spiral = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    xy = _WIRE * vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0)) + 4.0 * spiral
+    xy = _WIRE_LENGTH * vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0)) + 4.0 * spiral
     laplacian = np.diag(weight.sum(axis=1)) - weight
     inverse = np.linalg.pinv(laplacian)
-    for _ in range(_STEPS):
+    for _ in range(_ITERATIONS):
         gap = xy[:, None] - xy[None, :]
         length = np.maximum(np.linalg.norm(gap, axis=2), 1e-9)
         pull = -weight * want / length
         np.fill_diagonal(pull, 0.0)
         np.fill_diagonal(pull, -pull.sum(axis=1))
         xy = inverse @ (pull @ xy)
-    return _lying(xy)
+    return _landscape(xy)
 
 
-def _lying(xy: Array) -> Array:
+def _landscape(xy: Array) -> Array:
     """Rotate a picture so that it is wider than high."""
     xy = xy - xy.mean(axis=0)
     _, _, axes = np.linalg.svd(xy, full_matrices=False)
@@ -139,7 +161,6 @@ def _lying(xy: Array) -> Array:
     return xy * signs
 
 
-_HEIGHT = 15.0
 _STYLE = """<style>
 .box{fill:#fff;stroke:#222;stroke-width:1.2}.composite{fill:#ffe9a8}
 .frame{fill:none;stroke:#222;stroke-width:1.2}.wire{stroke:#222;stroke-width:1.2;fill:none}
@@ -224,8 +245,8 @@ def _panel(system: System, title: str) -> tuple[str, float, float]:
     for box, (x, y, half) in placement.boxes.items():
         kind = "box" if isinstance(system.fillings[box], Component) else "box composite"
         parts.append(
-            f'<rect class="{kind}" x="{x - half:.1f}" y="{y - _HEIGHT:.1f}" rx="{_HEIGHT}" '
-            f'width="{2 * half:.1f}" height="{2 * _HEIGHT:.1f}"/>'
+            f'<rect class="{kind}" x="{x - half:.1f}" y="{y - _HALF_HEIGHT:.1f}" '
+            f'rx="{_HALF_HEIGHT}" width="{2 * half:.1f}" height="{2 * _HALF_HEIGHT:.1f}"/>'
             f'<text x="{x:.1f}" y="{y + 4:.1f}">{escape(box)}</text>'
         )
     parts += [*labels, "</g>"]
@@ -249,13 +270,16 @@ def wires(pattern: Pattern, placement: Placement) -> list[str]:
     return parts
 
 
-def _port_label(placement: Placement, end: str, at: tuple[float, float]) -> str:
+def _port_label(placement: Placement, end: str, junction: tuple[float, float]) -> str:
+    """Return the name of a port beside its wire from a box to the centre of a junction."""
     box, port = split(end)
     x, y, half = placement.boxes[box]
-    dx, dy = at[0] - x, at[1] - y
+    dx, dy = junction[0] - x, junction[1] - y
     length = max(hypot(dx, dy), 1.0)
     # Just outside the box, beside the wire.
-    reach = min(half / max(abs(dx) / length, 1e-3), _HEIGHT / max(abs(dy) / length, 1e-3)) + 9.0
+    reach = (
+        min(half / max(abs(dx) / length, 1e-3), _HALF_HEIGHT / max(abs(dy) / length, 1e-3)) + 9.0
+    )
     px, py = (
         x + dx / length * reach - dy / length * 8.0,
         y + dy / length * reach + dx / length * 8.0,

@@ -120,7 +120,7 @@ class Dual(Euclidean):
 
     @property
     def identity(self) -> Hashable:
-        """Its own, with that of the space of which it is the dual."""
+        """Name, shape and dimension, and the identity of the space of which it is the dual."""
         return (super().identity, self.of.identity) if self.name.endswith("*") else super().identity
 
 

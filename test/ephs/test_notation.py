@@ -24,7 +24,7 @@ from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import EXAMPLES, oscillator
 from vms_ph_ephs.files.pattern_files import load_system, parse_pattern, pattern_text, save_pattern
 from vms_ph_ephs.library import Radiator, battery, gear, inverter, motor, propeller
-from vms_ph_ephs.notation import KINDS, build, describe, start
+from vms_ph_ephs.notation import KINDS, build, describe, initial_state
 from vms_ph_ephs.quantities import R, entropy, momentum
 from vms_ph_io import robots
 
@@ -123,7 +123,7 @@ def test_a_file_by_hand_has_units_parts_and_systems_in_systems(tmp_path) -> None
     emf = equations.layout.components["motor.emf"].skew()  # type: ignore[attr-defined]
     assert emf[0, 1] == pytest.approx(60.0 / (2.0 * np.pi * 170.0), rel=1e-12)
     data = parse_pattern(DRIVE)
-    x = start(data, equations)
+    x = initial_state(data, equations)
     assert equations.states.value(x, "load")[0] == 0.01
     # The rotor turns with the load, twenty times as fast.
     rotor = 20.0 * 50.0 * 0.01 * 20.0 * 1e-7

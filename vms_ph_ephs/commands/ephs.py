@@ -69,7 +69,7 @@ def parts(
 ) -> None:
     """List the kinds of boxes that a pattern file may have, or the parameters of one."""
     from ..notation import KINDS
-    from ..notation.kinds import form_of
+    from ..notation.kinds import value_type_of
 
     if not kind:
         for box_kind in KINDS.values():
@@ -83,7 +83,9 @@ def parts(
         )
         need = "required" if parameter.required else ""
         words = meaning or parameter.name.replace("_", " ")
-        typer.echo(f"{parameter.name:<16} {form_of(parameter):<9} {unit:<22} {need:<9} {words}")
+        typer.echo(
+            f"{parameter.name:<16} {value_type_of(parameter):<9} {unit:<22} {need:<9} {words}"
+        )
 
 
 @app.command()

@@ -3,7 +3,7 @@
 
 """The four kinds of primitive systems."""
 
-from .component import KINDS, Component, Kind, Number, kind
+from .component import KINDS, Component, Kind, NumberSpec, kind
 from .irreversible import Dissipation, Irreversible, ProcessLaw
 from .reversible import BracketLaw, Reversible
 from .set_valued import Contact, DryFriction, SetValued
@@ -11,6 +11,6 @@ from .storage import Environment, Held, Quadratic, Storage, StorageLaw
 
 __all__ = [
     "KINDS", "BracketLaw", "Component", "Contact", "Dissipation", "DryFriction", "Environment",
-    "Held", "Irreversible", "Kind", "Number", "ProcessLaw", "Quadratic", "Reversible",
+    "Held", "Irreversible", "Kind", "NumberSpec", "ProcessLaw", "Quadratic", "Reversible",
     "SetValued", "Storage", "StorageLaw", "kind",
 ]  # fmt: skip

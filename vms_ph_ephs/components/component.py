@@ -1,7 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base class of all primitive systems, and the kinds of boxes that are known by numbers."""
+"""The base class of all primitive systems, and the kinds of boxes that their parameters determine.
+
+A component of such a kind is fully determined by its parameters: files and compiled solvers need
+no Python function for it.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,22 +24,25 @@ from ..errors import StructureError
 from ..patterns import Interface, Port, width
 from ..quantities import LieGroup
 
-SAMPLES = 8
+# Number of random states and efforts at which a structure is checked.
+CHECK_SAMPLES = 8
 
-# Of what is sampled: a law may hold for slow motions and fail for fast ones.
-MAGNITUDES = (1.0, 30.0, 1e3, 1e-2)
+# Factors of sampled states and efforts: a law may hold for slow motions and fail for fast ones.
+SAMPLE_SCALES = (1.0, 30.0, 1e3, 1e-2)
 
 # Rounding of products of samples, which are of order one to ten.
 ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
-class Number:
-    """What annotates a number that a kind of box takes: ``Annotated[float, Number("kg")]``.
+class NumberSpec:
+    """Unit, meaning and limits of a number that a kind of box takes.
+
+    It annotates an argument, as in ``mass: Annotated[float, NumberSpec("kg", above=0.0)]``.
 
     Args:
-        unit: empty for a number without one.
-        meaning: in words; the name of the argument without.
+        unit: SI unit; empty for a number without a unit.
+        meaning: in words. If it is empty, the name of the argument is shown instead.
         least: smallest accepted value.
         above: the value must be above this.
         most: largest accepted value.
@@ -48,10 +55,15 @@ class Number:
     most: float | None = None
 
     def check(self, name: str, owner: str, value: Any) -> None:
-        """Raise an error if a value of a kind of box is not accepted.
+        """Check that a value is accepted.
+
+        Args:
+            name: of the argument, for the message.
+            owner: name of the kind of box, for the message.
+            value: the value.
 
         Raises:
-            StructureError: it is not; the message says what is.
+            StructureError: the value is not accepted; the message says which values are.
         """
         numeric = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         limits = (("above", self.above), ("at least", self.least), ("at most", self.most))
@@ -70,19 +82,19 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A parameter of a kind of box, read from the signature of what makes it.
+class ParameterSpec:
+    """A parameter of a kind of box, read from the signature of the class or function that makes it.
 
     Attributes:
         name: of the argument.
         type: of its value, without annotations.
-        number: unit, meaning and limits; None if it is none.
+        number: unit, meaning and limits; None if the argument has no ``NumberSpec``.
         required: whether there is no default.
     """
 
     name: str
     type: Any
-    number: Number | None
+    number: NumberSpec | None
     required: bool
 
     @property
@@ -106,7 +118,7 @@ class Kind:
     make: Callable[..., Any]
 
     @cached_property
-    def parameters(self) -> Mapping[str, Parameter]:
+    def parameters(self) -> Mapping[str, ParameterSpec]:
         """Its parameters by name, from the signature of ``make``."""
         function = vars(self.make)["__init__"] if isinstance(self.make, type) else self.make
         notes, types = get_type_hints(function, include_extras=True), get_type_hints(function)
@@ -117,7 +129,7 @@ class Kind:
             annotated = (notes[name], *get_args(notes[name]))
             number = next((n for a in annotated for n in getattr(a, "__metadata__", ())), None)
             required = argument.default is Argument.empty
-            parameters[name] = Parameter(name, types[name], number, required)
+            parameters[name] = ParameterSpec(name, types[name], number, required)
         return parameters
 
 
@@ -129,48 +141,52 @@ _KIND_OF: dict[type, Kind] = {}
 M = TypeVar("M", bound=Callable[..., Any])
 
 
-def kind(name: str, meaning: str, of: type | None = None) -> Callable[[M], M]:
+def kind(name: str, meaning: str, component_class: type | None = None) -> Callable[[M], M]:
     """Register a class or function as the maker of a kind of box, and check its numbers.
 
     Args:
         name: of the kind.
         meaning: in words, with its ports.
-        of: class of the component that a function makes, which is then known by this kind.
+        component_class: class of the component that a decorated function returns; components of
+            this class are then of this kind.
     """
 
     def register(make: M) -> M:
-        made = Kind(name, meaning, make)
+        entry = Kind(name, meaning, make)
         if isinstance(make, type):
-            _KIND_OF[make] = made
-            setattr(make, "__init__", _checked(vars(make)["__init__"], made, 1))  # noqa: B010
+            _KIND_OF[make] = entry
+            setattr(make, "__init__", _checked(vars(make)["__init__"], entry, 1))  # noqa: B010
         else:
-            made = Kind(name, meaning, _checked(make, made, 0))
-        if of is not None:
-            _KIND_OF[of] = made
-        KINDS[name] = made
-        return made.make  # type: ignore[return-value]
+            entry = Kind(name, meaning, _checked(make, entry, 0))
+        if component_class is not None:
+            _KIND_OF[component_class] = entry
+        KINDS[name] = entry
+        return entry.make  # type: ignore[return-value]
 
     return register
 
 
-def _checked(function: Callable[..., Any], made: Kind, skipped: int) -> Callable[..., Any]:
+def _checked(function: Callable[..., Any], entry: Kind, skipped: int) -> Callable[..., Any]:
     """Return a function that checks the numbers among its arguments before it runs."""
 
     @wraps(function)
     def checked(*arguments: Any, **named: Any) -> Any:
-        parameters = made.parameters
+        parameters = entry.parameters
         for name, value in (*zip(parameters, arguments[skipped:], strict=False), *named.items()):
             parameter = parameters.get(name)
             optional = value is None and parameter is not None and not parameter.required
             if parameter is not None and parameter.number and parameter.is_number and not optional:
-                parameter.number.check(name, made.name, value)
+                parameter.number.check(name, entry.name, value)
         return function(*arguments, **named)
 
     return checked
 
 
-class Numbers:
-    """The operations of ``Algebra`` of ``vms_ph_ephs.symbolic`` on numbers, for laws of both."""
+class NumericOps:
+    """The operations of ``Algebra`` of ``vms_ph_ephs.symbolic``, on numbers.
+
+    A law that is written with these operations can be evaluated with numbers and with expressions.
+    """
 
     @staticmethod
     def matrix(rows: Any) -> Array:
@@ -200,11 +216,11 @@ class Numbers:
 
     @staticmethod
     def choose(conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
-        """Return the value of the first pair (bound, value) whose bound is above zero."""
-        return next((value for bound, value in conditions if bound > 0.0), otherwise)
+        """Return the value of the first pair (condition, value) whose condition is positive."""
+        return next((value for condition, value in conditions if condition > 0.0), otherwise)
 
 
-NUMBERS = Numbers()
+NUMERIC = NumericOps()
 
 
 class Component(ABC):
@@ -261,11 +277,12 @@ class Component(ABC):
             StructureError: a law is violated; the message names it, the box and the ports.
         """
 
-    def described(self) -> Mapping[str, Any] | None:
-        """Return the parameters that determine the component, with its ``kind``; None without.
+    def to_parameters(self) -> Mapping[str, Any] | None:
+        """Return the parameters that determine the component, with the name of its ``kind``.
 
-        Solvers for systems whose components are all known this way need no function of the user.
-        A subclass that changes a component is not known by the numbers of its base class.
+        The result is None if the component is not fully determined by parameters, as one that is
+        given by Python functions. A subclass is not determined by the parameters of its base class.
+        If every component of a system has parameters, solvers and files need no Python function.
         """
         known = _KIND_OF.get(type(self))
         if known is None:

@@ -13,7 +13,7 @@ from vms_ph_dynamics.arrays import Array, frozen
 
 from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import MAGNITUDES, NUMBERS, ROUNDING, SAMPLES, Component, matrix_of
+from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, SAMPLE_SCALES, Component, matrix_of
 
 Onsager = Callable[[tuple[Array, ...], Array, float], Array]
 """Takes the states that are read, the efforts and theta_0, and returns a matrix."""
@@ -147,10 +147,10 @@ class Irreversible(Component):
                 f"box '{name}' dissipates, but has no port of entropy for the heat; add one and "
                 "join it with an environment or a heat capacity"
             )
-        for k in range(SAMPLES):
+        for k in range(CHECK_SAMPLES):
             states = tuple(self.random_states(rng))
             e = self.random_efforts(rng, theta_0)
-            e = np.where(self.is_entropy > 0.0, e, MAGNITUDES[k % len(MAGNITUDES)] * e)
+            e = np.where(self.is_entropy > 0.0, e, SAMPLE_SCALES[k % len(SAMPLE_SCALES)] * e)
             m = matrix_of(
                 self.matrix(states, e, theta_0), (self.width, self.width), f"M of '{name}'"
             )
@@ -207,11 +207,11 @@ class ProcessLaw(Irreversible):
         return True
 
     @abstractmethod
-    def law(self, m: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
+    def law(self, ops: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
         """Return the flows, one for every effort.
 
         Args:
-            m: the operations, ``Numbers`` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
+            ops: the operations, ``NumericOps`` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
             states: of ``reads``.
             e: efforts.
             theta_0: temperature of the environment, K.
@@ -219,7 +219,7 @@ class ProcessLaw(Irreversible):
 
     def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         """Return the flows of the formula, (width,)."""
-        return np.array(self.law(NUMBERS, states, e.tolist(), theta_0), dtype=np.float64)
+        return np.array(self.law(NUMERIC, states, e.tolist(), theta_0), dtype=np.float64)
 
     @abstractmethod
     def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
@@ -237,20 +237,20 @@ class Dissipation(ProcessLaw):
     """
 
     @abstractmethod
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return the force for every velocity; see :meth:`law`."""
 
-    def law(self, m: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
+    def law(self, ops: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
         """Return the forces and the entropy flow of their power."""
         n = self.width - 1
         u, theta = [e[i] for i in range(n)], theta_0 + e[n]
-        forces = self.forces(m, states, u, theta)
+        forces = self.forces(ops, states, u, theta)
         return [*forces, -sum((f * v for f, v in zip(forces, u, strict=True)), start=0) / theta]
 
     def slopes(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
         """Return mu, (d,d): diagonal where each force depends on the sign of its velocity alone."""
         speeds = np.where(np.abs(u) > SLOW, u, SLOW)
-        return np.diag(np.array(self.forces(NUMBERS, states, speeds.tolist(), theta)) / speeds)
+        return np.diag(np.array(self.forces(NUMERIC, states, speeds.tolist(), theta)) / speeds)
 
     def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
         u, theta = e[:-1], theta_0 + e[-1]

@@ -13,7 +13,7 @@ from vms_ph_dynamics.arrays import Array, frozen
 
 from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import NUMBERS, ROUNDING, SAMPLES, Component, kind, matrix_of
+from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, Component, kind, matrix_of
 
 _STEP, _DIFFERENCE_ERROR = 1e-5, 1e-7
 
@@ -100,10 +100,10 @@ class Reversible(Component):
                 f"structure makes {generated:.6g} W; its J must be skew at every state"
             )
 
-    def described(self) -> Mapping[str, Any] | None:
+    def to_parameters(self) -> Mapping[str, Any] | None:
         """Return J and C, if they are constants."""
         if type(self) is not Reversible:
-            return super().described()
+            return super().to_parameters()
         if not (self.constant_skew and self.constant_constraint):
             return None
         skew = {"skew": self.skew()} if self.skew().any() or not self.rows else {}
@@ -135,7 +135,7 @@ class Reversible(Component):
         if self.constant_skew:
             self._check_skew(name, self.skew(), 0.0)
         self._check_entropy(name, self.random_states(rng))
-        for _ in range(SAMPLES if self.reads else 0):
+        for _ in range(CHECK_SAMPLES if self.reads else 0):
             states = self.random_states(rng)
             if not self.constant_skew:
                 matrix = matrix_of(self.skew(*states), (self.width, self.width), f"J of '{name}'")
@@ -192,7 +192,7 @@ class Reversible(Component):
             )
 
 
-@kind("reversible", "f = J e + C^T lambda, 0 = C e with constants", of=Reversible)
+@kind("reversible", "f = J e + C^T lambda, 0 = C e with constants", component_class=Reversible)
 def reversible(ports: Interface, skew: Any = None, constraint: Any = None) -> Reversible:
     """Return a :class:`Reversible` of constants, as files hold it."""
     return Reversible(ports, skew=skew, constraint=constraint)
@@ -215,13 +215,13 @@ class BracketLaw(Reversible):
         return True
 
     @abstractmethod
-    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
-        """Return the flows; m has the operations, ``Numbers`` or an ``Algebra``."""
+    def law(self, ops: Any, states: Any, e: Any) -> list[Any]:
+        """Return the flows; ops has the operations, ``NumericOps`` or an ``Algebra``."""
 
     def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
         """Return the flows of the formula, (width,)."""
         return np.array(
-            self.law(NUMBERS, [x.tolist() for x in states], e.tolist()), dtype=np.float64
+            self.law(NUMERIC, [x.tolist() for x in states], e.tolist()), dtype=np.float64
         )
 
     def _matrix(self, *states: Array) -> Array:

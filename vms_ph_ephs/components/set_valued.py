@@ -20,7 +20,7 @@ from vms_ph_dynamics.arrays import Array
 from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import Quantity, Space, entropy, momentum_of
-from .component import SAMPLES, kind
+from .component import CHECK_SAMPLES, kind
 from .irreversible import Irreversible
 
 _STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
@@ -205,7 +205,7 @@ class Contact(SetValued):
         """
         super().check(name, theta_0, rng)
         space = self.interface["q"].quantity.space
-        for _ in range(SAMPLES):
+        for _ in range(CHECK_SAMPLES):
             x = space.random(rng)
             u = rng.uniform(-1.0, 1.0, space.dimension)
             after, before = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))

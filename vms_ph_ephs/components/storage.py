@@ -15,12 +15,12 @@ from ..errors import LawError, StructureError
 from ..patterns import Interface, power
 from ..quantities import entropy
 from .component import (
-    MAGNITUDES,
-    NUMBERS,
+    CHECK_SAMPLES,
+    NUMERIC,
     ROUNDING,
-    SAMPLES,
+    SAMPLE_SCALES,
     Component,
-    Number,
+    NumberSpec,
     kind,
     matrix_of,
 )
@@ -122,7 +122,7 @@ class Storage(Component):
             )
 
     def _check_bound_widely(self, name: str, rng: np.random.Generator) -> None:
-        for magnitude in MAGNITUDES:
+        for magnitude in SAMPLE_SCALES:
             states = self.random_states(rng)
             for k, port in enumerate(self.interface.values()):
                 if port.quantity.space.is_vector_space:
@@ -141,7 +141,7 @@ class Storage(Component):
         """
         self._check_bound_widely(name, rng)
         spaces = [port.quantity.space for port in self.interface.values()]
-        for _ in range(SAMPLES):
+        for _ in range(CHECK_SAMPLES):
             states = self.random_states(rng)
             d = self.differential(*states)
             for k, space in enumerate(spaces):
@@ -181,11 +181,11 @@ class StorageLaw(Storage):
         """Return the energy, J."""
 
     @abstractmethod
-    def slope(self, m: Any, *states: Any) -> list[Any]:
-        """Return dE; m has the operations, ``Numbers`` or an ``Algebra``."""
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
+        """Return dE; ops has the operations, ``NumericOps`` or an ``Algebra``."""
 
     def _numbers(self, *states: Array) -> list[Any]:
-        return self.slope(NUMBERS, *states)
+        return self.slope(NUMERIC, *states)
 
 
 class Held(StorageLaw):
@@ -197,7 +197,7 @@ class Held(StorageLaw):
     def _value(self, *states: Array) -> float:
         return 0.0
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return zeros."""
         return [0.0] * self.width
 
@@ -243,7 +243,7 @@ class Quadratic(StorageLaw):
         x = np.concatenate(states)
         return 0.5 * float(x @ self.matrix @ x)
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return ``Q x``."""
         x = [s[i] for s in states for i in range(s.shape[0])]
         rows = range(len(x))
@@ -269,7 +269,7 @@ class Environment(StorageLaw):
     """
 
     def __init__(
-        self, theta_0: Annotated[float, Number("K", above=0.0)] = 298.15, port: str = "s"
+        self, theta_0: Annotated[float, NumberSpec("K", above=0.0)] = 298.15, port: str = "s"
     ) -> None:
         self.theta_0, self.port = float(theta_0), port
         super().__init__({port: power(entropy)})
@@ -277,7 +277,7 @@ class Environment(StorageLaw):
     def _value(self, *states: Array) -> Array:
         return self.theta_0 * states[0]
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the temperature."""
         return [self.theta_0]
 

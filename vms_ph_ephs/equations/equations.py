@@ -26,7 +26,7 @@ from vms_ph_dynamics.native import chosen
 from ..errors import PatternError, SingularConstraint
 from ..systems import System
 from .constraints import Constraints
-from .layout import Closure, Layout, closures, couplings, parent_of
+from .layout import Closure, Layout, couplings, joint_closures, parent_of
 from .mechanism import native_mechanism
 from .states import Processes, States, Storages
 
@@ -127,7 +127,7 @@ class Equations:
         states: state vectors.
         storages: energy, entropy, temperatures of a state vector.
         constraints: what efforts must satisfy.
-        closures: the relation between poses behind every joint, by box.
+        joint_closures: the relation between poses behind every joint, by box.
         couplings: states that are integrals of efforts.
         is_entropy: (total,) one at efforts of entropy, zero elsewhere.
 
@@ -146,7 +146,7 @@ class Equations:
         self.processes = Processes(self.states, theta_0)
         self.constraints = Constraints(layout, self.processes.skew, self.processes.touched_free)
         self.storages = Storages(self.states, theta_0, self.constraints.columns)
-        self.closures: dict[str, Closure] = closures(system, layout)
+        self.joint_closures: dict[str, Closure] = joint_closures(system, layout)
         self.couplings = couplings(layout)
         self._rank: int | None = None
         self.is_entropy = np.zeros(layout.total)

@@ -274,7 +274,7 @@ def couplings(layout: Layout) -> list[tuple[StateEntry, slice]]:
     return pairs
 
 
-def closures(flat: System, layout: Layout) -> dict[str, Closure]:
+def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
     """Return the relation of every joint whose two poses are known functions of the state."""
     places: dict[str, AttachedFrame] = {}
     for box, component in layout.components.items():

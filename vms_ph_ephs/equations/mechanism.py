@@ -4,7 +4,7 @@
 """The bodies, joints and heat that a system consists of, as numbers for the C++ core.
 
 The core solves them along their tree, at a cost in proportion to the number of bodies. It covers a
-system only if every component says by numbers what it is; then no function of the user is left.
+system only if parameters fully determine every component; then it calls no Python function.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class _Recognition:
         self._descriptions: dict[str, Mapping[str, Any]] = {}
         self._at: dict[str, list[str]] = {}
         for box, component in self._layout.components.items():
-            description = component.described()
+            description = component.to_parameters()
             if description is None:
                 raise NotCovered(f"box '{box}' is not one of the bodies, joints and heat it knows")
             self._descriptions[box] = description
@@ -179,7 +179,7 @@ class _Recognition:
             "second": sides[1][0],
             "offset_1": sides[0][1],
             "offset_2": sides[1][1],
-            "kind": _PAIRS.index(pair.motion),
+            "kind": _PAIRS.index(pair.native_name),
             "turn": float(pair.turn[0]),
             "advance": float(pair.advance[0]),
             "subspace": subspace,

@@ -292,8 +292,8 @@ class Storages:
 
 
 def _may_fall(storage: Storage) -> bool:
-    """Whether the bound of a storage rests on a function of the user."""
-    return storage.described() is None
+    """Whether the bound of a storage is that of a user-defined function."""
+    return storage.to_parameters() is None
 
 
 class Processes:

@@ -36,9 +36,9 @@ _RULE = (
 _SECTIONS = ("battery", "motors", "rotors", "joints")
 
 
-def _entries(of: type, left_out: tuple[str, ...] = ()) -> tuple[str, ...]:
+def _entries(section_class: type, left_out: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the entries of a section from the fields of what it describes."""
-    names = (item.name for item in fields(of) if item.name not in left_out)
+    names = (item.name for item in fields(section_class) if item.name not in left_out)
     return tuple(
         re.sub("^(winding|housing)_capacity$", r"\1_heat_capacity", name) for name in names
     )

@@ -16,7 +16,7 @@ from ..components import (
     Dissipation,
     Environment,
     Held,
-    Number,
+    NumberSpec,
     Quadratic,
     Reversible,
     StorageLaw,
@@ -32,14 +32,16 @@ from .mechanics import Damper
 COPPER = 0.00393
 """Share by which the resistance of copper grows per kelvin, 1/K."""
 
-Ohms = Annotated[float, Number("ohm", "at the temperature reference", above=0.0)]
-Henrys = Annotated[float, Number("H", "0 for a current that follows at once", least=0.0)]
-Growth = Annotated[float, Number("1/K", "growth of the resistance with temperature", least=0.0)]
-Reference = Annotated[float, Number("K", "temperature at which the resistance is given", above=0.0)]
-Capacity = Annotated[
-    float | None, Number("J/K", "heat capacity; without one the port s takes all", above=0.0)
+Ohms = Annotated[float, NumberSpec("ohm", "at the temperature reference", above=0.0)]
+Henrys = Annotated[float, NumberSpec("H", "0 for a current that follows at once", least=0.0)]
+Growth = Annotated[float, NumberSpec("1/K", "growth of the resistance with temperature", least=0.0)]
+Reference = Annotated[
+    float, NumberSpec("K", "temperature at which the resistance is given", above=0.0)
 ]
-Theta = Annotated[float, Number("K", "temperature at zero entropy", above=0.0)]
+Capacity = Annotated[
+    float | None, NumberSpec("J/K", "heat capacity; without one the port s takes all", above=0.0)
+]
+Theta = Annotated[float, NumberSpec("K", "temperature at zero entropy", above=0.0)]
 
 # A resistance never falls below this share: far below the reference the linear law ends.
 LEAST_GROWTH = 0.01
@@ -65,11 +67,11 @@ class Resistance(Dissipation):
         self.reference = float(reference)
         super().__init__({"phi": power(flux), "s": power(entropy)})
 
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return the voltage."""
         growth = 1 + self.coefficient * (theta - self.reference)
         if not is_zero(self.coefficient):
-            growth = m.choose([(growth - LEAST_GROWTH, growth)], LEAST_GROWTH)
+            growth = ops.choose([(growth - LEAST_GROWTH, growth)], LEAST_GROWTH)
         return [self.resistance * growth * u[0]]
 
 
@@ -130,7 +132,7 @@ class Inverter(BracketLaw):
         ports = {"q": power(charge), "phi": power(flux), "u": state(signal)}
         super().__init__(ports, reads=("u",))
 
-    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
+    def law(self, ops: Any, states: Any, e: Any) -> list[Any]:
         """Return the current from the supply, and minus the voltage of the motor."""
         u = states[0][0]
         return [u * e[1], -u * e[0]]
@@ -138,7 +140,7 @@ class Inverter(BracketLaw):
 
 Duty = Annotated[
     float | None,
-    Number("", "motor voltage by supply voltage; a state without", least=-1.0, most=1.0),
+    NumberSpec("", "motor voltage by supply voltage; a state without", least=-1.0, most=1.0),
 ]
 
 
@@ -163,9 +165,9 @@ def inverter(duty: Duty = None) -> System | Component:
     )
 
 
-FullCharge = Annotated[float, Number("C", "when full; 1 A h is 3600 C", above=0.0)]
-Voltage = Annotated[Sequence[float], Number("V", "from empty to full")]
-Internal = Annotated[float, Number("ohm", "internal", above=0.0)]
+FullCharge = Annotated[float, NumberSpec("C", "when full; 1 A h is 3600 C", above=0.0)]
+Voltage = Annotated[Sequence[float], NumberSpec("V", "from empty to full")]
+Internal = Annotated[float, NumberSpec("ohm", "internal", above=0.0)]
 
 
 @kind("battery_cell", "energy")
@@ -212,13 +214,13 @@ class Battery(StorageLaw):
         k, d = self._interval(q)
         return float(self._below[k] + self.voltage[k] * d + 0.5 * self._slope_of[k] * d * d)
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the open-circuit voltage."""
         q, v, count = states[0][0], self.voltage, self.voltage.shape[0] - 1
         step = self.full / count
         pieces = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(count)]
         bounds = [(k + 1) * step - q for k in range(count - 1)]
-        return [m.choose(list(zip(bounds, pieces, strict=False)), pieces[-1])]
+        return [ops.choose(list(zip(bounds, pieces, strict=False)), pieces[-1])]
 
     def hessian(self, *states: Array) -> Array:
         """Return its slope."""
@@ -237,7 +239,7 @@ class SeriesResistance(Dissipation):
         self.resistance = float(resistance)
         super().__init__({"a": power(charge), "b": power(charge), "s": power(entropy)})
 
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return the current."""
         i = (u[0] - u[1]) / self.resistance
         return [i, -i]
@@ -284,9 +286,10 @@ def battery(
     return compose(boxes, junctions, ["q", "s"])
 
 
-TorqueConstant = Annotated[float, Number("N m/A", "equal to that of the voltage in V s/rad")]
+TorqueConstant = Annotated[float, NumberSpec("N m/A", "equal to that of the voltage in V s/rad")]
 RotorInertia = Annotated[
-    float | None, Number("kg m^2", "of the rotor; without one that of what it drives", above=0.0)
+    float | None,
+    NumberSpec("kg m^2", "of the rotor; without one that of what it drives", above=0.0),
 ]
 
 
@@ -304,8 +307,10 @@ def motor(
     reference: Reference = 293.15,
     capacity: Capacity = None,
     theta: Theta | None = None,
-    conductance: Annotated[float | None, Number("W/K", "to the environment", least=0.0)] = None,
-    theta_0: Annotated[float, Number("K", "temperature of the environment", above=0.0)] = 298.15,
+    conductance: Annotated[float | None, NumberSpec("W/K", "to the environment", least=0.0)] = None,
+    theta_0: Annotated[
+        float, NumberSpec("K", "temperature of the environment", above=0.0)
+    ] = 298.15,
     shaft: Quantity = momentum,
 ) -> System:
     """Return a motor with the ports phi (flow: voltage), p (shaft) and, if open, s (heat).

@@ -14,7 +14,7 @@ from ..components import (
     Component,
     Contact,
     Dissipation,
-    Number,
+    NumberSpec,
     Quadratic,
     Reversible,
     StorageLaw,
@@ -27,8 +27,8 @@ from ..patterns import power, state
 from ..quantities import Euclidean, Quantity, displacement, entropy, momentum, momentum_of, pose_of
 from ..systems import System, compose
 
-Stiffness = Annotated[float, Number("N/m or N m/rad", "force per deflection", least=0.0)]
-Rest = Annotated[float, Number("m or rad", "deflection without force")]
+Stiffness = Annotated[float, NumberSpec("N/m or N m/rad", "force per deflection", least=0.0)]
+Rest = Annotated[float, NumberSpec("m or rad", "deflection without force")]
 
 
 @kind("linear_spring", "energy")
@@ -47,7 +47,7 @@ class LinearSpring(StorageLaw):
     def _value(self, q: Array) -> float:
         return 0.5 * self.stiffness * float(q[0] - self.rest) ** 2
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the force."""
         return [self.stiffness * (states[0][0] - self.rest)]
 
@@ -123,9 +123,9 @@ class Damper(Dissipation):
         self.viscous, self.dry, self.slip = float(viscous), float(dry), float(slip)
         super().__init__({"p": power(shaft), "s": power(entropy)})
 
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return the force."""
-        return [coulomb_force(m, self, u[0], theta)]
+        return [coulomb_force(ops, self, u[0], theta)]
 
 
 @kind("strut", "the distance of two points; ports q_1, q_2, p_1, p_2, p")
@@ -187,22 +187,26 @@ class PointWeight(StorageLaw):
         weight: (d,) w, minus the force of gravity, N.
     """
 
-    def __init__(self, weight: Annotated[Any, Number("N")]) -> None:
+    def __init__(self, weight: Annotated[Any, NumberSpec("N")]) -> None:
         self.weight = frozen(np.array(weight, dtype=np.float64).ravel())
         super().__init__({"q": power(pose_of(Euclidean(self.weight.size)))})
 
     def _value(self, q: Array) -> float:
         return float(self.weight @ q)
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the weight."""
         return [self.weight[i] for i in range(self.width)]
 
 
 @kind("point_mass", "a mass without extent; ports q (read), p")
 def point_mass(
-    mass: Annotated[float, Number("kg", "of the point", above=0.0)],
-    gravity: Annotated[Sequence[float], Number("m/s^2", "two or three numbers")] = (0, 0, -9.81),
+    mass: Annotated[float, NumberSpec("kg", "of the point", above=0.0)],
+    gravity: Annotated[Sequence[float], NumberSpec("m/s^2", "two or three numbers")] = (
+        0,
+        0,
+        -9.81,
+    ),
 ) -> System:
     """Return a point mass with the port p and, for what reads its position, the state port q.
 
@@ -252,12 +256,16 @@ class PlaneContact(Contact):
 
     def __init__(
         self,
-        friction: Annotated[float, Number("", "coefficient", least=0.0)] = 0.6,
+        friction: Annotated[float, NumberSpec("", "coefficient", least=0.0)] = 0.6,
         restitution: Annotated[
-            float, Number("", "share of an approach velocity that returns", least=0.0)
+            float, NumberSpec("", "share of an approach velocity that returns", least=0.0)
         ] = 0.0,
-        height: Annotated[float, Number("m", "of the plane along its normal")] = 0.0,
-        normal: Annotated[Sequence[float], Number("", "two or three numbers")] = (0.0, 0.0, 1.0),
+        height: Annotated[float, NumberSpec("m", "of the plane along its normal")] = 0.0,
+        normal: Annotated[Sequence[float], NumberSpec("", "two or three numbers")] = (
+            0.0,
+            0.0,
+            1.0,
+        ),
     ) -> None:
         self._axes, self.height = plane_axes(normal), float(height)
         self.normal = self._axes[0]

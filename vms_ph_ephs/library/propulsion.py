@@ -11,7 +11,7 @@ from ..components import (
     BracketLaw,
     Component,
     Dissipation,
-    Number,
+    NumberSpec,
     Quadratic,
     Reversible,
     kind,
@@ -44,8 +44,8 @@ class MeshFriction(Dissipation):
 
     def __init__(
         self,
-        share: Annotated[float, Number("", least=0.0, most=1.0)],
-        stiffness: Annotated[float, Number("N/m or N m/rad", above=0.0)],
+        share: Annotated[float, NumberSpec("", least=0.0, most=1.0)],
+        stiffness: Annotated[float, NumberSpec("N/m or N m/rad", above=0.0)],
         slip: Slip = 0.01,
         shaft: Quantity = momentum,
     ) -> None:
@@ -54,20 +54,20 @@ class MeshFriction(Dissipation):
         ports = {"q": state(displacement), "p": power(shaft), "s": power(entropy)}
         super().__init__(ports, reads=("q",))
 
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return the force."""
-        load = self.share * self.stiffness * m.function("abs", states[0][0])
-        return [load * m.function("tanh", u[0] / self.slip)]
+        load = self.share * self.stiffness * ops.function("abs", states[0][0])
+        return [load * ops.function("tanh", u[0] / self.slip)]
 
 
 @kind("gear", "a ratio, rigid or elastic, with losses; ports p_in, p_out, perhaps s")
 def gear(
-    ratio: Annotated[float, Number("", "velocity at p_in by that at p_out")],
+    ratio: Annotated[float, NumberSpec("", "velocity at p_in by that at p_out")],
     stiffness: Annotated[
-        float | None, Number("N m/rad or N/m", "seen at p_out; rigid without one", above=0.0)
+        float | None, NumberSpec("N m/rad or N/m", "seen at p_out; rigid without one", above=0.0)
     ] = None,
     efficiency: Annotated[
-        float, Number("", "share of the transmitted power that arrives", above=0.0, most=1.0)
+        float, NumberSpec("", "share of the transmitted power that arrives", above=0.0, most=1.0)
     ] = 1.0,
     viscous: Viscous = 0.0,
     dry: Dry = 0.0,
@@ -136,14 +136,16 @@ def gear(
     return compose(boxes, junctions, ["p_in", "p_out"] + ["s"] * bool(heat))
 
 
-ThrustFactor = Annotated[float, Number("N s^2/rad^2", "k of the thrust k w |w|", least=0.0)]
-TorqueFactor = Annotated[float, Number("N m s^2/rad^2", "k of the drag torque k w |w|", above=0.0)]
-Inertia = Annotated[float, Number("kg m^2", "of the rotor about its axis", above=0.0)]
+ThrustFactor = Annotated[float, NumberSpec("N s^2/rad^2", "k of the thrust k w |w|", least=0.0)]
+TorqueFactor = Annotated[
+    float, NumberSpec("N m s^2/rad^2", "k of the drag torque k w |w|", above=0.0)
+]
+Inertia = Annotated[float, NumberSpec("kg m^2", "of the rotor about its axis", above=0.0)]
 Axial = Annotated[
-    float, Number("N s^2/(m rad)", "thrust lost per speed along the axis and |w|", least=0.0)
+    float, NumberSpec("N s^2/(m rad)", "thrust lost per speed along the axis and |w|", least=0.0)
 ]
 Lateral = Annotated[
-    float, Number("N s^2/(m rad)", "drag per speed across the axis and |w|", least=0.0)
+    float, NumberSpec("N s^2/(m rad)", "drag per speed across the axis and |w|", least=0.0)
 ]
 _BODY = momentum_of(SE3_SPACE)
 
@@ -166,10 +168,10 @@ class Thrust(BracketLaw):
         self.thrust, self.inertia, self.spin = float(thrust), float(inertia), _sign(spin)
         super().__init__({"p": power(momentum), "b": power(_BODY)}, reads=("p",))
 
-    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
+    def law(self, ops: Any, states: Any, e: Any) -> list[Any]:
         """Return the torque of the shaft and the wrench of the body, into the component."""
         p = states[0][0]
-        k = self.spin * self.thrust * m.function("abs", p) / self.inertia
+        k = self.spin * self.thrust * ops.function("abs", p) / self.inertia
         return [k * e[3], 0, 0, -k * e[0], p * e[5], -p * e[4], 0]
 
 
@@ -187,9 +189,9 @@ class AirDrag(Dissipation):
         self.torque, self.axial, self.lateral = float(torque), float(axial), float(lateral)
         super().__init__({"p": power(momentum), "b": power(_BODY), "s": power(entropy)})
 
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return torque and wrench."""
-        speed = m.function("abs", u[0])
+        speed = ops.function("abs", u[0])
         factors = (self.torque, self.lateral, self.lateral, self.axial)
         return [*(speed * k * v for k, v in zip(factors, u, strict=False)), 0, 0, 0]
 
@@ -199,10 +201,14 @@ def propeller(
     thrust: ThrustFactor,
     torque: TorqueFactor,
     inertia: Inertia,
-    spin: Annotated[int, Number("", "1 for thrust at positive spin about z, -1 for negative")] = 1,
+    spin: Annotated[
+        int, NumberSpec("", "1 for thrust at positive spin about z, -1 for negative")
+    ] = 1,
     axial: Axial = 0.0,
     lateral: Lateral = 0.0,
-    pose: Annotated[Any, Number("m", "(4,4) of the hub in the body frame, thrust along z")] = None,
+    pose: Annotated[
+        Any, NumberSpec("m", "(4,4) of the hub in the body frame, thrust along z")
+    ] = None,
 ) -> System:
     """Return a propeller with the ports p (shaft), b (body, at its frame) and s (heat of the air).
 
@@ -273,9 +279,9 @@ class Radiator(Conduction):
 
     def __init__(
         self,
-        conductance: Annotated[float, Number("W/K", "by convection", least=0.0)] = 0.0,
-        area: Annotated[float, Number("m^2", "that radiates", least=0.0)] = 0.0,
-        emissivity: Annotated[float, Number("", "of that area", least=0.0, most=1.0)] = 1.0,
+        conductance: Annotated[float, NumberSpec("W/K", "by convection", least=0.0)] = 0.0,
+        area: Annotated[float, NumberSpec("m^2", "that radiates", least=0.0)] = 0.0,
+        emissivity: Annotated[float, NumberSpec("", "of that area", least=0.0, most=1.0)] = 1.0,
     ) -> None:
         super().__init__(conductance)
         self.area, self.emissivity = float(area), float(emissivity)

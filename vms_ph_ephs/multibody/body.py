@@ -11,8 +11,8 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.robot.inertia import check_inertia
 
-from ..components import BracketLaw, Number, Quadratic, Reversible, StorageLaw, kind
-from ..components.component import NUMBERS
+from ..components import BracketLaw, NumberSpec, Quadratic, Reversible, StorageLaw, kind
+from ..components.component import NUMERIC
 from ..errors import StructureError
 from ..patterns import power
 from ..quantities import SE3_SPACE, LieGroup, Quantity, momentum_of, pose_of
@@ -47,19 +47,21 @@ class Gravity(StorageLaw):
         space: of the pose.
     """
 
-    def __init__(self, weight: Annotated[Any, Number("N")], space: LieGroup = SE3_SPACE) -> None:
+    def __init__(
+        self, weight: Annotated[Any, NumberSpec("N")], space: LieGroup = SE3_SPACE
+    ) -> None:
         self.weight = frozen(np.array(weight, dtype=np.float64))
         self.space, self._body_fixed = space, space.name == "SE(3)"
         super().__init__({"q": power(pose_of(space))})
 
-    def described(self) -> Mapping[str, Any] | None:
+    def to_parameters(self) -> Mapping[str, Any] | None:
         """Return the weight, for a pose in SE(3)."""
-        return super().described() if self._body_fixed else None
+        return super().to_parameters() if self._body_fixed else None
 
     def _value(self, q: Array) -> float:
         return float(self.weight @ q[:3, 3])
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the weight in the frame of the pose, without a moment."""
         w, q = [self.weight[i] for i in range(3)], states[0]
         if self._body_fixed:
@@ -74,7 +76,7 @@ class Gravity(StorageLaw):
         u: Array,
     ) -> Array:
         """Return the effort whose product with a Cayley step is the change of energy, exactly."""
-        f = np.array(self.slope(NUMBERS, before[0]))
+        f = np.array(self.slope(NUMERIC, before[0]))
         if self._body_fixed:
             w = u[3:]
             f[:3] = (f[:3] + 0.5 * np.cross(f[:3], w)) / (1.0 + 0.25 * float(w @ w))
@@ -93,11 +95,11 @@ class LiePoisson(BracketLaw):
         self.space = space
         super().__init__({"p": power(momentum_of(space))}, reads=("p",))
 
-    def described(self) -> Mapping[str, Any] | None:
+    def to_parameters(self) -> Mapping[str, Any] | None:
         """Return nothing further, for SE(3)."""
-        return super().described() if self.space is SE3_SPACE else None
+        return super().to_parameters() if self.space is SE3_SPACE else None
 
-    def law(self, m: Any, states: Any, e: Any) -> list[Any]:
+    def law(self, ops: Any, states: Any, e: Any) -> list[Any]:
         """Return ``-(f x w, m x w + f x v)`` for the momentum (f, m) and the twist (v, w)."""
         if self.space is not SE3_SPACE:
             return list(-(self.space.group.coad(np.array(e)) @ states[0]))
@@ -135,9 +137,9 @@ class Coupling(Reversible):
 
 @kind("rigid_body", "with gravity; port p")
 def rigid_body(
-    mass: Annotated[float, Number("kg")],
-    inertia: Annotated[Any, Number("kg m^2")],
-    gravity: Annotated[Sequence[float], Number("m/s^2")] = GRAVITY,
+    mass: Annotated[float, NumberSpec("kg")],
+    inertia: Annotated[Any, NumberSpec("kg m^2")],
+    gravity: Annotated[Sequence[float], NumberSpec("m/s^2")] = GRAVITY,
     space: LieGroup = SE3_SPACE,
 ) -> System:
     """Return a rigid body with its frame at the centre of mass [C fig. 2].

@@ -147,7 +147,10 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
     ]
     if not names:
         return ""
-    names_of_states = {*equations.layout.states, *(split(name)[0] for name in equations.closures)}
+    names_of_states = {
+        *equations.layout.states,
+        *(split(name)[0] for name in equations.joint_closures),
+    }
     if box is None:
         ends = (name.removesuffix(names[0]) for name in names_of_states if name.endswith(names[0]))
         prefixes = [p for p in ends if p == "" or p.endswith(".")]

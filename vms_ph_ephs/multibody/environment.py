@@ -21,7 +21,7 @@ from ..components import (
     Contact,
     Dissipation,
     Environment,
-    Number,
+    NumberSpec,
     Quadratic,
     StorageLaw,
     kind,
@@ -88,10 +88,10 @@ class FootContact(Contact):
 
     def __init__(
         self,
-        point: Annotated[Any, Number("m")] = (0.0, 0.0, 0.0),
+        point: Annotated[Any, NumberSpec("m")] = (0.0, 0.0, 0.0),
         friction: float = 0.6,
         restitution: float = 0.0,
-        height: Annotated[float, Number("m")] = 0.0,
+        height: Annotated[float, NumberSpec("m")] = 0.0,
         normal: Sequence[float] = (0.0, 0.0, 1.0),
     ) -> None:
         self._axes = plane_axes(normal)
@@ -162,7 +162,7 @@ class Weights(StorageLaw):
     """
 
     def __init__(
-        self, forces: Annotated[Any, Number("N")], points: Annotated[Any, Number("m")]
+        self, forces: Annotated[Any, NumberSpec("N")], points: Annotated[Any, NumberSpec("m")]
     ) -> None:
         self.forces = frozen(np.array(forces, dtype=np.float64).reshape(-1, 3))
         self.points = frozen(np.array(points, dtype=np.float64).reshape(-1, 3))
@@ -172,7 +172,7 @@ class Weights(StorageLaw):
         places = self.points @ q[:3, :3].T + q[:3, 3]
         return -float((self.forces * places).sum())
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return minus the sums of the forces and of their moments, in the frame of the pose."""
         q, total = states[0], [0.0] * 6
         for k in range(self.forces.shape[0]):
@@ -197,8 +197,8 @@ class FluidDrag(Dissipation):
 
     def __init__(
         self,
-        linear: Annotated[Any, Number("N s/m, N m s")],
-        quadratic: Annotated[Any, Number("N s^2/m^2, N m s^2")],
+        linear: Annotated[Any, NumberSpec("N s/m, N m s")],
+        quadratic: Annotated[Any, NumberSpec("N s^2/m^2, N m s^2")],
     ) -> None:
         d = [np.array(coefficients, dtype=np.float64) for coefficients in (linear, quadratic)]
         if any(coefficients.shape != (6,) or not (coefficients >= 0.0).all() for coefficients in d):
@@ -209,10 +209,11 @@ class FluidDrag(Dissipation):
         self.linear, self.quadratic = (frozen(coefficients) for coefficients in d)
         super().__init__({"p": power(_P), "s": power(entropy)})
 
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return the wrench."""
         return [
-            (self.linear[i] + self.quadratic[i] * m.function("abs", u[i])) * u[i] for i in range(6)
+            (self.linear[i] + self.quadratic[i] * ops.function("abs", u[i])) * u[i]
+            for i in range(6)
         ]
 
 

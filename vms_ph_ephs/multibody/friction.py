@@ -11,8 +11,8 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
-from ..components import Dissipation, Number, ProcessLaw, StorageLaw, kind
-from ..components.component import NUMBERS
+from ..components import Dissipation, NumberSpec, ProcessLaw, StorageLaw, kind
+from ..components.component import NUMERIC
 from ..components.irreversible import SLOW, semidefinite
 from ..errors import LawError, StructureError
 from ..patterns import power, state
@@ -22,20 +22,23 @@ from .pairs import LowerPair
 Tensor = Callable[[Array, Array, float], Array]
 
 
-Viscous = Annotated[float, Number("N s/m or N m s/rad", "force per velocity", least=0.0)]
-Dry = Annotated[float, Number("N or N m", "force of sliding, smoothed", least=0.0)]
+Viscous = Annotated[float, NumberSpec("N s/m or N m s/rad", "force per velocity", least=0.0)]
+Dry = Annotated[float, NumberSpec("N or N m", "force of sliding, smoothed", least=0.0)]
 Slip = Annotated[
-    float, Number("m/s or rad/s", "velocity at which dry friction is reached", above=0.0)
+    float, NumberSpec("m/s or rad/s", "velocity at which dry friction is reached", above=0.0)
 ]
 
 
-def coulomb_force(m: Any, of: Any, v: Any, theta: Any) -> Any:
-    """Return the force of friction of what has the coefficients of :class:`Coulomb`, N or N m."""
-    force = of.viscous * v
-    if not is_zero(of.softening):
-        force = force * m.function("exp", -of.softening * (theta - of.reference))
+def coulomb_force(ops: Any, coefficients: Any, v: Any, theta: Any) -> Any:
+    """Return the force of friction with the coefficients of :class:`Coulomb`, N or N m."""
+    force = coefficients.viscous * v
+    if not is_zero(coefficients.softening):
+        exponent = -coefficients.softening * (theta - coefficients.reference)
+        force = force * ops.function("exp", exponent)
     # A part without dry friction has the equation of the source, without a function.
-    return force if is_zero(of.dry) else force + of.dry * m.function("tanh", v / of.slip)
+    if is_zero(coefficients.dry):
+        return force
+    return force + coefficients.dry * ops.function("tanh", v / coefficients.slip)
 
 
 def is_zero(x: Any) -> bool:
@@ -79,7 +82,7 @@ class Coulomb:
     def __call__(self, q: Array, u: Array, theta: float) -> Array:
         """Return the tensor at a velocity, (1,1)."""
         speed = max(abs(float(u[0])), SLOW)
-        return np.array([[coulomb_force(NUMBERS, self, speed, theta) / speed]])
+        return np.array([[coulomb_force(NUMERIC, self, speed, theta) / speed]])
 
 
 class Friction(Dissipation):
@@ -119,7 +122,7 @@ class Friction(Dissipation):
         """Whether the tensor is a constant or :class:`Coulomb`, whose numbers have been checked."""
         return isinstance(self.tensor, Coulomb) or not callable(self.tensor)
 
-    def described(self) -> Mapping[str, Any] | None:
+    def to_parameters(self) -> Mapping[str, Any] | None:
         """Return the constant tensor, or the coefficients of :class:`Coulomb`."""
         if not self.is_lawful or type(self) is not Friction:
             return None
@@ -139,10 +142,10 @@ class Friction(Dissipation):
                 "semidefinite at all velocities"
             )
 
-    def forces(self, m: Any, states: Any, u: Any, theta: Any) -> list[Any]:
+    def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
         """Return ``mu u``."""
         if isinstance(self.tensor, Coulomb):
-            return [coulomb_force(m, self, u[0], theta)]
+            return [coulomb_force(ops, self, u[0], theta)]
         axes = range(len(u))
         mu: Any = self.tensor
         if callable(mu):
@@ -156,15 +159,15 @@ class Friction(Dissipation):
         return np.asarray(self.tensor(states[0], u, theta), dtype=np.float64).reshape(u.size, -1)
 
 
-@kind("joint_friction", "of a pair", of=Friction)
+@kind("joint_friction", "friction in a kinematic pair", component_class=Friction)
 def joint_friction(
     pair: LowerPair,
     tensor: Any = None,
     viscous: Viscous = 0.0,
     dry: Dry = 0.0,
     slip: Slip = 0.01,
-    softening: Annotated[float, Number("1/K")] = 0.0,
-    reference: Annotated[float, Number("K")] = 298.15,
+    softening: Annotated[float, NumberSpec("1/K")] = 0.0,
+    reference: Annotated[float, NumberSpec("K")] = 298.15,
 ) -> Friction:
     """Return friction as files hold it: with a tensor, or with the coefficients of Coulomb."""
     law = Coulomb(viscous, dry, slip, softening, reference) if tensor is None else tensor
@@ -185,8 +188,8 @@ class HeatCapacity(StorageLaw):
 
     def __init__(
         self,
-        capacity: Annotated[float, Number("J/K", above=0.0)],
-        theta_1: Annotated[float, Number("K", above=0.0)] = 298.15,
+        capacity: Annotated[float, NumberSpec("J/K", above=0.0)],
+        theta_1: Annotated[float, NumberSpec("K", above=0.0)] = 298.15,
     ) -> None:
         self.capacity, self.theta_1 = float(capacity), float(theta_1)
         super().__init__({"s": power(entropy)}, lower_bound=0.0)
@@ -197,13 +200,13 @@ class HeatCapacity(StorageLaw):
     def _value(self, s: Array) -> Array:
         return self.capacity * self.theta_1 * np.exp(s / self.capacity)
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the temperature."""
-        return [self.theta_1 * m.function("exp", states[0][0] / self.capacity)]
+        return [self.theta_1 * ops.function("exp", states[0][0] / self.capacity)]
 
     def hessian(self, *states: Array) -> Array:
         """Return its derivative."""
-        return np.array([self.slope(NUMBERS, *states)]) / self.capacity
+        return np.array([self.slope(NUMERIC, *states)]) / self.capacity
 
     def discrete(
         self,
@@ -233,7 +236,7 @@ class Conduction(ProcessLaw):
         conductance: h, W/K.
     """
 
-    def __init__(self, conductance: Annotated[float, Number("W/K", least=0.0)]) -> None:
+    def __init__(self, conductance: Annotated[float, NumberSpec("W/K", least=0.0)]) -> None:
         self.conductance = float(conductance)
         super().__init__({"a": power(entropy), "b": power(entropy)})
 
@@ -241,7 +244,7 @@ class Conduction(ProcessLaw):
         """Return the heat between two temperatures by their difference, W/K."""
         return self.conductance
 
-    def law(self, m: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
+    def law(self, ops: Any, states: Any, e: Any, theta_0: Any) -> list[Any]:
         """Return the entropy that leaves a, and minus what arrives at b."""
         a, b = theta_0 + e[0], theta_0 + e[1]
         heat = self.per_kelvin(a, b) * (a - b)

@@ -16,14 +16,14 @@ from ..components import (
     Component,
     Environment,
     Held,
-    Number,
+    NumberSpec,
     Quadratic,
     Reversible,
     Storage,
     StorageLaw,
     kind,
 )
-from ..components.component import NUMBERS
+from ..components.component import NUMERIC
 from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import SE3_SPACE, momentum_of, relative_pose_of
@@ -74,31 +74,31 @@ class HolonomicConstraint(Reversible):
                 "p_j1": power(body),
                 "p_j2": power(body),
             },
-            constraint=lambda q_r: self.law(NUMBERS, q_r),
+            constraint=lambda q_r: self.law(NUMERIC, q_r),
             constraint_rate=lambda states, u_r, e: np.array(
-                self.rate_law(NUMBERS, states[0], u_r, e)
+                self.rate_law(NUMERIC, states[0], u_r, e)
             ),
             reads=("q_r",),
             constant_columns=("p_r", "p_j2"),
         )
         self.closes = ("q_r", "p_j1", "p_j2")
 
-    def described(self) -> Mapping[str, Any] | None:
+    def to_parameters(self) -> Mapping[str, Any] | None:
         """Return the pair, if it is one of this package."""
         known = type(self.pair).__module__ == LowerPair.__module__
-        return super().described() if known else None
+        return super().to_parameters() if known else None
 
-    def law(self, m: Any, q_r: Any) -> Any:
-        """Return C, (6,width); m has the operations, ``Numbers`` or an ``Algebra``."""
-        moved = self.pair.adjoint_of_inverse(q_r, m)
-        return m.beside([m.constant(self.pair.subspace), moved, m.constant(-np.eye(6))])
+    def law(self, ops: Any, q_r: Any) -> Any:
+        """Return C, (6,width); ops has the operations, ``NumericOps`` or an ``Algebra``."""
+        moved = self.pair.adjoint_of_inverse(q_r, ops)
+        return ops.beside([ops.constant(self.pair.subspace), moved, ops.constant(-np.eye(6))])
 
-    def rate_law(self, m: Any, q_r: Any, u_r: Any, e: Any) -> list[Any]:
+    def rate_law(self, ops: Any, q_r: Any, u_r: Any, e: Any) -> list[Any]:
         """Return ``Cdot e = -ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
         d = self.pair.dimension
-        x, y, z, a, b, c = m.product(m.constant(self.pair.subspace), [u_r[j] for j in range(d)])
-        moved = self.pair.adjoint_of_inverse(q_r, m)
-        p, q, r, s, t, u = m.product(moved, [e[d + j] for j in range(6)])
+        x, y, z, a, b, c = ops.product(ops.constant(self.pair.subspace), [u_r[j] for j in range(d)])
+        moved = self.pair.adjoint_of_inverse(q_r, ops)
+        p, q, r, s, t, u = ops.product(moved, [e[d + j] for j in range(6)])
         return [
             c * q - b * r - y * u + z * t,
             a * r - c * p - z * s + x * u,
@@ -172,8 +172,8 @@ class Spring(StorageLaw):
     def __init__(
         self,
         pair: LowerPair,
-        stiffness: Annotated[Any, Number("N/m or N m/rad")],
-        rest: Annotated[Any, Number("m or rad")] = 0.0,
+        stiffness: Annotated[Any, NumberSpec("N/m or N m/rad")],
+        rest: Annotated[Any, NumberSpec("m or rad")] = 0.0,
     ) -> None:
         if not pair.is_vector_space:
             raise StructureError(f"a linear spring has no meaning on a {pair}; use potential")
@@ -190,7 +190,7 @@ class Spring(StorageLaw):
     def _value(self, q: Array) -> float:
         return 0.5 * float(self.stiffness @ (q - self.rest) ** 2)
 
-    def slope(self, m: Any, *states: Any) -> list[Any]:
+    def slope(self, ops: Any, *states: Any) -> list[Any]:
         """Return the force."""
         k, rest, q = self.stiffness, self.rest, states[0]
         return [k[i] * (q[i] - rest[i]) for i in range(self.width)]

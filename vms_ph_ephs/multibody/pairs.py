@@ -16,7 +16,7 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array, frozen
 
-from ..components.component import NUMBERS
+from ..components.component import NUMERIC
 from ..errors import StructureError
 from ..quantities import SE2_SPACE, SE3_SPACE, SO3_SPACE, Euclidean, Space
 
@@ -24,20 +24,23 @@ _UNIT = np.eye(6)
 
 
 class LowerPair(Space):
-    """A subgroup of SE(3) with its inclusions I and i.
+    """A subgroup of SE(3) with the maps I and i into it [C 5.1].
+
+    I maps coordinates q to the pose of C2 in C1. i maps the rates u_r of the coordinates, m/s and
+    rad/s, to the twist ``i u_r`` of C2 relative to C1, in frame C2.
 
     Attributes:
-        subspace: i, (6,dimension): the twist ``i u_r`` of C2 relative to C1, in frame C2.
-        motion: what the core calls it; empty for pairs of others.
+        subspace: i, (6,dimension), linear components first.
+        native_name: name of the pair in the C++ core; empty for user-defined pairs.
         turn, advance: of axial pairs, angle and displacement per coordinate, rad and m.
 
     Args:
         name: of the pair.
-        own: the space of its coordinates, m and rad.
-        subspace: i, constant.
+        coordinates: the space of the coordinates q, m and rad.
+        subspace: i, (6,dimension), constant.
     """
 
-    motion = ""
+    native_name = ""
     turn: tuple[float, ...] = (1.0,)
     advance: tuple[float, ...] = (1.0,)
 
@@ -46,7 +49,7 @@ class LowerPair(Space):
         self.coordinates = coordinates
         self.dimension, self.shape = coordinates.dimension, coordinates.shape
         self.subspace = frozen(np.array(subspace, dtype=np.float64))
-        self._solve = frozen(np.linalg.pinv(self.subspace))
+        self._subspace_pinv = frozen(np.linalg.pinv(self.subspace))
 
     @property
     def is_vector_space(self) -> bool:
@@ -54,17 +57,17 @@ class LowerPair(Space):
         return self.coordinates.is_vector_space
 
     @abstractmethod
-    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
+    def inclusion(self, q: Any, ops: Any = NUMERIC) -> Any:
         """Return I(q), the pose of C2 in C1, (4,4).
 
         Args:
-            q: an element, or one of expressions.
-            m: the operations, ``Numbers`` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
+            q: coordinates, as numbers or as expressions.
+            ops: the operations, ``NumericOps`` or an ``Algebra`` of ``vms_ph_ephs.symbolic``.
         """
 
-    def adjoint_of_inverse(self, q: Any, m: Any = NUMBERS) -> Any:
+    def adjoint_of_inverse(self, q: Any, ops: Any = NUMERIC) -> Any:
         """Return ``Ad_{I(q)^-1}``, (6,6)."""
-        return adjoint_of_inverse(self.inclusion(q, m), m)
+        return adjoint_of_inverse(self.inclusion(q, ops), ops)
 
     def nearest(self, pose: Array, near: Array) -> Array:
         """Return the element whose pose is nearest to one given.
@@ -76,7 +79,7 @@ class LowerPair(Space):
         q = near
         for _ in range(50):
             gap = SE3_SPACE.difference(self.inclusion(q), pose)
-            u = self._solve @ gap
+            u = self._subspace_pinv @ gap
             q = self.step(q, u)
             if np.abs(u).max() < 1e-14:
                 break
@@ -84,7 +87,7 @@ class LowerPair(Space):
 
     def rates(self, q: Array, first: Array, second: Array) -> Array:
         """Return u_r from the twists (6,) of C1 and C2, each in its own frame, m/s and rad/s."""
-        return self._solve @ (second - self.adjoint_of_inverse(q) @ first)
+        return self._subspace_pinv @ (second - self.adjoint_of_inverse(q) @ first)
 
     def origin(self) -> Array:
         """Return the element at which C1 and C2 coincide."""
@@ -99,7 +102,7 @@ class LowerPair(Space):
         return self.coordinates.difference(x, y)
 
     def step_rate(self, theta: Array, u: Array) -> Array:
-        """Return the rate of a step."""
+        """Return the rate of a step theta(t), (dimension,), whose element moves with velocity u."""
         return self.coordinates.step_rate(theta, u)
 
     def repaired(self, x: Array) -> Array:
@@ -121,17 +124,17 @@ class AxialPair(LowerPair):
     """
 
     def __init__(self, name: str, turn: Sequence[float], advance: Sequence[float]) -> None:
-        self.motion = "about_z" if len(turn) == 1 else "cylindrical"
+        self.native_name = "about_z" if len(turn) == 1 else "cylindrical"
         self.turn, self.advance = tuple(turn), tuple(advance)
         subspace = np.outer(_UNIT[2], advance) + np.outer(_UNIT[5], turn)
         super().__init__(name, Euclidean(len(self.turn)), subspace)
 
-    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
+    def inclusion(self, q: Any, ops: Any = NUMERIC) -> Any:
         """Return the rotation and translation by q."""
         angle = sum(k * q[i] for i, k in enumerate(self.turn) if k)
         z = sum(k * q[i] for i, k in enumerate(self.advance) if k)
-        c, s = m.function("cos", angle), m.function("sin", angle)
-        return m.matrix([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, z], [0, 0, 0, 1]])
+        c, s = ops.function("cos", angle), ops.function("sin", angle)
+        return ops.matrix([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, z], [0, 0, 0, 1]])
 
 
 class Screw(AxialPair):
@@ -139,7 +142,7 @@ class Screw(AxialPair):
 
     Args:
         pitch: advance per turn, m.
-        name: of the pair; one with the pitch if empty.
+        name: of the pair; if empty, a name that contains the pitch.
 
     Raises:
         StructureError: the pitch is not finite.
@@ -148,13 +151,15 @@ class Screw(AxialPair):
     def __init__(self, pitch: float, name: str = "") -> None:
         if not np.isfinite(pitch):
             raise StructureError(f"the pitch of a screw must be finite; given: {pitch}")
-        self.lead = pitch / (2.0 * pi)
-        super().__init__(name or f"screw pair of pitch {float(pitch)!r} m", [1], [self.lead])
+        self.advance_per_radian = pitch / (2.0 * pi)
+        super().__init__(
+            name or f"screw pair of pitch {float(pitch)!r} m", [1], [self.advance_per_radian]
+        )
 
     @property
     def identity(self) -> Hashable:
-        """Its own, with the advance."""
-        return super().identity, self.lead
+        """Name, shape and dimension, and the advance per radian to all digits."""
+        return super().identity, self.advance_per_radian
 
 
 class Revolute(Screw):
@@ -181,39 +186,39 @@ class Cylindrical(AxialPair):
 class Planar(LowerPair):
     """A planar joint in the plane of x and y; q is an element of SE(2), (3,3)."""
 
-    motion = "planar"
+    native_name = "planar"
 
     def __init__(self) -> None:
         super().__init__("planar pair", SE2_SPACE, _UNIT[:, [0, 1, 5]])
 
-    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
-        """Return q as a motion in space."""
+    def inclusion(self, q: Any, ops: Any = NUMERIC) -> Any:
+        """Return the pose (4,4) of an element q of SE(2)."""
         rows = [[q[i, 0], q[i, 1], 0, q[i, 2]] for i in range(2)]
-        return m.matrix([*rows, [0, 0, 1, 0], [0, 0, 0, 1]])
+        return ops.matrix([*rows, [0, 0, 1, 0], [0, 0, 0, 1]])
 
 
 class Spherical(LowerPair):
     """A spherical joint; q is a rotation matrix, (3,3)."""
 
-    motion = "spherical"
+    native_name = "spherical"
 
     def __init__(self) -> None:
         super().__init__("spherical pair", SO3_SPACE, _UNIT[:, 3:])
 
-    def inclusion(self, q: Any, m: Any = NUMBERS) -> Any:
-        """Return q as a motion in space."""
-        return m.matrix([*([*(q[i, j] for j in range(3)), 0] for i in range(3)), [0, 0, 0, 1]])
+    def inclusion(self, q: Any, ops: Any = NUMERIC) -> Any:
+        """Return the pose (4,4) of a rotation matrix q."""
+        return ops.matrix([*([*(q[i, j] for j in range(3)), 0] for i in range(3)), [0, 0, 0, 1]])
 
 
-def adjoint_of_inverse(pose: Any, m: Any = NUMBERS) -> Any:
+def adjoint_of_inverse(pose: Any, ops: Any = NUMERIC) -> Any:
     """Return ``Ad_{g^-1} = [[R^T, -R^T p^], [0, R^T]]`` of a pose, (6,6)."""
     x, y, z = (pose[i, 3] for i in range(3))
     rt = pose[:3, :3].T
-    corner = rt @ m.matrix([[0, z, -y], [-z, 0, x], [y, -x, 0]])
-    if m is NUMBERS:
+    corner = rt @ ops.matrix([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+    if ops is NUMERIC:
         out = np.zeros((6, 6))
         out[:3, :3] = out[3:, 3:] = rt
         out[:3, 3:] = corner
         return out
     rows = [[*(rt[i, j] for j in range(3)), *(corner[i, j] for j in range(3))] for i in range(3)]
-    return m.matrix([*rows, *([0, 0, 0, *(rt[i, j] for j in range(3))] for i in range(3))])
+    return ops.matrix([*rows, *([0, 0, 0, *(rt[i, j] for j in range(3))] for i in range(3))])

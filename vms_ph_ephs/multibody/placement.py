@@ -57,7 +57,7 @@ def consistent_state(
     for name, pose in (poses or {}).items():
         twist: Array = np.asarray((twists or {}).get(name, np.zeros(6)), dtype=np.float64)
         motions[f"{name}.q"] = (np.asarray(pose, dtype=np.float64), twist)
-    closures = {split(box)[0]: (box, c) for box, c in equations.closures.items()}
+    closures = {split(box)[0]: (box, c) for box, c in equations.joint_closures.items()}
     for name in [*q, *u]:
         if name not in closures:
             raise SimulationError(f"there is no joint '{name}'; there are {', '.join(closures)}")
@@ -91,10 +91,10 @@ def consistent_state(
             pair = _pair(closure)
             rates = pair.rates(values[closure.q_r.junction], start[1], end[1])
             _set_momentum(equations, equations.layout.efforts[rotor], rates, values)
-    return with_followers(equations, {**values, **(others or {})})
+    return with_dependent_states(equations, {**values, **(others or {})})
 
 
-def with_followers(equations: Equations, values: Mapping[str, Any]) -> Array:
+def with_dependent_states(equations: Equations, values: Mapping[str, Any]) -> Array:
     """Return the state of given values; momenta that are not given, as of motors, follow from them.
 
     Args:
@@ -192,7 +192,7 @@ def joint_velocities(equations: Equations, x: Array) -> dict[str, Array]:
     efforts = equations.rates(x).efforts
     return {
         split(box)[0]: efforts[equations.layout.efforts[equations.layout.junctions[f"{box}.p_r"]]]
-        for box in equations.closures
+        for box in equations.joint_closures
     }
 
 
@@ -200,5 +200,5 @@ def joint_positions(equations: Equations, x: Array) -> dict[str, Array]:
     """Return q_r of every joint at a state (size,), m and rad."""
     return {
         split(box)[0]: equations.states.value(x, closure.q_r.junction)
-        for box, closure in equations.closures.items()
+        for box, closure in equations.joint_closures.items()
     }

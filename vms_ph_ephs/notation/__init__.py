@@ -5,10 +5,10 @@
 
 from ..components import KINDS, Kind
 from .names import pair_name, pair_named, port_name, port_named, quantity_name, quantity_named
-from .reading import build, start
+from .reading import build, initial_state
 from .writing import describe
 
 __all__ = [
-    "KINDS", "Kind", "build", "describe", "pair_name", "pair_named", "port_name", "port_named",
-    "quantity_name", "quantity_named", "start",
+    "KINDS", "Kind", "build", "describe", "initial_state", "pair_name", "pair_named", "port_name",
+    "port_named", "quantity_name", "quantity_named",
 ]  # fmt: skip

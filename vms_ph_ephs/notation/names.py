@@ -129,7 +129,7 @@ def pair_name(pair: Space) -> str:
     """Return the text of a pair.
 
     Raises:
-        PatternError: it is a pair of the user's own.
+        PatternError: it is a user-defined pair, which has no name in files.
     """
     for name, make in _PAIRS.items():
         if type(pair) is make:

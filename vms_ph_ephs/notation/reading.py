@@ -14,17 +14,17 @@ from vms_ph_dynamics.errors import ModelError
 from ..components import KINDS, Component, Kind
 from ..equations import Equations
 from ..errors import PatternError
-from ..multibody.placement import consistent_state, with_followers
+from ..multibody.placement import consistent_state, with_dependent_states
 from ..patterns import Port, split
 from ..systems import System, compose
-from .kinds import form_of
+from .kinds import value_type_of
 from .names import number, pair_named, port_named, quantity_named
 
 Maker = Callable[[Mapping[str, Any]], System]
 """Takes the entries of a box and returns its system, for kinds that need files, as robots."""
 
-_OF_SYSTEMS = ("boxes", "junctions", "outer")
-_OF_THE_WHOLE = ("title", "start")
+_SYSTEM_KEYS = ("boxes", "junctions", "outer")
+_ROOT_KEYS = ("title", "start")
 
 
 def build(data: Any, makers: Mapping[str, Maker] | None = None) -> System:
@@ -34,19 +34,19 @@ def build(data: Any, makers: Mapping[str, Maker] | None = None) -> System:
         data: a mapping with ``boxes`` (by name: a mapping with a ``kind`` and its parameters, or a
             system like the whole), ``junctions`` (by name: a list of ports) and ``outer`` (a list
             of names, or their ports by name). The whole may have a ``title`` and a ``start``, see
-            :func:`start`.
-        makers: of further kinds.
+            :func:`initial_state`.
+        makers: functions for further kinds, by the name of the kind.
 
     Raises:
         PatternError: the data are not such a mapping, or a connection is invalid; the message says
             in which box.
         StructureError: a parameter is unknown, missing or not accepted.
     """
-    return _System(dict(makers or {})).of(data, "")
+    return _Builder(dict(makers or {})).build(data, "")
 
 
-def start(data: Any, equations: Equations) -> Array:
-    """Return the state vector at which data let a system begin.
+def initial_state(data: Any, equations: Equations) -> Array:
+    """Return the state vector, (size,), of the entry ``start`` of a system's data.
 
     Args:
         data: of the system; ``start`` maps names of states or joints to their values.
@@ -61,9 +61,9 @@ def start(data: Any, equations: Equations) -> Array:
         str(key): _array(value, f"the value of '{key}' in the entry 'start'")
         for key, value in _mapping(start_states, "the entry 'start'", "names with values").items()
     }
-    joints = {split(box)[0] for box in equations.closures}
+    joints = {split(box)[0] for box in equations.joint_closures}
     if not joints:
-        return with_followers(equations, values)
+        return with_dependent_states(equations, values)
     return consistent_state(
         equations,
         {name: value for name, value in values.items() if name in joints},
@@ -71,15 +71,17 @@ def start(data: Any, equations: Equations) -> Array:
     )
 
 
-class _System:
+class _Builder:
+    """Builds systems from data, with the path of the box in the message of every error."""
+
     def __init__(self, makers: Mapping[str, Maker]) -> None:
         self._makers = makers
 
-    def of(self, data: Any, path: str) -> System:
+    def build(self, data: Any, path: str) -> System:
         where = f"system '{path}'" if path else "the system"
         data = _mapping(data, where, "the entries boxes, junctions and outer")
         for key in data:
-            accepted = _OF_SYSTEMS if path else (*_OF_SYSTEMS, *_OF_THE_WHOLE)
+            accepted = _SYSTEM_KEYS if path else (*_SYSTEM_KEYS, *_ROOT_KEYS)
             if key not in accepted:
                 raise PatternError(
                     f"{where} has the entry {key!r}; accepted are {', '.join(accepted)}"
@@ -105,7 +107,7 @@ class _System:
     def _box(self, data: Any, path: str) -> System | Component:
         data = _mapping(data, f"box '{path}'", "a kind and its parameters, or a system")
         if "kind" not in data:
-            return self.of(data, path)
+            return self.build(data, path)
         name = data["kind"]
         values = {str(key): value for key, value in data.items() if key != "kind"}
         try:
@@ -136,9 +138,14 @@ def _component(kind: Kind, values: Mapping[str, Any]) -> System | Component:
         parameter, label = kind.parameters[name], f"the {name} of a {kind.name}"
         if value is None and not parameter.required:
             continue
-        form, unit = form_of(parameter), parameter.number.unit if parameter.number else ""
+        value_type, unit = (
+            value_type_of(parameter),
+            parameter.number.unit if parameter.number else "",
+        )
         arguments[name] = (
-            number(value, unit, label) if form == "number" else _FORMS[form](value, label)
+            number(value, unit, label)
+            if value_type == "number"
+            else _READERS[value_type](value, label)
         )
     return kind.make(**arguments)
 
@@ -197,7 +204,7 @@ def _ports(value: Any, label: str) -> dict[str, Port]:
 
 
 def _space(value: Any, label: str) -> Any:
-    """Return a pair, or R^n."""
+    """Return a kinematic pair or the space R^n of its text, as ``"revolute"`` or ``"R^3"``."""
     text = str(value)
     if text == "R" or text.startswith("R^"):
         return quantity_named(f"relative_pose {text}").space
@@ -209,7 +216,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_FORMS: Mapping[str, Callable[[Any, str], Any]] = {
+_READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "array": _array,
     "pair": lambda value, what: pair_named(value),
     "ports": _ports,

@@ -19,10 +19,10 @@ from .names import port_name, quantity_name, space_name
 def describe(system: System) -> dict[str, Any]:
     """Return the data from which :func:`.build` makes an equal system.
 
-    Numbers keep all their digits. Systems in boxes are described by their own boxes.
+    Numbers keep all their digits. A system in a box is written with its own boxes.
 
     Raises:
-        StructureError: a component is given by functions of the user, which data cannot hold.
+        StructureError: a component is given by user-defined functions, which data cannot hold.
     """
     return fold(system, _data)
 
@@ -52,9 +52,9 @@ def component_data(box: str, component: Component) -> dict[str, Any]:
     """Return the kind and the parameters of a component.
 
     Raises:
-        StructureError: it is given by functions of the user.
+        StructureError: it is given by user-defined functions.
     """
-    description = component.described()
+    description = component.to_parameters()
     if description is None:
         raise StructureError(
             f"box '{box}' is given by functions, which a file cannot hold; use one of the kinds of "

@@ -270,11 +270,11 @@ class Drives:
         _positive(self, "theta_0", "of the environment")
 
 
-def resistances(of: Motors | Rotors, theta: Array, theta_0: float) -> Array:
+def resistances(actuators: Motors | Rotors, theta: Array, theta_0: float) -> Array:
     """Return the resistances of windings at their temperatures, ohm."""
-    growth = 1.0 + of.temperature_coefficient * (theta - theta_0)
+    growth = 1.0 + actuators.temperature_coefficient * (theta - theta_0)
     # Far below the environment the linear law would end at zero.
-    return np.asarray(of.resistance * np.maximum(growth, 0.1))
+    return np.asarray(actuators.resistance * np.maximum(growth, 0.1))
 
 
 def _positive(owner: object, name: str, whose: str) -> Array:

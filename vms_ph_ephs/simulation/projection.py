@@ -49,9 +49,9 @@ class Projection:
         layout = equations.layout
         self._n = layout.linear
         self._rows = [
-            (block.rows, equations.closures[block.box])
+            (block.rows, equations.joint_closures[block.box])
             for block in equations.constraints.blocks
-            if block.box in equations.closures
+            if block.box in equations.joint_closures
         ]
         joints = {closure.q_r.junction for _, closure in self._rows}
         self._moves = []

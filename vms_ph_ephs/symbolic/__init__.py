@@ -3,8 +3,8 @@
 
 """The equations of assembled systems as expressions of SymPy or CasADi.
 
-Every part of the system must be declared by numbers, as those of the library and of bodies and
-joints are; a part that is a function of the user is named.
+Parameters must fully determine every component, as those of the library, bodies and joints. For a
+component with a user-defined function the error names its box.
 """
 
 from .algebra import Algebra, CasadiAlgebra, SympyAlgebra

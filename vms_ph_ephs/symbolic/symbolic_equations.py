@@ -47,7 +47,8 @@ def symbolic(
             one entry. Entries of constant constraints stay numbers.
 
     Raises:
-        StructureError: a part is a function of the user, or sticks; the message names it.
+        StructureError: a component is a user-defined function or has static friction; the message
+            names its box.
         ModelError: there is no such library, or no such parameter.
         MissingExtraError: the library is not installed.
     """
@@ -207,7 +208,7 @@ class SymbolicEquations:
 
     def _part(self, box: str, component: Component, symbols: dict[str, Any]) -> Any:
         """Return a component whose numbers are exact, or the expressions given for them."""
-        description = component.described()
+        description = component.to_parameters()
         if description is None:
             raise StructureError(
                 f"box '{box}' is given by functions, which have no expressions; use a declared "
@@ -317,8 +318,9 @@ class SymbolicEquations:
         if isinstance(component, BracketLaw):
             return a.column(part.law(a, reads, e))
         if isinstance(component, Irreversible):
+            kind = component.to_parameters()["kind"]  # type: ignore[index]
             raise StructureError(
-                f"box '{box}' is of the kind '{component.described()['kind']}', whose force is no "  # type: ignore[index]
+                f"box '{box}' is of the kind '{kind}', whose force is no "
                 "function of state and velocity, so that it has no expression"
             )
         return part.skew @ e
