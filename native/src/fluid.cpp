@@ -31,7 +31,7 @@ Matrix3d cross(const Vector3d& a) {
 }
 
 /// The skew matrix ad~_p with ad~_p V = ad_V^T p, of a momentum p, linear part first.
-Matrix6 lie_poisson(const Eigen::Matrix<double, 6, 1>& p) {
+Matrix6 coadjoint_matrix(const Eigen::Matrix<double, 6, 1>& p) {
   Matrix6 matrix = Matrix6::Zero();
   matrix.topRightCorner<3, 3>() = matrix.bottomLeftCorner<3, 3>() = cross(p.head<3>());
   matrix.bottomRightCorner<3, 3>() = cross(p.tail<3>());
@@ -119,7 +119,7 @@ double FluidTerms::potential_energy() const noexcept {
 void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
   for (const Body& body : bodies_) {
     Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.rate);
-    mass_jacobian -= lie_poisson(body.momentum).lazyProduct(body.jacobian);
+    mass_jacobian -= coadjoint_matrix(body.momentum).lazyProduct(body.jacobian);
     C += body.jacobian.transpose().lazyProduct(mass_jacobian);
   }
 }

@@ -130,7 +130,7 @@ class AttitudeAndShape(StagedController):
         """
         self.reset(RobotState(q, np.zeros(self.model.nv)))
 
-    def _hold(self, state: RobotState) -> Evaluation:
+    def _start_holding(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._inertia = float(np.diag(d.M_b)[3:].mean())
         self._shape_inertia = np.diag(d.M_hat_m).copy()

@@ -125,7 +125,7 @@ class DecoupledVMSController(StagedController):
         """
         self.reset(RobotState(q, np.zeros(self.model.nv)))
 
-    def _hold(self, state: RobotState) -> Evaluation:
+    def _start_holding(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         angular = self.model.b - 3 if self.model.base == "floating" else 2
         diagonal = np.diag(d.M_b)

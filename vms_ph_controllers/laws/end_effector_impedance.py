@@ -108,7 +108,7 @@ class EndEffectorImpedance(StagedController):
         self._base_power = 0.0  # with which the base's reference moves the minimum, W
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
-    def _hold(self, state: RobotState) -> Evaluation:
+    def _start_holding(self, state: RobotState) -> Evaluation:
         model = self.model
         d = model.evaluate(state.q, np.zeros(model.nv))
         self._relative = self.gains.relative_to_base
@@ -137,7 +137,7 @@ class EndEffectorImpedance(StagedController):
             self._tool.restart(self._tool_pose(d))
         attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
-        self._tool.follow(self._of_tool(reference), gains.speed, gains.turn, bandwidth, dt)
+        self._tool.follow(self._tool_reference(reference), gains.speed, gains.turn, bandwidth, dt)
         push = self._push(d, reference, dt)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         base = self._base(d, dt)
@@ -194,7 +194,7 @@ class EndEffectorImpedance(StagedController):
             authority=1.0 if push is None else push.authority,
         )
 
-    def _of_tool(self, reference: Reference) -> Reference:
+    def _tool_reference(self, reference: Reference) -> Reference:
         """Return the reference of the end effector."""
         return reference
 

@@ -17,7 +17,7 @@ TargetCoupling = Callable[[TaskEvaluation], Array]
 """G_bar (nv,nv) at a state; only its skew part is used."""
 
 # The null-space basis is renewed where its alignment with the reference falls below this.
-_ALIGNED = 0.5
+_MIN_ALIGNMENT = 0.5
 
 
 class EnergyRouting:
@@ -51,20 +51,20 @@ class EnergyRouting:
         """
         if self._form is None:
             return None
-        t = self._form.terms(d)
-        fade = min(1.0, t.regular.smallest / self._singular_below - 1.0)
+        terms = self._form.terms(d)
+        fade = min(1.0, terms.regular.smallest_singular_value / self._singular_below - 1.0)
         if fade <= 0.0:
             return None
-        if t.alignment < _ALIGNED:
+        if terms.alignment < _MIN_ALIGNMENT:
             self._form = TaskSpaceForm(
-                self._model, self._task, basis=t.Z, singular_below=self._singular_below
+                self._model, self._task, basis=terms.Z, singular_below=self._singular_below
             )
-            t = self._form.terms(d)
+            terms = self._form.terms(d)
         try:
-            change = -t.coupling.G_eta
+            change = -terms.coupling.G_eta
             if target is not None:
-                desired = np.asarray(target(t), dtype=np.float64)
-                change = change + 0.5 * (desired - desired.T) @ t.eta_e
+                desired = np.asarray(target(terms), dtype=np.float64)
+                change = change + 0.5 * (desired - desired.T) @ terms.stacked_velocity
         except Exception:  # the target is user code; a control path never raises
             return None
-        return fade * (t.J_bar.T @ change) if np.isfinite(change.sum()) else None
+        return fade * (terms.J_bar.T @ change) if np.isfinite(change.sum()) else None

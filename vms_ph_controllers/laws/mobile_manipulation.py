@@ -26,9 +26,10 @@ class MobileManipulation(EndEffectorImpedance):
 
     ``Reference.position`` is that of the end effector in the inertial frame, ``Reference.pose``
     that of the base. The base moves in the null space of the end effector: its potential ``V_b``
-    about the reference is weaker than ``V_e`` by the weight ``(frequency_base^2 m_b) / stiffness``,
-    and the damping of the null space does not act on the end effector. The base also takes over the
-    share ``base_share`` of what the reference of the end effector moves: 0 leaves all of it to the
+    about the reference is weaker than ``V_e`` by the weight ``(frequency_base^2 m_b) / stiffness``
+    with the mass ``m_b`` (kg) that the base moves while its joints are locked. The damping of the
+    null space does not act on the end effector. The base also takes over the share ``base_share``
+    of what the reference of the end effector moves: 0 leaves all of it to the
     arm, and with 1 the arm keeps its posture; a planar base takes over what is horizontal.
 
     The reference of the base moves with at most ``base_speed`` and ``base_turn``, which keeps the
@@ -84,14 +85,14 @@ class MobileManipulation(EndEffectorImpedance):
                 f"MobileManipulation moves a base that can apply every wrench; that of "
                 f"'{model.name}' cannot"
             )
-        self._vehicle = PoseReference()
+        self._base_reference = PoseReference()
         super().__init__(model, gains, allocation, base_actuated)
 
-    def _hold(self, state: RobotState) -> Evaluation:
-        d = super()._hold(state)
-        self._vehicle.restart(self.model.base_pose(d.q))
-        self._goal = self._vehicle.pose
-        self._tool_home = self._tool.pose[:3, 3].copy()
+    def _start_holding(self, state: RobotState) -> Evaluation:
+        d = super()._start_holding(state)
+        self._base_reference.restart(self.model.base_pose(d.q))
+        self._goal = self._base_reference.pose
+        self._tool_start = self._tool.pose[:3, 3].copy()
         return d
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -100,30 +101,34 @@ class MobileManipulation(EndEffectorImpedance):
             self._goal = pose.copy()
         return super()._update(state, reference, dt)
 
-    def _of_tool(self, reference: Reference) -> Reference:
+    def _tool_reference(self, reference: Reference) -> Reference:
         """Return the reference of the end effector: its position and velocity."""
         return replace(reference, pose=None)
 
     def _base(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential of the base about its reference, which moves."""
         gains = cast("MobileManipulation.Gains", self._ramp.now)
-        carried = gains.base_share * (self._tool.pose[:3, 3] - self._tool_home)
+        carried = gains.base_share * (self._tool.pose[:3, 3] - self._tool_start)
         if self.model.base == "planar":
             carried[2] = 0.0
         goal = self._goal.copy()
         goal[:3, 3] += carried
-        if not self._vehicle.is_resting or _differ(goal, self._vehicle.pose):
-            self._vehicle.go_to(goal)
-        self._vehicle.advance(
-            None, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt
+        if not self._base_reference.is_resting or _differ(goal, self._base_reference.pose):
+            self._base_reference.go_to(goal)
+        self._base_reference.advance(
+            twist=None,
+            speed=gains.base_speed,
+            angular_speed=gains.base_turn,
+            bandwidth=2.0 * gains.frequency_base,
+            dt=dt,
         )
-        self._spring.move(self._vehicle.pose)
+        self._spring.move(self._base_reference.pose)
         spring = super()._base(d, dt)
-        if self._vehicle.is_resting:
+        if self._base_reference.is_resting:
             self._base_power = 0.0
             return spring
-        error = _SE3.inverse(self._vehicle.pose) @ self.model.base_pose(d.q)
-        moving = self._vehicle.twist_at(error)[self._spring.components]
+        error = _SE3.inverse(self._base_reference.pose) @ self.model.base_pose(d.q)
+        moving = self._base_reference.twist_at(error)[self._spring.components]
         self._base_power = -float(spring.force @ moving)
         return spring
 

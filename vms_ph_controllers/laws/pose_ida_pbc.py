@@ -151,7 +151,7 @@ class PoseIDAPBC(StagedController):
         self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
-    def _hold(self, state: RobotState) -> Evaluation:
+    def _start_holding(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._tool.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))

@@ -107,8 +107,8 @@ class PushingImpedance(EndEffectorImpedance):
         self._options = tuple(name for name, value in options.items() if value is not None)
         super().__init__(model, gains, allocation, base_actuated)
 
-    def _hold(self, state: RobotState) -> Evaluation:
-        d = super()._hold(state)
+    def _start_holding(self, state: RobotState) -> Evaluation:
+        d = super()._start_holding(state)
         self._balance.restart()
         self._observer.restart()
         self._desired_force, self._force, self._correction = np.zeros(3), 0.0, 0.0

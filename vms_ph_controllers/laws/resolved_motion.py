@@ -87,7 +87,7 @@ class ResolvedMotion(StagedController):
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
-    def _hold(self, state: RobotState) -> Evaluation:
+    def _start_holding(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._attitude = self.model.base_pose(d.q)[:3, :3]
         self._tool.restart(d.placement(self.model.end_effector))

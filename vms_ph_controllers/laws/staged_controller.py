@@ -60,16 +60,16 @@ class StagedController(TwinnedController):
         self._is_limited = False  # the effort of the last update
 
     @abstractmethod
-    def _hold(self, state: RobotState) -> Evaluation:
-        """Hold what is present at a state; return the terms of its configuration at rest."""
+    def _start_holding(self, state: RobotState) -> Evaluation:
+        """Make a state the reference to hold; return the terms of its configuration at rest."""
 
     def _reset(self, state: RobotState) -> None:
         self._is_limited = False
-        self._output.restart(self._hold(state))
+        self._output.restart(self._start_holding(state))
 
     def _resume(self, state: RobotState) -> None:
         self._is_limited = False
-        self._output.resume(self._hold(state))
+        self._output.resume(self._start_holding(state))
 
     def _missed_updates(self) -> None:
         self._output.missed_updates()

@@ -129,89 +129,91 @@ class Fluid:
         """Mass of the fluid that the robot displaces, kg."""
         return self.density * sum(body.volume for body in self.bodies)
 
-    def added_mass(self, d: Kinematics) -> Array:
+    def added_mass(self, kinematics: Kinematics) -> Array:
         """Return the contribution of the fluid to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
-        total = np.zeros((d.tree.nv, d.tree.nv))
+        total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
-            jacobian = d.jacobian(body.link)
+            jacobian = kinematics.jacobian(body.link)
             total += jacobian.T @ body.added_mass @ jacobian
         return total
 
-    def coriolis(self, d: Kinematics) -> Array:
+    def coriolis(self, kinematics: Kinematics) -> Array:
         """Return the contribution of the fluid to the Coriolis matrix, (nv,nv).
 
         Kirchhoff's equations of one body, ``pdot = ad_V^T p`` with ``p = M_A V``, are pulled back
-        by its Jacobian: ``C = J^T (M_A Jdot - ad~_p J)``. As ``ad~_p`` is skew, ``C + C^T`` is the
-        rate of the added mass.
+        by its Jacobian: ``C = J^T (M_A Jdot - ad~_p J)`` with the coadjoint matrix ``ad~_p``,
+        ``ad~_p V = ad_V^T p``. As it is skew, ``C + C^T`` is the rate of the added mass.
         """
-        total = np.zeros((d.tree.nv, d.tree.nv))
+        total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
-            jacobian = d.jacobian(body.link)
-            rate = d.frame_jacobian_rate(d.tree.frame_id(body.link))
-            momentum = body.added_mass @ (jacobian @ d.v)
-            total += jacobian.T @ (body.added_mass @ rate - _SE3.lie_poisson(momentum) @ jacobian)
+            jacobian = kinematics.jacobian(body.link)
+            rate = kinematics.frame_jacobian_rate(kinematics.tree.frame_id(body.link))
+            momentum = body.added_mass @ (jacobian @ kinematics.v)
+            total += jacobian.T @ (
+                body.added_mass @ rate - _SE3.coadjoint_matrix(momentum) @ jacobian
+            )
         return total
 
-    def momentum(self, d: Kinematics, centre: Array) -> Array:
+    def momentum(self, kinematics: Kinematics, centre: Array) -> Array:
         """Return the momentum of the added mass in inertial axes, linear first, (6,).
 
         Args:
-            d: the motion.
-            centre: (3,) reference point of the angular part, with the base at the origin.
+            kinematics: the configuration and velocity.
+            centre: (3,) reference point of the angular part, relative to the base position, m.
         """
-        total, base = np.zeros(6), d.tree.base_displacement(d.q)
+        total, base = np.zeros(6), kinematics.tree.base_displacement(kinematics.q)
         for body in self.bodies:
-            pose = d.placement(body.link)
+            pose = kinematics.placement(body.link)
             lever = pose[:3, 3] - base
-            body_momentum = body.added_mass @ (d.jacobian(body.link) @ d.v)
+            body_momentum = body.added_mass @ (kinematics.jacobian(body.link) @ kinematics.v)
             linear = pose[:3, :3] @ body_momentum[:3]
             total[:3] += linear
             total[3:] += pose[:3, :3] @ body_momentum[3:] + np.cross(lever - centre, linear)
         return total
 
-    def buoyancy(self, d: Kinematics) -> Array:
+    def buoyancy(self, kinematics: Kinematics) -> Array:
         """Return the generalised force of buoyancy, (nv,), N and N m."""
-        total = np.zeros(d.tree.nv)
+        total = np.zeros(kinematics.tree.nv)
         for body in self.bodies:
-            up = -self.density * body.volume * d.tree.gravity
-            force = d.placement(body.link)[:3, :3].T @ up
+            up = -self.density * body.volume * kinematics.tree.gravity
+            force = kinematics.placement(body.link)[:3, :3].T @ up
             torque = np.cross(body.centre_of_buoyancy, force)
-            total += d.jacobian(body.link).T @ np.concatenate([force, torque])
+            total += kinematics.jacobian(body.link).T @ np.concatenate([force, torque])
         return total
 
-    def buoyancy_potential(self, d: Kinematics) -> float:
-        """Return the potential of buoyancy with the base at the origin, J."""
-        tree, total = d.tree, 0.0
+    def buoyancy_potential(self, kinematics: Kinematics) -> float:
+        """Return the potential of buoyancy, J, with heights measured from the base position."""
+        tree, total = kinematics.tree, 0.0
         data = tree.data()
-        pin.forwardKinematics(tree.pinocchio, data, d.q_origin)
+        pin.forwardKinematics(tree.pinocchio, data, kinematics.q_origin)
         for body in self.bodies:
             frame = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(body.link))
             centre = frame.act(body.centre_of_buoyancy)
             total += self.density * body.volume * float(tree.gravity @ centre)
         return total
 
-    def damping(self, d: Kinematics) -> Array:
+    def damping(self, kinematics: Kinematics) -> Array:
         """Return D with the drag ``-D v``, (nv,nv), symmetric and positive semidefinite."""
-        total = np.zeros((d.tree.nv, d.tree.nv))
+        total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
-            jacobian = d.jacobian(body.link)
-            drag = body.linear_drag + body.quadratic_drag * np.abs(jacobian @ d.v)
+            jacobian = kinematics.jacobian(body.link)
+            drag = body.linear_drag + body.quadratic_drag * np.abs(jacobian @ kinematics.v)
             total += (jacobian.T * drag) @ jacobian
         return total
 
-    def drag(self, d: Kinematics) -> Array:
+    def drag(self, kinematics: Kinematics) -> Array:
         """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``, N, N m."""
-        total = np.zeros(d.tree.nv)
+        total = np.zeros(kinematics.tree.nv)
         for body in self.bodies:
-            jacobian = d.jacobian(body.link)
-            twist = jacobian @ d.v
+            jacobian = kinematics.jacobian(body.link)
+            twist = jacobian @ kinematics.v
             total -= jacobian.T @ ((body.linear_drag + body.quadratic_drag * np.abs(twist)) * twist)
         return total
 
 
-DRAG = 1.2  # drag coefficient of a circular cylinder in cross flow
+CYLINDER_DRAG_COEFFICIENT = 1.2  # drag coefficient of a circular cylinder in cross flow
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 def immersed_cylinder(
@@ -254,7 +256,7 @@ def immersed_cylinder(
     mass = np.eye(6)
     mass[:3] = to_centre
     drag = np.zeros(6)
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+    for node, weight in zip(_GAUSS_NODES, _GAUSS_WEIGHTS, strict=True):
         # Columns: the velocity across the axis for each unit component of the twist.
         u = across @ _velocity_at(centre + 0.5 * length * node * axis)
         drag += 0.5 * length * weight * np.linalg.norm(u, axis=0) ** 3
@@ -264,7 +266,7 @@ def immersed_cylinder(
         np.pi * radius**2 * length,
         centre,
         np.zeros(6),
-        density * DRAG * radius * drag,
+        density * CYLINDER_DRAG_COEFFICIENT * radius * drag,
     )
 
 

@@ -17,7 +17,7 @@ from ..robot_model import RobotModel
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .rates import native_gradient, native_rate, native_velocity
-from .standard import lie_poisson, with_ports
+from .standard import coadjoint_matrix, with_ports
 from .state import BaseShapeEnergy, PHRate, PHState
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ class DecoupledEvaluation:
         paired with p.
         """
         d = self.d
-        return frozen(-d.A.T @ self.lie_poisson @ d.A + self.L - self.L.T)
+        return frozen(-d.A.T @ self.coadjoint_matrix @ d.A + self.L - self.L.T)
 
     @cached_property
-    def lie_poisson(self) -> Array:
+    def coadjoint_matrix(self) -> Array:
         """``ad~_p`` of the base group, (b,b) [A (38)]."""
-        return frozen(lie_poisson(self.d.model, self.d.p))
+        return frozen(coadjoint_matrix(self.d.model, self.d.p))
 
     @cached_property
     def N_b(self) -> Array:
@@ -99,9 +99,9 @@ class DecoupledEvaluation:
     def J_hat(self) -> Array:
         """Interconnection, skew, (b+2n,b+2n) [A (68)]."""
         d, b, n = self.d, self.d.model.b, self.d.model.n
-        coupled = self.lie_poisson @ d.A
+        coupled = self.coadjoint_matrix @ d.A
         matrix = np.zeros((b + 2 * n, b + 2 * n))
-        matrix[:b, :b] = self.lie_poisson
+        matrix[:b, :b] = self.coadjoint_matrix
         matrix[:b, b + n :] = -coupled
         matrix[b : b + n, b + n :] = np.eye(n)
         matrix[b + n :, :b] = coupled.T
@@ -169,7 +169,7 @@ class ReducedEulerLagrange:
         zero = np.zeros((b, n))
         self.M_hat = frozen(np.block([[d.M_b, zero], [zero.T, d.M_hat_m]]))
         self.C1_hat = frozen(np.block([[t.P_b, t.E_b], [-t.E_b.T, t.C_hat_m]]))
-        poisson = t.lie_poisson
+        poisson = t.coadjoint_matrix
         coupled = poisson @ d.A
         self.C2_hat = frozen(np.block([[-poisson, coupled], [-coupled.T, t.B]]))
 

@@ -15,7 +15,7 @@ from ..groups import base_group
 from .derivatives import rate_derivatives
 from .form import Form
 from .ports import Ports
-from .standard import StandardForm, lie_poisson
+from .standard import StandardForm, coadjoint_matrix
 from .state import PHState
 
 
@@ -151,8 +151,8 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
     if b:
         # Errors in the base frame are transported by the motion of the base.
         a[:b, :b] -= base_group(model.base).ad(rate.qdot[:b])
-        coordinates[nv : nv + b, :b] = -0.5 * lie_poisson(model, x.z[:b])
-        drift[nv : nv + b, :b] = -0.5 * lie_poisson(model, rate.zdot[:b])
+        coordinates[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, x.z[:b])
+        drift[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, rate.zdot[:b])
     back = np.linalg.inv(coordinates)
     a = (coordinates @ a + drift) @ back
     friction = np.zeros((nv, nv))

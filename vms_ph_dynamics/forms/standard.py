@@ -62,7 +62,7 @@ class StandardForm(Form):
         """Return ``diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
         b, n = self.model.b, self.model.n
         matrix = np.zeros((b + 2 * n, b + 2 * n))
-        matrix[:b, :b] = lie_poisson(self.model, x.z[:b])
+        matrix[:b, :b] = coadjoint_matrix(self.model, x.z[:b])
         matrix[b : b + n, b + n :] = np.eye(n)
         matrix[b + n :, b : b + n] = -np.eye(n)
         return matrix
@@ -137,11 +137,11 @@ class CanonicalForm(StandardForm):
         super().__init__(model, native)
 
 
-def lie_poisson(model: RobotModel, p: Array) -> Array:
+def coadjoint_matrix(model: RobotModel, p: Array) -> Array:
     """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
     if model.base == "fixed":
         return np.zeros((0, 0))
-    return base_group(model.base).lie_poisson(p)
+    return base_group(model.base).coadjoint_matrix(p)
 
 
 def with_ports(interconnection: Array, input_map: Array, tool_jacobian: Array) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arrays import Array, cached_property, frozen
 from ..evaluation import Evaluation
-from .standard import lie_poisson
+from .standard import coadjoint_matrix
 from .task_terms import Eigenbasis, TaskTerms, null_space_rate, null_space_rate_transpose
 
 
@@ -67,7 +67,7 @@ class TaskCoupling:
         product = self.E @ inverse
         g = product - product.T
         if b > 0:
-            g = g + inverse[:b].T @ lie_poisson(d.model, d.p) @ inverse[:b]
+            g = g + inverse[:b].T @ coadjoint_matrix(d.model, d.p) @ inverse[:b]
         return frozen((g - g.T) / 2)
 
     @property

@@ -138,7 +138,7 @@ class TaskSpaceForm(Form):
         t, b = self._at(x.q, x.z), self.model.b
         slope = -t.coupling.E_transpose_eta
         slope[b:] -= (t.d.C.T @ t.d.v)[b:]
-        return np.concatenate([slope, t.eta_e])
+        return np.concatenate([slope, t.stacked_velocity])
 
     def interconnection(self, x: PHState) -> Array:
         """Return ``J_z = [[0, J_bar^-1], [-J_bar^-T, G]]``, (2nv,2nv) [D (27)]."""

@@ -154,7 +154,7 @@ class RegularJacobian:
             self.matrix = self.left @ (self._lifted[:, None] * self.right)
 
     @property
-    def smallest(self) -> float:
+    def smallest_singular_value(self) -> float:
         """Smallest singular value of J, before any lifting."""
         return float(self.values[-1])
 
@@ -351,8 +351,8 @@ class TaskTerms:
         return frozen(self.N @ self.d.v)
 
     @cached_property
-    def eta_e(self) -> Array:
-        """Extended velocity ``(eta, nu)``, (nv,) [D (23)]."""
+    def stacked_velocity(self) -> Array:
+        """Task and null-space velocity ``(eta, nu)``, (nv,), ``eta_e`` of [D (23)]."""
         return frozen(np.concatenate([self.eta, self.nu]))
 
     @cached_property

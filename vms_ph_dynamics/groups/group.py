@@ -88,8 +88,8 @@ class Group(ABC):
         """Return ``ad_x^T``, (d,d), which gives the rate of a conserved momentum in body axes."""
         return self.ad(x).T
 
-    def lie_poisson(self, p: Array) -> Array:
-        """Return the skew matrix of the map ``v -> ad_v^T p``, (d,d) [A (38)]."""
+    def coadjoint_matrix(self, p: Array) -> Array:
+        """Return ``ad~_p``, the skew matrix of the map ``v -> ad_v^T p``, (d,d) [A (38)]."""
         unit = np.eye(self.dimension)
         return np.stack([self.coad(e) @ p for e in unit], axis=1)
 

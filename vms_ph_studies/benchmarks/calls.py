@@ -33,7 +33,7 @@ _TERMS = "pinocchio crba + computeJointJacobians"
 # All blocks of the equations of motion, with energies and momenta, which follow from them.
 _BLOCKS = ("M", "A", "M_hat_m", "v_hat", "p", "pi", "pi_hat", "C", "g", "J_end_effector")
 # Matrices of the task-space form without derivatives, and those with derivatives.
-_MATRICES = ("J_bar", "J_bar_inverse", "Lambda_bar", "P", "eta_e", "pi", "pi_nu")
+_MATRICES = ("J_bar", "J_bar_inverse", "Lambda_bar", "P", "stacked_velocity", "pi", "pi_nu")
 _DERIVATIVES = ("J_z", "operational_space")
 
 

@@ -150,7 +150,7 @@ def _compare_lagrangian(
     error = boltzmann_hamel_forces(t, exact) - expected
     errors.add("boltzmann_hamel", error, expected)
     by_constants = -np.einsum("kij,k->ij", structure_constants(d.model), d.p)
-    errors.add("constants", by_constants - t.lie_poisson, np.append(d.p, 1e-6))
+    errors.add("constants", by_constants - t.coadjoint_matrix, np.append(d.p, 1e-6))
     if not b:
         return
     # Both misprints turn the sign of E_b^T v_hat in the second row of (85).

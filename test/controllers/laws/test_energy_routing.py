@@ -56,7 +56,7 @@ def test_the_momenta_then_follow_the_target_system(
         damping = np.concatenate([9.0 * t.eta, 6.0 * t.nu])
         wanted = -t.J_bar_inverse.T @ slope - damping
         if routing is skew_target:
-            wanted += skew_target(t) @ t.eta_e
+            wanted += skew_target(t) @ t.stacked_velocity
         rate = form.rate(x, Ports(command.torque)).zdot
         np.testing.assert_allclose(rate, wanted, atol=1e-10 * max(1.0, np.abs(wanted).max()))
 

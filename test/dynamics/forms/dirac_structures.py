@@ -17,7 +17,7 @@ from numpy.linalg import svd
 
 from vms_ph_dynamics import Evaluation, ModelError, PHState, StandardForm
 from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.forms.standard import lie_poisson
+from vms_ph_dynamics.forms.standard import coadjoint_matrix
 
 # Power of two unit elements, and directions of balanced bases, below this are rounding.
 _POWER = 1e-9
@@ -334,7 +334,7 @@ def base_structure(d: Evaluation) -> DiracStructure:
     b = d.model.b
     unit, zero = np.eye(b), np.zeros((b, b))
     matrix = np.block(
-        [[lie_poisson(d.model, d.p), -unit, unit], [unit, zero, zero], [-unit, zero, zero]]
+        [[coadjoint_matrix(d.model, d.p), -unit, unit], [unit, zero, zero], [-unit, zero, zero]]
     )
     return DiracStructure.from_matrix(matrix, {"p": b, "potential_base": b, "wrench_base": b})
 

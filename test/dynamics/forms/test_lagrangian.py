@@ -284,7 +284,7 @@ def test_the_shape_accelerates_with_plus_the_gradient_of_the_locked_energy(movin
     d, t, rates = moving.d, moving.t, moving.rates
     others = (
         -t.C_hat_m @ rates
-        - d.A.T @ t.lie_poisson @ d.v_hat
+        - d.A.T @ t.coadjoint_matrix @ d.v_hat
         - t.B @ rates
         + moving.transformed[moving.model.b :]
     )

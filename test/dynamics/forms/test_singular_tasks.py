@@ -47,7 +47,7 @@ def test_near_a_singularity_the_form_is_that_of_a_nearby_task_and_says_so(
         t = form.evaluate(q, v)
         jacobian = form.task.jacobian(t.d)
         assert not t.is_regular
-        assert t.regular.smallest < 0.03
+        assert t.regular.smallest_singular_value < 0.03
         # The distance is what is said, at most half the threshold.
         assert np.linalg.norm(t.J - jacobian, 2) == pytest.approx(t.lift, rel=1e-9)
         assert t.lift <= 0.015 * (1 + 1e-12)
@@ -94,7 +94,9 @@ def test_the_rates_of_the_lifted_form_are_exact_too(
         along = derivative(lambda s, q=q, v=v, a=acceleration: form.state(q + s * v, v + s * a).z)
         zdot = form.rate(x, Ports(torque)).zdot
         np.testing.assert_allclose(zdot, along, atol=1e-8 * max(1.0, np.abs(zdot).max()))
-        np.testing.assert_allclose(t.coupling.E.T @ t.eta_e, t.coupling.E_transpose_eta, atol=1e-8)
+        np.testing.assert_allclose(
+            t.coupling.E.T @ t.stacked_velocity, t.coupling.E_transpose_eta, atol=1e-8
+        )
         balance = form.power_balance(x, Ports(torque))
         assert abs(balance.residual) < 1e-9 * max(1.0, abs(balance.stored))
 

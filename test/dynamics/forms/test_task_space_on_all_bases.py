@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics.forms import Ports, StandardForm, TaskSpaceForm
-from vms_ph_dynamics.forms.standard import lie_poisson
+from vms_ph_dynamics.forms.standard import coadjoint_matrix
 
 from ..tasks.task_cases import (
     CASES,
@@ -100,8 +100,8 @@ def test_the_structure_matrix_is_skew_and_gives_the_rate(case: Case) -> None:
     # The products that need no matrix agree with the matrices.
     c = t.coupling
     np.testing.assert_allclose(c.E_v, c.E @ case.v, atol=1e-11 * scale)
-    np.testing.assert_allclose(c.E_transpose_eta, c.E.T @ t.eta_e, atol=1e-11 * scale)
-    np.testing.assert_allclose(c.G_eta, c.G @ t.eta_e, atol=1e-11 * scale)
+    np.testing.assert_allclose(c.E_transpose_eta, c.E.T @ t.stacked_velocity, atol=1e-11 * scale)
+    np.testing.assert_allclose(c.G_eta, c.G @ t.stacked_velocity, atol=1e-11 * scale)
     through = t.eta @ c.G_12 @ t.nu
     assert c.exchange_through_G_12 == pytest.approx(through, abs=1e-10 * scale)
 
@@ -205,7 +205,7 @@ def test_a_moving_base_adds_its_lie_poisson_structure(rng: np.random.Generator) 
     product = t.coupling.E @ t.J_bar_inverse
     without = product - product.T
     block = np.zeros((13, 13))
-    block[:6, :6] = lie_poisson(case.model, t.d.p)
+    block[:6, :6] = coadjoint_matrix(case.model, t.d.p)
     np.testing.assert_allclose(
         t.G - without, t.J_bar_inverse.T @ block @ t.J_bar_inverse, atol=1e-10 * case.size
     )

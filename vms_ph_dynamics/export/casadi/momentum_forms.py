@@ -13,7 +13,7 @@ from .form import CasadiForm, Function
 from .linear_algebra import inverse
 
 
-def lie_poisson(p: Expression) -> Expression:
+def coadjoint_matrix(p: Expression) -> Expression:
     """Return ``ad~_p`` with ``ad~_p v = ad_v^T p`` of a base momentum, (b,b) [A (38)]."""
     b = p.shape[0]
     if b == 6:
@@ -49,7 +49,7 @@ class CasadiStandardForm(CasadiForm):
         """``(q, z)`` to ``J = diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
         b, n = self.model.b, self.model.n
         matrix = _canonical(b, n)
-        matrix[:b, :b] = lie_poisson(self._z[:b])
+        matrix[:b, :b] = coadjoint_matrix(self._z[:b])
         return self._function("interconnection", {"J": matrix})
 
     @cached_property
@@ -105,7 +105,11 @@ class CasadiDecoupledForm(CasadiForm):
         b, n = self.model.b, self.model.n
         matrix = _canonical(b, n)
         if b:
-            a, poisson, slope = self._connection, lie_poisson(self._z[:b]), self._connection_slope
+            a, poisson, slope = (
+                self._connection,
+                coadjoint_matrix(self._z[:b]),
+                self._connection_slope,
+            )
             coupled = poisson @ a
             matrix[:b, :b], matrix[:b, b + n :] = poisson, -coupled
             matrix[b + n :, :b] = coupled.T

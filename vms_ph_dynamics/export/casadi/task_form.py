@@ -16,7 +16,7 @@ from .configurations import tangent
 from .effects import task_jacobian
 from .form import CasadiForm, Function
 from .linear_algebra import Factorised, inverse, nearest_orthonormal, orthonormal_rows
-from .momentum_forms import lie_poisson
+from .momentum_forms import coadjoint_matrix
 
 
 class CasadiTaskForm(CasadiForm):
@@ -174,7 +174,7 @@ class CasadiTaskForm(CasadiForm):
         skew = product - product.T
         if b:
             p = (self._tree.M @ self._velocity)[:b]
-            skew += inverse_map[:b, :].T @ lie_poisson(p) @ inverse_map[:b, :]
+            skew += inverse_map[:b, :].T @ coadjoint_matrix(p) @ inverse_map[:b, :]
         return skew
 
     def _momenta_of(self, v: Expression) -> Expression:
