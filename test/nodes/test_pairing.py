@@ -14,66 +14,66 @@ def collecting() -> tuple[StampPairing, list[tuple[str, str | None]]]:
 
 def test_a_leader_waits_for_its_companion_in_either_order() -> None:
     pairing, done = collecting()
-    pairing.expect({"work"})
-    pairing.accompany("work", 1, "w1")
-    pairing.lead(1, "s1")
+    pairing.require({"work"})
+    pairing.add_companion("work", 1, "w1")
+    pairing.add_primary(1, "s1")
     assert done == [("s1", "w1")]
-    pairing.lead(2, "s2")
+    pairing.add_primary(2, "s2")
     assert len(done) == 1
-    pairing.accompany("work", 2, "w2")
+    pairing.add_companion("work", 2, "w2")
     assert done[1] == ("s2", "w2")
 
 
 def test_a_lost_companion_delays_a_leader_only_until_a_later_one_is_received() -> None:
     pairing, done = collecting()
-    pairing.expect({"work"})
-    pairing.lead(1, "s1")
-    pairing.lead(2, "s2")
+    pairing.require({"work"})
+    pairing.add_primary(1, "s1")
+    pairing.add_primary(2, "s2")
     assert done == []
-    pairing.accompany("work", 2, "w2")
+    pairing.add_companion("work", 2, "w2")
     assert done == [("s1", None), ("s2", "w2")]
 
 
 def test_no_message_of_a_delayed_topic_is_lost() -> None:
     pairing, done = collecting()
-    pairing.expect({"work"})
+    pairing.require({"work"})
     for stamp in range(1, 26):
-        pairing.lead(stamp, f"s{stamp}")
+        pairing.add_primary(stamp, f"s{stamp}")
     for stamp in range(1, 26):
-        pairing.accompany("work", stamp, f"w{stamp}")
+        pairing.add_companion("work", stamp, f"w{stamp}")
     assert done == [(f"s{stamp}", f"w{stamp}") for stamp in range(1, 26)]
 
 
 def test_a_topic_that_stopped_delays_a_bounded_number_of_leaders() -> None:
     pairing, done = collecting()
-    pairing.accompany("work", 0, "w0")
+    pairing.add_companion("work", 0, "w0")
     for stamp in range(1, 200):
-        pairing.lead(stamp, f"s{stamp}")
+        pairing.add_primary(stamp, f"s{stamp}")
     assert 100 < len(done) < 199
     # Leaders no longer wait once the publisher has left discovery.
-    pairing.expect(set())
+    pairing.require(set())
     assert len(done) == 199
 
 
 def test_leaders_wait_for_a_companion_once_it_was_received() -> None:
     pairing, done = collecting()
-    pairing.accompany("work", 1, "w1")
-    pairing.lead(1, "s1")
-    pairing.lead(2, "s2")
+    pairing.add_companion("work", 1, "w1")
+    pairing.add_primary(1, "s1")
+    pairing.add_primary(2, "s2")
     assert done == [("s1", "w1")]
 
 
 def test_leaders_do_not_wait_without_a_publisher() -> None:
     pairing, done = collecting()
-    pairing.lead(1, "s1")
+    pairing.add_primary(1, "s1")
     assert done == [("s1", None)]
 
 
 def test_the_number_of_companions_without_a_leader_is_bounded() -> None:
     pairing, done = collecting()
-    pairing.expect({"work"})
+    pairing.require({"work"})
     for stamp in range(1000):
-        pairing.accompany("work", stamp, "w")
-    pairing.lead(999, "s")
+        pairing.add_companion("work", stamp, "w")
+    pairing.add_primary(999, "s")
     assert done == [("s", "w")]
     assert sum(len(waiting) for waiting in pairing._waiting.values()) == 0

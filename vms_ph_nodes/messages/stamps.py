@@ -28,63 +28,64 @@ class Recent(Generic[T]):
     def forget(self) -> None:
         """Discard the value."""
         self.last: T | None = None
-        self._at = 0
+        self._received_at = 0
 
     def take(self, value: T) -> None:
         """Take a new value."""
-        self.last, self._at = value, time.monotonic_ns()
+        self.last, self._received_at = value, time.monotonic_ns()
 
     @property
     def value(self) -> T | None:
         """The last value; None after its timeout."""
-        return self.last if time.monotonic_ns() - self._at <= self._timeout else None
+        return self.last if time.monotonic_ns() - self._received_at <= self._timeout else None
 
 
-# Largest number of leaders that wait for companions.
-_PATIENCE = 50
+# Largest number of primary messages that wait for companions.
+_MAX_PRIMARIES = 50
 
-# Largest number of companions that are kept without a leader.
-_CAPACITY = 100
+# Largest number of companions of one topic that are kept without a primary message.
+_MAX_COMPANIONS = 100
 
 
 class StampPairing:
-    """Collects leading messages and their companions of the same stamp.
+    """Collects primary messages and their companions of the same stamp.
 
-    ``complete`` is called once all companions of a leader are received, or when a companion with a
-    later stamp shows that one was lost: messages of a topic arrive in the order of their stamps,
-    but one topic may lag behind another when this process is busy. The order of leaders is kept.
+    ``complete`` is called once all companions of a primary message are received, or when a
+    companion with a later stamp shows that one was lost: messages of a topic arrive in the order of
+    their stamps, but one topic may lag behind another when this process is busy. Primary messages
+    keep their order.
     """
 
     def __init__(self, companions: tuple[str, ...], complete: Callable[..., None]) -> None:
         self._complete = complete
-        self._leaders: deque[tuple[int, Any]] = deque()
+        self._primaries: deque[tuple[int, Any]] = deque()
         self._waiting: dict[str, dict[int, Any]] = {name: {} for name in companions}
         self._latest = dict.fromkeys(companions, -1)
-        self._expected: set[str] = set()
+        self._required: set[str] = set()
 
-    def expect(self, names: set[str]) -> None:
+    def require(self, names: set[str]) -> None:
         """Set the companions to wait for: those that have a publisher."""
-        self._expected = names & self._waiting.keys()
+        self._required = names & self._waiting.keys()
         self._release()
 
-    def lead(self, stamp: int, message: Any) -> None:
-        """Add a leading message."""
-        self._leaders.append((stamp, message))
+    def add_primary(self, stamp: int, message: Any) -> None:
+        """Add a primary message."""
+        self._primaries.append((stamp, message))
         self._release()
 
-    def accompany(self, name: str, stamp: int, message: Any) -> None:
-        """Add a companion; once one is received, later leaders wait for that topic."""
+    def add_companion(self, name: str, stamp: int, message: Any) -> None:
+        """Add a companion; once one is received, later primary messages wait for that topic."""
         waiting = self._waiting[name]
         waiting[stamp] = message
         self._latest[name] = stamp
-        self._expected.add(name)
-        if len(waiting) > _CAPACITY:
+        self._required.add(name)
+        if len(waiting) > _MAX_COMPANIONS:
             del waiting[min(waiting)]
         self._release()
 
     def _release(self) -> None:
-        while self._leaders and (self._is_ready() or len(self._leaders) > _PATIENCE):
-            stamp, message = self._leaders.popleft()
+        while self._primaries and (self._is_ready() or len(self._primaries) > _MAX_PRIMARIES):
+            stamp, message = self._primaries.popleft()
             partners = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
             for waiting in self._waiting.values():
                 for old in [s for s in waiting if s <= stamp]:
@@ -92,9 +93,9 @@ class StampPairing:
             self._complete(message, **partners)
 
     def _is_ready(self) -> bool:
-        stamp = self._leaders[0][0]
+        stamp = self._primaries[0][0]
         return all(
-            stamp in self._waiting[name] or self._latest[name] > stamp for name in self._expected
+            stamp in self._waiting[name] or self._latest[name] > stamp for name in self._required
         )
 
 
@@ -138,14 +139,14 @@ class StampGate:
         if self._last is None:
             difference = abs(now - stamp)
             return f"is {_seconds(now - stamp)} the clock" if 0 < self._age < difference else ""
-        last, at = self._last
+        last, last_arrival = self._last
         if stamp == last:
             return "repeats the last stamp"
         if stamp < last:
             return f"is {_seconds(last - stamp)} the last one"
         if self._follows(self._last, stamp, now):
             return ""
-        jump = (now - at) - (stamp - last)
+        jump = (now - last_arrival) - (stamp - last)
         return f"is {_seconds(jump)} the one before and the clock let expect"
 
     def _follows(self, before: tuple[int, int] | None, stamp: int, now: int) -> bool:
@@ -161,8 +162,8 @@ class StampGate:
             return True
         if self._last is None:
             return False
-        last, at = self._last
-        return 0 < stamp - last <= now - at
+        last, last_arrival = self._last
+        return 0 < stamp - last <= now - last_arrival
 
 
 def _seconds(nanoseconds: int) -> str:

@@ -67,15 +67,15 @@ class ModelAnswers:
 
     def dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
         """Return the terms of the equations of motion at one state."""
-        d = self._of(request)
+        d = self._evaluate(request)
         self._fill(response, d)
         response.kinetic_energy = d.kinetic_energy
         response.potential_energy = d.potential_energy
 
     def batch(self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response) -> None:
         """Return the terms of the equations of motion at many states."""
-        motions = self._of_states(request.states, self._motion)
-        configurations, velocities = zip(*motions, strict=True)
+        q_and_v = self._map_states(request.states, self._q_and_v)
+        configurations, velocities = zip(*q_and_v, strict=True)
         d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
         response.nv = self._model.nv
         self._fill(response, d)
@@ -92,7 +92,7 @@ class ModelAnswers:
         """Return energies and momenta at states."""
         frame = inertial_frame(self._model, self._root)
         energies, momenta = [], []
-        evaluations = self._of_states(request.states, self._of)
+        evaluations = self._map_states(request.states, self._evaluate)
         for state, d in zip(request.states, evaluations, strict=True):
             header = Header(stamp=state.joint_state.header.stamp, frame_id=frame)
             energies.append(to_energy(header, d, self._task))
@@ -105,47 +105,49 @@ class ModelAnswers:
             raise StateError(f"axes must be 0 (LOCAL) or 1 (ALIGNED); given: {request.axes}")
         axes = _AXES[request.axes]
         names = list(request.frames) or [self._model.end_effector]
-        d = self._of(request.state)
+        d = self._evaluate(request.state)
         ids = [self._model.frame_id(name) for name in names]
         response.nv, response.frames = self._model.nv, names
-        response.jacobian = _together([d.frame_jacobian(i, axes) for i in ids])
-        response.jacobian_rate = _together([d.frame_jacobian_rate(i, axes) for i in ids])
+        response.jacobian = _concatenated([d.frame_jacobian(i, axes) for i in ids])
+        response.jacobian_rate = _concatenated([d.frame_jacobian_rate(i, axes) for i in ids])
         response.poses = [to_pose(d.placement(name)) for name in names]
 
     def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:
         """Return the structure checks at a state."""
-        checks = structure_checks(self._of(request.state))
+        checks = structure_checks(self._evaluate(request.state))
         response.checks = [check.name for check in checks]
         response.values = [check.value for check in checks]
         response.limits = [check.limit for check in checks]
         response.passed = all(check.value <= check.limit for check in checks)
 
     @staticmethod
-    def _of_states(states: list[RobotState], of: Callable[[RobotState], T]) -> list[T]:
+    def _map_states(states: list[RobotState], convert: Callable[[RobotState], T]) -> list[T]:
+        """Return what ``convert`` gives for each state; an error names the index of its state."""
         if not 1 <= len(states) <= LARGEST_BATCH:
             raise StateError(f"a batch has from 1 to {LARGEST_BATCH} states; given: {len(states)}")
-        answers = []
+        converted = []
         for i, state in enumerate(states):
             try:
-                answers.append(of(state))
+                converted.append(convert(state))
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from None
-        return answers
+        return converted
 
-    def _of(self, state: Any) -> Evaluation:
-        return self._model.evaluate(*self._motion(state))
+    def _evaluate(self, state: Any) -> Evaluation:
+        return self._model.evaluate(*self._q_and_v(state))
 
-    def _motion(self, state: Any) -> tuple[Array, Array]:
+    def _q_and_v(self, state: Any) -> tuple[Array, Array]:
         """Return q and v of a state, or of a request with the same fields."""
         model = self._model
         base = from_pose_and_twist(model, state.base_pose, state.base_twist) if model.b else None
         q, v, _ = from_joint_state(model, state.joint_state, all_joints=False, base=base)
         for name in state.joint_state.name:
-            # Locked joints, as of a gripper, are frames; any other unknown name is an error.
+            # A locked joint, such as that of a gripper, is a frame of the model; its position is
+            # ignored. Any other unknown name is an error.
             if not model.tree.has_frame(name):
                 model.joint_index(name)
         return q, v
 
 
-def _together(arrays: list[Any]) -> list[float]:
+def _concatenated(arrays: list[Any]) -> list[float]:
     return np.concatenate([array.ravel() for array in arrays]).tolist()

@@ -22,8 +22,8 @@ from ..messages.base_motion import from_odometry
 from ..messages.conversions import from_joint_state, from_stamp, to_wrench_base
 from ..messages.stamps import StampGate, StampPairing
 
-Use = Callable[[Time, Array, Array], None]
-"""From a stamp, a configuration (nq,) and a velocity (nv,)."""
+StateCallback = Callable[[Time, Array, Array], None]
+"""Called with the stamp, the configuration (nq,) and the velocity (nv,) of a measured state."""
 
 
 class MeasuredStates:
@@ -37,41 +37,43 @@ class MeasuredStates:
         self,
         node: Node,
         model: VMSModel,
-        age: float,
-        use: Use,
-        refuse: Callable[[object], None],
+        max_age: float,
+        on_state: StateCallback,
+        on_refusal: Callable[[object], None],
     ) -> None:
         """Subscribe to ``joint_states``, and on a moving base to ``odom``.
 
         Args:
             node: which receives them.
             model: the robot.
-            age: largest difference between stamp and clock, s; 0: any.
-            use: called with every state.
-            refuse: called with the reason why a message was refused.
+            max_age: largest difference between stamp and clock, s; 0 for no limit.
+            on_state: called with every state.
+            on_refusal: called with the reason why a message was refused.
         """
-        self._node, self._model, self._age = node, model, age
-        self._use, self._refuse = use, refuse
+        self._node, self._model, self._max_age = node, model, max_age
+        self._on_state, self._on_refusal = on_state, on_refusal
         pairing = StampPairing(("odometry",), self._complete)
         if model.b:
-            pairing.expect({"odometry"})
-            self._subscribe(Odometry, "odom", "odometry", partial(pairing.accompany, "odometry"))
-        self._subscribe(JointState, "joint_states", "joint state", pairing.lead)
+            pairing.require({"odometry"})
+            self._subscribe(
+                Odometry, "odom", "odometry", partial(pairing.add_companion, "odometry")
+            )
+        self._subscribe(JointState, "joint_states", "joint state", pairing.add_primary)
 
     def _subscribe(
-        self, kind: Any, topic: str, label: str, use: Callable[[int, Any], None]
+        self, message_type: Any, topic: str, label: str, take: Callable[[int, Any], None]
     ) -> None:
-        gate = StampGate(self._age)
+        gate = StampGate(self._max_age)
 
         def receive(message: Any) -> None:
             stamp = from_stamp(message.header.stamp)
             problem = gate.problem(stamp, self._node.get_clock().now().nanoseconds)
             if problem:
-                self._refuse(f"the {label} {problem}")
+                self._on_refusal(f"the {label} {problem}")
             else:
-                use(stamp, message)
+                take(stamp, message)
 
-        self._node.create_subscription(kind, topic, receive, qos_profile_sensor_data)
+        self._node.create_subscription(message_type, topic, receive, qos_profile_sensor_data)
 
     def _complete(self, message: JointState, odometry: Odometry | None) -> None:
         if self._model.b and odometry is None:
@@ -80,9 +82,9 @@ class MeasuredStates:
             base = None if odometry is None else from_odometry(self._model, odometry)
             q, v, _ = from_joint_state(self._model, message, base=base)
         except StateError as error:
-            self._refuse(error)
+            self._on_refusal(error)
             return
-        self._use(message.header.stamp, q, v)
+        self._on_state(message.header.stamp, q, v)
 
 
 class EffortPublishers:
@@ -101,5 +103,5 @@ class EffortPublishers:
         header = Header(stamp=stamp)
         self._torques.publish(JointState(header=header, name=self._names, effort=torque.tolist()))
         if self._wrenches is not None:
-            acting = Header(stamp=stamp, frame_id=self._base_frame)
-            self._wrenches.publish(to_wrench_base(acting, wrench_base))
+            base_header = Header(stamp=stamp, frame_id=self._base_frame)
+            self._wrenches.publish(to_wrench_base(base_header, wrench_base))

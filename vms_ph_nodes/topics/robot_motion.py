@@ -73,14 +73,14 @@ class RobotMotion:
 
 
 class MotionListener:
-    """Calls ``use`` with every complete motion, and ``refuse`` with the error of any other."""
+    """Calls ``on_motion`` with every complete motion and ``on_refusal`` with every error."""
 
     def __init__(
         self,
         node: Node,
         model: VMSModel,
-        use: Callable[[RobotMotion], None],
-        refuse: Callable[[str], None],
+        on_motion: Callable[[RobotMotion], None],
+        on_refusal: Callable[[str], None],
         current: WaterCurrent | None = None,
         beside: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
@@ -89,14 +89,15 @@ class MotionListener:
         Args:
             node: which receives them.
             model: the robot.
-            use: called with every motion.
-            refuse: called with the reason why one is not used.
+            on_motion: called with every motion.
+            on_refusal: called with the reason why one is not used.
             current: of the water around the robot; velocities are then relative to it.
             beside: types of further messages that a motion has where they are published, by topic.
         """
         self._beside = tuple(beside)
         self._current = current
-        self._node, self._model, self._use, self._refuse = node, model, use, refuse
+        self._node, self._model = node, model
+        self._on_motion, self._on_refusal = on_motion, on_refusal
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
             "energies": (PortEnergy, "vms_ph/port_energy"),
@@ -112,7 +113,9 @@ class MotionListener:
             node.create_subscription(
                 kind,
                 topic,
-                lambda m, name=name: self._pairing.accompany(name, from_stamp(m.header.stamp), m),
+                lambda m, name=name: self._pairing.add_companion(
+                    name, from_stamp(m.header.stamp), m
+                ),
                 _SENSOR if name == "odometry" else _SENSOR.depth,
             )
             for name, (kind, topic) in companions.items()
@@ -121,18 +124,18 @@ class MotionListener:
             node.create_subscription(
                 JointState,
                 "joint_states",
-                lambda m: self._pairing.lead(from_stamp(m.header.stamp), m),
+                lambda m: self._pairing.add_primary(from_stamp(m.header.stamp), m),
                 _SENSOR,
             )
         )
 
-        def expect() -> None:
+        def require_published() -> None:
             present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
             # The state of a robot on a moving base is incomplete without its odometry.
-            self._pairing.expect(present | ({"odometry"} if model.b else set()))
+            self._pairing.require(present | ({"odometry"} if model.b else set()))
 
-        expect()
-        self._timer = node.create_timer(0.5, expect)
+        require_published()
+        self._timer = node.create_timer(0.5, require_published)
 
     def close(self) -> None:
         """End the subscriptions."""
@@ -156,9 +159,9 @@ class MotionListener:
                 raise StateError("a joint state without odometry of the same stamp")
             q, v, torque = from_joint_state(model, message, base=base)
             force = None if wrench is None else from_wrench(wrench.wrench)
-            at_base = None
+            base_wrench = None
             if wrench_base is not None:
-                at_base = from_wrench_base(model, wrench_base.wrench)
+                base_wrench = from_wrench_base(model, wrench_base.wrench)
             partners = {key: partner for key, partner in others.items() if partner is not None}
             beside = {topic: partners.pop(topic) for topic in self._beside if topic in partners}
             tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in partners.items()}
@@ -167,7 +170,7 @@ class MotionListener:
                 v = self._current.relative(model, q, v)
             d = model.evaluate(q, v)
         except StateError as error:
-            self._refuse(f"ignored: {error}")
+            self._on_refusal(f"ignored: {error}")
             return
         stamp = message.header.stamp
-        self._use(RobotMotion(stamp, d, torque, force, at_base, totals, tools, beside))
+        self._on_motion(RobotMotion(stamp, d, torque, force, base_wrench, totals, tools, beside))
