@@ -37,7 +37,7 @@ def share_directory() -> Path:
     )
 
 
-def command() -> str:
+def command_name() -> str:
     """Return what users type before a command: ``vms-ph``, or ``./vms`` in a checkout.
 
     ``./vms`` says how it was called in VMS_PH_COMMAND.

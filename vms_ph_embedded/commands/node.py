@@ -6,9 +6,9 @@
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 
-from .temporary_node import awaited, settled, temporary_node
+from .temporary_node import settled, temporary_node, wait_for
 
 app = typer.Typer(help="List running nodes, with their topics and services.", no_args_is_help=True)
 
@@ -30,10 +30,10 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
     namespace, _, base = ("/" + name.strip("/")).rpartition("/")
     namespace = namespace or "/"
     with temporary_node() as node:
-        awaited(
+        wait_for(
             node,
             lambda: (base, namespace) in node.get_node_names_and_namespaces(),
-            f"there is no node {name}; `{command()} node list` shows the running ones",
+            f"there is no node {name}; `{command_name()} node list` shows the running ones",
         )
         parts = (
             ("Publishers", node.get_publisher_names_and_types_by_node),

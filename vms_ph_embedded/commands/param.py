@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 
 from .message_text import parse, to_plain, to_yaml
 from .temporary_node import call, temporary_node
@@ -30,56 +30,61 @@ _NAME = typer.Argument(help="name of the parameter, like stiffness")
 
 
 @app.command("list")
-def list_parameters(of: str = _NODE) -> None:
+def list_parameters(node_name: str = _NODE) -> None:
     """List the parameters of a node with their descriptions."""
     with temporary_node() as node:
-        names = _names(node, of)
-        answer = _ask(node, of, "describe_parameters", DescribeParameters, names=names)
+        names = _names(node, node_name)
+        answer = _ask(node, node_name, "describe_parameters", DescribeParameters, names=names)
         for descriptor in answer.descriptors:
             fixed = " (read-only)" if descriptor.read_only else ""
             typer.echo(f"{descriptor.name}{fixed}: {descriptor.description}")
 
 
 @app.command()
-def get(of: str = _NODE, name: str = _NAME) -> None:
+def get(node_name: str = _NODE, name: str = _NAME) -> None:
     """Print the value of a parameter."""
     with temporary_node() as node:
-        if name not in _names(node, of):
+        if name not in _names(node, node_name):
             raise VmsPhError(
-                f"{of} has no parameter '{name}'; `{command()} param list {of}` shows them"
+                f"{node_name} has no parameter '{name}'; "
+                f"`{command_name()} param list {node_name}` shows them"
             )
-        typer.echo(to_yaml(_values(node, of, [name])[name]).removesuffix("\n..."))
+        typer.echo(to_yaml(_values(node, node_name, [name])[name]).removesuffix("\n..."))
 
 
 @app.command("set", context_settings={"ignore_unknown_options": True})
 def set_parameter(
-    of: str = _NODE,
+    node_name: str = _NODE,
     name: str = _NAME,
     value: str = typer.Argument(help="new value as YAML: 3.5, true, text, [1, 2]"),
 ) -> None:
     """Change a parameter of a running node."""
     with temporary_node() as node:
         new_value = parse(value)
-        present = _values(node, of, [name])[name] if name in _names(node, of) else None
+        present = (
+            _values(node, node_name, [name])[name] if name in _names(node, node_name) else None
+        )
         if isinstance(present, float) and isinstance(new_value, (int, str)):
             with suppress(ValueError, OverflowError):  # YAML parses 1e3 as a string
                 new_value = float(new_value)
         message = _message(name, new_value)
-        answer = _ask(node, of, "set_parameters", SetParameters, parameters=[message])
+        answer = _ask(node, node_name, "set_parameters", SetParameters, parameters=[message])
         if not answer.results:
-            raise VmsPhError(f"{of} refused the request without a reason")
+            raise VmsPhError(f"{node_name} refused the request without a reason")
         result = answer.results[0]
         if not result.successful:
-            raise VmsPhError(f"{of} rejected {name} = {new_value!r}: {result.reason}")
+            raise VmsPhError(f"{node_name} rejected {name} = {new_value!r}: {result.reason}")
         typer.echo(f"{name} = {new_value!r}")
 
 
 @app.command()
-def dump(of: str = _NODE) -> None:
+def dump(node_name: str = _NODE) -> None:
     """Print all parameters of a node in the format of --params-file."""
     with temporary_node() as node:
-        values = _values(node, of, sorted(_names(node, of)))
-        typer.echo(yaml.safe_dump({of: {"ros__parameters": values}}, sort_keys=False).rstrip())
+        values = _values(node, node_name, sorted(_names(node, node_name)))
+        typer.echo(
+            yaml.safe_dump({node_name: {"ros__parameters": values}}, sort_keys=False).rstrip()
+        )
 
 
 def _message(name: str, value: Any) -> Any:
@@ -92,21 +97,22 @@ def _message(name: str, value: Any) -> Any:
         ) from None
 
 
-def _names(node: Node, of: str) -> list[str]:
-    return list(_ask(node, of, "list_parameters", ListParameters).result.names)
+def _names(node: Node, node_name: str) -> list[str]:
+    return list(_ask(node, node_name, "list_parameters", ListParameters).result.names)
 
 
-def _values(node: Node, of: str, names: list[str]) -> dict[str, Any]:
-
-    answer = _ask(node, of, "get_parameters", GetParameters, names=names)
+def _values(node: Node, node_name: str, names: list[str]) -> dict[str, Any]:
+    answer = _ask(node, node_name, "get_parameters", GetParameters, names=names)
     values = (to_plain(parameter_value_to_python(v)) for v in answer.values)
     if len(answer.values) != len(names):
-        raise VmsPhError(f"{of} gave {len(answer.values)} values for {len(names)} parameters")
+        raise VmsPhError(
+            f"{node_name} gave {len(answer.values)} values for {len(names)} parameters"
+        )
     return dict(zip(names, values, strict=True))
 
 
-def _ask(node: Node, of: str, service: str, kind: Any, **fields: Any) -> Any:
-    request = kind.Request()
+def _ask(node: Node, node_name: str, service: str, service_type: Any, **fields: Any) -> Any:
+    request = service_type.Request()
     for name, value in fields.items():
         setattr(request, name, value)
-    return call(node, kind, f"/{of.strip('/')}/{service}", request)
+    return call(node, service_type, f"/{node_name.strip('/')}/{service}", request)

@@ -6,11 +6,11 @@
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import load_interface
 
 from .message_text import fill, parse, to_yaml
-from .temporary_node import awaited, call, print_names, temporary_node
+from .temporary_node import call, print_names, temporary_node, wait_for
 
 app = typer.Typer(help="List and call services.", no_args_is_help=True)
 
@@ -27,19 +27,23 @@ def list_services(
 @app.command("call")
 def call_service(
     name: str = typer.Argument(help="name of the service, like /simulator/reset"),
-    kind: str = typer.Argument(
+    type_name: str = typer.Argument(
         "", metavar="[TYPE]", help="type of the service, like std_srvs/srv/Trigger"
     ),
-    values: str = typer.Argument("{}", help="fields of the request, as YAML"),
+    fields: str = typer.Argument("{}", help="fields of the request, as YAML"),
 ) -> None:
     """Call a service and print its response."""
     with temporary_node() as node:
-        expected = load_interface(kind, "srv") if kind else None
+        expected = load_interface(type_name, "srv") if type_name else None
         name = node.resolve_service_name(name)
-        missing = f"there is no service {name}; `{command()} service list` shows the running ones"
-        kinds = awaited(node, lambda: dict(node.get_service_names_and_types()).get(name), missing)
-        service = load_interface(kinds[0], "srv")
+        error = (
+            f"there is no service {name}; `{command_name()} service list` shows the running ones"
+        )
+        types = wait_for(
+            node, lambda: dict(node.get_service_names_and_types()).get(name), error=error
+        )
+        service = load_interface(types[0], "srv")
         if expected not in (None, service):
-            raise VmsPhError(f"the type of {name} is {kinds[0]}, not {kind}")
-        request = fill(service.Request(), parse(values))
+            raise VmsPhError(f"the type of {name} is {types[0]}, not {type_name}")
+        request = fill(service.Request(), parse(fields))
         typer.echo(to_yaml(call(node, service, name, request)))

@@ -15,7 +15,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 
 T = TypeVar("T")
 
@@ -55,11 +55,11 @@ def settled(node: Node, query: Callable[[], T], quiet: float = 0.4) -> T:
     return latest
 
 
-def awaited(node: Node, query: Callable[[], T | None], missing: str) -> T:
+def wait_for(node: Node, query: Callable[[], T | None], error: str) -> T:
     """Return the result of ``query`` as soon as it is truthy.
 
     Raises:
-        VmsPhError: the result stays falsy until the timeout; ``missing`` is the message.
+        VmsPhError: the result stays falsy until the timeout; ``error`` is the message.
     """
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -67,7 +67,7 @@ def awaited(node: Node, query: Callable[[], T | None], missing: str) -> T:
         if outcome:
             return outcome
         rclpy.spin_once(node, timeout_sec=0.05)
-    raise VmsPhError(missing)
+    raise VmsPhError(error)
 
 
 def print_names(
@@ -88,7 +88,7 @@ def call(node: Node, kind: Any, name: str, request: Any) -> Any:
     if not client.wait_for_service(timeout_sec=PATIENCE):
         raise VmsPhError(
             f"no node offers the service {name} (waited {PATIENCE:g} s); "
-            f"`{command()} service list` shows the running ones"
+            f"`{command_name()} service list` shows the running ones"
         )
     future = client.call_async(request)
     rclpy.spin_until_future_complete(node, future, timeout_sec=PATIENCE)

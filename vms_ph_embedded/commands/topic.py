@@ -14,11 +14,11 @@ import typer
 from rclpy.node import Node
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import load_interface, offered_quality
 
 from .message_text import fill, parse, to_yaml
-from .temporary_node import awaited, print_names, settled, temporary_node
+from .temporary_node import print_names, settled, temporary_node, wait_for
 
 app = typer.Typer(help="List, read, measure and publish topics.", no_args_is_help=True)
 
@@ -39,10 +39,10 @@ def info(name: str = _TOPIC) -> None:
     """Show the type, publishers and subscriptions of a topic."""
     with temporary_node() as node:
         name = node.resolve_topic_name(name)
-        kind = _type_of(node, name)
+        type_name = _type_of(node, name)
         look = (node.get_publishers_info_by_topic, node.get_subscriptions_info_by_topic)
         publishers, subscribers = settled(node, lambda: [_names(f(name)) for f in look])
-        typer.echo(f"Type: {kind}")
+        typer.echo(f"Type: {type_name}")
         for title, endpoints in (("Publisher", publishers), ("Subscription", subscribers)):
             typer.echo(f"{title} count: {len(endpoints)}")
             for endpoint in endpoints:
@@ -92,26 +92,28 @@ def hz(
 @app.command()
 def pub(
     name: str = _TOPIC,
-    kind: str = typer.Argument(
+    type_name: str = typer.Argument(
         metavar="TYPE", help="type of the topic, like geometry_msgs/msg/PoseStamped"
     ),
-    values: str = typer.Argument("{}", help="values of the fields, as YAML"),
+    fields: str = typer.Argument("{}", help="values of the fields, as YAML"),
     once: bool = typer.Option(False, "--once", "-1", help="publish one message and exit"),
     rate: float = typer.Option(1.0, "--rate", "-r", help="Hz", min=0.001),
 ) -> None:
     """Publish messages with the given fields; a header is stamped with the present time."""
-    message_type = load_interface(kind, "msg")
-    message = fill(message_type(), parse(values))
+    message_type = load_interface(type_name, "msg")
+    message = fill(message_type(), parse(fields))
     with temporary_node() as node:
         name = node.resolve_topic_name(name)
-        missing = f"no node subscribes to {name}; nothing was published"
+        error = f"no node subscribes to {name}; nothing was published"
         # Checked before there is a publisher: subscribers warn about a publisher of a wrong type.
-        awaited(node, lambda: node.count_subscribers(name), missing)
+        wait_for(node, lambda: node.count_subscribers(name), error=error)
         present_types = dict(node.get_topic_names_and_types()).get(name, [])
         if present_types and message_type not in [load_interface(n, "msg") for n in present_types]:
-            raise VmsPhError(f"the type of {name} is {' and '.join(present_types)}, not {kind}")
+            raise VmsPhError(
+                f"the type of {name} is {' and '.join(present_types)}, not {type_name}"
+            )
         publisher = node.create_publisher(message_type, name, 10)
-        awaited(node, publisher.get_subscription_count, missing)
+        wait_for(node, publisher.get_subscription_count, error=error)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
         while True:
             if hasattr(message, "header"):
@@ -124,8 +126,8 @@ def pub(
 
 
 def _type_of(node: Node, name: str) -> str:
-    missing = f"there is no topic {name}; `{command()} topic list` shows the running ones"
-    return awaited(node, lambda: dict(node.get_topic_names_and_types()).get(name), missing)[0]
+    error = f"there is no topic {name}; `{command_name()} topic list` shows the running ones"
+    return wait_for(node, lambda: dict(node.get_topic_names_and_types()).get(name), error=error)[0]
 
 
 def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
-from ..installation import command
+from ..installation import command_name
 
 # A root link with this share of the moving mass is no foundation.
 _HEAVY_ROOT_SHARE = 0.3
@@ -54,7 +54,7 @@ def next_commands(
     model: VMSModel, file: str, base: str, end_effector: str, inertia: str
 ) -> list[str]:
     """Return the commands that a user would type next."""
-    vms = command()
+    vms = command_name()
     if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and "/" not in file:
         return [f"{vms} launch {file} web:=true push_period:=5", f"{vms} demo --robot {file}"]
     options_by_name = {"base": base, "end_effector": end_effector, "inertia": inertia}

@@ -19,13 +19,13 @@ def main() -> None:
         # Imported here so that Ctrl-C prints no traceback while the commands are imported.
         import typer
 
-        from vms_ph_io.installation import command
+        from vms_ph_io.installation import command_name
 
         from .app import make_app
 
         try:
             _check_words(sys.argv[1:])
-            make_app()(prog_name=command())
+            make_app()(prog_name=command_name())
         except (VmsPhError, ImportError) as error:
             # Of import errors those that name an extra of this package to install.
             if not isinstance(error, VmsPhError) and "pip install 'vms-ph[" not in str(error):

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS, Wing, hook
 
 from . import (
@@ -27,9 +27,9 @@ from . import (
 
 _HELP = f"""Port-Hamiltonian models, controllers and energy audits for manipulators.
 
-Start with [bold]{command()} demo[/bold]; while it runs, inspect it from a second terminal with
-[bold]{command()} topic list[/bold], [bold]{command()} topic echo /vms_ph/energy[/bold] or
-[bold]{command()} service list[/bold].
+Start with [bold]{command_name()} demo[/bold]; while it runs, inspect it from a second terminal with
+[bold]{command_name()} topic list[/bold], [bold]{command_name()} topic echo /vms_ph/energy[/bold] or
+[bold]{command_name()} service list[/bold].
 """
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 
 from .bag_view import view
 
@@ -35,7 +35,7 @@ def info(bag: Path = _BAG) -> None:
     state = (
         "complete"
         if about.is_complete
-        else f"truncated; `{command()} bag recover` makes a complete one"
+        else f"truncated; `{command_name()} bag recover` makes a complete one"
     )
     state = "being recorded" if about.is_being_recorded else state
     typer.echo(f"Files:    {', '.join(f.name for f in about.files)} ({about.size / 1e6:.2f} MB)")

@@ -19,7 +19,7 @@ from vms_ph.msg import Energy
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.audits.run_record import read_run, report
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 from vms_ph_io.wings import hook
 
 from ..node.process import require_free_port
@@ -114,8 +114,8 @@ class Demo:
         if not options.headless:
             typer.echo(f"page      http://{_HOST}:{options.port}")
         typer.echo(f"bag       {self._bag if options.bag else 'none'}")
-        typer.echo(f"topics    in another terminal: {command()} topic echo /vms_ph/energy")
-        typer.echo(f'ROS 2     eval "$({command()} env)" in its terminal, with Cyclone DDS')
+        typer.echo(f"topics    in another terminal: {command_name()} topic echo /vms_ph/energy")
+        typer.echo(f'ROS 2     eval "$({command_name()} env)" in its terminal, with Cyclone DDS')
 
     def _watch(self, launcher: Any, stop: threading.Event, start_time: float) -> bool:
         """Wait until the end; return whether any energy message was received."""

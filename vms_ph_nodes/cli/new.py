@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from vms_ph_dynamics.errors import InertiaWarning
-from vms_ph_io.installation import command, python
+from vms_ph_io.installation import command_name, python
 
 
 def new(
@@ -44,5 +44,7 @@ def new(
         typer.echo(f"  {file}")
     missing = "" if importlib.util.find_spec("pytest") else "; needs pytest"
     typer.echo("next:")
-    typer.echo(f"  {command()} launch {package}/launch/{name}.launch.xml web:=true push_period:=5")
+    typer.echo(
+        f"  {command_name()} launch {package}/launch/{name}.launch.xml web:=true push_period:=5"
+    )
     typer.echo(f"  {python()} -m pytest {package}/test        # the law holds the robot{missing}")

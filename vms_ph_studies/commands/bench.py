@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 from vms_ph_nodes.cli.progress import shown_progress
 
 from ..study import make_folder
@@ -59,7 +59,7 @@ def bench(
         _write_page(page, subject, robot, base, seconds)
         return
     if not subject:
-        raise VmsPhError(f"no benchmark is given; `{command()} bench --list` lists them")
+        raise VmsPhError(f"no benchmark is given; `{command_name()} bench --list` lists them")
     chosen, robot, base = _chosen(subject, robot, base)
     if out is not None:
         if chosen.files is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 from vms_ph_nodes.cli.progress import shown_progress
 
 from ..study import make_folder
@@ -55,7 +55,7 @@ def reproduce(
         _list([get(study)] if study else list(studies().values()), as_json, bool(study))
         return
     if not study:
-        raise VmsPhError(f"no study is given; `{command()} reproduce --list` lists their ids")
+        raise VmsPhError(f"no study is given; `{command_name()} reproduce --list` lists their ids")
     chosen = get(study)
     settings = chosen.settings(_assignments(set_))
     if out is not None:
@@ -127,7 +127,7 @@ def _list(listed: "list[Study]", as_json: bool, parameters: bool) -> None:
             one_of = f" [{', '.join(parameter.choices) or parameter.range}]".replace(" []", "")
             typer.echo(f"    --set {name}={parameter.default:<12} {parameter.help}{one_of}")
     if not parameters:
-        typer.echo(f"parameters: {command()} reproduce ID --list")
+        typer.echo(f"parameters: {command_name()} reproduce ID --list")
 
 
 def _print(study: "Study", outcome: "Outcome") -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_io.installation import command
+from vms_ph_io.installation import command_name
 from vms_ph_nodes.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def sweep(
     if list_:
         for name, title in target_names().items():
             typer.echo(f"{name:14s}{title}")
-        typer.echo(f"{'reproduce ID':14s}a study of {command()} reproduce --list")
+        typer.echo(f"{'reproduce ID':14s}a study of {command_name()} reproduce --list")
         return
     if not study:
         raise VmsPhError(
@@ -142,7 +142,7 @@ def _print_points(study: "SweepStudy") -> None:
 
 def _print_summary(summary: "SweepSummary", study: str, out: Path | None) -> None:
     typer.echo(f"{summary.done} of {summary.total} points computed, {summary.failed} failed")
-    again = f"{command()} sweep {study}" + (f" --out {out}" if out else "")
+    again = f"{command_name()} sweep {study}" + (f" --out {out}" if out else "")
     if summary.missing:
         typer.echo(f"{summary.missing} points are missing; {again} computes them")
     if summary.failed:
