@@ -151,21 +151,21 @@ class Pattern:
         return inferred
 
     def _check(self) -> None:
-        at: dict[str, str] = {}
+        junction_of_end: dict[str, str] = {}
         for junction, ends in self.junctions.items():
             for end in ends:
                 self.port(end)
-                if end in at:
+                if end in junction_of_end:
                     raise PatternError(
-                        f"port '{end}' is connected to the junctions '{at[end]}' and "
+                        f"port '{end}' is connected to the junctions '{junction_of_end[end]}' and "
                         f"'{junction}'; every port belongs to one"
                     )
-                at[end] = junction
+                junction_of_end[end] = junction
             self._check_quantities(junction, ends)
             self._check_outer(junction, ends)
         every = [f"{box}.{port}" for box, i in self.boxes.items() for port in i] + list(self.outer)
         for end in every:
-            if end not in at:
+            if end not in junction_of_end:
                 raise PatternError(
                     f"port '{end}', a {self.port(end)}, is connected to nothing; add it to a "
                     f"junction (there are {_names(self.junctions)})"

@@ -260,11 +260,11 @@ def wires(pattern: Pattern, placement: Placement) -> list[str]:
         x, y = placement.junctions[junction]
         for end in ends:
             box = split(end)[0]
-            to = placement.boxes[box][:2] if box else placement.outer[end]
+            target = placement.boxes[box][:2] if box else placement.outer[end]
             kind = "wire" if pattern.port(end).kind == "power" else "wire state"
             parts.append(
                 f'<line class="{kind}" data-end="{escape(end)}" x1="{x:.1f}" y1="{y:.1f}" '
-                f'x2="{to[0]:.1f}" y2="{to[1]:.1f}"><title>{escape(end)}</title></line>'
+                f'x2="{target[0]:.1f}" y2="{target[1]:.1f}"><title>{escape(end)}</title></line>'
             )
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
     return parts

@@ -114,11 +114,13 @@ def _task(name: str, content: Any) -> HoppingTask:
 
 def _goal(item: Any, label: str) -> HopGoal:
     check_keys(item, label, ("of", "at", "within"), ("after",))
-    of = str(item["of"])
-    if of not in HOP_ERRORS:
-        raise ModelError(f"'of' of {label} must be one of {', '.join(HOP_ERRORS)}; given: '{of}'")
+    quantity = str(item["of"])
+    if quantity not in HOP_ERRORS:
+        raise ModelError(
+            f"'of' of {label} must be one of {', '.join(HOP_ERRORS)}; given: '{quantity}'"
+        )
     return HopGoal(
-        of,
+        quantity,
         number(item["at"], f"at of {label}"),
         _positive(item["within"], f"within of {label}"),
         number(item.get("after", 0.0), f"after of {label}"),

@@ -277,9 +277,9 @@ class Leg:
         cx, cy, _ = data.com[0].tolist()
         ox, oy = px - cx, py - cy
         r = (ox * ox + oy * oy) ** 0.5
-        over = 1.0 / r if r > 0.0 else inf  # a foot at the centre of mass has no rates
-        along, across = ox * over, oy * over
-        polar = np.array([[along, across], [-across * over, along * over]])
+        inverse_radius = 1.0 / r if r > 0.0 else inf  # a foot at the centre of mass has no rates
+        along, across = ox * inverse_radius, oy * inverse_radius
+        polar = np.array([[along, across], [-across * inverse_radius, along * inverse_radius]])
         j_polar = polar.dot(j_foot[:2] - data.Jcom[:2])
         length_rate, angle_rate = j_polar.dot(v).tolist()
         return LegState(

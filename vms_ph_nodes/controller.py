@@ -269,17 +269,17 @@ class ControllerNode(ManagedNode):
                 self._last_received_body = body
                 self.take_body(body)
 
-    def _on_state(self, at: Time, q: Array, v: Array) -> None:
+    def _on_state(self, message_stamp: Time, q: Array, v: Array) -> None:
         if not self.is_active:
             return
-        stamp = from_stamp(at)
+        stamp = from_stamp(message_stamp)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
         self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
         command = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
-        self._efforts.publish(command.torque, command.wrench_base, at)
-        self.published(at)
+        self._efforts.publish(command.torque, command.wrench_base, message_stamp)
+        self.published(message_stamp)
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""

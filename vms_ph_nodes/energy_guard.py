@@ -129,8 +129,8 @@ class EnergyGuardNode(ReportingNode):
         with self._input_diagnostics.refusing():
             self._wrench.take(from_wrench_base(self._model, message.wrench))
 
-    def _on_state(self, at: Time, q: Array, v: Array) -> None:
-        guard, stamp = self._guard, from_stamp(at)
+    def _on_state(self, message_stamp: Time, q: Array, v: Array) -> None:
+        guard, stamp = self._guard, from_stamp(message_stamp)
         if guard is None:
             return
         if self._state is None:
@@ -139,7 +139,7 @@ class EnergyGuardNode(ReportingNode):
         self._last, self._last_state_time = stamp, self._now()
         self._state = stamp, q, v
         # After a gap or a reset of the clock the time is not known; the guard then holds.
-        self._send(guard.update(q, v, self._requested_torque(), passed), at)
+        self._send(guard.update(q, v, self._requested_torque(), passed), message_stamp)
         self._health.tick()
 
     def _requested_torque(self) -> Array:

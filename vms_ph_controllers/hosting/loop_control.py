@@ -110,10 +110,10 @@ class LoopControl:
                 )
             if not np.isfinite(efforts).all():
                 bad = int(np.flatnonzero(~np.isfinite(efforts))[0])
-                at = f" of joint '{self.model.joint_names[bad]}'" if name == "torque" else ""
+                of_joint = f" of joint '{self.model.joint_names[bad]}'" if name == "torque" else ""
                 raise ControlFault(
-                    f"at {time:.6g} s {self.name} returned {efforts[bad]} as the {name}{at}; give "
-                    "finite numbers, or put the law behind EnergyGuard(law, budget=1.0)"
+                    f"at {time:.6g} s {self.name} returned {efforts[bad]} as the {name}{of_joint}; "
+                    "give finite numbers, or put the law behind EnergyGuard(law, budget=1.0)"
                 )
 
 
@@ -176,8 +176,8 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
         positions = np.array([model.joint_positions(q) for q in configurations])
 
         def joints(time: float) -> Reference:
-            at = [np.interp(time, times, positions[:, k]) for k in range(model.n)]
-            return Reference(joints=np.array(at))
+            interpolated = [np.interp(time, times, positions[:, k]) for k in range(model.n)]
+            return Reference(joints=np.array(interpolated))
 
         return joints
     constant = _as_reference(reference)

@@ -212,13 +212,15 @@ class DecoupledVMSController(StagedController):
 
     def _displacing(self, pose: Array, error: Array, gradient: Array, offset: Array) -> float:
         """Return the power by which the integral action moves the minimum, W."""
-        by = self._integral
-        if by.is_none:
+        integral = self._integral
+        if integral.is_none:
             return 0.0
-        twist = np.concatenate([by.position_rate @ pose[:3, :3], by.turn_rate @ error[:3, :3]])
+        twist = np.concatenate(
+            [integral.position_rate @ pose[:3, :3], integral.turn_rate @ error[:3, :3]]
+        )
         spring = self._ramp.now.frequency_shape**2 * self._shape_inertia * offset
         base = gradient[: self.model.b] @ twist[self._components]
-        return -float(base + spring @ by.joint_rates)
+        return -float(base + spring @ integral.joint_rates)
 
     def _shaped(
         self, error: Array, offset: Array, positions: Array, predicted: Array

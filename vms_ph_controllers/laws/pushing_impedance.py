@@ -197,12 +197,12 @@ class PushingImpedance(EndEffectorImpedance):
 
     def _slide(self, d: Evaluation, placement: Array) -> None:
         """Let the reference pose follow along the direction of the push."""
-        normal, at = self._normal, placement[:3, 3]
+        normal, position = self._normal, placement[:3, 3]
         if self._relative and self.model.b:
             base = self.model.base_pose(d.q)
             normal = normal @ base[:3, :3]
-            at = (at - base[:3, 3]) @ base[:3, :3]
-        self._tool.slide(normal * float(normal @ (at - self._tool.pose[:3, 3])))
+            position = (position - base[:3, 3]) @ base[:3, :3]
+        self._tool.slide(normal * float(normal @ (position - self._tool.pose[:3, 3])))
 
     def _corrected(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
         """Return the correction of the force by the observed one, N."""

@@ -334,8 +334,10 @@ class TaskSpaceIDAPBC(TwinnedController):
             stiffness = self._task_stiffness
             if stiffness is None:
                 stiffness = gains.task_stiffness * np.eye(3)
-            at = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
-            weight = weight_of_task_stiffness(self.task, at, stiffness, gains.null_stiffness)
+            at_minimum = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
+            weight = weight_of_task_stiffness(
+                self.task, at_minimum, stiffness, gains.null_stiffness
+            )
             weight = share * weight + rest * np.eye(self.model.n)
             self._weighted, self._key = ShapedPotential(self.model, minimum.q, weight), key
         return self._weighted

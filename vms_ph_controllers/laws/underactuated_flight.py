@@ -202,8 +202,8 @@ class UnderactuatedFlight(AttitudeAndShape):
         rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness))
         weight = self._strength * self._up
 
-        def wanted_acceleration(at: Array, velocity: Array) -> Array:
-            pull = weight + feedforward - stiffness * at - rate * velocity
+        def wanted_acceleration(position: Array, velocity: Array) -> Array:
+            pull = weight + feedforward - stiffness * position - rate * velocity
             return self._direction.within(pull, self._up, self._strength, gains.largest_tilt)
 
         push = mass * wanted_acceleration(position_error, speed)

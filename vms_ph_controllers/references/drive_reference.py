@@ -85,12 +85,12 @@ class DriveReference:
         if self._part is None:
             return
         self._time = min(self._time + dt, self._part.duration)
-        at = self._part.at(self._time)
+        motion = self._part.at(self._time)
         if self._turns:
-            self.heading, self.turn, self.turn_acceleration = at
+            self.heading, self.turn, self.turn_acceleration = motion
         else:
-            self.position = self._origin + at[0] * self._forward()
-            self.speed, self.acceleration = at[1], at[2]
+            self.position = self._origin + motion[0] * self._forward()
+            self.speed, self.acceleration = motion[1], motion[2]
         if self._time >= self._part.duration:
             self._rest()
 

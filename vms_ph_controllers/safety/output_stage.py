@@ -57,7 +57,7 @@ class OutputStage:
     """
 
     _safe: Command | None
-    _at: Array
+    _configuration: Array
     _weight: Array
 
     def __init__(
@@ -92,7 +92,9 @@ class OutputStage:
     def safe(self) -> Command:
         """The safe output at the last state."""
         if self._safe is None:
-            self._safe = self._gravity_compensation(Evaluation(self._model, self._at, self._rest))
+            self._safe = self._gravity_compensation(
+                Evaluation(self._model, self._configuration, self._rest)
+            )
         return self._safe
 
     @property
@@ -118,7 +120,9 @@ class OutputStage:
 
     def safe_at(self, q: Array) -> Command:
         """Return the safe output at a configuration (nq,); at the last one if it is no state."""
-        if np.array_equal(q, self._at) or not RobotState(q, self._rest).is_usable(self._model):
+        if np.array_equal(q, self._configuration) or not RobotState(q, self._rest).is_usable(
+            self._model
+        ):
             return self.safe
         return self._gravity_compensation(Evaluation(self._model, q, self._rest))
 
@@ -167,7 +171,7 @@ class OutputStage:
 
     def _hold(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
-        self._at, self._weight, self._safe = np.array(d.q), d.g, None
+        self._configuration, self._weight, self._safe = np.array(d.q), d.g, None
 
     def _achieved(self, d: Evaluation, desired: Array) -> Output:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""

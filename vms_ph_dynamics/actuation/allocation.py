@@ -62,16 +62,18 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     H[np.diag_indices(m)] += added
     g = A.T @ b
     x = np.minimum(np.maximum(np.zeros(m), lower), upper)
-    at = np.zeros(m, dtype=np.intp)
-    at[x == lower], at[x == upper] = -1, 1
-    _search(H, g, lower, upper, x, at)
+    bound_sides = np.zeros(m, dtype=np.intp)
+    bound_sides[x == lower], bound_sides[x == upper] = -1, 1
+    _search(H, g, lower, upper, x, bound_sides)
     for _ in range(_CORRECTIONS):
-        _search(H, g + added * x, lower, upper, x, at)
+        _search(H, g + added * x, lower, upper, x, bound_sides)
     return np.minimum(np.maximum(x, lower), upper)
 
 
-def _search(H: Array, g: Array, lower: Array, upper: Array, x: Array, at: NDArray[np.intp]) -> None:
-    """Move x (m,), with the bounds that its entries are at (m,), to the least of x.H x / 2 - g.x.
+def _search(
+    H: Array, g: Array, lower: Array, upper: Array, x: Array, bound_sides: NDArray[np.intp]
+) -> None:
+    """Move x (m,), with its active bounds, to the least of x.H x / 2 - g.x.
 
     Args:
         H: (m,m) positive definite.
@@ -79,12 +81,12 @@ def _search(H: Array, g: Array, lower: Array, upper: Array, x: Array, at: NDArra
         lower: (m,) bounds.
         upper: (m,) bounds.
         x: (m,) within them.
-        at: (m,) which bound an entry is at: -1, 0 for none, 1.
+        bound_sides: (m,) -1 or 1 for an entry at its lower or upper bound, else 0.
     """
     fixed = lower == upper
     scale = max(float(np.abs(g).max(initial=0.0)), float(np.abs(H).max(initial=0.0)), 1e-300)
     for _ in range(10 * x.size):
-        free = np.flatnonzero(at == 0)
+        free = np.flatnonzero(bound_sides == 0)
         if free.size:
             step = np.linalg.solve(H[np.ix_(free, free)], g[free] - H[free] @ x)
             bound = np.where(step > 0.0, upper[free], lower[free])
@@ -95,14 +97,14 @@ def _search(H: Array, g: Array, lower: Array, upper: Array, x: Array, at: NDArra
             if share[first] < 1.0:
                 x[free] += share[first] * step
                 x[free[first]] = bound[first]
-                at[free[first]] = 1 if step[first] > 0.0 else -1
+                bound_sides[free[first]] = 1 if step[first] > 0.0 else -1
                 continue
             x[free] += step
-        inward = np.where(fixed, 0.0, at * (H @ x - g))
+        inward = np.where(fixed, 0.0, bound_sides * (H @ x - g))
         worst = int(np.argmax(inward))
         if inward[worst] <= _ROUNDING * scale:
             break
-        at[worst] = 0
+        bound_sides[worst] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,11 @@ class EnergyRegressor:
         Raises:
             ModelError: there is no such frame, or it does not move.
         """
-        at = self.model.tree.pinocchio.frames[self.model.frame_id(frame)]
-        if at.parentJoint == 0:
+        model_frame = self.model.tree.pinocchio.frames[self.model.frame_id(frame)]
+        if model_frame.parentJoint == 0:
             raise ModelError(f"the frame '{frame}' does not move, so no energy tells its load")
-        columns = [_inertia_in_parent(at.placement, unit) for unit in np.eye(10)]
-        return at.parentJoint - 1, np.stack(columns, axis=1)
+        columns = [_inertia_in_parent(model_frame.placement, unit) for unit in np.eye(10)]
+        return model_frame.parentJoint - 1, np.stack(columns, axis=1)
 
 
 def pseudo_inertia(parameters: Array) -> Array:

@@ -184,10 +184,10 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
     normal = np.zeros((count, order + 1, order + 1))
     right = np.zeros((count, order + 1, x.shape[1]))
-    at = np.arange(count)
+    indices = np.arange(count)
     for offset in reach:
         # At the ends the window keeps its samples inside the recording.
-        index = np.clip(at, width, count - 1 - width) + offset
+        index = np.clip(indices, width, count - 1 - width) + offset
         powers = ((t[index] - t) / scale)[:, None] ** np.arange(order + 1)
         normal += powers[:, :, None] * powers[:, None, :]
         right += powers[:, :, None] * (x[index] - x)[:, None, :]

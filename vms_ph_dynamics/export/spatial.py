@@ -172,9 +172,9 @@ class BodyInertia:
         moment = self.xp.cross(self.weight_moment, gravity)
         return self.xp.vstack([self.weight * gravity, moment])
 
-    def outside(self, at: Placement) -> "BodyInertia":
+    def outside(self, placement: Placement) -> "BodyInertia":
         """Return the inertia in the axes and about the origin of the parent."""
-        xp, rotation, p = self.xp, at.rotation, at.position
+        xp, rotation, p = self.xp, placement.rotation, placement.position
         moment = rotation @ self.moment
         lever, arm = xp.skew(moment), xp.skew(p)
         # Symmetric products are computed once: their upper triangle is mirrored.
@@ -182,7 +182,7 @@ class BodyInertia:
         rotational = xp.mirrored(rotation @ self.rotational @ rotation.T - shift)
         added = self.added
         if added is not None:
-            inverse = at.inverse_adjoint()
+            inverse = placement.inverse_adjoint()
             added = inverse.T @ added @ inverse
         weight_moment = rotation @ self.weight_moment + self.weight * p
         return BodyInertia(

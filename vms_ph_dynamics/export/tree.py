@@ -29,14 +29,14 @@ class Body(NamedTuple):
         parent: index of the body that carries it, 0 for the world.
         rows: its entries of a full velocity.
         subspace: (6,k) of the joint in the axes of the body.
-        at: its pose in the parent.
+        placement: its pose in the parent.
         inertia: about the origin of the joint.
     """
 
     parent: int
     rows: slice
     subspace: Expression
-    at: Placement
+    placement: Placement
     inertia: BodyInertia
 
 
@@ -78,7 +78,7 @@ class ExportedTree:
         total = [body.inertia for body in self.bodies]
         for i in reversed(range(1, len(total))):
             body = self.bodies[i]
-            total[body.parent] = total[body.parent].plus(total[i].outside(body.at))
+            total[body.parent] = total[body.parent].plus(total[i].outside(body.placement))
         return total
 
     @cached_property
@@ -87,11 +87,11 @@ class ExportedTree:
         xp, bodies, count = self.xp, self.bodies, len(self.bodies)
         blocks = {}
         for i in range(1, count):
-            force, at = self._by_columns(self.composite[i].momentum, bodies[i].subspace), i
-            while at > 0:
-                blocks[at, i] = bodies[at].subspace.T @ force
-                force = self._by_columns(bodies[at].at.wrench_outside, force)
-                at = bodies[at].parent
+            force, index = self._by_columns(self.composite[i].momentum, bodies[i].subspace), i
+            while index > 0:
+                blocks[index, i] = bodies[index].subspace.T @ force
+                force = self._by_columns(bodies[index].placement.wrench_outside, force)
+                index = bodies[index].parent
         width = [body.subspace.shape[1] for body in bodies]
         rows = [
             xp.hstack([blocks.get((i, k), xp.zeros(width[i], width[k])) for k in range(1, count)])
@@ -107,9 +107,15 @@ class ExportedTree:
         for i in range(1, len(self.bodies)):
             body = self.bodies[i]
             for k in range(body.subspace.shape[1]):
-                force, at = self.composite[i].rigid_momentum(body.subspace[:, k : k + 1])[:3, :], i
-                while at > 0:
-                    force, at = self.bodies[at].at.rotation @ force, self.bodies[at].parent
+                force, index = (
+                    self.composite[i].rigid_momentum(body.subspace[:, k : k + 1])[:3, :],
+                    i,
+                )
+                while index > 0:
+                    force, index = (
+                        self.bodies[index].placement.rotation @ force,
+                        self.bodies[index].parent,
+                    )
                 columns.append(force)
         return self.columns(self.xp.hstack(columns) / self.composite[0].mass)
 
@@ -134,7 +140,9 @@ class ExportedTree:
         for i, body in enumerate(self.bodies[1:], 1):
             step = body.subspace @ v[body.rows, :]
             carried = along[i] - body.subspace @ w[body.rows, :]
-            rates.append(body.at.twist_inside(rates[body.parent]) - self.xp.ad(step, carried))
+            rates.append(
+                body.placement.twist_inside(rates[body.parent]) - self.xp.ad(step, carried)
+            )
         momenta = [zero, *(b.inertia.momentum(t) for b, t in self._with(along))]
         slopes = [zero, *(b.inertia.momentum(t) for b, t in self._with(rates))]
         rows: list[Expression] = [None] * len(self.bodies)
@@ -142,8 +150,8 @@ class ExportedTree:
             body = self.bodies[i]
             rows[i] = body.subspace.T @ slopes[i]
             slope = slopes[i] - self.xp.coad(body.subspace @ v[body.rows, :], momenta[i])
-            slopes[body.parent] = slopes[body.parent] + body.at.wrench_outside(slope)
-            up = body.at.wrench_outside(momenta[i])
+            slopes[body.parent] = slopes[body.parent] + body.placement.wrench_outside(slope)
+            up = body.placement.wrench_outside(momenta[i])
             momenta[body.parent] = momenta[body.parent] + up
         return self.restricted(self.xp.vstack(rows[1:]))
 
@@ -152,7 +160,7 @@ class ExportedTree:
         """The generalised force that holds the robot at rest, (nv,): gravity less buoyancy."""
         fields, rows = [self.xp.constant(self.model.gravity[:, None])], []
         for i, body in enumerate(self.bodies[1:], 1):
-            fields.append(body.at.rotation.T @ fields[body.parent])
+            fields.append(body.placement.rotation.T @ fields[body.parent])
             rows.append(-body.subspace.T @ self.composite[i].weight_at(fields[i]))
         return self.restricted(self.xp.vstack(rows))
 
@@ -163,19 +171,19 @@ class ExportedTree:
 
     def pose(self, frame: str) -> Placement:
         """Return the pose of a frame in the inertial frame."""
-        at, pose = self._frame(frame)
-        while at > 0:
-            pose, at = self.bodies[at].at.compose(pose), self.bodies[at].parent
+        index, pose = self._frame(frame)
+        while index > 0:
+            pose, index = self.bodies[index].placement.compose(pose), self.bodies[index].parent
         return pose
 
     def jacobian(self, frame: str) -> Expression:
         """Return the Jacobian of a frame in its own axes, linear first, (6,nv)."""
-        at, pose = self._frame(frame)
+        index, pose = self._frame(frame)
         blocks = {}
-        while at > 0:
-            body = self.bodies[at]
-            blocks[at] = self._by_columns(pose.twist_inside, body.subspace)
-            pose, at = body.at.compose(pose), body.parent
+        while index > 0:
+            body = self.bodies[index]
+            blocks[index] = self._by_columns(pose.twist_inside, body.subspace)
+            pose, index = body.placement.compose(pose), body.parent
         return self.columns(
             self.xp.hstack(
                 [
@@ -211,14 +219,14 @@ class ExportedTree:
         twists = [self.xp.zeros(6, 1)]
         for body in self.bodies[1:]:
             relative = body.subspace @ v[body.rows, :]
-            twists.append(body.at.twist_inside(twists[body.parent]) + relative)
+            twists.append(body.placement.twist_inside(twists[body.parent]) + relative)
         return twists
 
     def _carried(self, momenta: list[Expression]) -> list[Expression]:
         total = [self.xp.zeros(6, 1), *momenta]
         for i in reversed(range(1, len(self.bodies))):
             body = self.bodies[i]
-            total[body.parent] = total[body.parent] + body.at.wrench_outside(total[i])
+            total[body.parent] = total[body.parent] + body.placement.wrench_outside(total[i])
         return total
 
     def _frame(self, name: str) -> tuple[int, Placement]:

@@ -95,11 +95,15 @@ def carrying(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
             no link that moves.
     """
     index = model.frame_id(model.end_effector if frame is None else frame)
-    at = model.tree.pinocchio.frames[index]
-    if at.parentJoint == 0:
-        raise ModelError(f"'{at.name}' does not move; a body attached to it would carry no energy")
+    model_frame = model.tree.pinocchio.frames[index]
+    if model_frame.parentJoint == 0:
+        raise ModelError(
+            f"'{model_frame.name}' does not move; a body attached to it would carry no energy"
+        )
     inertias = list(model.tree.pinocchio.inertias)[1:]
-    inertias[at.parentJoint - 1] = inertias[at.parentJoint - 1] + at.placement.act(body.in_frame())
+    inertias[model_frame.parentJoint - 1] = inertias[
+        model_frame.parentJoint - 1
+    ] + model_frame.placement.act(body.in_frame())
     loaded = copy(model)
     loaded.tree = model.tree.with_inertias(inertias)
     loaded.total_mass = loaded.tree.total_mass

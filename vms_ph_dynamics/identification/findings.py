@@ -77,7 +77,7 @@ def contacts(
     intervals = []
     for first, last in _intervals(t, largest > _THRESHOLD):
         joint = int(np.argmax(ratio[first:last].max(axis=0)))
-        at = first + int(np.argmax(ratio[first:last, joint]))
+        peak = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
         during = (windows.end > t[first]) & (windows.begin < t[last - 1])
         energy = -float(np.sum(unaccounted[during]))
@@ -87,8 +87,8 @@ def contacts(
                 float(t[last - 1]),
                 energy,
                 model.joint_names[joint],
-                float(excess[at, joint]),
-                float(ratio[at, joint]),
+                float(excess[peak, joint]),
+                float(ratio[peak, joint]),
             )
         )
     lasting = sum(contact.end - contact.begin for contact in intervals)
@@ -97,9 +97,9 @@ def contacts(
     return tuple(intervals)
 
 
-def _intervals(t: Array, over: Array) -> list[tuple[int, int]]:
+def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
     """Return the first and the last index plus one of the intervals, joined across short gaps."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], over.astype(int), [0]]))).reshape(-1, 2)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], exceeded.astype(int), [0]]))).reshape(-1, 2)
     joined: list[list[int]] = []
     for first, last in edges.tolist():
         if joined and t[first] - t[joined[-1][1] - 1] < _GAP:

@@ -165,24 +165,26 @@ def _unknowns(
 ) -> list[Unknown]:
     joints = model.joint_names
     prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
-    of = {*kinds, *(prior_kinds & {"payload", "armature", "inertia", "drag"})}
-    of |= {"gains"} if "gain" in prior_kinds else set()
+    unknown_kinds = {*kinds, *(prior_kinds & {"payload", "armature", "inertia", "drag"})}
+    unknown_kinds |= {"gains"} if "gain" in prior_kinds else set()
     effort = np.concatenate([m.effort for m in motions])
     rate = np.concatenate([m.rate for m in motions])
     unknowns: list[Unknown] = []
-    if "payload" in of:
+    if "payload" in unknown_kinds:
         unknowns += payload_unknowns(arm_mass(model))
     if friction is None:
-        load = "gains" in of if settings.load_friction is None else settings.load_friction
+        load = (
+            "gains" in unknown_kinds if settings.load_friction is None else settings.load_friction
+        )
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
         unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
-    if "gains" in of:
+    if "gains" in unknown_kinds:
         unknowns += gain_unknowns(joints, settings.gain_deviation)
-    if "armature" in of:
+    if "armature" in unknown_kinds:
         unknowns += armature_unknowns(joints, model.tree.pinocchio.armature[-model.n :])
-    if "inertia" in of:
+    if "inertia" in unknown_kinds:
         unknowns += inertia_unknowns(regressor)
-    if "drag" in of:
+    if "drag" in unknown_kinds:
         drag = drag_unknowns(model)
         if not drag:
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")

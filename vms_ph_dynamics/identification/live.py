@@ -252,7 +252,7 @@ class LiveIdentification:
         new = np.flatnonzero(windows.begin >= since)
         if new.size < 10:
             return
-        friction = [k for name, at in self._groups.items() if name != PAYLOAD for k in at]
+        friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]
         change, misfit = change_of(
             windows.chosen(new), earlier, size, {**self._groups, FRICTION: friction}, self._usual
         )

@@ -219,8 +219,8 @@ def balance(
     counts: dict[str, int] = {}
     for k, unknown in enumerate(unknowns):
         if unknown.kind in ("payload", "inertia"):
-            at = counts[unknown.kind] = counts.get(unknown.kind, -1) + 1
-            columns[:, k] = carried[:, at] if unknown.kind == "payload" else changes[:, at]
+            index = counts[unknown.kind] = counts.get(unknown.kind, -1) + 1
+            columns[:, k] = carried[:, index] if unknown.kind == "payload" else changes[:, index]
         else:
             columns[:, k] = work_by_name[unknown.name]
     target = summed(supplied) - np.diff(energy)

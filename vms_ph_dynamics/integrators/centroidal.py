@@ -174,20 +174,20 @@ class Centroidal:
             t,
         )
 
-    def inertial(self, q: Array, v: Array, at: Array, velocity: Array) -> tuple[Array, Array]:
-        """Return the motion in the inertial frame, from that in a frame at ``at``.
+    def inertial(self, q: Array, v: Array, position: Array, velocity: Array) -> tuple[Array, Array]:
+        """Return the motion in the inertial frame, from that in a moving frame.
 
         Args:
             q: (nq,) in the moving frame.
             v: (nv,) in it.
-            at: (k,) position of that frame, m.
+            position: (k,) of that frame, m.
             velocity: (k,) of it, m/s.
         """
         if self.k == 0:
             return q, v
         q, v = q.copy(), v.copy()
         v[: self.k] += velocity @ base_rotation(self.model.base, q)
-        q[: self.k] += at
+        q[: self.k] += position
         return q, v
 
     def to_space(self, rotation: Array, momentum: Array, lever: Array) -> Array:
@@ -197,11 +197,11 @@ class Centroidal:
             return np.array([p[2] - lever[0] * p[1] + lever[1] * p[0]])
         return rotation @ (p[k:] - cross(lever, p[:k]))
 
-    def moment(self, at: Array, force: Array) -> Array:
+    def moment(self, position: Array, force: Array) -> Array:
         """Return the moment (r,) of a force (k,) at a point (k,)."""
         if self.k == 2:
-            return np.array([at[0] * force[1] - at[1] * force[0]])
-        return cross(at, force)
+            return np.array([position[0] * force[1] - position[1] * force[0]])
+        return cross(position, force)
 
     def _acceleration(self, q: Array, v: Array, force: Array) -> Array:
         d = Evaluation(self.model, q, v)

@@ -265,8 +265,8 @@ class DiscreteGradient(RobotStepper):
         if k:
             rotation = base_rotation(self.model.base, q)
             q[:k] = -(rotation @ self.middle_inertia.lever())
-            at = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
-            q, y = robot.inertial(q, y, at, centre_velocity)
+            centre = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
+            q, y = robot.inertial(q, y, centre, centre_velocity)
         acting = self.acting(ports, t + 0.5 * dt, q, y)
         d = Evaluation(self.model, q, y)
         force = acting.external_force(d)

@@ -189,7 +189,7 @@ class _Run:
 
     def trajectory(self) -> Trajectory:
         """Return the recorded trajectory."""
-        energy = np.array([at.energy for at in self.observations])
+        energy = np.array([observation.energy for observation in self.observations])
         names = dict.fromkeys(name for supplied, _, _ in self.balances for name in supplied)
         audit = Audit(
             frozen(np.diff(energy)),
@@ -204,9 +204,9 @@ class _Run:
         )
         return Trajectory(
             frozen(np.array(self.times)),
-            tuple(at.state for at in self.observations),
+            tuple(observation.state for observation in self.observations),
             frozen(energy),
-            frozen(np.stack([at.spatial_momentum for at in self.observations])),
+            frozen(np.stack([observation.spatial_momentum for observation in self.observations])),
             audit,
             tuple(self.occurrences),
             tuple(self.failures),

@@ -137,8 +137,8 @@ def integrate_batch(
                 batch["dissipated"][complete],
             )
             for name, values in supplied.items():
-                at = list(supplied).index(name)
-                values[rows] = batch["supplied"][at][complete] if at < 3 else 0.0
+                index = list(supplied).index(name)
+                values[rows] = batch["supplied"][index][complete] if index < 3 else 0.0
             left -= set(rows.tolist())
 
     for i in sorted(left):

@@ -129,13 +129,13 @@ def hermite(
     reach = model.difference(before.q, after.q)
     arrival = v1 if model.base == "fixed" else inverse_differential(model.base, reach, v1)
 
-    def at(time: float) -> PHState:
+    def state_at(time: float) -> PHState:
         s = (time - t) / dt
         along = cubic(s, np.zeros(model.nv), dt * v0, reach, dt * arrival)
         z = cubic(s, before.z, dt * zdot0, after.z, dt * zdot1)
         return PHState(model.integrate(before.q, along), z)
 
-    return at
+    return state_at
 
 
 def cubic(s: float, x0: Array, slope0: Array, x1: Array, slope1: Array) -> Array:

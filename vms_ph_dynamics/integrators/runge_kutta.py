@@ -47,13 +47,13 @@ def rk4_step(form: Form, x: PHState, ports: PortFunction, t: float, dt: float) -
     for lead, weight in STAGES:
         if lead:
             q, z = x.q + lead * dt * qdot, x.z + lead * dt * zdot
-        on = _normalised(model, q) if lead else q
-        acting = ports(t + lead * dt, PHState(on, z))
-        v, zdot = form.rate_arrays(on, z, acting)
+        normalised = _normalised(model, q) if lead else q
+        acting = ports(t + lead * dt, PHState(normalised, z))
+        v, zdot = form.rate_arrays(normalised, z, acting)
         qdot = coordinate_rate(model, q, v)
         mean_q = mean_q + weight * qdot
         mean_z = mean_z + weight * zdot
-        energies.add(acting, Evaluation(model, on, v), weight * dt)
+        energies.add(acting, Evaluation(model, normalised, v), weight * dt)
     q, z = x.q + dt * mean_q, x.z + dt * mean_z
     return Step(PHState(_normalised(model, q), z), energies.supplied, energies.dissipated)
 

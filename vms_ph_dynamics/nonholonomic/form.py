@@ -303,12 +303,12 @@ class NonholonomicForm:
         mass = Evaluation(self.model, x.q, np.zeros(self.model.nv)).M
         return basis @ np.linalg.solve(basis.T @ mass @ basis, x.z)
 
-    def _at(self, x: PHState) -> "NonholonomicTerms":
+    def _terms_at(self, x: PHState) -> "NonholonomicTerms":
         return self.terms(x.q, self.velocity(x)[self.independent])
 
     def hamiltonian(self, x: PHState) -> StandardEnergy:
         """Return ``1/2 z^T M_nu^-1 z + V(q)``."""
-        d = self._at(x).d
+        d = self._terms_at(x).d
         return StandardEnergy(d.kinetic_energy, d.potential_energy)
 
     def rate(self, x: PHState, ports: Ports) -> PHRate:
@@ -317,7 +317,7 @@ class NonholonomicForm:
         Raises:
             StateError: a state or effort has the wrong shape or is not finite.
         """
-        t = self._at(x)
+        t = self._terms_at(x)
         force = t.basis.T @ Ports.checked(self.model, ports).force(t.d)
         return PHRate(t.d.v, t.free_momentum_rate + force)
 
@@ -326,7 +326,7 @@ class NonholonomicForm:
 
         The derivatives are along unit velocities, those of the base in its own axes.
         """
-        t, model = self._at(x), self.model
+        t, model = self._terms_at(x), self.model
         slopes = []
         for unit in np.eye(model.nv):
             along = Evaluation(model, t.d.q, unit)
@@ -337,7 +337,7 @@ class NonholonomicForm:
 
     def interconnection(self, x: PHState) -> Array:
         """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
-        t, m, nv = self._at(x), self.dimension, self.model.nv
+        t, m, nv = self._terms_at(x), self.dimension, self.model.nv
         momentum = t.d.M @ t.d.v
         columns = t.basis.T
         # rates[i]: derivative of S along its own column i.
@@ -357,7 +357,7 @@ class NonholonomicForm:
 
     def input_map(self, x: PHState) -> Array:
         """Return G, (nv+m,nv): generalised forces act on the momentum by ``S^T``."""
-        t = self._at(x)
+        t = self._terms_at(x)
         return np.concatenate([np.zeros((self.model.nv, self.model.nv)), t.basis.T])
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
@@ -366,7 +366,7 @@ class NonholonomicForm:
         Raises:
             StateError: a state or effort has the wrong shape or is not finite.
         """
-        t = self._at(x)
+        t = self._terms_at(x)
         rate = self.rate(x, ports)
         # dH/dt = nu . zdot - 1/2 nu . dM_nu/dt nu at fixed z, with the rate of the reduced inertia.
         stored = float(t.nu @ rate.zdot) - 0.5 * float(t.nu @ t.mass_rate @ t.nu)

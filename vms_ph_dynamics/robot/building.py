@@ -76,7 +76,7 @@ def read_inertials(description: ET.Element) -> dict[str, Inertial]:
 
 def _read(element: ET.Element) -> Inertial | None:
     try:
-        of = {
+        numbers_by_key = {
             key: float(part.attrib[key])
             for tag, keys in _NUMBERS.items()
             for part in element.findall(tag)[:1]
@@ -88,8 +88,10 @@ def _read(element: ET.Element) -> Inertial | None:
             np.array([float(word) for word in attributes.get(key, "0 0 0").split()])
             for key in ("xyz", "rpy")
         )
-        tensor = np.array([[of[f"i{min(a, b)}{max(a, b)}"] for a in "xyz"] for b in "xyz"])
-        mass = of["value"]
+        tensor = np.array(
+            [[numbers_by_key[f"i{min(a, b)}{max(a, b)}"] for a in "xyz"] for b in "xyz"]
+        )
+        mass = numbers_by_key["value"]
     except (KeyError, ValueError):
         return None
     numbers = np.concatenate([centre, angles, tensor.ravel(), [mass]])

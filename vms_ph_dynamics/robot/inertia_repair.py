@@ -222,7 +222,10 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     if joints_without_inertia(repaired, projection):
         for link, defect, smaller in _outsized(model, links, nearest):
             nearest[id(link)] = smaller
-            defective = [*((at, was) for at, was in defective if at is not link), (link, defect)]
+            defective = [
+                *((body, was) for body, was in defective if body is not link),
+                (link, defect),
+            ]
         repaired, added = _moving(_with_nearest(model, links, nearest), links, projection)
     if not defective and not added:
         return Repaired(model, ())

@@ -72,19 +72,19 @@ def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> 
     for name in mimics:
         if name in locked:
             continue
-        multiplier, offset, at, visited = 1.0, 0.0, name, [name]
-        while at in mimics and at not in locked:
-            step = mimics[at]
+        multiplier, offset, leader, visited = 1.0, 0.0, name, [name]
+        while leader in mimics and leader not in locked:
+            step = mimics[leader]
             offset += multiplier * step.offset
             multiplier *= step.multiplier
-            at = step.of
-            if at in visited:
+            leader = step.of
+            if leader in visited:
                 raise ModelError(f"the joints {', '.join(visited)} mimic each other in a circle")
-            visited.append(at)
-        if at in locked:
-            positions[name] = multiplier * locked[at] + offset
+            visited.append(leader)
+        if leader in locked:
+            positions[name] = multiplier * locked[leader] + offset
         else:
-            left[name] = Mimic(at, multiplier, offset)
+            left[name] = Mimic(leader, multiplier, offset)
     return ResolvedMimics(left, positions)
 
 
@@ -127,8 +127,8 @@ class Projection:
         full = np.empty((*q.shape[:-1], self._nq))
         for target, source in self._copies:
             full[..., target] = q[..., source]
-        for to, leader, multiplier, offset in self._followers:
-            full[..., to] = multiplier * full[..., leader] + offset
+        for follower, leader, multiplier, offset in self._followers:
+            full[..., follower] = multiplier * full[..., leader] + offset
         return full
 
     def within_followers(self, model: Any, joints: JointTable) -> JointTable:

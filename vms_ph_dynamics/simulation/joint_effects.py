@@ -167,8 +167,8 @@ class JointStops:
 
     def _distances(self, q: Array) -> tuple[Array, Array]:
         """Return the distances from the lower and from the upper limits, (n,) each."""
-        at = self._form.model.joint_positions(q)
-        return at - self._lower, self._upper - at
+        positions = self._form.model.joint_positions(q)
+        return positions - self._lower, self._upper - positions
 
 
 def stop_impulses(mobility: Array, free: Array, least: Array, most: Array) -> Array:

@@ -69,13 +69,13 @@ class _Reader:
     def __init__(self, text: str, location: Location | None) -> None:
         self._text = text
         self._location = location
-        self._at = 0
+        self._position = 0
         self._depth = 0  # of substitutions within each other
 
     def template(self, stop: str | None) -> Template:
         """Fragments up to the quote character ``stop``, or to the end of the text."""
         fragments: list[str | Call] = []
-        while self._at < len(self._text):
+        while self._position < len(self._text):
             if stop and self._is_special(stop):
                 break
             if self._opens_substitution():
@@ -85,37 +85,37 @@ class _Reader:
         return tuple(fragments)
 
     def _substitution(self, quote: str | None) -> Call:
-        begin = self._at
+        begin = self._position
         self._depth += 1
         if self._depth > _DEEPEST:
             raise self._error(begin, f"substitutions are nested more than {_DEEPEST} deep")
-        self._at += 2
-        name = _NAME.match(self._text, self._at)
+        self._position += 2
+        name = _NAME.match(self._text, self._position)
         if not name:
             raise self._error(begin, "a name must follow '$(' at once, as in $(var robot)")
-        self._at = name.end()
+        self._position = name.end()
         arguments: list[Template] = []
         while self._next() == " ":
-            self._at += 1
+            self._position += 1
             arguments.append(self._value(begin, quote))
         if self._next() != ")":
             raise self._error(begin, "')' or one space and an argument expected", here=True)
-        self._at += 1
+        self._position += 1
         self._depth -= 1
         return Call(name[0], tuple(arguments))
 
     def _value(self, begin: int, quote: str | None) -> Template:
         opening = self._next()
         if quote is None and opening in ("'", '"'):
-            self._at += 1
+            self._position += 1
             inside = self.template(stop=opening)
             if self._next() != opening:
                 raise self._error(begin, f"the quote {opening} is not closed")
-            self._at += 1
+            self._position += 1
             return inside
         stops = " ()" + (quote or "'\"")
         parts: list[str | Call] = []
-        while self._at < len(self._text):
+        while self._position < len(self._text):
             if self._opens_substitution():
                 parts.append(self._substitution(quote))
             elif any(self._is_special(stop) for stop in stops):
@@ -129,29 +129,29 @@ class _Reader:
         return tuple(parts)
 
     def _literal_text(self, stops: str) -> str:
-        begin = self._at
-        while self._at < len(self._text) and not self._opens_substitution():
+        begin = self._position
+        while self._position < len(self._text) and not self._opens_substitution():
             if any(self._is_special(stop) for stop in stops):
                 break
-            self._at += 1
-        return unescape(self._text[begin : self._at])
+            self._position += 1
+        return unescape(self._text[begin : self._position])
 
     def _next(self) -> str:
-        return self._text[self._at : self._at + 1]
+        return self._text[self._position : self._position + 1]
 
     def _escaped(self) -> bool:
-        return self._at > 0 and self._text[self._at - 1] == "\\"
+        return self._position > 0 and self._text[self._position - 1] == "\\"
 
     def _is_special(self, character: str) -> bool:
         # A space cannot be escaped: ros2 launch ends the argument there.
         return self._next() == character and (character == " " or not self._escaped())
 
     def _opens_substitution(self) -> bool:
-        return self._text.startswith("$(", self._at) and not self._escaped()
+        return self._text.startswith("$(", self._position) and not self._escaped()
 
     def _error(self, begin: int, problem: str, *, here: bool = False) -> LaunchError:
-        if here and self._at < len(self._text):
-            problem += f", not {self._text[self._at : self._at + 12]!r}"
+        if here and self._position < len(self._text):
+            problem += f", not {self._text[self._position : self._position + 12]!r}"
         return LaunchError(
             f"substitution {self._text[begin : begin + 40]!r} is malformed: {problem}",
             self._location,

@@ -152,7 +152,7 @@ class Reversible(Component):
             [self.is_entropy @ self.skew(*states), self.constraint(*states) @ self.is_entropy]
         )
         if np.abs(generated).max(initial=0.0) > ROUNDING:
-            port = next(p for p, at in self.slices.items() if self.is_entropy[at].any())
+            port = next(p for p, indices in self.slices.items() if self.is_entropy[indices].any())
             raise StructureError(
                 f"box '{name}', port '{port}': a reversible component must pass on as much entropy "
                 "as it takes; heat that appears belongs to an irreversible component"

@@ -199,6 +199,6 @@ def port_powers(
             f = component.bracket(reads[box], e)
             if component.rows:
                 f = f + component.constraint(*reads[box]).T @ rates.constraint_forces[box]
-        for port, at in component.slices.items():
-            powers[f"{box}.{port}"] = float(e[at] @ f[at])
+        for port, indices in component.slices.items():
+            powers[f"{box}.{port}"] = float(e[indices] @ f[indices])
     return powers

@@ -202,9 +202,9 @@ class Constraints:
         """Add the flows ``C^T lambda`` of a component at junctions without storage."""
         flow = c.constraint(*states).T @ lam
         for port, columns in c.slices.items():
-            at = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
-            if at.start >= self._stored:
-                free[at.start - self._stored : at.stop - self._stored] += flow[columns]
+            indices = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
+            if indices.start >= self._stored:
+                free[indices.start - self._stored : indices.stop - self._stored] += flow[columns]
 
     def owner(self, weights: Array) -> str:
         """Return the box whose constraint has the largest share in a combination of rows of G."""
@@ -241,8 +241,8 @@ class Constraints:
         matrix, names, first = np.zeros((rows, self._layout.total)), [""] * rows, 0
         for box, c in constant:
             for port, columns in c.slices.items():
-                at = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
-                matrix[first : first + c.rows, at] += c.constraint()[:, columns]
+                indices = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
+                matrix[first : first + c.rows, indices] += c.constraint()[:, columns]
             names[first : first + c.rows] = [box] * c.rows
             first += c.rows
         reduction = reduce_rows(matrix[:, self._stored :])
@@ -278,8 +278,8 @@ class Constraints:
             sample = c.constraint(*c.random_states(np.random.default_rng(0)))
             pieces = []
             for port, columns in c.slices.items():
-                at = layout.efforts[layout.junctions[f"{box}.{port}"]]
-                to_stored, to_unknown = self._columns(at)
+                indices = layout.efforts[layout.junctions[f"{box}.{port}"]]
+                to_stored, to_unknown = self._columns(indices)
                 if port in c.constant_columns:
                     self.A0[mine] += sample[:, columns] @ to_stored
                     w[mine] += sample[:, columns] @ to_unknown
@@ -297,11 +297,11 @@ class Constraints:
             first += c.rows
         self._second: Reduction = reduce_rows(w)
 
-    def _columns(self, at: slice) -> tuple[Array, Array]:
+    def _columns(self, indices: slice) -> tuple[Array, Array]:
         """Return how the effort of a junction depends on stored efforts, and on unknown ones."""
-        if at.start < self._stored:
-            unit = np.zeros((at.stop - at.start, self._stored))
-            unit[:, at] = np.eye(at.stop - at.start)
-            return unit, np.zeros((at.stop - at.start, self._z.shape[1]))
-        free = slice(at.start - self._stored, at.stop - self._stored)
+        if indices.start < self._stored:
+            unit = np.zeros((indices.stop - indices.start, self._stored))
+            unit[:, indices] = np.eye(indices.stop - indices.start)
+            return unit, np.zeros((indices.stop - indices.start, self._z.shape[1]))
+        free = slice(indices.start - self._stored, indices.stop - self._stored)
         return self.T[free], self._z[free]

@@ -150,9 +150,9 @@ class Equations:
         self.couplings = couplings(layout)
         self._rank: int | None = None
         self.is_entropy = np.zeros(layout.total)
-        for junction, at in layout.efforts.items():
+        for junction, indices in layout.efforts.items():
             if system.pattern.quantity(junction).name == "entropy":
-                self.is_entropy[at] = 1.0
+                self.is_entropy[indices] = 1.0
         self._undetermined = UndeterminedEfforts(self.constraints.undetermined, self._free_balance)
         self._turning = [
             (b, layout.read_rates(b.box), self.processes.indices[b.box])

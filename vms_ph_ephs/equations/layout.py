@@ -167,12 +167,12 @@ def _ports_together(
     order: list[str], holders: dict[str, str], components: dict[str, Component]
 ) -> list[str]:
     """Order the ports of one storage contiguously, as in its interface."""
-    at = {end: junction for junction, end in holders.items()}
+    junction_of_end = {end: junction for junction, end in holders.items()}
     ordered: list[str] = []
     for junction in order:
         box = split(holders[junction])[0]
         for port in components[box].interface:
-            mine = at[f"{box}.{port}"]
+            mine = junction_of_end[f"{box}.{port}"]
             if mine not in ordered:
                 ordered.append(mine)
     return ordered

@@ -48,14 +48,14 @@ class _Recognition:
     def __init__(self, system: System, layout: Layout, theta_0: float) -> None:
         self._system, self._layout, self._theta_0 = system, layout, theta_0
         self._descriptions: dict[str, Mapping[str, Any]] = {}
-        self._at: dict[str, list[str]] = {}
+        self._boxes_at: dict[str, list[str]] = {}
         for box, component in self._layout.components.items():
             description = component.to_parameters()
             if description is None:
                 raise NotCovered(f"box '{box}' is not one of the bodies, joints and heat it knows")
             self._descriptions[box] = description
             for port in component.interface:
-                self._at.setdefault(self._layout.junctions[f"{box}.{port}"], []).append(box)
+                self._boxes_at.setdefault(self._layout.junctions[f"{box}.{port}"], []).append(box)
         self._left = set(self._descriptions)
 
     def parts(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class _Recognition:
     def _one(self, junction: str, kind: str, box: str) -> str:
         """Return the box of a kind at a junction, which must be there once."""
         matches = [
-            other for other in self._at[junction] if self._descriptions[other]["kind"] == kind
+            other for other in self._boxes_at[junction] if self._descriptions[other]["kind"] == kind
         ]
         if len(matches) != 1:
             raise NotCovered(f"box '{box}' is connected with {len(matches)} boxes of kind {kind}")
@@ -132,7 +132,7 @@ class _Recognition:
         coupling = self._one(momentum, "coupling", box)
         pose = self._junction(coupling, self._descriptions[coupling]["pose"])
         gravity = self._descriptions[self._one(pose, "gravity", box)]
-        if kinetic.shape != (6, 6) or len(self._at[pose]) != 2:
+        if kinetic.shape != (6, 6) or len(self._boxes_at[pose]) != 2:
             raise NotCovered(f"box '{box}' is not part of a plain rigid body")
         mass = 1.0 / kinetic[0, 0]
         diagonal = np.zeros((6, 6))
@@ -161,7 +161,7 @@ class _Recognition:
             junction = self._junction(box, port)
             offset = self._one(junction, "offset", box)
             body = self._junction(offset, self._descriptions[offset]["body_port"])
-            if body not in places or len(self._at[junction]) != 2:
+            if body not in places or len(self._boxes_at[junction]) != 2:
                 raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
             number, pose = places[body]
             along = self._descriptions[offset]["pose"]
@@ -228,7 +228,7 @@ class _Recognition:
         }
         boxes = [
             other
-            for other in self._at[rates]
+            for other in self._boxes_at[rates]
             if self._descriptions[other]["kind"] == "joint_friction"
         ]
         if len(boxes) > 1:

@@ -98,8 +98,8 @@ class States:
         """Return the rate of a step theta at whose end the states have the given rates."""
         rates = rate.copy()
         for entry in self.curved:
-            at = entry.tangent
-            rates[at] = entry.space.step_rate(theta[at], rate[at])
+            indices = entry.tangent
+            rates[indices] = entry.space.step_rate(theta[indices], rate[indices])
         return rates
 
     def repair(self, x: Array) -> None:
@@ -150,18 +150,20 @@ class Storages:
                 continue
             first = next(iter(component.interface))
             start = layout.efforts[layout.junctions[f"{box}.{first}"]].start
-            at = slice(start, start + component.width)
-            if at.start < n:
+            indices = slice(start, start + component.width)
+            if indices.start < n:
                 hessian = component.hessian(*states.reads[box])
                 assert hessian is not None  # quadratic storages have a Hessian
-                self.Q[at, at] = hessian
-                self.linear_boxes.append((box, component, at))
+                self.Q[indices, indices] = hessian
+                self.linear_boxes.append((box, component, indices))
             else:
-                self.others.append((box, component, at))
+                self.others.append((box, component, indices))
         self.slope_of_linear[:n, :n] = self.Q
         touched = set(constrained.tolist())
         self._curved = [
-            (box, s, at) for box, s, at in self.others if touched & set(range(at.start, at.stop))
+            (box, s, indices)
+            for box, s, indices in self.others
+            if touched & set(range(indices.start, indices.stop))
         ]
         for box, storage, _ in self._curved:
             if storage.hessian(*states.reads[box]) is None:
@@ -198,11 +200,13 @@ class Storages:
         e = np.empty(self.layout.stored)
         n = self.layout.linear
         e[:n] = self.Q @ x[:n]
-        for box, storage, at in self.others:
+        for box, storage, indices in self.others:
             if isinstance(storage, Environment):
-                e[at] = 0.0
+                e[indices] = 0.0
                 continue
-            e[at] = self.exergy_slope(box, storage, storage.differential(*self.states.reads[box]))
+            e[indices] = self.exergy_slope(
+                box, storage, storage.differential(*self.states.reads[box])
+            )
         return e
 
     def exergy_slope(self, box: str, storage: Storage, differential: Array) -> Array:
@@ -258,10 +262,10 @@ class Storages:
         if not self._curved:
             return self.slope_of_linear
         d = self.slope_of_linear.copy()
-        for box, storage, at in self._curved:
+        for box, storage, indices in self._curved:
             hessian = storage.hessian(*self.states.reads[box])
             assert hessian is not None  # checked when the equations were assembled
-            d[at, at] = hessian
+            d[indices, indices] = hessian
         return d
 
     def energies(self, x: Array) -> dict[str, float]:
@@ -389,8 +393,10 @@ class Processes:
     def _index(self, box: str, component: Component) -> Index:
         layout = self._states.layout
         index = np.zeros(component.width, dtype=np.intp)
-        for port, at in component.slices.items():
-            index[at] = np.arange(self._total)[layout.efforts[layout.junctions[f"{box}.{port}"]]]
+        for port, indices in component.slices.items():
+            index[indices] = np.arange(self._total)[
+                layout.efforts[layout.junctions[f"{box}.{port}"]]
+            ]
         return index
 
 

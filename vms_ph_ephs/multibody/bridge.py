@@ -95,15 +95,15 @@ class Coordinates:
         q, v = pin.neutral(full), self._equations.tangent(x, None)[1][self._rates]
         for i, entry in self._entries.items():
             joint, element = full.joints[i], x[entry.at]
-            at, first = slice(joint.idx_q, joint.idx_q + joint.nq), joint.idx_v
+            indices, first = slice(joint.idx_q, joint.idx_q + joint.nq), joint.idx_v
             if self.lever is not None and joint.nv == 6:
                 pose = element.reshape(4, 4) @ pose_of(np.eye(3), -self.lever)
-                q[at] = pin.SE3ToXYZQUAT(pin.SE3(pose))
+                q[indices] = pin.SE3ToXYZQUAT(pin.SE3(pose))
                 v[first : first + 3] -= np.cross(v[first + 3 : first + 6], self.lever)
             elif joint.nv == 3:
-                q[at] = element[[2, 5, 0, 3]]  # of the (3,3) of SE(2): x, y, cos, sin
+                q[indices] = element[[2, 5, 0, 3]]  # of the (3,3) of SE(2): x, y, cos, sin
             else:
-                q[at] = element if joint.nq == 1 else (np.cos(element[0]), np.sin(element[0]))
+                q[indices] = element if joint.nq == 1 else (np.cos(element[0]), np.sin(element[0]))
         if self._reduced is not None:
             return self._model.tree.independent(q), self._reduced @ v
         return q, v

@@ -243,8 +243,8 @@ def immersed_body(
     g = np.array(gravity, dtype=np.float64)
     forces, points = [mass * g], [np.zeros(3)]
     for pose, link in immersions:
-        to = adjoint_of_inverse(pose)
-        total += to.T @ link.added_mass @ to
+        adjoint = adjoint_of_inverse(pose)
+        total += adjoint.T @ link.added_mass @ adjoint
         forces.append(-density * link.volume * g)
         points.append(pose[:3, :3] @ link.centre_of_buoyancy + pose[:3, 3])
     inverse = np.linalg.inv(total)

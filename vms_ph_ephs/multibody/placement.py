@@ -116,10 +116,12 @@ def with_dependent_states(equations: Equations, values: Mapping[str, Any]) -> Ar
     return x
 
 
-def _set_momentum(equations: Equations, at: slice, velocity: Array, values: dict[str, Any]) -> None:
+def _set_momentum(
+    equations: Equations, indices: slice, velocity: Array, values: dict[str, Any]
+) -> None:
     """Set the momentum whose effort is at a place among the efforts from its velocity."""
-    entry = next(entry for entry in equations.layout.states.values() if entry.tangent == at)
-    values[entry.junction] = np.linalg.solve(equations.storages.Q[at, at], velocity)
+    entry = next(entry for entry in equations.layout.states.values() if entry.tangent == indices)
+    values[entry.junction] = np.linalg.solve(equations.storages.Q[indices, indices], velocity)
 
 
 def _pair(closure: Closure) -> LowerPair:

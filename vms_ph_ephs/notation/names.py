@@ -167,9 +167,9 @@ def quantity_name(quantity: Quantity) -> str:
         if quantity == quantity_of_name:
             return name
     space = quantity.space
-    of = getattr(space, "of", None)
+    primal_space = getattr(space, "of", None)
     if quantity.name in _OF_SPACE:
-        base = of if quantity.name == "momentum" and of is not None else space
+        base = primal_space if quantity.name == "momentum" and primal_space is not None else space
         return f"{quantity.name} {space_name(base)}"
     raise PatternError(f"the quantity {quantity} has no name in files")
 

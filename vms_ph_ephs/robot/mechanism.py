@@ -161,9 +161,9 @@ class Mechanism:
             parts += [(name, body, flows) for body in flows]
         works: dict[str, float] = {}
         for body in {body for _, body, _ in parts}:
-            mine = [(name, flows[body]) for name, of, flows in parts if of == body]
-            at = self.equations.layout.efforts[self.equations.layout.outer[body]]
-            powers = np.array([float(twists[at] @ flow) for _, flow in mine])
+            mine = [(name, flows[body]) for name, owner, flows in parts if owner == body]
+            indices = self.equations.layout.efforts[self.equations.layout.outer[body]]
+            powers = np.array([float(twists[indices] @ flow) for _, flow in mine])
             rest = (supplied[body] - powers.sum()) / len(mine)
             works |= {name: float(p + rest) for (name, _), p in zip(mine, powers, strict=True)}
         return torque, works

@@ -103,7 +103,7 @@ class _Problem:
         normals = np.unique(here.normal[here.normal >= 0])
         self._cones = [(int(n), np.flatnonzero(here.normal == n)) for n in normals]
         # Steps of the largest mobility converge in every direction of a cone.
-        blocks = (here.mobility[np.ix_(at, at)] for _, at in self._cones)
+        blocks = (here.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
         self._eased = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
 
     def sweep(self, total: Array) -> bool:
@@ -117,12 +117,14 @@ class _Problem:
                 u -= self._mobility[:, k] * change
                 total[k] += change
                 largest = max(largest, abs(change) * self._diagonal[k])
-        for (n, at), mobility in zip(self._cones, self._eased, strict=True):
-            projected = self._in_cone(total[at] + u[at] / mobility, self._limit(n, at, total))
-            change = projected - total[at]
+        for (n, indices), mobility in zip(self._cones, self._eased, strict=True):
+            projected = self._in_cone(
+                total[indices] + u[indices] / mobility, self._limit(n, indices, total)
+            )
+            change = projected - total[indices]
             if change.any():
-                u -= self._mobility[:, at] @ change
-                total[at] = projected
+                u -= self._mobility[:, indices] @ change
+                total[indices] = projected
                 largest = max(largest, float(np.abs(change).max()) * mobility)
         return largest <= _CONVERGED * (1.0 + float(np.abs(u).max()))
 
@@ -136,14 +138,14 @@ class _Problem:
         ]
         fixed = np.where(free, 0.0, total)
         basis = np.eye(k)
-        for n, at in self._cones:
-            limit = self._limit(n, at, total)
-            length = float(np.sqrt(total[at] @ total[at]))
+        for n, indices in self._cones:
+            limit = self._limit(n, indices, total)
+            length = float(np.sqrt(total[indices] @ total[indices]))
             if length < limit * (1.0 - 1e-9):
-                free[at], fixed[at] = True, 0.0
+                free[indices], fixed[indices] = True, 0.0
             elif length > 0.0:
-                fixed[at] = 0.0
-                basis[at, n] = -self._friction[at[0]] * total[at] / length
+                fixed[indices] = 0.0
+                basis[indices, n] = -self._friction[indices[0]] * total[indices] / length
         basis = basis[:, free]
         weighted = self._mobility[free]
         right_side = self._push[free] - weighted @ fixed
@@ -161,15 +163,17 @@ class _Problem:
             return None
         if (np.abs(solution[normals] - bounded) > slack[normals]).any():
             return None
-        for (n, at), mobility in zip(self._cones, self._eased, strict=True):
-            projected = self._in_cone(solution[at] + u[at] / mobility, self._limit(n, at, solution))
-            if np.abs(projected - solution[at]).max() > _EXACT * scale / mobility:
+        for (n, indices), mobility in zip(self._cones, self._eased, strict=True):
+            projected = self._in_cone(
+                solution[indices] + u[indices] / mobility, self._limit(n, indices, solution)
+            )
+            if np.abs(projected - solution[indices]).max() > _EXACT * scale / mobility:
                 return None
         solution[normals] = bounded
         return solution
 
-    def _limit(self, n: int, at: Index, total: Array) -> float:
-        return float(self._friction[at[0]]) * max(-float(total[n]), 0.0)
+    def _limit(self, n: int, indices: Index, total: Array) -> float:
+        return float(self._friction[indices[0]]) * max(-float(total[n]), 0.0)
 
     @staticmethod
     def _in_cone(force: Array, limit: float) -> Array:

@@ -140,8 +140,8 @@ class BoundedForces:
     ) -> Move:
         """Return the smooth step with forces held."""
         held = {
-            box: ConstantForce(process.component, force[at])
-            for box, (process, at) in self._by_box(here).items()
+            box: ConstantForce(process.component, force[indices])
+            for box, (process, indices) in self._by_box(here).items()
         }
         with self._equations.processes.imposing({**self._none, **held}):
             return smooth(x, t, dt)
@@ -161,23 +161,23 @@ class BoundedForces:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
         sticking = np.abs(here.velocity) <= _AT_REST
         for n in np.unique(here.normal[here.normal >= 0]):
-            at = here.normal == n
-            sticking[at] = sticking[at].all()
+            indices = here.normal == n
+            sticking[indices] = sticking[indices].all()
         return sticking
 
     def _gaps(self, here: Acting, x: Array) -> Array:
         """Return the gaps at the rows of contacts, m; not a number at other rows."""
         gaps = np.full(len(here.processes), np.nan)
-        for process, at in self._by_box(here).values():
+        for process, indices in self._by_box(here).values():
             if isinstance(process.component, Contact):
-                gaps[at[0]] = self._gap(process, x)
+                gaps[indices[0]] = self._gap(process, x)
         return gaps
 
     def _slid(self, here: Acting, move: Move) -> Array:
         """Return the paths along the rows in a step, (k,)."""
         distances = np.zeros(len(here.processes))
-        for box, (_, at) in self._by_box(here).items():
-            distances[at] = move.supply.slid[box]
+        for box, (_, indices) in self._by_box(here).items():
+            distances[indices] = move.supply.slid[box]
         return distances
 
     def _velocity(self, here: Acting, x: Array) -> Array:
@@ -186,10 +186,10 @@ class BoundedForces:
         e = equations.storages.efforts(x)
         a = equations.constraints.at(equations.states.reads)
         velocities = np.zeros(len(here.processes))
-        for box, (process, at) in self._by_box(here).items():
+        for box, (process, indices) in self._by_box(here).items():
             rows = process.component.directions(equations.states.reads[box])
             columns = equations.constraints.velocity_rows(process.velocities, a)
-            velocities[at] = rows @ (columns @ e)
+            velocities[indices] = rows @ (columns @ e)
         return velocities
 
     def _wrong(self, here: Acting, force: Array, move: Move) -> Any:

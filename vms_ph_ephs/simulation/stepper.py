@@ -261,12 +261,12 @@ class EphsStepper(Stepper):
         reach = states.difference(before, after)
         arrival = states.step_rate(reach, rates[1])
 
-        def at(time: float) -> Any:
+        def state_at(time: float) -> Any:
             s = (time - t) / dt
             x = states.step(before, cubic(s, 0.0 * reach, dt * rates[0], reach, dt * arrival))
             return frozen(self.projection.apply(x).x if self._scheme.projects else x)
 
-        return at
+        return state_at
 
 
 class RecordingStepper(EphsStepper):

@@ -59,12 +59,12 @@ class Supply:
             for box, velocity in self._equations.processes.along(efforts).items():
                 self.slid[box] = self.slid.get(box, 0.0) + duration * velocity
         for name, value in flows.items():
-            at = layout.efforts[layout.outer[name]]
+            indices = layout.efforts[layout.outer[name]]
             flow = duration * np.broadcast_to(
-                np.asarray(value, dtype=np.float64), at.stop - at.start
+                np.asarray(value, dtype=np.float64), indices.stop - indices.start
             )
-            self.supplied[name] += float(efforts[at] @ flow)
-            self.entropy += float(self._equations.is_entropy[at] @ flow)
+            self.supplied[name] += float(efforts[indices] @ flow)
+            self.entropy += float(self._equations.is_entropy[indices] @ flow)
 
     def append(self, later: "Supply") -> None:
         """Add the supply of a step that follows."""
@@ -211,12 +211,12 @@ class DiscreteGradient:
         e = np.empty(self._equations.layout.stored)
         e[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
         after, halfway = self._arguments(states.step(x, u)), self._arguments(middle)
-        for box, storage, at in storages.others:
+        for box, storage, indices in storages.others:
             if isinstance(storage, Environment):
-                e[at] = 0.0
+                e[indices] = 0.0
                 continue
-            d = storage.discrete(before[box], halfway[box], after[box], u[at])
-            e[at] = storages.exergy_slope(box, storage, d)
+            d = storage.discrete(before[box], halfway[box], after[box], u[indices])
+            e[indices] = storages.exergy_slope(box, storage, d)
         return e
 
 
@@ -259,8 +259,8 @@ class TreeStep:
         supply = Supply(equations)
         if flow is not None:
             for name in supply.supplied:
-                at = equations.layout.efforts[equations.layout.outer[name]]
-                supply.supplied[name] = float(exergy[at].sum())
+                indices = equations.layout.efforts[equations.layout.outer[name]]
+                supply.supplied[name] = float(exergy[indices].sum())
             supply.entropy = float(equations.is_entropy @ flow)
         return Move(after, along, supply), cast(Array, core.loop_values)
 

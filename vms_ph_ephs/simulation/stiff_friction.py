@@ -84,7 +84,11 @@ class StiffFriction:
             return  # velocities without mass follow from friction itself
         for box, component in layout.components.items():
             if isinstance(component, Irreversible) and not isinstance(component, SetValued):
-                warm = [p for p, at in component.slices.items() if component.is_entropy[at].any()]
+                warm = [
+                    p
+                    for p, indices in component.slices.items()
+                    if component.is_entropy[indices].any()
+                ]
                 state = layout.states.get(layout.junctions[f"{box}.{warm[0]}"]) if warm else None
                 if len(warm) == 1 and state is not None and component.width > 1:
                     index = equations.processes.indices[box]
@@ -109,7 +113,8 @@ class StiffFriction:
         velocities = columns @ e
         slices = self._slices
         slopes = [
-            self._slope(p, e, velocities[at]) for p, at in zip(self._processes, slices, strict=True)
+            self._slope(p, e, velocities[indices])
+            for p, indices in zip(self._processes, slices, strict=True)
         ]
         n = equations.layout.linear
         eased = columns[:, :n] @ equations.storages.Q
@@ -122,8 +127,8 @@ class StiffFriction:
         share = self._limit / len(slices)
         stiff_processes = [
             k
-            for k, (at, d) in enumerate(zip(slices, slopes, strict=True))
-            if dt * _trace(blocked, [at], [d]) > share
+            for k, (indices, d) in enumerate(zip(slices, slopes, strict=True))
+            if dt * _trace(blocked, [indices], [d]) > share
         ]
         if not stiff_processes:
             return None
@@ -174,9 +179,9 @@ class StiffFriction:
     def flows(self, stiff: Stiff, force: Array) -> dict[str, Array]:
         """Return the flows into the held components: their force, and no heat yet."""
         flows_by_box: dict[str, Array] = {}
-        for p, at in zip(stiff.processes, stiff.slices, strict=True):
+        for p, indices in zip(stiff.processes, stiff.slices, strict=True):
             flows_by_box[p.box] = np.zeros(p.component.width)
-            flows_by_box[p.box][p.mechanical] = force[at]
+            flows_by_box[p.box][p.mechanical] = force[indices]
         return flows_by_box
 
     def heat(
@@ -189,8 +194,8 @@ class StiffFriction:
         """
         works = np.array(
             [
-                force[at] @ supply.path[p.ports[p.mechanical]]
-                for p, at in zip(stiff.processes, stiff.slices, strict=True)
+                force[indices] @ supply.path[p.ports[p.mechanical]]
+                for p, indices in zip(stiff.processes, stiff.slices, strict=True)
             ]
         )
         heats = np.maximum(works, 0.0)
@@ -207,7 +212,7 @@ class StiffFriction:
         box, _, port = entry.end.rpartition(".")
         storage = equations.layout.components[box]
         assert isinstance(storage, Storage)  # states belong to storages
-        at = storage.slices[port]
+        indices = storage.slices[port]
         equations.states.look_at(x)
         before = tuple(view.copy() for view in equations.states.reads[box])
         step = np.zeros(storage.width)
@@ -222,7 +227,7 @@ class StiffFriction:
                 for s in (0.5, 1.0)
             )
             with np.errstate(over="ignore", invalid="ignore"):
-                theta = float(storage.discrete(before, halfway, after, step)[at][0])
+                theta = float(storage.discrete(before, halfway, after, step)[indices][0])
             last, change = change, heat / theta
             if abs(change - last) <= 1e-16 * abs(change):
                 break
@@ -231,7 +236,7 @@ class StiffFriction:
                 high = change if last == 0.0 else high
                 if not low < change < high and last > 0.0:
                     change = 0.5 * (low + high)
-            step[at] = change
+            step[indices] = change
         x[entry.at] += change
         return change
 
@@ -240,10 +245,10 @@ class StiffFriction:
         e, rest = np.zeros(p.component.width), np.zeros(p.component.width)
         e[p.hot] = rest[p.hot] = stored[p.entropy.tangent.start]
         e[p.mechanical] = velocity
-        theta_0, at = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
+        theta_0, indices = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
         states = self._equations.states.reads[p.box]
         still, moving = (
-            p.component.matrix(states, efforts, theta_0)[at] / theta_0 for efforts in (rest, e)
+            p.component.matrix(states, efforts, theta_0)[indices] / theta_0 for efforts in (rest, e)
         )
         return still if np.trace(still) >= np.trace(moving) else moving
 
@@ -287,18 +292,18 @@ class StiffFriction:
 
     def _force(self, stiff: Stiff, warm: Array, u: Array) -> Array:
         out = np.empty(u.size)
-        for p, at in zip(stiff.processes, stiff.slices, strict=True):
-            out[at] = self._flow(p, warm, u[at])
+        for p, indices in zip(stiff.processes, stiff.slices, strict=True):
+            out[indices] = self._flow(p, warm, u[indices])
         return out
 
     def _force_slope(self, stiff: Stiff, warm: Array, u: Array) -> Array:
         d = np.zeros((u.size, u.size))
-        for p, at in zip(stiff.processes, stiff.slices, strict=True):
-            for i in range(at.stop - at.start):
-                step = np.zeros(at.stop - at.start)
-                step[i] = 1e-7 * (1e-2 + abs(u[at.start + i]))
-                after, before = (self._flow(p, warm, u[at] + s * step) for s in (1.0, -1.0))
-                d[at, at.start + i] = (after - before) / (2.0 * step[i])
+        for p, indices in zip(stiff.processes, stiff.slices, strict=True):
+            for i in range(indices.stop - indices.start):
+                step = np.zeros(indices.stop - indices.start)
+                step[i] = 1e-7 * (1e-2 + abs(u[indices.start + i]))
+                after, before = (self._flow(p, warm, u[indices] + s * step) for s in (1.0, -1.0))
+                d[indices, indices.start + i] = (after - before) / (2.0 * step[i])
         return d
 
     def _flow(self, p: Process, warm: Array, u: Array) -> Array:
@@ -315,4 +320,9 @@ def _slices(sizes: list[int]) -> list[slice]:
 
 def _trace(mobility: Array, slices: list[slice], slopes: list[Array]) -> float:
     """Return the sum of the rates at which friction of the given slopes stops motions, 1/s."""
-    return float(sum(np.sum(mobility[at, at] * d.T) for at, d in zip(slices, slopes, strict=True)))
+    return float(
+        sum(
+            np.sum(mobility[indices, indices] * d.T)
+            for indices, d in zip(slices, slopes, strict=True)
+        )
+    )

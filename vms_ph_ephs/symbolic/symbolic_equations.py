@@ -248,12 +248,12 @@ class SymbolicEquations:
             if not isinstance(component, StorageLaw):
                 raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
             d = self._parts[box].slope(a, *self._reads[box])
-            for port, at in component.slices.items():
+            for port, indices in component.slices.items():
                 position = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 for k, i in enumerate(range(position.start, position.stop)):
                     if not isinstance(component, Environment):
-                        warm = component.is_entropy[at.start + k] > 0.0
-                        entries[i] = d[at.start + k] - (self._theta_0() if warm else 0)
+                        warm = component.is_entropy[indices.start + k] > 0.0
+                        entries[i] = d[indices.start + k] - (self._theta_0() if warm else 0)
         return a.column(entries)
 
     def _theta_0(self) -> Any:
@@ -298,8 +298,8 @@ class SymbolicEquations:
         layout, a = self.equations.layout, self.algebra
         total: list[Any] = [0] * layout.total
         for name, flow in self.inputs.items():
-            at = layout.efforts[layout.outer[name]]
-            for k, i in enumerate(range(at.start, at.stop)):
+            indices = layout.efforts[layout.outer[name]]
+            for k, i in enumerate(range(indices.start, indices.stop)):
                 total[i] = total[i] - flow[k, 0]
         for box, component in layout.components.items():
             if isinstance(component, Storage):

@@ -140,9 +140,9 @@ def _parts(motion: RecordedMotion) -> list[MotionSamples]:
 def _joined(blocks: Sequence[MotionSamples]) -> MotionSamples:
     first = blocks[0]
 
-    def rows(of: Callable[[MotionSamples], Array]) -> Array:
+    def rows(quantity: Callable[[MotionSamples], Array]) -> Array:
         # A block that continues another begins with its last sample.
-        return np.concatenate([of(b)[0 if b is first else 1 :] for b in blocks])
+        return np.concatenate([quantity(b)[0 if b is first else 1 :] for b in blocks])
 
     ports = {port: rows(lambda b, port=port: b.wrenches[port]) for port in first.wrenches}  # type: ignore[misc]
     return replace(
@@ -166,14 +166,12 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
         other = identification.torque.get(p.name)
-        beside = ""
+        note = ""
         if other is not None and other.low is not None:
-            beside = f"; torque regressor {other.low:.4g} to {other.high:.4g}"
+            note = f"; torque regressor {other.low:.4g} to {other.high:.4g}"
             if not p.overlaps(other):
-                beside += ", which disagrees: what is assumed does not fit"
-        yield (
-            f"  {p.name:<36} {p.value:>10.4g}{unit} ({p.low:.4g} to {p.high:.4g}{bound}{beside})"
-        )
+                note += ", which disagrees: what is assumed does not fit"
+        yield (f"  {p.name:<36} {p.value:>10.4g}{unit} ({p.low:.4g} to {p.high:.4g}{bound}{note})")
         if p.meaning:
             yield f"    {p.meaning}"
     yield from _reference_lines(identification)

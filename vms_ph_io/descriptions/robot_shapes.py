@@ -45,14 +45,16 @@ def robot_shapes(robot: VMSModel, description: str) -> list[RobotShape]:
         link = full_model.frames[item.parentFrame]
         if not tree.has_frame(link.name):
             continue
-        at = tree.pinocchio.frames[tree.frame_id(link.name)]
-        if at.parentJoint == 0:
+        link_frame = tree.pinocchio.frames[tree.frame_id(link.name)]
+        if link_frame.parentJoint == 0:
             continue
         in_link = link.placement.homogeneous
-        pose = at.placement.homogeneous @ np.linalg.solve(in_link, item.placement.homogeneous)
+        pose = link_frame.placement.homogeneous @ np.linalg.solve(
+            in_link, item.placement.homogeneous
+        )
         shape = _shape(item.geometry, pose)
         if shape is not None:
-            shapes.append(RobotShape(at.parentJoint, shape))
+            shapes.append(RobotShape(link_frame.parentJoint, shape))
     return shapes
 
 

@@ -61,14 +61,17 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     dt = np.diff(t)[:, None]
     window = ((t - t[0]) / _WINDOW).astype(int)
     edges = np.flatnonzero(np.diff(window, prepend=-1))
-    required = _over(
+    required = _window_sums(
         np.diff(momenta.momentum[:, b:], axis=0) - _mean(momenta.drift[:, b:]) * dt, edges
     )
-    sampled, commanded = _over(_mean(effort) * dt, edges), _over(effort[:-1] * dt, edges)
-    weight = _over(_mean(momenta.gravity[:, b:]) * dt, edges)
+    sampled, commanded = (
+        _window_sums(_mean(effort) * dt, edges),
+        _window_sums(effort[:-1] * dt, edges),
+    )
+    weight = _window_sums(_mean(momenta.gravity[:, b:]) * dt, edges)
     rates = v[:, b:]
-    friction = [_over(_mean(f) * dt, edges) for f in (rates, np.tanh(rates / 0.01))]
-    friction.append(_over(np.broadcast_to(dt, (len(dt), rates.shape[1])), edges))
+    friction = [_window_sums(_mean(f) * dt, edges) for f in (rates, np.tanh(rates / 0.01))]
+    friction.append(_window_sums(np.broadcast_to(dt, (len(dt), rates.shape[1])), edges))
     offered = {
         "torque": sampled,
         "opposite": -sampled,
@@ -78,7 +81,7 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     misfit = {}
     for name, effort_impulse in offered.items():
         rest = required - effort_impulse
-        misfit[name] = (_size(rest) / scale, _size(_without(rest, friction)) / scale)
+        misfit[name] = (_size(rest) / scale, _size(_fit_residuals(rest, friction)) / scale)
     scaled, gains, errors = _scaled(required, sampled, friction)
     misfit["scaled"] = (scaled[0] / scale, scaled[1] / scale)
     others = {name: both[1] for name, both in misfit.items() if name != "scaled"}
@@ -88,8 +91,8 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     odd = float(np.median(np.abs(np.log(np.maximum(np.abs(gains), 1e-12)))))
     if misfit["scaled"][1] < 0.5 * others[best] and odd > np.log(1.5):
         best = "scaled"
-    as_commands = _size(_without(required - commanded, friction))
-    as_samples = _size(_without(required - sampled, friction)) or 1.0
+    as_commands = _size(_fit_residuals(required - commanded, friction))
+    as_samples = _size(_fit_residuals(required - sampled, friction)) or 1.0
     return EffortMeaning(misfit, best, gains, errors, as_commands / as_samples)
 
 
@@ -125,7 +128,7 @@ def _scaled(
     return (_size(without), _size(rest)), gains, errors
 
 
-def _without(rest: Array, terms: list[Array]) -> Array:
+def _fit_residuals(rest: Array, terms: list[Array]) -> Array:
     """Return what is left after a least-squares fit of some terms at each joint."""
     left = np.empty_like(rest)
     for j in range(rest.shape[1]):
@@ -138,7 +141,7 @@ def _mean(x: Array) -> Array:
     return np.asarray(0.5 * (x[1:] + x[:-1]))
 
 
-def _over(x: Array, edges: Any) -> Array:
+def _window_sums(x: Array, edges: Any) -> Array:
     """Return the sums over windows, without an incomplete last one."""
     cumulative = np.vstack([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
     return np.diff(cumulative[edges], axis=0)

@@ -154,7 +154,7 @@ class _Reader:
         if not names or len(parts[0]) != len(names):
             return
         values = [part if len(part) == len(names) else (_NAN,) * len(names) for part in parts]
-        series = self._of("joints", message.topic, names, _joint_columns(names), names=names)
+        series = self._series_of("joints", message.topic, names, _joint_columns(names), names=names)
         self._append(series, message, content, [x for part in values for x in part])
         quick = JointStateBytes()
         quick.learn(message.data, parts)
@@ -188,14 +188,16 @@ class _Reader:
             self._append(series, message, transform, (*pose, *_NO_TWIST))
 
     def _wrench(self, message: BagMessage, content: Any) -> None:
-        series = self._of("wrenches", message.topic, (), WRENCH, frame=content.header.frame_id)
+        series = self._series_of(
+            "wrenches", message.topic, (), WRENCH, frame=content.header.frame_id
+        )
         f, m = content.wrench.force, content.wrench.torque
         self._append(series, message, content, (f.x, f.y, f.z, m.x, m.y, m.z))
 
     def _port_energy(self, message: BagMessage, content: Any) -> None:
         tools = tuple(content.tool_names)
         columns = (*PORTS, *tools, "dissipated", "resets")
-        series = self._of("port_energies", message.topic, tools, columns)
+        series = self._series_of("port_energies", message.topic, tools, columns)
         row = [*(getattr(content, port) for port in PORTS), *content.tool_energy]
         self._append(series, message, content, (*row, content.dissipated, content.resets))
         self.recording.port_energies = series
@@ -203,7 +205,7 @@ class _Reader:
     def _power(self, message: BagMessage, content: Any) -> None:
         tools = tuple(content.tool_names)
         columns = (*(f"{port}_energy" for port in (*PORTS, *tools)), *POWER_FIELDS)
-        series = self._of("power", message.topic, tools, columns)
+        series = self._series_of("power", message.topic, tools, columns)
         row = [*(getattr(content, f"{port}_energy") for port in PORTS), *content.tool_energy]
         row += [getattr(content, name) for name in POWER_FIELDS]
         self._append(series, message, content, row)
@@ -215,11 +217,13 @@ class _Reader:
 
     def _base(self, message: BagMessage, content: Any, child: str = "") -> Series:
         frame = content.header.frame_id
-        return self._of(
+        return self._series_of(
             "bases", message.topic, (frame, child), (*POSE, *TWIST), frame=frame, child=child
         )
 
-    def _of(self, kind: str, topic: str, key: Any, columns: Iterable[str], **about: Any) -> Series:
+    def _series_of(
+        self, kind: str, topic: str, key: Any, columns: Iterable[str], **about: Any
+    ) -> Series:
         """Return the series of a topic, which is made at its first message."""
         index = (kind, topic, key)
         if index not in self._series:

@@ -126,7 +126,9 @@ class Robot:
             locked_joints or {},
             inertia=inertia,  # type: ignore[arg-type]
         )
-        joints = {name: at for name, at in self.home.items() if name in model.joint_names}
+        joints = {
+            name: position for name, position in self.home.items() if name in model.joint_names
+        }
         own_base = self.home_base if model.base == self.base else ()
         model = model.with_home(model.configuration(joints, own_base or None))
         if not self.fluid:

@@ -75,8 +75,8 @@ def _add_spin(actuators: "Actuators", i: int, item: ET.Element) -> None:
 def _add_turn(actuators: "Actuators", i: int, item: ET.Element) -> None:
     """Add what turns the column of an input, and its parts."""
     columns = actuators.columns
-    by = int(columns.by[i])
-    if by < 0:
+    actuator = int(columns.by[i])
+    if actuator < 0:
         return
     parts = (("column_cos", columns.cosine), ("column_sin", columns.sine))
     for key, part in (("column_fixed", columns.fixed), *parts):
@@ -86,8 +86,8 @@ def _add_turn(actuators: "Actuators", i: int, item: ET.Element) -> None:
         for key in ("tilt_lower", "tilt_upper", "tilt_rate"):
             item.set(key, _numbers([getattr(actuators, key)[i]]))
         return
-    item.set("steering", actuators.names[by])
-    if by == i:  # the angle is at the wheel, which comes before its steering
+    item.set("steering", actuators.names[actuator])
+    if actuator == i:  # the angle is at the wheel, which comes before its steering
         item.set("angle", _numbers([actuators.start_angles[i - 1]]))
 
 

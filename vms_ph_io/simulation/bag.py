@@ -78,10 +78,10 @@ class _Messages:
             yield _START, "/robot_description", text
         for sample in samples:
             time = _START + round(sample.time * 1e9)
-            for topic, message in self._of(time, sample).items():
+            for topic, message in self._messages(time, sample).items():
                 yield time, topic, message
 
-    def _of(self, time: int, sample: Sample) -> dict[str, Any]:
+    def _messages(self, time: int, sample: Sample) -> dict[str, Any]:
         model, types = self._model, self._types
         stamp = types["builtin_interfaces/msg/Time"](time // 10**9, time % 10**9)
         head = types["std_msgs/msg/Header"](stamp, "")

@@ -255,9 +255,9 @@ class _Run:
         simulation, dt = self._simulation, self._dt
         with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
             acting = {push: push.ports(simulation.form.model) for push in pushes}
-        changes = {round(at / dt) for push in pushes for at in _times(push)}
+        changes = {round(time / dt) for push in pushes for time in _times(push)}
         if self._payload is not None:
-            changes |= {round(at / dt) for at in self._payload.changes}
+            changes |= {round(time / dt) for time in self._payload.changes}
         simulation.apply(_total(acting, 0.0))
         samples = [self._sample()]
         energies = [self._energies(samples[0])]

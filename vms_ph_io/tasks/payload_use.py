@@ -73,8 +73,8 @@ class PayloadUse:
     @property
     def changes(self) -> tuple[float, ...]:
         """The times at which it is taken and set down, s."""
-        at, release = self.payload.at, self.payload.release
-        return tuple(time for time in (at, release) if time is not None and np.isfinite(time))
+        grasp, release = self.payload.at, self.payload.release
+        return tuple(time for time in (grasp, release) if time is not None and np.isfinite(time))
 
     @property
     def is_set_down(self) -> bool:

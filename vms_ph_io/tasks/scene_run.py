@@ -181,15 +181,15 @@ class _SceneRun:
                 "met": error <= goal.share,
             }
         if isinstance(goal, PlaceGoal):
-            at = self._position_of(goal.of)
+            position = self._position_of(goal.of)
             axes = list(goal.axes)
-            distance = float(np.linalg.norm((at - goal.at)[axes]))
+            distance = float(np.linalg.norm((position - goal.at)[axes]))
             return at_most(goal.within, f"distance of {goal.of} from its place (m)", distance)
         speed = float(np.abs(self.simulation.sample().v).max())
         return at_most(goal.speed, "largest speed (rad/s, m/s)", speed)
 
-    def _position_of(self, of: str) -> Array:
-        if of != "end_effector":
-            return self._engine.pose_of(of)[:3, 3]
+    def _position_of(self, name: str) -> Array:
+        if name != "end_effector":
+            return self._engine.pose_of(name)[:3, 3]
         q, v = self.simulation.sample().q, self.simulation.sample().v
         return self._model.evaluate(q, v).placement(self._model.end_effector)[:3, 3]

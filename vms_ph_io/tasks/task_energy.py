@@ -121,6 +121,6 @@ def with_held(
     if payload is not None:
         lost |= {f"payload/{name}": energy for name, energy in payload.lost.items()}
         supplied["payload"] = payload.brought - payload.left
-    beside = sum(body.residual for body in (mechanism, payload) if body is not None)
-    residual = exergy.residual + beside
+    body_residuals = sum(body.residual for body in (mechanism, payload) if body is not None)
+    residual = exergy.residual + body_residuals
     return replace(exergy, stored=stored, destroyed=lost, supplied=supplied, residual=residual)

@@ -171,8 +171,8 @@ class PayloadJudge:
         if np.any(self._gravity):
             up = -self._gravity / np.linalg.norm(self._gravity)
             above = float(up @ (position - self.handle))
-            to = self._payload.to
-            lowest = 0.0 if to is None else min(0.0, float(up @ to))
+            target = self._payload.to
+            lowest = 0.0 if target is None else min(0.0, float(up @ target))
             self._sunk = max(self._sunk, lowest - above)
 
     def goals(

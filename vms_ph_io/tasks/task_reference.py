@@ -137,13 +137,13 @@ class TaskReference:
     def _check_limits(self, target: Target) -> None:
         joints = self._model.joints
         target_positions = self._home_joints + self._changes(target)
-        for name, at, low, high in zip(
+        for name, position, low, high in zip(
             self._model.joint_names, target_positions, joints.lower, joints.upper, strict=True
         ):
-            if name in (target.joints or {}) and not low <= at <= high:
+            if name in (target.joints or {}) and not low <= position <= high:
                 raise OptionError(
-                    f"the target at {target.at:g} s leads '{name}' to {at:g}, outside its limits "
-                    f"from {low:g} to {high:g}"
+                    f"the target at {target.at:g} s leads '{name}' to {position:g}, outside its "
+                    f"limits from {low:g} to {high:g}"
                 )
 
     def _changes(self, target: Target) -> Array:

@@ -78,11 +78,11 @@ def to_identification(
         numbers[f"{field}_low"] = _number(p.low if p else None)
         numbers[f"{field}_high"] = _number(p.high if p else None)
     for term in _TERMS:
-        of = [parameters[f"friction.{joint}.{term}"] for joint in joints]
-        numbers[term] = [_number(p.value) for p in of]
-        numbers[f"{term}_low"] = [_number(p.low) for p in of]
-        numbers[f"{term}_high"] = [_number(p.high) for p in of]
-    at, changed_part = result.changed or (math.nan, "")
+        terms = [parameters[f"friction.{joint}.{term}"] for joint in joints]
+        numbers[term] = [_number(p.value) for p in terms]
+        numbers[f"{term}_low"] = [_number(p.low) for p in terms]
+        numbers[f"{term}_high"] = [_number(p.high) for p in terms]
+    change_time, changed_part = result.changed or (math.nan, "")
     return Identification(
         header=header,
         joint_names=list(joints),
@@ -90,7 +90,7 @@ def to_identification(
         motion=result.remembered,
         residual=result.residual,
         changed=changed_part,
-        changed_at=at,
+        changed_at=change_time,
         **numbers,
     )
 

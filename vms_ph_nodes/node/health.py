@@ -218,8 +218,10 @@ class Health:
         late = 0 if self._beat_at is None else now - self._beat_at - int(2e9 * PERIOD)
         self._beat_at = now
         if late > 0:  # this node has not listened, which is no silence of the others
-            self._last_seen = {name: at + late for name, at in self._last_seen.items()}
-        age = {name: (now - at) / 1e9 for name, at in self._last_seen.items()}
+            self._last_seen = {
+                name: last_beat + late for name, last_beat in self._last_seen.items()
+            }
+        age = {name: (now - last_beat) / 1e9 for name, last_beat in self._last_seen.items()}
         lost = {name: seconds for name, seconds in age.items() if seconds > TIMEOUT}
         for name in lost:
             self._agreement.forget(name)

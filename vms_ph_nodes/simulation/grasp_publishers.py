@@ -178,8 +178,8 @@ class GraspPublishers:
         header = Header(stamp=stamp, frame_id=self._inertial)
         self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
         if self._inertias is not None:
-            at = Header(stamp=stamp, frame_id=self._tool)
-            self._inertias.publish(to_inertia(at, use.carried))
+            tool_header = Header(stamp=stamp, frame_id=self._tool)
+            self._inertias.publish(to_inertia(tool_header, use.carried))
         self._bodies.publish(pose, stamp)
 
     def _publish_mechanism(self, mechanism: HeldMechanism, stamp: Time) -> None:

@@ -78,8 +78,8 @@ class RobotPublishers:
         tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
         self._wrenches.publish(to_wrench(tool, sample.wrench_end_effector))
         for name, publisher in self._tools.items():
-            at = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, name))
-            publisher.publish(to_wrench(at, sample.wrench_tools.get(name, np.zeros(6))))
+            frame_header = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, name))
+            publisher.publish(to_wrench(frame_header, sample.wrench_tools.get(name, np.zeros(6))))
         odometry: Odometry | None = None
         if self._moves:
             base = Header(stamp=stamp, frame_id=self.base_frame)
@@ -138,9 +138,9 @@ class RobotPublishers:
 
 def _of_base(odometry: Odometry) -> TransformStamped:
     pose = odometry.pose.pose
-    at = to_vector(from_xyz(pose.position))
+    position = to_vector(from_xyz(pose.position))
     return TransformStamped(
         header=odometry.header,
         child_frame_id=odometry.child_frame_id,
-        transform=Transform(translation=at, rotation=pose.orientation),
+        transform=Transform(translation=position, rotation=pose.orientation),
     )

@@ -57,9 +57,9 @@ class ReferencePublishers:
             point = to_point(reference.position)
             self._send("position", PointStamped(header=header, point=point))
         if reference.joints is not None:
-            at = Header(stamp=header.stamp)
+            inertial_header = Header(stamp=header.stamp)
             names, positions = self._joint_names, reference.joints.tolist()
-            self._send("joints", JointState(header=at, name=names, position=positions))
+            self._send("joints", JointState(header=inertial_header, name=names, position=positions))
 
     def repeat_for_new_subscribers(self) -> None:
         """Publish the last references again where the number of listeners has grown."""

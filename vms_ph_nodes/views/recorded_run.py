@@ -72,9 +72,9 @@ class RecordedRun:
 
     def configuration(self, time: float) -> Array:
         """Return the recorded configuration nearest to a time (s) since the first one, (nq,)."""
-        at = time + self._time[0]
-        k = int(np.clip(np.searchsorted(self._time, at), 1, len(self._time) - 1))
-        k -= at - self._time[k - 1] < self._time[k] - at
+        log_time = time + self._time[0]
+        k = int(np.clip(np.searchsorted(self._time, log_time), 1, len(self._time) - 1))
+        k -= log_time - self._time[k - 1] < self._time[k] - log_time
         return np.asarray(self.audit.q[k])
 
     def flow(self, time: float) -> Flow:

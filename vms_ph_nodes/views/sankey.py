@@ -84,13 +84,13 @@ class Sankey:
         offsets: dict[str, float] = {}
         for side, streams in enumerate((flow.sources, flow.sinks)):
             widths = [self._width(stream) for stream in streams]
-            at = centre - sum(widths) / 2.0
+            edge = centre - sum(widths) / 2.0
             pitch = min(inner / max(len(streams), 1), _PITCH)
             for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
                 label_height = centre + (k - 0.5 * (len(streams) - 1)) * pitch
-                middle = at + width / 2.0
+                middle = edge + width / 2.0
                 parts.append(self._stream(stream, side, label_height, middle, width, flow, offsets))
-                at += width
+                edge += width
         self._offsets = offsets
         high = max(_FULL * most / self._scale, 6.0)
         scale = f"full width {quantity(self._scale, 'W')}, dashes show the direction"
@@ -120,7 +120,7 @@ class Sankey:
         stream: Stream,
         side: int,
         label_height: float,
-        at: float,
+        bus_height: float,
         width: float,
         flow: Flow,
         offsets: dict[str, float],
@@ -134,7 +134,7 @@ class Sankey:
         offsets[key] = phase % _PERIOD
         colour = COLOURS[stream.kind]
         left, right = (_LEFT + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT)
-        start, end = (label_height, at) if side == 0 else (at, label_height)
+        start, end = (label_height, bus_height) if side == 0 else (bus_height, label_height)
         middle = (left + right) / 2.0
         path = (
             f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {right:g} {end:.1f}"

@@ -238,9 +238,11 @@ class Shapes:
         if d.model.b:
             pose = d.placement(self._root)
             linear, angular = in_space(d.model.b, d.v_hat)
-            turn, at = pose[:3, :3], pose[:3, 3]
-            yield self._arrow("locked velocity", at, turn @ linear, s.velocity, LOCKED)
-            yield self._arrow("locked angular velocity", at, turn @ angular, s.velocity, LOCKED)
+            turn, position = pose[:3, :3], pose[:3, 3]
+            yield self._arrow("locked velocity", position, turn @ linear, s.velocity, LOCKED)
+            yield self._arrow(
+                "locked angular velocity", position, turn @ angular, s.velocity, LOCKED
+            )
 
     def _of_inertia(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
         axes, half = locked_ellipsoid(d)
@@ -254,8 +256,8 @@ class Shapes:
             # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
             half = np.minimum((self._scales.inertia or fitted) * masses, self._longest / 2)
-            at = self._task.value(d)
-            yield Ellipsoid("task inertia", at, _right_handed(axes), half, TASK)
+            position = self._task.value(d)
+            yield Ellipsoid("task inertia", position, _right_handed(axes), half, TASK)
 
     def _of_power(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""

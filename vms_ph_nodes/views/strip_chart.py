@@ -77,8 +77,8 @@ class StripChart:
         last = self._values[-1]
         farthest = self._between or last
         self._between = tuple(
-            new if not abs(new - at) < abs(old - at) else old
-            for new, old, at in zip(values.values(), farthest, last, strict=True)
+            new if not abs(new - last_value) < abs(old - last_value) else old
+            for new, old, last_value in zip(values.values(), farthest, last, strict=True)
         )
         if time - self._times[-1] >= _SECONDS / _SAMPLES:
             self._keep(time, self._between)

@@ -110,17 +110,17 @@ class Chase:
 
     def __init__(self, start: Array, view: Viewpoint) -> None:
         """``start`` is the position of the root link in the initial configuration, (3,) m."""
-        self._at, self._free = np.array(start), _FREE * view.size
+        self._position, self._free = np.array(start), _FREE * view.size
         self.shift, self.up = np.zeros(3), view.up
 
     def step(self, position: Array) -> bool:
         """Return whether the world moves, where the root link is at ``position`` (3,), m."""
-        offset = position - self._at
+        offset = position - self._position
         distance = float(np.linalg.norm(offset))
         if not np.isfinite(distance) or distance <= self._free:
             return False
         step = (1.0 - self._free / distance) * offset
-        self._at, self.shift = self._at + step, self.shift - step
+        self._position, self.shift = self._position + step, self.shift - step
         return True
 
 

@@ -167,17 +167,17 @@ def serial_arm(joints: int, base: str) -> VMSModel:
     """Return an arm of equal links, its joints about x, y and z in turn."""
     model = pin.Model()
     model.name = f"{_CHAIN} of {joints}"
-    at, root = 0, make_root_joint(base)
+    joint, root = 0, make_root_joint(base)
     link = pin.Inertia.FromCylinder(0.5, 0.03, 0.1)
     if root is not None:
-        at = model.addJoint(0, root, pin.SE3.Identity(), "base")
-        model.appendBodyToJoint(at, pin.Inertia.FromBox(10.0, 0.3, 0.3, 0.3), pin.SE3.Identity())
+        joint = model.addJoint(0, root, pin.SE3.Identity(), "base")
+        model.appendBodyToJoint(joint, pin.Inertia.FromBox(10.0, 0.3, 0.3, 0.3), pin.SE3.Identity())
     kinds = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
     up = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.1]))
     for k in range(joints):
-        at = model.addJoint(at, kinds[k % 3](), up, f"joint_{k}")
-        model.appendBodyToJoint(at, link, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05])))
-    model.addBodyFrame("tip", at, up, 0)
+        joint = model.addJoint(joint, kinds[k % 3](), up, f"joint_{k}")
+        model.appendBodyToJoint(joint, link, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05])))
+    model.addBodyFrame("tip", joint, up, 0)
     return VMSModel.from_pinocchio(model, "tip")
 
 

@@ -47,11 +47,11 @@ def four_bar(crank: float = 0.2, coupler: float = 0.5, rocker: float = 0.4) -> S
     lengths = {"crank": crank, "coupler": coupler, "rocker": rocker}
     bodies = {name: mb.rigid_body(2.0 * a, [1e-3, a / 6, a / 6]) for name, a in lengths.items()}
 
-    def at(x: float) -> np.ndarray:
+    def translation(x: float) -> np.ndarray:
         return np.array([[1, 0, 0, x], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]], dtype=float)
 
     def hinge(first: str, a: float, second: str, b: float) -> mb.Between:
-        return mb.Between(first, second, mb.joint(mb.Revolute(), at(a), at(b)))
+        return mb.Between(first, second, mb.joint(mb.Revolute(), translation(a), translation(b)))
 
     joints = {
         "a": hinge(mb.GROUND, 0.0, "crank", -crank / 2),

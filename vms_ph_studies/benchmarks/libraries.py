@@ -283,10 +283,10 @@ def _frax(problem: Problem) -> Contender:
         file.write_text(problem.xml)
         robot = frax.Robot(str(file), floating_base="quaternion" if model.b else None)
     names = list(robot.joint_names)[-model.n :]
-    at = np.array([names.index(name) for name in model.joint_names])
+    indices = np.array([names.index(name) for name in model.joint_names])
     q, v, tau = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
-    q[model.nq_base + at] = problem.q[model.nq_base :]
-    v[model.b + at], tau[model.b + at] = problem.v[model.b :], problem.torque
+    q[model.nq_base + indices] = problem.q[model.nq_base :]
+    v[model.b + indices], tau[model.b + indices] = problem.v[model.b :], problem.torque
     if model.b:
         q[:7] = [*problem.q[:3], problem.q[6], *problem.q[3:6]]
         v[:3], v[3:6] = problem.base_rotation @ problem.v[:3], problem.v[3:6]
@@ -307,7 +307,7 @@ def _frax(problem: Problem) -> Contender:
             DERIVATIVES: {"jacfwd of forward_dynamics": lambda: ready(slope(q, v, tau))},
             BATCH: {"vmap of forward_dynamics": lambda: ready(batch(*many))},
         },
-        lambda: np.array(aba(q, v, tau))[-model.n :][at],
+        lambda: np.array(aba(q, v, tau))[-model.n :][indices],
         metadata.version("frax"),
     )
 

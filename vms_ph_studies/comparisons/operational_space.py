@@ -209,9 +209,9 @@ def _displacement(pushed: Sequence[PushRecord]) -> Check:
 
 
 def _compared(
-    name: str, unit: str, records: Sequence[_Record], of: Callable[[_Record], float]
+    name: str, unit: str, records: Sequence[_Record], quantity: Callable[[_Record], float]
 ) -> Check:
-    baseline, obtained = (float(of(record)) for record in records)
+    baseline, obtained = (float(quantity(record)) for record in records)
     verdict = verdict_of(obtained <= baseline * (1 + 1e-9))
     return Check(name, unit, baseline, "baseline", obtained, None, verdict)
 
@@ -228,9 +228,11 @@ def _plot(
         "||dx|| (mm)": lambda r: r.distance,
         "unaccounted energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
     }
-    for label, of in quantities.items():
+    for label, quantity in quantities.items():
         for title, records in (("pushed", pushed), ("null-space motion", flicked)):
-            curves = {name: (r.time, 1e3 * of(r)) for name, r in zip(names, records, strict=True)}
+            curves = {
+                name: (r.time, 1e3 * quantity(r)) for name, r in zip(names, records, strict=True)
+            }
             panels.append(Panel(title, "time (s)", label, curves))
     return draw(panels, out / "operational-space-comparison.png", 2)
 

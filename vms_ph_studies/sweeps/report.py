@@ -107,11 +107,11 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
     ranked = sorted(kinds.values(), key=len, reverse=True)
     varied = study.varied
     rows, traces = [], []
-    for of in ranked[:_MAX_FAILURES]:
-        first = of[0]
+    for trial in ranked[:_MAX_FAILURES]:
+        first = trial[0]
         record = records[results.columns["point"][first]]
         values = ", ".join(f"{name} = {_short(results.columns[name][first])}" for name in varied)
-        rows.append([record.error[:300], str(len(of)), record.point, values])
+        rows.append([record.error[:300], str(len(trial)), record.point, values])
         if record.trace:
             traces.append(
                 f"<details><summary>traceback of {record.point}</summary>"

@@ -108,11 +108,16 @@ class CasadiForm(ABC):
         outputs if the form was exported with them.
         """
         derivatives, forces = {}, ca.vertcat(self._ports["wrench_base"], self._ports["torque"])
-        for name, of in (("velocity", self._velocity), ("zdot", self._momentum_rate_of_ports)):
-            derivatives[f"{name}_by_q"] = ca.jacobian(of, self._q) @ tangent(self.model, self._q)
-            derivatives[f"{name}_by_z"] = ca.jacobian(of, self._z)
+        for name, expression in (
+            ("velocity", self._velocity),
+            ("zdot", self._momentum_rate_of_ports),
+        ):
+            derivatives[f"{name}_by_q"] = ca.jacobian(expression, self._q) @ tangent(
+                self.model, self._q
+            )
+            derivatives[f"{name}_by_z"] = ca.jacobian(expression, self._z)
             for parameters in self._parameter_symbols.values():
-                derivatives[f"{name}_by_parameters"] = ca.jacobian(of, parameters)
+                derivatives[f"{name}_by_parameters"] = ca.jacobian(expression, parameters)
         derivatives["zdot_by_force"] = ca.jacobian(self._momentum_rate_of_ports, forces)
         return self._function("rate_derivatives", derivatives, ports=True)
 

@@ -34,7 +34,7 @@ class Coordinates:
         self._continuous = np.array([joint.nq == 2 for joint in joints], dtype=bool)
         sizes = np.array([joint.nq for joint in joints], dtype=int)
         first = robot.nq - int(sizes.sum())
-        self._at = first + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+        self._addresses = first + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
 
     def put(self, data: Any, q: Array, v: Array) -> None:
         """Set the robot's configuration (nq,) and velocity (nv,)."""
@@ -55,9 +55,9 @@ class Coordinates:
         rates = robot.tree.full_velocity(v)
         model = robot.tree.pinocchio
         for name in robot.tree.mimics:
-            joint, at = model.joints[model.getJointId(name)], compiled.model.joint(name)
-            data.qpos[at.qposadr[0]] = full[joint.idx_q]
-            data.qvel[at.dofadr[0]] = rates[joint.idx_v]
+            joint, mujoco_joint = model.joints[model.getJointId(name)], compiled.model.joint(name)
+            data.qpos[mujoco_joint.qposadr[0]] = full[joint.idx_q]
+            data.qvel[mujoco_joint.dofadr[0]] = rates[joint.idx_v]
 
     def motion(self, data: Any) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
@@ -74,9 +74,9 @@ class Coordinates:
             v[:3] = data.qvel[:3] @ pose.rotation
             v[3:6] = data.qvel[3:6]
         angles, turning = data.qpos[compiled.joints_q], self._continuous
-        q[self._at[~turning]] = angles[~turning]
-        q[self._at[turning]] = np.cos(angles[turning])
-        q[self._at[turning] + 1] = np.sin(angles[turning])
+        q[self._addresses[~turning]] = angles[~turning]
+        q[self._addresses[turning]] = np.cos(angles[turning])
+        q[self._addresses[turning] + 1] = np.sin(angles[turning])
         v[robot.b :] = data.qvel[compiled.joints_v]
         return q, v
 

@@ -76,9 +76,9 @@ class MujocoEngine(Engine):
         robot = build(model, self.scene, dt, friction, stops, self._shapes)
         data = self._mujoco.MjData(robot.model)
         if before is not None:  # bodies of the scene stay where they are
-            for name, at in robot.free.items():
+            for name, address in robot.free.items():
                 old = before.free[name]
-                data.qpos[at : at + 7] = self._data.qpos[old : old + 7]
+                data.qpos[address : address + 7] = self._data.qpos[old : old + 7]
                 old, new = (r.model.joint(f"scene/{name}/free").dofadr[0] for r in (before, robot))
                 data.qvel[new : new + 6] = self._data.qvel[old : old + 6]
         self._robot, self._data = robot, data
@@ -274,7 +274,7 @@ class _ContactEnergies:
     def __init__(self, mujoco: Any, robot: MujocoRobot) -> None:
         self._mujoco, self._robot = mujoco, robot
         kind = mujoco.mjtConstraint
-        self._of = {
+        self._port_of_constraint = {
             int(kind.mjCNSTR_EQUALITY): MIMICS,
             int(kind.mjCNSTR_LIMIT_JOINT): JOINT_STOPS,
             int(kind.mjCNSTR_CONTACT_FRICTIONLESS): CONTACT,
@@ -302,7 +302,7 @@ class _ContactEnergies:
         by_port: dict[str, float] = {}
         for kind in np.unique(kinds):
             energy = float(work[kinds == kind].sum())
-            port = self._of.get(int(kind))
+            port = self._port_of_constraint.get(int(kind))
             if port is None:
                 dissipated -= energy  # dry friction
             else:

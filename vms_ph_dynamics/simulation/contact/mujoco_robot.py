@@ -133,8 +133,8 @@ def specify(
             mujoco, spec, bodies[robot_shape.joint], robot_shape.shape, np.eye(4), scene, _ROBOT
         )
     for shape in scene.tool:
-        at = np.array(tool.placement.homogeneous)
-        _add_shape(mujoco, spec, bodies[tool.parentJoint], shape, at, scene, _ROBOT)
+        placement = np.array(tool.placement.homogeneous)
+        _add_shape(mujoco, spec, bodies[tool.parentJoint], shape, placement, scene, _ROBOT)
     for body in scene.bodies:
         _add_body(mujoco, spec, body, scene)
     if friction is not None:
@@ -161,8 +161,8 @@ def _located(model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     free = {b.name: int(model.joint(_free(b.name)).qposadr[0]) for b in scene.bodies if b.is_free}
     of_robot = np.ones(model.nv, dtype=bool)
     for body in free:
-        at = model.joint(_free(body)).dofadr[0]
-        of_robot[at : at + 6] = False
+        address = model.joint(_free(body)).dofadr[0]
+        of_robot[address : address + 6] = False
     return MujocoRobot(
         model,
         np.array([0, *(model.body(names[i]).id for i in range(1, len(names)))]),
@@ -245,7 +245,13 @@ def _add_body(mujoco: Any, spec: Any, body: Any, scene: Scene) -> None:
 
 
 def _add_shape(
-    mujoco: Any, spec: Any, body: Any, shape: Shape, at: Array, scene: Scene, kind: tuple[int, int]
+    mujoco: Any,
+    spec: Any,
+    body: Any,
+    shape: Shape,
+    placement: Array,
+    scene: Scene,
+    kind: tuple[int, int],
 ) -> Any:
     kinds = mujoco.mjtGeom
     of = {
@@ -259,7 +265,7 @@ def _add_shape(
         size = [shape.size[0], 0.5 * shape.size[1], 0.0]
     else:
         type_, size = of[shape.kind]
-    geom = body.add_geom(type=type_, size=size, **_pose(mujoco, at @ shape.pose))
+    geom = body.add_geom(type=type_, size=size, **_pose(mujoco, placement @ shape.pose))
     if shape.kind == "mesh":
         name = f"mesh {len(spec.meshes)}"
         spec.add_mesh(name=name, uservert=np.asarray(shape.vertices).ravel())

@@ -62,7 +62,7 @@ class Time:
         if not isinstance(other, Duration):
             return NotImplemented
         try:
-            return self._at(self.nanoseconds + other.nanoseconds)
+            return self._with_nanoseconds(self.nanoseconds + other.nanoseconds)
         except OverflowError as error:
             raise OverflowError("Addition leads to overflow in C storage.") from error
 
@@ -75,7 +75,7 @@ class Time:
             return Duration(nanoseconds=self.nanoseconds - other.nanoseconds)
         if isinstance(other, Duration):
             try:
-                return self._at(self.nanoseconds - other.nanoseconds)
+                return self._with_nanoseconds(self.nanoseconds - other.nanoseconds)
             except ValueError as error:
                 raise ValueError("Subtraction leads to negative time.") from error
         return NotImplemented
@@ -104,7 +104,7 @@ class Time:
             raise TypeError("Must pass a builtin_interfaces.msg.Time object")
         return cls(seconds=msg.sec, nanoseconds=msg.nanosec, clock_type=clock_type)
 
-    def _at(self, nanoseconds: int) -> Time:
+    def _with_nanoseconds(self, nanoseconds: int) -> Time:
         return Time(nanoseconds=nanoseconds, clock_type=self.clock_type)
 
     def _same_clock(self, other: Time) -> Time:

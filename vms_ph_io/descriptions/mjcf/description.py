@@ -203,12 +203,14 @@ def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
     base: tuple[float, ...] = ()
     for body in tree.bodies:
         for j in joints_of(m, body):
-            at = int(m.jnt_qposadr[j])
+            address = int(m.jnt_qposadr[j])
             if m.jnt_type[j] == FREE:
-                w, *vector = qpos[at + 3 : at + 7] / np.linalg.norm(qpos[at + 3 : at + 7])
-                base = tuple(float(x) for x in (*qpos[at : at + 3], *vector, w))
-            elif qpos[at]:
-                home[tree.joints[j]] = float(qpos[at])
+                w, *vector = qpos[address + 3 : address + 7] / np.linalg.norm(
+                    qpos[address + 3 : address + 7]
+                )
+                base = tuple(float(x) for x in (*qpos[address : address + 3], *vector, w))
+            elif qpos[address]:
+                home[tree.joints[j]] = float(qpos[address])
     return MjcfNotes((x, y, z), home, base, tuple(left_out(mujoco, m, tree)))
 
 

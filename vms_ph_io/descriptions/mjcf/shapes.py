@@ -41,9 +41,9 @@ def pose_of(position: Array, quaternion: Array) -> Any:
     return pin.SE3(pin.Quaternion(w, x, y, z).matrix(), np.array(position))
 
 
-def shift(by: Array) -> Any:
+def shift(offset: Array) -> Any:
     """Return a translation by (3,)."""
-    return pin.SE3(np.eye(3), np.array(by))
+    return pin.SE3(np.eye(3), np.array(offset))
 
 
 def turn(axis: Array, angle: float) -> Any:

@@ -182,13 +182,13 @@ def _at_rest(name: str, reference: _Numbers, record: PushRecord) -> list[Check]:
         settled = _independent(
             f"{name}: last above a tenth of it", reference.settled, late, 2e-3, "s"
         )
-    at = round(7.5 / (record.time[1] - record.time[0]))
+    index = round(7.5 / (record.time[1] - record.time[0]))
     return [
         settled,
         _independent(
             f"{name}: H_cl 7.5 s after the push began",
             reference.energy_left,
-            record.total[at],
+            record.total[index],
             1e-2 * reference.energy_left,
             "J",
         ),

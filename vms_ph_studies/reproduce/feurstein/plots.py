@@ -130,9 +130,9 @@ class _View:
         """Return a quantity of the leg over time."""
         return np.array([getattr(leg, quantity) for leg in self.legs])
 
-    def panel(self, title: str, unit: str, of: Quantities, span: float = 0.0) -> Panel:
+    def panel(self, title: str, unit: str, quantities: Quantities, span: float = 0.0) -> Panel:
         """Return a panel of quantities over time."""
-        curves = {name: (self.times, np.asarray(values)) for name, values in of.items()}
+        curves = {name: (self.times, np.asarray(values)) for name, values in quantities.items()}
         return Panel(title, "time (s)", unit, curves, self._stances, span=span)
 
 

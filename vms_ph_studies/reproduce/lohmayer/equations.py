@@ -34,14 +34,16 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
     for _ in range(states):
         q, p, f = rng.normal(size=3)
         rate = bare.rates(bare.states.vector({"q": q, "p": p}), {"p": np.array([f])}).tangent
-        at = bare.layout.efforts
+        indices = bare.layout.efforts
         expected = np.array([p / m, -k * q + f])
-        first = max(first, np.abs(np.append(rate[at["q"]], rate[at["p"]]) - expected).max())
+        first = max(
+            first, np.abs(np.append(rate[indices["q"]], rate[indices["p"]]) - expected).max()
+        )
         rate = damped.rates(damped.states.vector({"osc.q": q, "p": p})).tangent
-        at = damped.layout.efforts
+        indices = damped.layout.efforts
         v = p / m
         expected = np.array([v, -k * q - d * v, d * v * v / theta_0])
-        assembled = np.concatenate([rate[at[name]] for name in ("osc.q", "p", "s")])
+        assembled = np.concatenate([rate[indices[name]] for name in ("osc.q", "p", "s")])
         second = max(second, np.abs(assembled - expected).max())
     return float(first), float(second)
 
@@ -50,14 +52,16 @@ def body_error(two: TwoBodies, rng: np.random.Generator, states: int) -> float:
     """Return the violation of (22)."""
     mass, inertia = two.masses[0], np.array(two.inertias[0])
     equations = assemble(two.bodies["b1"])
-    at, worst = equations.layout.efforts, 0.0
+    indices, worst = equations.layout.efforts, 0.0
     for _ in range(states):
         q, p, f = _SE3.random(rng), rng.normal(size=6), rng.normal(size=6)
         rate = equations.rates(equations.states.vector({"q": q, "p": p}), {"p": f}).tangent
         u = np.concatenate([p[:3] / mass, p[3:] / inertia])
         force = np.append(-mass * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         expected = coadjoint(u, p) - force + f
-        worst = max(worst, np.abs(rate[at["q"]] - u).max(), np.abs(rate[at["p"]] - expected).max())
+        worst = max(
+            worst, np.abs(rate[indices["q"]] - u).max(), np.abs(rate[indices["p"]] - expected).max()
+        )
     return float(worst)
 
 
@@ -91,16 +95,16 @@ def section_6_errors(two: TwoBodies, rng: np.random.Generator, states: int) -> t
 
 def _section_6(two: TwoBodies, equations: Equations, x: Array) -> tuple[float, float]:
     rates = equations.rates(x)
-    at, lam = equations.layout.efforts, rates.constraint_forces["j.hc"]
-    q_r, u_r = equations.states.value(x, "j.q_r"), rates.efforts[at["j.p_r"]]
+    indices, lam = equations.layout.efforts, rates.constraint_forces["j.hc"]
+    q_r, u_r = equations.states.value(x, "j.q_r"), rates.efforts[indices["j.p_r"]]
     i = np.eye(6)[:, [5]]
     inclusion = _SE3.exp(i[:, 0] * q_r[0])
     first, second = joint_matrices(two.offsets, inclusion)
-    u = [rates.efforts[at[f"b{n}.p"]] for n in (1, 2)]
+    u = [rates.efforts[indices[f"b{n}.p"]] for n in (1, 2)]
     mu, k = two.friction[1], two.stiffness[1]
     errors = [
-        rates.tangent[at["j.q_r"]] - u_r,
-        rates.tangent[at["j.s"]] - mu * u_r**2 / equations.theta_0,
+        rates.tangent[indices["j.q_r"]] - u_r,
+        rates.tangent[indices["j.s"]] - mu * u_r**2 / equations.theta_0,
         k * q_r + i.T @ lam + mu * u_r,
         first @ u[0] - second @ u[1] + i @ u_r,
     ]
@@ -108,8 +112,8 @@ def _section_6(two: TwoBodies, equations: Equations, x: Array) -> tuple[float, f
         p = equations.states.value(x, f"b{n + 1}.p")
         q = equations.states.value(x, f"b{n + 1}.q")
         weight = np.append(-two.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
-        errors.append(rates.tangent[at[f"b{n + 1}.q"]] - u[n])
-        errors.append(rates.tangent[at[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
+        errors.append(rates.tangent[indices[f"b{n + 1}.q"]] - u[n])
+        errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
     wrong = joint_matrices(two.offsets, inclusion, printed=True)
     violated = wrong[0] @ u[0] - wrong[1] @ u[1] + i @ u_r
     return float(np.abs(np.concatenate(errors)).max()), float(np.abs(violated).max())
