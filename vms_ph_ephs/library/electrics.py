@@ -47,7 +47,7 @@ Theta = Annotated[float, NumberSpec("K", "temperature at zero entropy", above=0.
 LEAST_GROWTH = 0.01
 
 
-@kind("resistance", "of a winding")
+@kind("resistance", "electric resistance of a winding")
 class Resistance(Dissipation):
     """Ohm's law ``v = R(theta) i`` with ``R = resistance (1 + coefficient (theta - reference))``.
 

@@ -179,7 +179,7 @@ def _along(line: Array) -> tuple[Array, float]:
     return line / length, length
 
 
-@kind("point_weight", "of a point")
+@kind("point_weight", "weight of a point mass")
 class PointWeight(StorageLaw):
     """Potential energy ``V = w . r`` of a point at the position r.
 

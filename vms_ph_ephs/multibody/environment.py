@@ -183,7 +183,7 @@ class Weights(StorageLaw):
         return total
 
 
-@kind("fluid_drag", "of a twist")
+@kind("fluid_drag", "drag of a body in a fluid")
 class FluidDrag(Dissipation):
     """The wrench ``(D_1 + D_2 |V_i|) V_i`` against the twist V of a frame, with its heat.
 

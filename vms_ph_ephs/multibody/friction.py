@@ -228,7 +228,7 @@ class HeatCapacity(StorageLaw):
         return self.capacity * float(np.log(theta / self.theta_1))
 
 
-@kind("conduction", "of heat")
+@kind("conduction", "conducts heat")
 class Conduction(ProcessLaw):
     """Heat conduction from the warmer to the colder port: ``q = h (theta_a - theta_b)``.
 

@@ -155,7 +155,7 @@ class NoPotential(Held):
         super().__init__({"q_r": power(relative_pose_of(pair))})
 
 
-@kind("joint_spring", "of a pair")
+@kind("joint_spring", "linear spring in a kinematic pair")
 class Spring(StorageLaw):
     """A linear spring of a pair whose coordinates form a vector space.
 
