@@ -56,10 +56,9 @@ def make_controller(
         raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
     if missing := ", ".join(sorted(law.__abstractmethods__)):
         raise VmsPhError(f"'{kind}' is not a whole controller: it must define {missing}")
-    if not dataclasses.is_dataclass(getattr(law, "Gains", None)):
+    if not dataclasses.is_dataclass(law.Gains):
         raise VmsPhError(
-            f"'{kind}' does not say what a user can set: give it a frozen dataclass Gains, empty "
-            "where there is nothing, and an attribute gains with its present values"
+            f"the Gains of '{kind}' must be a frozen dataclass; a law that has none leaves it out"
         )
     parameters = inspect.signature(law).parameters
     rolls = "form" in parameters
@@ -76,7 +75,7 @@ def make_controller(
     offered: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     try:
         robot: Any = form if rolls else model
-        return law(
+        controller = law(
             robot,
             **{key: value for key, value in offered.items() if key in parameters},
         )
@@ -86,6 +85,12 @@ def make_controller(
         raise VmsPhError(
             f"'{law.__name__}' cannot control '{model.name}': {type(error).__name__}: {error}"
         ) from error
+    if not isinstance(controller.gains, controller.Gains):
+        raise VmsPhError(
+            f"'{law.__name__}' has no values of its Gains; set self.gains = self.Gains() in its "
+            "constructor"
+        )
+    return controller
 
 
 def suitable_controllers(

@@ -65,7 +65,7 @@ def controllers() -> Iterator[type[Controller]]:
     }
     for _, kind in sorted(public.items()):
         # A law around another has the gains of that one.
-        if isinstance(kind, type) and issubclass(kind, Controller) and hasattr(kind, "Gains"):
+        if isinstance(kind, type) and issubclass(kind, Controller) and fields(kind.Gains):
             yield kind
 
 

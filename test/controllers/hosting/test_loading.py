@@ -9,15 +9,24 @@ from pathlib import Path
 import pytest
 
 from vms_ph_controllers import TaskSpaceIDAPBC
+from vms_ph_controllers.controller import NoGains
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel, VmsPhError
 
 LAWS = """
+from dataclasses import dataclass
+
 from vms_ph_controllers import Controller
 
 class WithoutGains(Controller):
     def reset(self, state): pass
     def update(self, state, reference, dt): pass
+
+class GainsInADict(WithoutGains):
+    Gains = dict
+
+class WithoutValues(WithoutGains):
+    Gains = dataclass(frozen=True)(type("Gains", (), {"stiffness": 1.0}))
 
 class Unfinished(Controller):
     def reset(self, state): pass
@@ -41,7 +50,8 @@ def test_a_controller_is_made_by_the_name_of_its_class(panda: VMSModel) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("WithoutGains", "give it a frozen dataclass Gains"),
+        ("GainsInADict", "must be a frozen dataclass"),
+        ("WithoutValues", r"set self\.gains = self\.Gains\(\)"),
         ("Unfinished", "it must define update"),
         ("NoController", "must derive from Controller"),
         ("Nothing", "there is no controller 'laws_of_a_user.Nothing'"),
@@ -52,6 +62,10 @@ def test_a_class_that_cannot_serve_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(VmsPhError, match=sentence):
         make_controller(f"{laws}.{name}", panda)
+
+
+def test_a_law_need_not_have_gains(laws: str, panda: VMSModel) -> None:
+    assert make_controller(f"{laws}.WithoutGains", panda).gains == NoGains()
 
 
 LAW_IN_A_FILE = """
