@@ -63,8 +63,9 @@ def a_base_that_turns_the_other_way(patch: pytest.MonkeyPatch) -> None:
 
 
 def friction_one_tenth_larger(patch: pytest.MonkeyPatch) -> None:
-    original = Friction.tensor
-    patch.setattr(Friction, "tensor", lambda *given: 1.1 * original(*given))
+    forces, slopes = Friction.forces, Friction.slopes
+    patch.setattr(Friction, "forces", lambda *given: [1.1 * force for force in forces(*given)])
+    patch.setattr(Friction, "slopes", lambda *given: 1.1 * slopes(*given))
 
 
 def a_heavier_reference_body(patch: pytest.MonkeyPatch) -> None:
