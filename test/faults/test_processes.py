@@ -81,7 +81,8 @@ def test_killed_nodes_are_reported_within_two_seconds_while_the_others_keep_runn
         if still_there is not None:
             with joined(domain):
                 observer = Observer()
-                assert observer.rate(*still_there) > 90.0
+                # By their stamps: a busy machine delays messages.
+                assert observer.rate(*still_there, stamped=True) > 90.0
                 observer.close()
     begun = time.monotonic()
     assert launch.interrupt() == 1

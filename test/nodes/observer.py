@@ -93,11 +93,16 @@ class Observer:
         self.node.destroy_subscription(subscription)
         return len(taken)
 
-    def rate(self, kind: type, topic: str, number: int = 200) -> float:
-        """Return the rate at which a number of messages arrive, 1/s."""
+    def rate(self, kind: type, topic: str, number: int = 200, stamped: bool = False) -> float:
+        """Return the rate at which a number of messages arrive, or are stamped, 1/s."""
         times: list[float] = []
         subscription = self.node.create_subscription(
-            kind, topic, lambda _: times.append(time.monotonic()), 100
+            kind,
+            topic,
+            lambda m: times.append(
+                m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec if stamped else time.monotonic()
+            ),
+            100,
         )
         self.until(lambda: len(times) > number, f"{topic} stands")
         self.node.destroy_subscription(subscription)
