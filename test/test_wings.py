@@ -292,7 +292,8 @@ def _tests_of_the_core(folder: Path) -> None:
         shutil.copytree(ROOT / "test" / name, folder / "test" / name)
     for name in ("conftest.py", "parallel.py"):
         shutil.copy(ROOT / "test" / name, folder / "test" / name)
-    shutil.copytree(ROOT / "native", folder / "native")
+    for name in ("native", "examples"):
+        shutil.copytree(ROOT / name, folder / name)
 
 
 WALK = """
