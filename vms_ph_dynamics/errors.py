@@ -6,16 +6,23 @@
 from collections.abc import Mapping
 
 
-def missing_attribute(owner: object, name: str, meant: Mapping[str, str]) -> AttributeError:
-    """Return the error of an attribute that there is not, with the one that is meant.
+def missing_attribute(owner: object, name: str, names: Mapping[str, str]) -> AttributeError:
+    """Return the error of a missing attribute; it suggests our name for one of another library.
+
+    An error inside a property of the object is returned as it is.
 
     Args:
         owner: the object.
         name: of the attribute.
-        meant: what is meant by names that other libraries have, by that name.
+        names: our names, by those of other libraries.
     """
+    if hasattr(type(owner), name):
+        try:
+            object.__getattribute__(owner, name)
+        except AttributeError as error:
+            return error
     kind = type(owner).__name__
-    hint = f"; use {meant[name]}" if name in meant else ""
+    hint = f"; use {names[name]}" if name in names else ""
     return AttributeError(f"'{kind}' object has no attribute '{name}'{hint}", name=name, obj=owner)
 
 

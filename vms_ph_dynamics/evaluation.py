@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .robot.joints import BASE_POSITION
 from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
 
-_MEANT = {
+_NAMES_ELSEWHERE = {
     "mass_matrix": "M",
     "inertia": "M",
     "coriolis": "C",
@@ -26,7 +26,6 @@ _MEANT = {
     "nle": "C @ v + g",
     "bias": "C @ v + g",
     "connection": "A, the mechanical connection",
-    "momentum": "p; pi and pi_hat are its decoupled parts",
     "momenta": "p; pi and pi_hat are its decoupled parts",
     "locked_velocity": "v_hat",
     "shape_inertia": "M_hat_m",
@@ -35,7 +34,7 @@ _MEANT = {
     "J": 'J_end_effector, or jacobian("frame")',
     "forward_kinematics": 'placement("frame")',
 }
-"""What is meant by names that there are not."""
+"""Our names for terms, by the names that other libraries give them."""
 
 
 class Evaluation(Kinematics):
@@ -66,9 +65,11 @@ class Evaluation(Kinematics):
         self._core = None if in_cpp is None else in_cpp.dynamics
         self._in_cpp = in_cpp
 
-    def __getattr__(self, name: str) -> Any:
-        """Name the attribute that is meant by one that there is not."""
-        raise missing_attribute(self, name, _MEANT)
+    if not TYPE_CHECKING:  # mypy reports wrong names itself
+
+        def __getattr__(self, name: str) -> Any:
+            """Suggest our name where that of another library is used."""
+            raise missing_attribute(self, name, _NAMES_ELSEWHERE)
 
     @property
     def sampled_algebra(self) -> Any:

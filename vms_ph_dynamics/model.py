@@ -5,7 +5,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from .robot.inertia_repair import InertiaMode
 from .robot_model import RobotModel
 
 _AT_A_STATE = "evaluate(q, v).{}"
-_MEANT = {
+_NAMES_ELSEWHERE = {
     "M": _AT_A_STATE.format("M"),
     "mass_matrix": _AT_A_STATE.format("M"),
     "C": _AT_A_STATE.format("C"),
@@ -34,14 +34,14 @@ _MEANT = {
     "frame_placement": 'placement("frame", q)',
     "frames": "link_names",
     "frame_names": "link_names",
-    "joints_limits": "joints.lower and joints.upper",
+    "joint_limits": "joints.lower and joints.upper",
     "friction": 'simulate(..., effects=["friction"]) with that of the description, or a Friction',
     "with_payload": "simulate(..., effects=[Payload(...)])",
     "mass": "total_mass",
     "q0": "home",
     "neutral": "neutral_configuration()",
 }
-"""What is meant by names that there are not."""
+"""Our names for terms, by the names that other libraries give them."""
 
 
 class VMSModel(RobotModel):
@@ -127,9 +127,11 @@ class VMSModel(RobotModel):
         _warn(model.repairs)
         return model.with_tools(tools)
 
-    def __getattr__(self, name: str) -> Any:
-        """Name the attribute that is meant by one that there is not."""
-        raise missing_attribute(self, name, _MEANT)
+    if not TYPE_CHECKING:  # mypy reports wrong names itself
+
+        def __getattr__(self, name: str) -> Any:
+            """Suggest our name where that of another library is used."""
+            raise missing_attribute(self, name, _NAMES_ELSEWHERE)
 
     def evaluate(
         self, q: npt.ArrayLike, v: npt.ArrayLike, *, native: bool | None = None

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import Evaluation
+from vms_ph_dynamics import Evaluation, VMSModel
 from vms_ph_dynamics.arrays import cached_property, exceeds, is_finite
 
 
@@ -48,3 +48,13 @@ def test_a_vector_exceeds_its_bounds_beyond_them_only() -> None:
     assert exceeds(np.array([0.0, -2.0 - 1e-12, 0.0]), bound)
     assert not exceeds(np.full(3, np.nan), bound)
     assert not exceeds(np.zeros(0), np.zeros(0))
+
+
+def test_an_error_inside_a_term_is_not_taken_for_a_missing_term(panda: VMSModel) -> None:
+    class Broken(Evaluation):
+        @property
+        def half(self) -> float:
+            return self.model.no_such_mass / 2  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="no_such_mass"):
+        _ = Broken(panda, panda.home, np.zeros(7)).half

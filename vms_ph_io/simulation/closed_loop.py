@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -130,7 +130,7 @@ def simulate(
     uncertainty: Uncertainty | None = None,
     seed: int | None = None,
     every: int = 1,
-    **unexpected: Any,
+    **unexpected: NoReturn,
 ) -> Trajectory:
     """Return the motion of a robot under a law, with its energies at every port.
 

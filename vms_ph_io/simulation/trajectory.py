@@ -195,7 +195,7 @@ class Trajectory:
         return figure
 
     def save(self, folder: str | Path) -> Path:
-        """Write a bag that ``vms-ph audit``, ``plot`` and ``replay`` read; return its path.
+        """Write a bag that ``vms-ph audit``, ``plot`` and ``bag view`` read; return its path.
 
         Args:
             folder: of the bag, which must not exist.
