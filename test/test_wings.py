@@ -309,7 +309,9 @@ QUICK = ("dynamics/test_snapshot.py", "controllers/laws/test_faults.py", "io/tes
 
 
 @pytest.mark.parametrize(
-    "tests", [QUICK, pytest.param(CORE, marks=pytest.mark.slow)], ids=["quick", "all"]
+    "tests",
+    [QUICK, pytest.param(CORE, marks=[pytest.mark.slow, pytest.mark.timeout(3600)])],
+    ids=["quick", "all"],
 )
 def test_the_core_passes_its_tests_alone(
     tests: tuple[str, ...], layout: Layout, tmp_path: Path
