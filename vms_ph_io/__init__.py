@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from . import robots
     from .audits import audit
     from .descriptions.urdf import load_urdf, read_urdf
+    from .descriptions.urdf import load_urdf as load
     from .simulation import Push, Trajectory, simulate
 
 __all__ = [
     "Push",
     "Trajectory",
     "audit",
+    "load",
     "load_urdf",
     "read_urdf",
     "robots",
@@ -27,6 +29,7 @@ __all__ = [
 
 _MODULES = {
     "audit": ".audits",
+    "load": ".descriptions.urdf",  # the same under the name for a file of any kind
     "load_urdf": ".descriptions.urdf",
     "read_urdf": ".descriptions.urdf",
     "Push": ".simulation",
@@ -40,13 +43,12 @@ def __getattr__(name: str) -> Any:
     if name == "robots":
         return import_module(".robots", __name__)
     if name in _MODULES:
-        value = getattr(import_module(_MODULES[name], __name__), name)
+        module = import_module(_MODULES[name], __name__)
+        value = getattr(module, "load_urdf" if name == "load" else name)
         globals()[name] = value
         return value
-    if name in ("load", "load_mjcf", "load_xacro", "load_robot"):
-        raise AttributeError(
-            f"use load_urdf in place of {name}: it loads URDF, xacro and MJCF files"
-        )
+    if name in ("load_mjcf", "load_xacro", "load_robot"):
+        raise AttributeError(f"use load in place of {name}: it loads URDF, xacro and MJCF files")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; see dir()")
 
 

@@ -62,6 +62,15 @@ def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
             yield (
                 f"the <axis> of joint '{name}' must give xyz, three numbers; it gives {attributes}"
             )
+        direction = (axis.get("xyz") or "").split()
+        if kind == "planar" and _is_numbers(" ".join(direction), 3, math.inf):
+            x, y, z = (float(word) for word in direction)
+            if x or y or not z:
+                yield (
+                    f"planar joint '{name}' moves in the plane perpendicular to its axis "
+                    f"{' '.join(direction)}; accepted is the axis 0 0 1: turn the <origin> of the "
+                    "joint and the frame of its child so that z is the normal of the plane"
+                )
     for mimic in joint.findall("mimic"):
         leader = mimic.get("joint")
         if kind != "fixed" and leader is None:
@@ -269,7 +278,14 @@ def dynamics_text(root: ET.Element) -> str:
                 link.remove(inertial)
     for mount in _mounts(copy):
         ET.SubElement(copy, "link", {"name": mount})
-    for joint in copy.findall("joint"):
+    joints = {joint.get("name"): joint for joint in copy.findall("joint")}
+    for joint in joints.values():
+        if joint.get("type") == "continuous" and _mimics_a_bounded_joint(joint, joints):
+            joint.set("type", "revolute")
+            if joint.find("limit") is None:
+                ET.SubElement(joint, "limit", {"effort": "0", "velocity": "0"})
+            for limit in joint.findall("limit"):
+                limit.attrib |= {"lower": "-1e9", "upper": "1e9"}
         for element in list(joint):
             unused = joint.get("type") == "fixed" and element.tag not in _OF_FIXED
             empty = element.tag == "dynamics" and not element.keys() & _NUMBERS["dynamics"].keys()
@@ -284,6 +300,17 @@ def dynamics_text(root: ET.Element) -> str:
         if element.tag == "dynamics" and not {"damping", "friction"}.intersection(element.keys()):
             element.set("damping", "0")  # the parser refuses an element without either
     return ET.tostring(copy, encoding="unicode")
+
+
+def _mimics_a_bounded_joint(joint: ET.Element, joints: Mapping[str | None, ET.Element]) -> bool:
+    """Return whether the angle of a joint follows from one that has limits."""
+    for _ in joints:
+        mimic = joint.find("mimic")
+        leader = None if mimic is None else joints.get(mimic.get("joint"))
+        if leader is None:
+            return joint.get("type") in ("revolute", "prismatic")
+        joint = leader
+    return False  # a circle, which is reported elsewhere
 
 
 def completions(root: ET.Element) -> Iterator[str]:

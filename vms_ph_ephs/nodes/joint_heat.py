@@ -3,8 +3,6 @@
 
 """Publishes temperatures of the joints, computed from friction at their measured velocities."""
 
-import re
-
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
@@ -14,6 +12,7 @@ from std_msgs.msg import Header
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_nodes.messages.conversions import NANOSECONDS, from_joint_state, from_stamp
+from vms_ph_nodes.messages.frames import topic_parts
 from vms_ph_nodes.node.health import OK, WARN, Health
 from vms_ph_nodes.node.parameters import declare
 from vms_ph_nodes.node.process import run
@@ -62,10 +61,8 @@ class JointHeatNode(Node):
         pin_model = model.pinocchio
         self._frames = {name: links[pin_model.getJointId(name)] for name in model.joint_names}
         self._temperatures = {
-            name: self.create_publisher(
-                Temperature, f"vms_ph/temperature/{re.sub('[^A-Za-z0-9_]', '_', name)}", 10
-            )
-            for name in model.joint_names
+            name: self.create_publisher(Temperature, f"vms_ph/temperature/{part}", 10)
+            for name, part in topic_parts(model.joint_names).items()
         }
         self._last: tuple[int, np.ndarray] | None = None
         self._published = 0

@@ -6,28 +6,62 @@
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
-from ..installation import PACKAGE, share_directory
+from vms_ph_dynamics.errors import VmsPhError
 
+from ..installation import PACKAGE, share_directory
+from ..settings.bounded_text import read_text
+
+_PACKAGE_NAME = re.compile(r"<name>\s*([\w-]+)\s*</name>")
 _URI = re.compile(r"package://([^/\"'<>\s]+)/?([^\"'<>]*)")
 
 
-def package_directory(name: str) -> Path | None:
-    """Return the share folder of a data package, or None if it is not installed.
+def package_directory(name: str, beside: Path | None = None) -> Path | None:
+    """Return the folder of a data package, or None if there is none.
 
-    The sourced ROS 2 workspaces are searched first, then the Python packages (data wheels such as
-    ``example-robot-data`` install their share folder beside the Python modules).
+    The package in which a file is, known by the ``package.xml`` above it, comes first; then the
+    sourced ROS 2 workspaces, then the Python packages (data wheels such as ``example-robot-data``
+    install their share folder beside the Python modules), then the sources in ROS_PACKAGE_PATH.
+
+    Args:
+        name: of the package.
+        beside: a file whose own package is a candidate.
     """
     if name == PACKAGE:
         return share_directory()
+    own = None if beside is None else _package_above(beside)
+    if own is not None and own[0] == name:
+        return own[1]
     prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     modules = [Path(p) / "cmeel.prefix" for p in sys.path if p]
     for prefix in (*prefixes, *modules, Path(sys.prefix)):
         folder = prefix / "share" / name
         if os.path.isdir(folder):  # False, too, for a name that no folder can have
             return folder
+    for sources in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
+        folder = Path(sources) / name
+        if sources and os.path.isfile(folder / "package.xml"):
+            return folder
     return None
+
+
+def _package_above(file: Path) -> tuple[str, Path] | None:
+    """Return name and folder of the package in which a file is."""
+    for folder in file.absolute().parents:
+        with suppress(OSError, VmsPhError):
+            name = _PACKAGE_NAME.search(read_text(folder / "package.xml"))
+            return None if name is None else (name[1], folder)
+    return None
+
+
+def with_own_package(xml: str, file: Path) -> str:
+    """Return a text in which ``package://`` URIs of the file's own package are addresses."""
+    own = _package_above(file)
+    if own is None or package_directory(own[0]) is not None:
+        return xml
+    return xml.replace(f"package://{own[0]}/", f"file://{own[1]}/")
 
 
 def resolve(uri: str) -> Path | None:

@@ -12,7 +12,11 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .joint_signals import Companion
 from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series
+from .velocity_checks import STANDING
 
+_STUDIED = 20_000  # poses with which the twist is compared
+_FEWEST = 64  # poses from which that is possible
+_PARTS = {"linear": slice(0, 3), "angular": slice(3, 6)}  # of a twist
 _PLANAR_TWIST = [0, 1, 5]
 
 
@@ -57,6 +61,7 @@ class BaseStates:
             self._twist = Companion(max(twisted, key=lambda s: len(s.table)), stamps)
         else:
             self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")
+        self._axes = self._twist_axes() if self._twist is not None else {}
 
     @property
     def companions(self) -> list[Companion]:
@@ -81,6 +86,13 @@ class BaseStates:
         if self._twist is not None:
             twist = self._twist.at(begin, end)[:, len(POSE) :]
             twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)
+            slopes = _twist_of(t, position, quaternion) if "none" in self._axes.values() else None
+            for what, axes in self._axes.items():
+                part = _PARTS[what]
+                if axes == "world":
+                    twist[:, part] = _rotated_back(quaternion, twist[:, part])
+                elif slopes is not None and axes == "none":
+                    twist[:, part] = slopes[:, part]
         else:
             twist = _twist_of(t, position, quaternion)
         if model.base == "planar":
@@ -88,6 +100,53 @@ class BaseStates:
             q = np.column_stack([position[:, :2], np.cos(angle), np.sin(angle)])
             return q, twist[:, _PLANAR_TWIST]
         return np.hstack([position, quaternion]), twist
+
+    def _twist_axes(self) -> dict[str, str]:
+        """Return which axes the recorded twist has, by the poses: body, world, or none of both."""
+        assert self._pose is not None
+        assert self._twist is not None
+        times = self._pose.series.table.times
+        rows = min(len(times), _STUDIED)
+        if rows < _FEWEST:
+            return {}
+        used = (
+            Companion(self._pose.series, times[:rows]),
+            Companion(self._twist.series, times[:rows]),
+        )
+        pose = _continued(used[0].at(0, rows)[:, : len(POSE)])
+        t = (times[:rows] - times[0]) * 1e-9
+        if not bool(np.all(np.diff(t) > 0.0)):
+            return {}
+        recorded = used[1].at(0, rows)[:, len(POSE) :]
+        slope = _twist_of(t, pose[:, :3], pose[:, 3:])
+        found: dict[str, str] = {}
+        for what, part in _PARTS.items():
+            size = float((slope[:, part] ** 2).sum())
+            if size < rows * STANDING**2:
+                continue  # at rest, nothing tells
+            candidates = {
+                "body": recorded[:, part],
+                "world": _rotated_back(pose[:, 3:], recorded[:, part]),
+            }
+            misfit = {
+                axes: float(((values - slope[:, part]) ** 2).sum()) / size
+                for axes, values in candidates.items()
+            }
+            if not misfit["body"] > 0.1:  # NaN, too
+                continue
+            found[what] = "world" if misfit["world"] < 0.1 * misfit["body"] else "none"
+            if found[what] == "none" and misfit["body"] < 0.5:
+                del found[what]
+                continue
+            topic, frame = self._twist.series.name, self._twist.series.frame
+            self.notes.append(
+                f"the {what} twist on {topic} is in the axes of {frame or 'the world'}, not of the "
+                "base, as the poses show; it is turned"
+                if found[what] == "world"
+                else f"the {what} twist on {topic} does not follow the poses (misfit "
+                f"{100 * misfit['body']:.0f} %); it is estimated from them"
+            )
+        return found
 
     def noise(self, q: Array) -> Array:
         """Return the noise of the base's configuration in tangent coordinates, (b,)."""

@@ -3,17 +3,22 @@
 
 """The times of recorded samples: which to use, in which order, and where they are interrupted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from vms_ph_dynamics.arrays import Array
 
 from .recording import Table
 
-_GAP = 5.0  # periods without a sample that count as a gap, and at least
-_SHORTEST_GAP = 0.02  # s
+GAP = 5.0
+"""Periods without a sample that count as a gap."""
+
+SHORTEST_GAP = 0.02
+"""Shortest gap, s."""
+
 _RESET = 1_000_000_000  # ns that a clock is set back if it is not merely a late message
 
 
@@ -55,6 +60,32 @@ class ClockOrder:
             (float(self.t[a[1] - 1]), float(self.t[b[0]] - self.t[a[1] - 1])) for a, b in ends
         )
 
+    def only(self, used: npt.NDArray[np.bool_]) -> "ClockOrder":
+        """Return the order of some samples (N,); what is left out between them is a gap."""
+        if used.all():
+            return self
+        number: Array = np.cumsum(used) - used
+        segments: list[tuple[int, int]] = []
+        for first, behind in self.segments:
+            edges = np.flatnonzero(np.diff(used[first:behind], prepend=False, append=False))
+            for a, b in edges.reshape(-1, 2) + first:
+                begin, end = int(number[a]), int(number[b - 1]) + 1
+                close = segments and self.t[a] - self.t[used][segments[-1][1] - 1] <= max(
+                    GAP / max(self.rate, 1e-9), SHORTEST_GAP
+                )
+                if close and a > first:
+                    segments[-1] = (segments[-1][0], end)
+                else:
+                    segments.append((begin, end))
+        t = self.t[used]
+        return replace(
+            self,
+            index=self.index[used],
+            t=t - t[0] if len(t) else t,
+            stamps=self.stamps[used],
+            segments=tuple(segments),
+        )
+
 
 def clock_order(table: Table) -> ClockOrder:
     """Return the samples of a table in the order of time."""
@@ -75,7 +106,7 @@ def clock_order(table: Table) -> ClockOrder:
     t = (ordered - ordered[0]) * 1e-9 if len(ordered) else np.empty(0)
     period = np.diff(t)
     typical = float(np.median(period)) if len(period) else 0.0
-    gap = period > max(_GAP * typical, _SHORTEST_GAP)
+    gap = period > max(GAP * typical, SHORTEST_GAP)
     for time in breaks:
         gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
     borders = [0, *(np.flatnonzero(gap) + 1).tolist(), len(t)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
@@ -46,7 +47,14 @@ class EffortMeaning:
     command_misfit: float
 
 
-def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> EffortMeaning:
+def effort_meaning(
+    model: VMSModel,
+    t: Array,
+    q: Array,
+    v: Array,
+    effort: Array,
+    measured: npt.NDArray[np.bool_],
+) -> EffortMeaning:
     """Return what recorded efforts may be.
 
     Args:
@@ -55,6 +63,7 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
         q: (N, nq).
         v: (N, nv).
         effort: (N, n) as recorded.
+        measured: (n,) the joints whose efforts are recorded; the others are no evidence.
     """
     b = model.b
     momenta = EnergyPath(model).momenta(q, v)
@@ -72,6 +81,9 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     rates = v[:, b:]
     friction = [_window_sums(_mean(f) * dt, edges) for f in (rates, np.tanh(rates / 0.01))]
     friction.append(_window_sums(np.broadcast_to(dt, (len(dt), rates.shape[1])), edges))
+    required, sampled, commanded, weight, *friction = (
+        part[:, measured] for part in (required, sampled, commanded, weight, *friction)
+    )
     offered = {
         "torque": sampled,
         "opposite": -sampled,
@@ -86,14 +98,17 @@ def effort_meaning(model: VMSModel, t: Array, q: Array, v: Array, effort: Array)
     misfit["scaled"] = (scaled[0] / scale, scaled[1] / scale)
     others = {name: both[1] for name, both in misfit.items() if name != "scaled"}
     best = min(others, key=lambda name: others[name])
-    if others[best] > _BETTER_FIT_SHARE * others["torque"]:
+    without_efforts = _size(_fit_residuals(required, friction)) / scale
+    if others[best] > _BETTER_FIT_SHARE * min(others["torque"], without_efforts):
         best = "torque"
     odd = float(np.median(np.abs(np.log(np.maximum(np.abs(gains), 1e-12)))))
     if misfit["scaled"][1] < 0.5 * others[best] and odd > np.log(1.5):
         best = "scaled"
+    all_gains, all_errors = np.ones(len(measured)), np.full(len(measured), np.inf)
+    all_gains[measured], all_errors[measured] = gains, errors
     as_commands = _size(_fit_residuals(required - commanded, friction))
     as_samples = _size(_fit_residuals(required - sampled, friction)) or 1.0
-    return EffortMeaning(misfit, best, gains, errors, as_commands / as_samples)
+    return EffortMeaning(misfit, best, all_gains, all_errors, as_commands / as_samples)
 
 
 def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:

@@ -105,8 +105,13 @@ def _blocks(
     progress: Progress,
     recording: Recording,
 ) -> Iterator[dict[str, Array]]:
-    for rows in text.blocks(progress):
-        yield {name: rows[:, index] * scale for name, (index, scale) in chosen.items()}
+    read = sorted({column for index, _ in chosen.values() for column in index})
+    places = {
+        name: ([read.index(column) for column in index], scale)
+        for name, (index, scale) in chosen.items()
+    }
+    for rows in text.blocks(progress, read):
+        yield {name: rows[:, index] * scale for name, (index, scale) in places.items()}
     if text.reason:
         recording.notes.append(text.reason)
 
@@ -242,15 +247,14 @@ class _Arrays:
         text = TextColumns(
             path, self._column_map.header, self._column_map.delimiter, self._column_map.skip
         )
-        blocks = list(text.blocks(no_progress))
+        columns = [_index(c, text, path) for c in quantity.columns] or range(text.width)
+        blocks = list(text.blocks(no_progress, columns))
         if text.reason:
             self._recording.notes.append(text.reason)
-        rows = np.vstack(blocks) if blocks else np.empty((0, text.width))
+        rows = np.vstack(blocks) if blocks else np.empty((0, len(columns)))
         if quantity.interleaved:
             rows_complete = rows.size // size
             return rows.ravel()[: rows_complete * size].reshape(rows_complete, size)
-        if quantity.columns:
-            return rows[:, [_index(c, text, path) for c in quantity.columns]]
         return rows
 
     def _find_by_name(self) -> None:

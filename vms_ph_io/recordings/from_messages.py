@@ -5,6 +5,7 @@
 
 import math
 import struct
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,8 @@ class _Reader:
         self._quick: dict[str, tuple[JointStateBytes, Series]] = {}
         self._chosen = chosen
         self._undecoded: dict[str, int] = {}
+        self._descriptions: dict[str, str] = {}
+        self._unstamped: dict[int, tuple[Series, array[int], array[int]]] = {}
         self._tools: tuple[str, ...] = ()
         self._handlers: dict[str, Callable[[BagMessage, Any], None]] = {
             "sensor_msgs/msg/JointState": self._joint_state,
@@ -112,9 +115,7 @@ class _Reader:
         if quick is not None:
             fast = quick[0].read(message.data)
             if fast is not None:
-                stamp, row = fast
-                time = stamp or message.log_time
-                quick[1].table.append(time, ((message.log_time - time) * 1e-9, *row))
+                self._append(quick[1], message, *fast)
                 return
         handler = self._handlers.get(message.type)
         if handler is None or not self._is_wanted(message):
@@ -133,7 +134,25 @@ class _Reader:
             f"{count} messages on {topic} could not be decoded"
             for topic, count in self._undecoded.items()
         ]
+        # Time zero is that of a simulation at its start, unless most stamps of a topic are zero.
+        for series, rows, log_times in self._unstamped.values():
+            if 2 * len(rows) > len(series.table):
+                for row, time in zip(rows, log_times, strict=True):
+                    series.table.set_time(row, time)
+        self._choose_description()
         return self.recording
+
+    def _choose_description(self) -> None:
+        """Take the description in the namespace of the joint states, if there are several."""
+        joints = max(self.recording.joints, key=lambda s: len(s.table), default=None)
+        space = "" if joints is None else joints.name.rpartition("/")[0]
+
+        def shared(topic: str) -> tuple[bool, int]:
+            other = topic.rpartition("/")[0]
+            return f"{space}/".startswith(f"{other}/"), len(other)
+
+        if self._descriptions:
+            self.recording.description = self._descriptions[max(self._descriptions, key=shared)]
 
     def _is_wanted(self, message: BagMessage) -> bool:
         """Return whether no other topic was chosen for what a topic of this type is used for."""
@@ -151,31 +170,37 @@ class _Reader:
     def _joint_state(self, message: BagMessage, content: Any) -> None:
         names = tuple(content.name)
         parts = [content.position, content.velocity, content.effort]
-        if not names or len(parts[0]) != len(names):
+        if not names or all(len(part) != len(names) for part in parts):
             return
+        key = (*sorted(names),)  # a driver that starts again may change the order
+        series = self._series_of("joints", message.topic, key, _joint_columns(names), names=names)
         values = [part if len(part) == len(names) else (_NAN,) * len(names) for part in parts]
-        series = self._series_of("joints", message.topic, names, _joint_columns(names), names=names)
-        self._append(series, message, content, [x for part in values for x in part])
+        if series.names != names:
+            places = [names.index(name) for name in series.names]
+            values = [[part[place] for place in places] for part in values]
+        self._append(series, message, _stamp(content), [x for part in values for x in part])
         quick = JointStateBytes()
-        quick.learn(message.data, parts)
+        if series.names == names:
+            quick.learn(message.data, parts)
         self._quick[message.topic] = (quick, series)
 
     def _odometry(self, message: BagMessage, content: Any) -> None:
         series = self._base(message, content, content.child_frame_id)
         pose = content.pose.pose
         row = (*_pose(pose.position, pose.orientation), *_twist(content.twist.twist))
-        self._append(series, message, content, row)
+        self._append(series, message, _stamp(content), row)
 
     def _pose(self, message: BagMessage, content: Any) -> None:
         pose = content.pose
         pose = getattr(pose, "pose", pose)
         row = (*_pose(pose.position, pose.orientation), *_NO_TWIST)
-        self._append(self._base(message, content), message, content, row)
+        self._append(self._base(message, content), message, _stamp(content), row)
 
     def _twist(self, message: BagMessage, content: Any) -> None:
         twist = content.twist
         twist = getattr(twist, "twist", twist)
-        self._append(self._base(message, content), message, content, (*_NO_POSE, *_twist(twist)))
+        series = self._base(message, content)
+        self._append(series, message, _stamp(content), (*_NO_POSE, *_twist(twist)))
 
     def _transforms(self, message: BagMessage, content: Any) -> None:
         for transform in content.transforms:
@@ -185,21 +210,22 @@ class _Reader:
             series = self._base(message, transform, transform.child_frame_id)
             motion = transform.transform
             pose = _pose(motion.translation, motion.rotation)
-            self._append(series, message, transform, (*pose, *_NO_TWIST))
+            self._append(series, message, _stamp(transform), (*pose, *_NO_TWIST))
 
     def _wrench(self, message: BagMessage, content: Any) -> None:
         series = self._series_of(
             "wrenches", message.topic, (), WRENCH, frame=content.header.frame_id
         )
         f, m = content.wrench.force, content.wrench.torque
-        self._append(series, message, content, (f.x, f.y, f.z, m.x, m.y, m.z))
+        self._append(series, message, _stamp(content), (f.x, f.y, f.z, m.x, m.y, m.z))
 
     def _port_energy(self, message: BagMessage, content: Any) -> None:
         tools = tuple(content.tool_names)
         columns = (*PORTS, *tools, "dissipated", "resets")
         series = self._series_of("port_energies", message.topic, tools, columns)
         row = [*(getattr(content, port) for port in PORTS), *content.tool_energy]
-        self._append(series, message, content, (*row, content.dissipated, content.resets))
+        row += [content.dissipated, content.resets]
+        self._append(series, message, _stamp(content), row)
         self.recording.port_energies = series
 
     def _power(self, message: BagMessage, content: Any) -> None:
@@ -208,12 +234,12 @@ class _Reader:
         series = self._series_of("power", message.topic, tools, columns)
         row = [*(getattr(content, f"{port}_energy") for port in PORTS), *content.tool_energy]
         row += [getattr(content, name) for name in POWER_FIELDS]
-        self._append(series, message, content, row)
+        self._append(series, message, _stamp(content), row)
         self.recording.power = series
 
     def _text(self, message: BagMessage, content: Any) -> None:
         if message.topic.endswith("robot_description") and "<robot" in content.data:
-            self.recording.description = content.data
+            self._descriptions[message.topic] = content.data
 
     def _base(self, message: BagMessage, content: Any, child: str = "") -> Series:
         frame = content.header.frame_id
@@ -234,10 +260,12 @@ class _Reader:
                 listed.append(series)
         return self._series[index]
 
-    def _append(self, series: Series, message: BagMessage, content: Any, row: Any) -> None:
-        stamp = content.header.stamp
-        time = stamp.sec * 1_000_000_000 + stamp.nanosec or message.log_time
-        series.table.append(time, ((message.log_time - time) * 1e-9, *row))
+    def _append(self, series: Series, message: BagMessage, time: int, row: Any) -> None:
+        if not time:
+            unstamped = self._unstamped.setdefault(id(series), (series, array("q"), array("q")))
+            unstamped[1].append(len(series.table))
+            unstamped[2].append(message.log_time)
+        series.table.append(time, ((message.log_time - time) * 1e-9 if time else 0.0, *row))
 
 
 def read_messages(
@@ -287,6 +315,12 @@ def read_messages(
 
 def _listed(types_by_topic: Mapping[str, str]) -> str:
     return ", ".join(f"{topic} [{kind}]" for topic, kind in sorted(types_by_topic.items()))
+
+
+def _stamp(content: Any) -> int:
+    """Return the stamp of a message, ns."""
+    stamp = content.header.stamp
+    return int(stamp.sec * 1_000_000_000 + stamp.nanosec)
 
 
 def _joint_columns(names: tuple[str, ...]) -> list[str]:

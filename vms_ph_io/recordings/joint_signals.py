@@ -6,10 +6,11 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from vms_ph_dynamics.arrays import Array
 
-from .clock_order import ClockOrder
+from .clock_order import GAP, SHORTEST_GAP, ClockOrder
 from .matching import JointSource
 from .recording import LARGEST_NUMBER, Series
 
@@ -69,6 +70,17 @@ class Companion:
             )
         return interpolated
 
+    def covers(self, stamps: Array) -> npt.NDArray[np.bool_]:
+        """Return whether stamps (N,) lie between rows that follow each other without a pause."""
+        if len(self._times) < 2:
+            return np.zeros(len(stamps), dtype=bool)
+        period = np.diff(self._times)
+        longest = max(GAP * float(np.median(period)), SHORTEST_GAP * 1e9)
+        after = np.searchsorted(self._times, stamps - _SAME, side="left")
+        inside = period[np.clip(after - 1, 0, len(period) - 1)] <= longest
+        hit = np.abs(self._times[np.minimum(after, len(period))] - stamps) <= _SAME
+        return np.asarray((inside | hit) & (after > 0) & (after <= len(period)) | hit)
+
     def same(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
         low, high = self._range(begin, end)
@@ -91,6 +103,7 @@ class Companion:
         return self.series.table.at(self._order[low:high])[:, 1:]
 
 
+_CHUNK = 100_000  # samples read at once
 _PARTS = 16  # of a long recording, of which the most_active is studied
 _PROBES = 40  # samples read of each
 
@@ -114,7 +127,7 @@ class JointSignals:
 
     def __init__(self, sources: list[JointSource], main: Series, order: ClockOrder) -> None:
         self._sources, self._main, self._order = sources, main, order
-        series = {id(s.series): s.series for s in sources if s.series is not main}
+        series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
         self._others = {key: Companion(other, order.stamps) for key, other in series.items()}
 
     @property
@@ -128,6 +141,16 @@ class JointSignals:
         for companion in self._others.values():
             companion.resample(order.stamps)
 
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Return whether a sample has the positions of all joints that are recorded, (N,)."""
+        columns = [1 + s.position.place for s in self._sources if s.position.series is self._main]
+        columns = [column for column in columns if self._main.table.has(column - 1)]
+        known = np.ones(len(self._order.index), dtype=bool)
+        for k in range(0, len(known), _CHUNK):
+            rows = self._main.table.at(self._order.index[k : k + _CHUNK])
+            known[k : k + _CHUNK] = np.isfinite(rows[:, columns]).all(axis=1)
+        return known
+
     def at(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""
         rows = {key: other.at(low, high) for key, other in self._others.items()}
@@ -135,9 +158,8 @@ class JointSignals:
             rows[id(self._main)] = self._main.table.at(self._order.index[low:high])[:, 1:]
         signals = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
         for joint, source in enumerate(self._sources):
-            width = len(source.series.names)
-            for k, values in enumerate(signals):
-                values[:, joint] = rows[id(source.series)][:, k * width + source.index]
+            for values, column in zip(signals, source, strict=True):
+                values[:, joint] = rows[id(column.series)][:, column.place]
         for values in signals:
             values[~(np.abs(values) <= LARGEST_NUMBER)] = np.nan
         return signals

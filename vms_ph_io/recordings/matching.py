@@ -5,7 +5,7 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vms_ph_dynamics import VMSModel
 
@@ -13,12 +13,19 @@ from .. import robots
 from .recording import Recording, RecordingError, Series
 
 
-@dataclass(frozen=True)
-class JointSource:
-    """Where the samples of one joint of the model stand: a series, and its index in it."""
+class Column(NamedTuple):
+    """A column of a series, LOG not counted."""
 
     series: Series
-    index: int
+    place: int
+
+
+class JointSource(NamedTuple):
+    """Where position, velocity and effort of one joint of the model are recorded."""
+
+    position: Column
+    velocity: Column
+    effort: Column
 
 
 def sources(
@@ -26,7 +33,8 @@ def sources(
 ) -> list[JointSource]:
     """Return the source of every joint of the model, in its order.
 
-    Of several series with a joint the one with most joints of the model is taken.
+    Of several series with a joint, the one with most joints of the model and positions is taken;
+    velocities and efforts that it lacks are those of another one.
 
     Args:
         model: the robot.
@@ -45,17 +53,43 @@ def sources(
                 f"{', '.join(model.joint_names)}"
             )
 
-    def size(series: Series) -> tuple[int, int]:
-        return len(set(names.values()) & set(series.names)), len(series.table)
+    def size(series: Series) -> tuple[bool, int, int]:
+        common = set(names.values()) & set(series.names)
+        has_positions = any(series.table.has(series.names.index(name)) for name in common)
+        return has_positions, len(common), len(series.table)
 
     ranked = sorted(recording.joints, key=size, reverse=True)
     matches = []
     for name in names.values():
-        series = next((s for s in ranked if name in s.names), None)
-        if series is None:
+        series = [s for s in ranked if name in s.names]
+        if not series:
             raise _mismatch(model, recording, names)
-        matches.append(JointSource(series, series.names.index(name)))
+        columns = []
+        for quantity in range(3):
+            found = [Column(s, quantity * len(s.names) + s.names.index(name)) for s in series]
+            columns.append(next((c for c in found if c.series.table.has(c.place)), found[0]))
+        matches.append(JointSource(*columns))
     return matches
+
+
+def unused(matches: list[JointSource], recording: Recording) -> list[str]:
+    """Return sentences about other topics that have joints of the robot, and are not used."""
+    used = {id(column.series): column.series for source in matches for column in source}
+    names = {c.series.names[c.place % len(c.series.names)] for s in matches for c in s}
+    sentences = []
+    for series in recording.joints:
+        if id(series) not in used and (common := names & set(series.names)):
+            taken = ", ".join(dict.fromkeys(s.name for s in used.values()))
+            sentences.append(
+                f"{series.name} has {len(common)} of the joints too and is not used; used is "
+                f"{taken} (choose with --topic joints={series.name})"
+            )
+    for source in matches:
+        for quantity, column in zip(("velocity", "effort"), source[1:], strict=True):
+            if column.series is not source.position.series:
+                joint = source.position.series.names[source.position.place]
+                sentences.append(f"the {quantity} of {joint} is that on {column.series.name}")
+    return sentences
 
 
 def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -> RecordingError:

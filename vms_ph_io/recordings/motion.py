@@ -16,11 +16,11 @@ from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
 
 from .base_states import BaseStates
-from .clock_order import clock_order
+from .clock_order import ClockOrder, clock_order
 from .conditioning import Conditioning
 from .effort_meaning import MEANINGS, EffortMeaning, effort_meaning, saturation
-from .joint_signals import Companion, JointSignals, filled
-from .matching import sources
+from .joint_signals import Companion, JointSignals, Signals, filled
+from .matching import sources, unused
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .velocity_checks import (
     MARGIN,
@@ -105,12 +105,15 @@ class RecordedMotion:
         self._sources = sources(model, recording, self.options.joints)
         self._main = self._leading_series()
         self.order = clock_order(self._main.table)
-        if len(self.order.t) < 2:
-            raise RecordingError(f"{recording.path} has fewer than two samples of the robot")
-        self._t = self.order.t
         self._signals = JointSignals(self._sources, self._main, self.order)
-        self._slopes = Slopes(self.order.rate)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
+        self._notes = unused(self._sources, recording)
+        self._leave_out_unknown()
+        if len(self.order.t) < 2:
+            what = "; ".join(("", *self._notes))
+            raise RecordingError(f"{recording.path} has fewer than two samples of the robot{what}")
+        self._t = self.order.t
+        self._slopes = Slopes(self.order.rate)
         self.ports, self._wrenches = self._found_wrenches()
         self._exact = None
         if recording.port_energies is not None:
@@ -166,10 +169,35 @@ class RecordedMotion:
             self.options.commanded,
         )
 
+    def _leave_out_unknown(self) -> None:
+        """Leave out samples at which not every position of joints and base is known."""
+        order = self.order
+        known = self._signals.known()
+        if not known.all():
+            self._notes.append(f"{int((~known).sum())} samples without positions were left out")
+        for companion in (*self._signals.companions, *self._base.companions):
+            covered = companion.covers(order.stamps)
+            if not covered.all():
+                share = float((~covered).mean())
+                begin, end = order.t[covered][[0, -1]] if covered.any() else (0.0, 0.0)
+                self._notes.append(
+                    f"{companion.series.name} has no values in {100 * share:.3g} % of the time: it "
+                    f"goes from {begin:.3f} s to {end:.3f} s of {order.t[-1]:.3f} s of "
+                    f"{self._main.name}; the rest is not accounted"
+                )
+            known &= covered
+        if not known.all():
+            self._take(order.only(known))
+
+    def _take(self, order: ClockOrder) -> None:
+        self.order = order
+        self._signals.resample(order)
+        self._base.resample(order.stamps)
+
     def _leading_series(self) -> Series:
         """Return the series whose times the samples have."""
         if self._sources:
-            tally = [s.series for s in self._sources]
+            tally = [s.position.series for s in self._sources]
             return max(tally, key=lambda s: (sum(x is s for x in tally), len(s.table)))
         if not self.recording.bases:
             raise RecordingError(f"{self.recording.path} contains no motion of the base")
@@ -213,7 +241,7 @@ class RecordedMotion:
         low, high = max(begin - MARGIN, first), min(end + MARGIN, behind)
         t = self._t[low:high]
         signals = self._signals.at(low, high)
-        position, velocity = filled(signals.position, t), filled(signals.velocity, t)
+        position, velocity = self._positions(signals, t), filled(signals.velocity, t)
         q_base, v_base = self._base.at(low, high, t)
         if self._lag and len(t) > 1:
             velocity = shifted(t, velocity, self._lag)
@@ -267,8 +295,9 @@ class RecordedMotion:
         first, behind = max(self.order.segments, key=lambda s: s[1] - s[0])
         low, high = self._signals.most_active(first, behind, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
-        position, velocity = filled(signals.position, t), filled(signals.velocity, t)
+        position, velocity = self._positions(signals, t), filled(signals.velocity, t)
         effort = np.nan_to_num(signals.effort)
+        measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
         n, names = self.model.n, self.model.joint_names
         lag = 0.0
         # A simulation stamps its samples with its own time, and knows its velocities.
@@ -280,9 +309,15 @@ class RecordedMotion:
             lag, is_sure = lag_of(self._slopes, t, position[:, good], velocity[:, good])
             self._lag = lag if is_sure and not is_kept else 0.0
         samples = self._samples(low, high, first, behind)
-        notes = list(self._base.notes)
+        notes = [*self._base.notes, *self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
+        elif not measured.all():
+            missing = ", ".join(name for name, ok in zip(names, measured, strict=True) if not ok)
+            notes.append(
+                f"no effort of {missing} is recorded: the energy that it supplies is not known, "
+                "and is part of what is unaccounted"
+            )
         factors = {names[j]: defect.factor for j, defect in self._estimated.items()}
         return Conditioning(
             self.order,
@@ -294,7 +329,7 @@ class RecordedMotion:
             bool(self._lag),
             self._noise(samples, position, effort),
             saturation(names, effort),
-            self._meaning(samples, effort),
+            self._meaning(samples, effort, measured),
             self.options.effort,
             self.options.commanded,
             self._rates(),
@@ -309,7 +344,8 @@ class RecordedMotion:
         if self.options.as_recorded or not is_continuous or self._exact is not None:
             return self.order.source, 0.0
         signals = self._signals.at(0, len(self))
-        position, velocity = filled(signals.position, self._t), filled(signals.velocity, self._t)
+        position = self._positions(signals, self._t)
+        velocity = filled(signals.velocity, self._t)
         clock = clock_of(self._t, np.diff(position, axis=0), velocity)
         uneven = clock.jitter * self.order.rate > _MAX_JITTER
         if clock.source == "stamps" or not uneven or not bool(np.all(np.diff(clock.t) >= 0.0)):
@@ -330,21 +366,29 @@ class RecordedMotion:
                 segments=((0, int(increasing.sum())),),
                 repeated=old.repeated + int((~increasing).sum()),
             )
-            self._signals.resample(self.order)
+            self._take(self.order)
             for companion in self._wrenches.values():
                 companion.resample(self.order.stamps)
             if self._exact is not None:
                 self._exact.resample(self.order.stamps)
-            self._base.resample(self.order.stamps)
         self._t = np.ascontiguousarray(t[increasing])
 
-    def _meaning(self, samples: MotionSamples, effort: Array) -> EffortMeaning | None:
+    def _positions(self, signals: Signals, t: Array) -> Array:
+        """Return the positions (N, n) without jumps of turns where the record wraps angles."""
+        position = filled(signals.position, t)
+        turns = ~np.array(self.model.joints.prismatic, dtype=bool)
+        position[:, turns] = np.unwrap(position[:, turns], axis=0)
+        return position
+
+    def _meaning(
+        self, samples: MotionSamples, effort: Array, measured: npt.NDArray[np.bool_]
+    ) -> EffortMeaning | None:
         moves = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
         if not effort.any() or self.model.fluid is not None or not np.any(moves > STANDING):
             return None
         if any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # what acts besides is no evidence about the efforts
-        return effort_meaning(self.model, samples.t, samples.q, samples.v, effort)
+        return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, measured)
 
     def _noise(self, samples: MotionSamples, position: Array, effort: Array) -> SampleNoise:
         b = self.model.b

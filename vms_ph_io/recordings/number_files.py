@@ -5,7 +5,10 @@
 
 import csv
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +19,19 @@ from vms_ph_dynamics.arrays import Array
 from ..progress import Progress
 from .recording import RecordingError
 
-_LINES = 20_000
-_DELIMITERS = (",", ";", "\t")
+_DELIMITERS = (";", "\t", ",")  # with a decimal comma, the comma is no delimiter
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
 
 
 class TextColumns:
-    """A text file with rows of numbers.
+    """A text file with rows of cells, of which some columns are numbers or times.
+
+    Numbers may have a decimal comma where it does not separate columns; times may be ISO 8601.
 
     Args:
         path: of the file.
-        header: whether the first line has names; None: if it is no row of numbers.
+        header: whether the first line has names; None: if most of its cells are no numbers.
         delimiter: between columns; empty: as the file has it.
         skip: lines before the header.
 
@@ -40,49 +46,97 @@ class TextColumns:
         self.damaged = 0
         """Number of lines that were left out, valid once all blocks are read."""
         self.reason = ""
+        self._wrong_cell = ""
         first = self._first_line(skip)
         self.delimiter = delimiter or next((d for d in _DELIMITERS if d in first), "")
         cells = self._cells(first)
-        self.has_header = not _are_numbers(cells) if header is None else header
+        numbers = [self._number(cell) is not None for cell in cells if cell]
+        self.has_header = 2 * sum(numbers) <= len(numbers) if header is None else header
         self.names = tuple(cells) if self.has_header else ()
         self.width = len(cells)
 
-    def blocks(self, progress: Progress) -> Iterator[Array]:
-        """Yield rows, (N, width), NaN where a cell is empty, without damaged lines."""
-        size = max(self.path.stat().st_size, 1)
+    def blocks(self, progress: Progress, columns: Sequence[int] | None = None) -> Iterator[Array]:
+        """Yield rows of some columns, NaN where a cell is empty, without damaged lines.
+
+        Args:
+            progress: called while the file is read.
+            columns: indices; None: all.
+
+        Raises:
+            RecordingError: no line has numbers in these columns.
+        """
+        columns = range(self.width) if columns is None else columns
+        size, count = max(self.path.stat().st_size, 1), 0
         with self.path.open("rb") as file:
             for _ in range(self.skip + int(self.has_header)):
                 file.readline()
             while lines := file.readlines(1 << 21):
                 progress(min(1.0, file.tell() / size), "reading")
-                rows = self._parsed(lines)
+                rows = self._parsed(lines, columns)
+                count += len(rows)
                 if len(rows):
                     yield rows
         if self.damaged:
             self.reason = (
                 f"{self.path.name}: {self.damaged} lines are no rows of {self.width} numbers"
+                f"{self._wrong_cell}"
             )
+        if self.damaged and not count:
+            raise RecordingError(self.reason)
 
-    def _parsed(self, lines: list[bytes]) -> Array:
-        text = b"".join(lines)
-        try:
-            rows = np.loadtxt(
-                io.BytesIO(text), delimiter=self.delimiter or None, ndmin=2, comments=None
-            )
-            if rows.shape[1] == self.width:
-                return rows
-        except ValueError:
-            pass
+    def _parsed(self, lines: list[bytes], columns: Sequence[int]) -> Array:
+        separator = self.delimiter.encode()
+        if not separator or {line.count(separator) for line in lines} == {self.width - 1}:
+            with suppress(ValueError, IndexError):
+                return np.loadtxt(
+                    io.BytesIO(b"".join(lines)),
+                    delimiter=self.delimiter or None,
+                    ndmin=2,
+                    comments=None,
+                    usecols=columns,
+                )
         valid = []
         for line in lines:
             cells = self._cells(line.decode("utf-8", "replace").strip())
             if not cells or cells == [""]:
                 continue
-            if len(cells) == self.width and _are_numbers(cells):
-                valid.append([float(cell) if cell else np.nan for cell in cells])
-            else:
+            row = self._row(cells, columns)
+            if row is None:
                 self.damaged += 1
-        return np.array(valid).reshape(-1, self.width)
+            else:
+                valid.append(row)
+        return np.array(valid).reshape(-1, len(columns))
+
+    def _row(self, cells: list[str], columns: Sequence[int]) -> list[float] | None:
+        if len(cells) != self.width and not (len(cells) == self.width + 1 and not cells[-1]):
+            return None
+        row = []
+        for column in columns:
+            number = self._number(cells[column])
+            if number is None:
+                name = f"'{self.names[column]}'" if self.names else f"number {column + 1}"
+                self._wrong_cell = self._wrong_cell or (
+                    f"; the first wrong cell is {cells[column][:40]!r} in the column {name}"
+                )
+                return None
+            row.append(number)
+        return row if any(cells[column] for column in columns) else None
+
+    def _number(self, cell: str) -> float | None:
+        """Return the number or the time in s that a cell is, or None."""
+        try:
+            return float(cell or "nan")
+        except ValueError:
+            pass
+        if self.delimiter != "," and _DECIMAL_COMMA.fullmatch(cell):
+            return float(cell.replace(",", "."))
+        if not _DATE.match(cell):
+            return None
+        try:
+            time = datetime.fromisoformat(cell.replace("Z", "+00:00"))
+        except ValueError:
+            return None
+        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
 
     def _first_line(self, skip: int) -> str:
         try:
@@ -100,15 +154,6 @@ class TextColumns:
             return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter), [])]
         except csv.Error:
             return []
-
-
-def _are_numbers(cells: list[str]) -> bool:
-    try:
-        for cell in cells:
-            float(cell or "nan")
-    except ValueError:
-        return False
-    return any(cells)
 
 
 def load_arrays(path: Path) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 
 """Bounded reading of text and YAML files: no file can hang or crash a program."""
 
+import codecs
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +14,7 @@ from vms_ph_dynamics.errors import VmsPhError
 
 
 class NotTextError(VmsPhError):
-    """A file that is not text in UTF-8."""
+    """A file that is not text in its encoding."""
 
 
 MAX_FILE_BYTES = 32 * 2**20
@@ -36,20 +38,36 @@ def read_bytes(path: str | Path, largest: int = MAX_FILE_BYTES) -> bytes:
     return content
 
 
+_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
+
+
 def read_text(path: str | Path, largest: int = MAX_FILE_BYTES) -> str:
     """Return the content of a file as text, with line feeds for all kinds of line ends.
 
+    The text is UTF-8, or what a byte order mark or the declaration of an XML file says.
+
     Raises:
         OSError: no such file, or an unreadable one.
-        NotTextError: a file that is not UTF-8.
+        NotTextError: a file that is not text in its encoding.
         VmsPhError: a file that is too large or endless.
     """
     content = read_bytes(path, largest)
+    declaration = _DECLARATION.match(content[:200])
+    encoding = declaration[1].decode("ascii", "replace") if declaration else "utf-8"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif content.startswith(codecs.BOM_UTF8):
+        encoding = "utf-8-sig"
     try:
-        text = content.decode("utf-8")
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         raise NotTextError(
-            f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
+            f"{path} is not {encoding.upper()} text: {error.reason} at byte {error.start}; save it "
+            "as UTF-8"
+        ) from None
+    except LookupError:
+        raise NotTextError(
+            f"{path} declares the encoding '{encoding}', which is unknown; save it as UTF-8"
         ) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

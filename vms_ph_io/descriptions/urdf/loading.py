@@ -18,7 +18,7 @@ from vms_ph_dynamics.robot.description import parse_description
 
 from ...settings.bounded_text import read_text
 from ..mjcf import mjcf_to_urdf
-from ..packages import resolve
+from ..packages import resolve, with_own_package
 from .checks import UrdfWarning, require_sound
 from .xacro_text import process_xacro
 
@@ -116,14 +116,14 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
         text = read_text(file)
         kind = kind_of(text, file)
         if kind is Kind.XACRO:
-            return process_xacro(file, xacro_arguments or {})
+            return with_own_package(process_xacro(file, xacro_arguments or {}), file)
         if kind is Kind.MJCF:
             text = mjcf_to_urdf(file)
     except OSError as error:
         raise VmsPhError(f"{file} cannot be read: {error}") from None
     if xacro_arguments:
         raise ModelError(f"{file.name} has no argument '{min(xacro_arguments)}'; it has none")
-    return text
+    return with_own_package(text, file)
 
 
 def existing_file(path: str | Path) -> Path:
@@ -141,8 +141,8 @@ def existing_file(path: str | Path) -> Path:
                 else f"'{inside}' is not in it"
             )
             raise VmsPhError(
-                f"{path} is needed, but {cause}; install it, for instance by pip install "
-                f"{package}, or give the path of a description"
+                f"{path} is needed, but {cause}; source the ROS 2 workspace that has it, install "
+                "its Python package, or give the path of a description"
             )
         path = resolved
     file = Path(path)

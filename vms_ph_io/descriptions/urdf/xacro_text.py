@@ -10,6 +10,7 @@ protect from macros that expand without end by mistake, not from an attacker.
 import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
     mappings = _Arguments(arguments)
     problem = f"{file} is not a xacro file that can be processed: "
     try:
-        with _bounded():
+        with _bounded(file):
             text = str(xacro.process_file(str(file), mappings=mappings).toxml())
     except RecursionError:
         raise ModelError(
@@ -78,7 +79,7 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def _bounded() -> Iterator[None]:
+def _bounded(file: Path) -> Iterator[None]:
     """Count what xacro evaluates; it has no bound of its own, and its state is global anyway."""
     originals = xacro.eval_all, xacro.eval_text, xacro.safe_eval
     find_in_ros = substitution_args._eval_find
@@ -105,7 +106,7 @@ def _bounded() -> Iterator[None]:
         return evaluate_expression(_with_bounded_operators(expression), names, *local)
 
     xacro.eval_all, xacro.eval_text, xacro.safe_eval = eval_all, eval_text, safe_eval
-    substitution_args._eval_find = _folder
+    substitution_args._eval_find = partial(_folder, file)
     try:
         yield
     finally:
@@ -113,12 +114,13 @@ def _bounded() -> Iterator[None]:
         substitution_args._eval_find = find_in_ros
 
 
-def _folder(package: str) -> str:
+def _folder(file: Path, package: str) -> str:
     """Return what ``$(find package)`` stands for, also where the package is one of Python's."""
-    folder = package_directory(package)
+    folder = package_directory(package, file)
     if folder is None:
-        raise xacro.XacroException(
-            f"there is no package '{package}'; install it, for instance by pip install {package}"
+        raise ModelError(
+            f"there is no package '{package}'; source the ROS 2 workspace that has it, or name the "
+            "folder of its sources in ROS_PACKAGE_PATH"
         )
     return str(folder)
 
