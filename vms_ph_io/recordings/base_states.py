@@ -16,6 +16,7 @@ from .velocity_checks import STANDING
 
 _STUDIED = 20_000  # poses with which the twist is compared
 _FEWEST = 64  # poses from which that is possible
+_CLEARLY = 0.25  # share of the misfit below which other axes fit clearly better
 _PARTS = {"linear": slice(0, 3), "angular": slice(3, 6)}  # of a twist
 _PLANAR_TWIST = [0, 1, 5]
 
@@ -132,11 +133,11 @@ class BaseStates:
                 axes: float(((values - slope[:, part]) ** 2).sum()) / size
                 for axes, values in candidates.items()
             }
-            if not misfit["body"] > 0.1:  # NaN, too
-                continue
-            found[what] = "world" if misfit["world"] < 0.1 * misfit["body"] else "none"
-            if found[what] == "none" and misfit["body"] < 0.5:
-                del found[what]
+            if misfit["world"] < _CLEARLY * misfit["body"]:
+                found[what] = "world"
+            elif misfit["body"] > 0.5:
+                found[what] = "none"
+            else:  # or NaN: nothing tells
                 continue
             topic, frame = self._twist.series.name, self._twist.series.frame
             self.notes.append(

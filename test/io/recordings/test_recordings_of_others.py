@@ -1,0 +1,282 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings as strangers have them: read as they are meant, or said why not."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recorded_motions import START, Known, excited
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+from scipy.spatial.transform import Rotation
+
+from vms_ph_dynamics import StandardForm, VMSModel, integrate
+from vms_ph_dynamics.arrays import Array
+from vms_ph_io import audit, robots
+from vms_ph_io.recordings import RecordingError, read_recording
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+SMALL = 2e-3  # J, unaccounted in the motion as it is known, of 60 J that are moved
+
+
+@pytest.fixture(scope="module")
+def panda() -> VMSModel:
+    return robots.load("panda")
+
+
+@pytest.fixture(scope="module")
+def known(panda: VMSModel) -> Known:
+    return excited(panda, 1.0, 500.0)
+
+
+def header(stamp: int, frame: str = "") -> object:
+    time = STORE.types["builtin_interfaces/msg/Time"](sec=stamp // 10**9, nanosec=stamp % 10**9)
+    return STORE.types["std_msgs/msg/Header"](stamp=time, frame_id=frame)
+
+
+def state(stamp: int, names: Iterable[str], q: Array, v: Array, effort: Array) -> object:
+    parts = {"position": q, "velocity": v, "effort": effort}
+    arrays = {name: np.array(value, dtype=float) for name, value in parts.items()}
+    return STORE.types["sensor_msgs/msg/JointState"](
+        header=header(stamp), name=list(names), **arrays
+    )
+
+
+def write(path: Path, messages: Iterable[tuple[int, str, object]]) -> Path:
+    """Write messages with their log times, ns, and topics."""
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connections: dict[str, object] = {}
+        for time, topic, message in messages:
+            kind = message.__msgtype__  # type: ignore[attr-defined]
+            if topic not in connections:
+                connections[topic] = writer.add_connection(topic, kind, typestore=STORE)
+            writer.write(connections[topic], time, STORE.serialize_cdr(message, kind))
+    return path
+
+
+def stamps(known: Known) -> list[int]:
+    return [START + round(1e9 * t) for t in known.t]
+
+
+def bag(path: Path, known: Known, **changed: Array) -> Path:
+    k = known.changed(**changed)
+    rows = zip(stamps(known), k.q, k.v, k.effort, strict=True)
+    return write(path, [(s, "/joint_states", state(s, k.joints, *row)) for s, *row in rows])
+
+
+def statements(found: object) -> str:
+    conditioning = found.conditioning.statements(found.model.joint_names)  # type: ignore[attr-defined]
+    return "; ".join([*conditioning, *found.recording.notes])  # type: ignore[attr-defined]
+
+
+def missing(found: object) -> float:
+    """Return what is unaccounted but for the friction, which the known motions do not have, J."""
+    ledger = found.ledger  # type: ignore[attr-defined]
+    return float(ledger.unaccounted - ledger.dissipated)
+
+
+def with_text(cells: list[str]) -> str:
+    return ",".join([*cells, "RUNNING"])
+
+
+def with_decimal_commas(cells: list[str]) -> str:
+    return ";".join(cell.replace(".", ",") for cell in cells)
+
+
+def with_dates(cells: list[str]) -> str:
+    time = datetime.fromtimestamp(1.7e9 + float(cells[0]), timezone.utc)
+    return ",".join([time.isoformat(), *cells[1:]])
+
+
+def with_trailing_delimiter(cells: list[str]) -> str:
+    return ",".join([*cells, ""])
+
+
+@pytest.mark.parametrize(
+    "line", [with_text, with_decimal_commas, with_dates, with_trailing_delimiter]
+)
+def test_columns_of_spreadsheets_and_loggers_are_read(
+    known: Known, panda: VMSModel, tmp_path: Path, line: Callable[[list[str]], str]
+) -> None:
+    text = known.write_csv(tmp_path / "plain.csv").read_text().splitlines()
+    separator = ";" if line is with_decimal_commas else ","
+    head = separator.join([*text[0].split(","), *(["mode"] if line is with_text else [])])
+    rows = [line(row.split(",")) for row in text[1:]]
+    file = tmp_path / "run.csv"
+    file.write_text("\n".join([head, *rows]))
+    found = audit(file, panda)
+    assert len(found.ledger.time) > 100
+    assert abs(missing(found)) < SMALL
+
+
+def test_a_cell_that_is_no_number_is_named(known: Known, tmp_path: Path) -> None:
+    text = known.write_csv(tmp_path / "plain.csv").read_text().splitlines()
+    rows = ["nineteen," + row.partition(",")[2] for row in text[1:]]
+    (tmp_path / "run.csv").write_text("\n".join([text[0], *rows]))
+    with pytest.raises(RecordingError, match="wrong cell is 'nineteen' in the column 'time'"):
+        read_recording(tmp_path / "run.csv")
+
+
+def test_the_order_of_joints_may_change(known: Known, panda: VMSModel, tmp_path: Path) -> None:
+    order = [6, 2, 0, 1, 3, 5, 4]
+    messages = []
+    for k, (s, q, v, effort) in enumerate(
+        zip(stamps(known), known.q, known.v, known.effort, strict=True)
+    ):
+        o = order if 2 * k > len(known.t) else list(range(7))
+        row = state(s, [known.joints[j] for j in o], q[o], v[o], effort[o])
+        messages.append((s, "/joint_states", row))
+    found = audit(write(tmp_path / "bag", messages), panda)
+    assert found.ledger.duration == pytest.approx(known.t[-1])
+    assert abs(missing(found)) < SMALL
+
+
+def test_of_two_robots_one_is_taken_with_its_own_description_and_the_other_named(
+    known: Known, tmp_path: Path
+) -> None:
+    text = robots.get("panda").description()
+    heavy = text.replace('<robot name="panda"', '<robot name="heavy"').replace(
+        'mass value="0.7', 'mass value="3.7'
+    )
+    assert heavy != text
+    string = STORE.types["std_msgs/msg/String"]
+    messages: list[tuple[int, str, object]] = [
+        (START, "/left/robot_description", string(data=text)),
+        (START + 1, "/right/robot_description", string(data=heavy)),
+    ]
+    for s, q, v, effort in zip(stamps(known), known.q, known.v, known.effort, strict=True):
+        messages.append((s, "/left/joint_states", state(s, known.joints, q, v, effort)))
+        messages.append((s, "/right/joint_states", state(s, known.joints, q, 0 * v, 0 * effort)))
+    path = write(tmp_path / "bag", messages)
+    found = audit(path)
+    assert "/right/joint_states" in statements(found)
+    chosen = audit(read_recording(path, topics={"joints": "/left/joint_states"}))
+    for each in (found, chosen):
+        assert each.model.name == "panda"
+        assert abs(missing(each)) < SMALL
+
+
+def test_efforts_on_a_topic_of_their_own_are_used(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    messages: list[tuple[int, str, object]] = []
+    nothing = np.empty(0)
+    for s, q, v, effort in zip(stamps(known), known.q, known.v, known.effort, strict=True):
+        messages.append((s, "/joint_states", state(s, known.joints, q, v, nothing)))
+        torques = state(s + 200_000, known.joints, nothing, nothing, effort)
+        messages.append((s, "/torques", torques))
+    found = audit(write(tmp_path / "bag", messages), panda)
+    assert abs(missing(found)) < SMALL
+    assert "the effort of panda_joint3 is that on /torques" in statements(found)
+
+
+def test_angles_that_are_wrapped_are_unwrapped(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    q = known.q.copy()
+    q[:, 3] = (q[:, 3] - q[len(q) // 2, 3]) % (2 * np.pi) + q[len(q) // 2, 3]
+    assert np.abs(np.diff(q[:, 3])).max() > 6.0
+    found = audit(bag(tmp_path / "bag", known, q=q, v=np.full_like(known.v, np.nan)), panda)
+    assert abs(missing(found)) < SMALL
+    assert np.abs(found.ledger.series["unaccounted"]).max() < 10 * SMALL
+
+
+def test_an_effort_that_is_missing_is_named_and_is_no_evidence(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    effort = known.effort.copy()
+    effort[:, 1] = np.nan
+    found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
+    assert "no effort of panda_joint2 is recorded" in statements(found)
+    assert "--effort" not in statements(found)
+
+
+def test_samples_before_the_hardware_is_ready_are_left_out(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    parts = {name: getattr(known, name).copy() for name in ("q", "v", "effort")}
+    for values in parts.values():
+        values[:60] = np.nan
+    found = audit(bag(tmp_path / "bag", known, **parts), panda)
+    assert found.conditioning.clock == "stamps"
+    assert found.ledger.duration == pytest.approx(known.t[-1] - known.t[60])
+    assert "60 samples without positions were left out" in statements(found)
+    assert abs(missing(found)) < SMALL
+
+
+def test_time_zero_is_that_of_a_simulation(known: Known, panda: VMSModel, tmp_path: Path) -> None:
+    rows = zip(stamps(known), known.q, known.v, known.effort, strict=True)
+    messages = [(s, "/joint_states", state(s - START, known.joints, *row)) for s, *row in rows]
+    order = audit(write(tmp_path / "bag", messages), panda).conditioning.order
+    assert not order.set_back
+    assert not order.gaps
+    unstamped = [
+        (s, "/joint_states", state(0, known.joints, *row))
+        for s, *row in zip(stamps(known), known.q, known.v, known.effort, strict=True)
+    ]
+    series = read_recording(write(tmp_path / "unstamped", unstamped)).joints[0]
+    assert series.table.times.tolist() == stamps(known)
+
+
+@pytest.fixture(scope="module")
+def drifting() -> tuple[VMSModel, Array, Array, Array]:
+    """A satellite that tumbles without efforts: model, times, configurations, velocities."""
+    model = robots.load("satellite_panda")
+    form = StandardForm(model)
+    v = np.r_[0.1, -0.2, 0.05, 0.3, 0.2, 0.9, 0.3 * np.ones(model.n)]
+    run = integrate(form, form.state(model.neutral_configuration(), v), dt=5e-3, steps=400)
+    return model, run.t, run.q, run.v
+
+
+def moving_bag(
+    path: Path, drifting: tuple[VMSModel, Array, Array, Array], world: bool, used: slice
+) -> Path:
+    model, times, q, v = drifting
+    types = STORE.types
+    messages: list[tuple[int, str, object]] = []
+    for k, t in enumerate(times):
+        s = START + round(1e9 * t)
+        joints = state(s, model.joint_names, q[k, 7:], v[k, 6:], np.zeros(model.n))
+        messages.append((s, "/joint_states", joints))
+        if not used.start <= k < used.stop:
+            continue
+        turn = Rotation.from_quat(q[k, 3:7]).as_matrix() if world else np.eye(3)
+        linear, angular = turn @ v[k, :3], turn @ v[k, 3:6]
+        vector, point = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Point"]
+        twist = types["geometry_msgs/msg/Twist"](vector(*linear), vector(*angular))
+        pose = types["geometry_msgs/msg/Pose"](
+            point(*q[k, :3]), types["geometry_msgs/msg/Quaternion"](*q[k, 3:7])
+        )
+        zero = np.zeros(36)
+        odometry = types["nav_msgs/msg/Odometry"](
+            header=header(s, "odom"),
+            child_frame_id="",
+            pose=types["geometry_msgs/msg/PoseWithCovariance"](pose, zero),
+            twist=types["geometry_msgs/msg/TwistWithCovariance"](twist, zero),
+        )
+        messages.append((s, "/odom", odometry))
+    return write(path, messages)
+
+
+def test_what_odometry_does_not_cover_is_not_accounted(
+    drifting: tuple[VMSModel, Array, Array, Array], tmp_path: Path
+) -> None:
+    path = moving_bag(tmp_path / "bag", drifting, world=False, used=slice(100, 300))
+    found = audit(path, drifting[0])
+    assert found.ledger.duration == pytest.approx(0.995)
+    assert "/odom has no values in" in statements(found)
+    assert abs(missing(found)) < SMALL
+
+
+def test_a_twist_in_world_axes_is_turned(
+    drifting: tuple[VMSModel, Array, Array, Array], tmp_path: Path
+) -> None:
+    path = moving_bag(tmp_path / "bag", drifting, world=True, used=slice(0, 401))
+    found = audit(path, drifting[0])
+    assert "linear twist on /odom is in the axes of odom" in statements(found)
+    assert "angular twist on /odom is in the axes of odom" in statements(found)
+    assert abs(missing(found)) < SMALL
