@@ -331,5 +331,68 @@ def test_a_xacro_finds_python_packages_and_names_those_that_are_missing(tmp_path
     own.write_text(text.format("vms_ph"))
     assert str(resolve("package://vms_ph/x.dae")) in read_urdf(own)
     own.write_text(text.format("no_such_data"))
-    with pytest.raises(ModelError, match="there is no package 'no_such_data'; install it"):
+    with pytest.raises(
+        ModelError, match="be processed: there is no package 'no_such_data'; source"
+    ):
         read_urdf(own)
+
+
+def test_packages_are_also_those_of_the_file_and_of_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "my_arm_description"
+    (package / "urdf").mkdir(parents=True)
+    (package / "package.xml").write_text("<package><name>my_arm_description</name></package>")
+    mesh = '<visual><geometry><mesh filename="{}/x.dae"/></geometry></visual>'
+    xacro = package / "urdf/arm.xacro"
+    head = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="l">'
+    xacro.write_text(head + mesh.format("$(find my_arm_description)") + "</link></robot>")
+    assert f"{package}/x.dae" in read_urdf(xacro)
+    urdf = package / "urdf/arm.urdf"
+    xml = robot(link("l", SOLID + mesh.format("package://my_arm_description")))
+    urdf.write_text(xml)
+    assert f"file://{package}/x.dae" in read_urdf(urdf)
+    elsewhere = _written(tmp_path, xml)
+    assert "package://my_arm_description" in read_urdf(elsewhere)
+    assert package_directory("my_arm_description") is None
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f":{tmp_path}")
+    assert package_directory("my_arm_description") == package
+
+
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-16", "utf-8-sig"])
+def test_a_description_has_the_encoding_that_it_declares(tmp_path: Path, encoding: str) -> None:
+    xml = robot(link("a"), link("b"), joint("Gelenk_Größe", "a", "b"))
+    declared = "" if encoding == "utf-8-sig" else f'<?xml version="1.0" encoding="{encoding}"?>'
+    file = tmp_path / "robot.urdf"
+    file.write_bytes((declared + xml).encode(encoding))
+    assert load_urdf(file).joint_names == ("Gelenk_Größe",)
+
+
+def test_an_encoding_that_is_wrong_or_unknown_gets_a_remedy(tmp_path: Path) -> None:
+    file = tmp_path / "robot.urdf"
+    file.write_bytes('<?xml version="1.0"?><!-- Größe -->'.encode("latin-1"))
+    with pytest.raises(VmsPhError, match=r"is not UTF-8 text: .* save it as UTF-8"):
+        read_urdf(file)
+    file.write_bytes(b'<?xml version="1.0" encoding="klingon"?>')
+    with pytest.raises(VmsPhError, match="declares the encoding 'klingon', which is unknown"):
+        read_urdf(file)
+
+
+def test_a_planar_joint_moves_in_the_plane_of_its_axis_or_is_refused(tmp_path: Path) -> None:
+    xml = robot(link("world", ""), link("a"), joint("slide", "world", "a", "planar"))
+    assert load_urdf(_written(tmp_path, xml)).base == "planar"
+    with pytest.raises(ModelError, match=r"'slide' moves in the plane .* axis 0 1 0; accepted is"):
+        load_urdf(_written(tmp_path, xml.replace("0 0 1", "0 1 0")))
+
+
+def test_a_continuous_joint_may_mimic_one_that_has_limits(tmp_path: Path) -> None:
+    inner = joint("inner", "a", "c", "continuous").replace(
+        "</joint>", '<mimic joint="knuckle" multiplier="-1"/></joint>'
+    )
+    xml = robot(link("a"), link("b"), link("c"), joint("knuckle", "a", "b"), inner)
+    model = load_urdf(_written(tmp_path, xml))
+    assert model.joint_names == ("knuckle",)
+    assert model.evaluate(np.zeros(1), np.zeros(1)).M[0, 0] > 0.0
+    both = xml.replace('type="revolute"', 'type="continuous"')
+    with pytest.raises(ModelError, match="known only up to turns"):
+        load_urdf(_written(tmp_path, both))

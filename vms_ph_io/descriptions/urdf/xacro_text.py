@@ -8,6 +8,7 @@ protect from macros that expand without end by mistake, not from an attacker.
 """
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +26,9 @@ from ..packages import package_directory
 
 MAX_ELEMENTS = 50_000
 """Largest number of elements that macros may expand to; a URDF of a humanoid has 5000."""
+
+
+_CLASS = re.compile(r"<class '[\w.]+'>: ")  # which xacro writes before what its parts raise
 
 
 class _Arguments(dict[str, str]):
@@ -66,7 +70,8 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
     except OSError:
         raise
     except Exception as error:  # its Python expressions raise anything
-        raise ModelError(problem + (" ".join(str(error).split()) or repr(error))) from None
+        reason = _CLASS.sub("", " ".join(str(error).split())) or repr(error)
+        raise ModelError(problem + reason) from None
     unknown = sorted(mappings.keys() - mappings.used)
     if unknown:
         accepted = (
