@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import PurePosixPath
 from typing import Any
+from xml.etree import ElementTree
+
+import ziamath
 
 PAGES_OF_THE_ROOT = re.compile(
     r"\]\((?:\.\./)?(README|CHANGELOG|CONTRIBUTING|COVERAGE|SECURITY)\.md"
@@ -16,7 +20,9 @@ OTHER_FILES = re.compile(
     r"\[([^\]]+)\]\((?:\.\./)?((?:vms_ph_|examples/|launch/|config/|\.github/)[^)#]+|LICENSE|CITATION\.cff)\)"
 )
 PAGE_BY_ITS_FILE = re.compile(r"\[([\w-]+\.md)\]\(((?:\.\./)?\1(?:#[\w-]+)?)\)")
+FORMULA = re.compile(r'<(span|div) class="arithmatex">(?:\\\((.+?)\\\)|\\\[(.+?)\\\])</\1>', re.S)
 
+ziamath.config.math.color = "currentColor"
 titles: dict[str, str] = {}
 
 
@@ -45,3 +51,19 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         lambda found: f"`{found[2]}`" if found[1] == found[2] else f"{found[1]} (`{found[2]}`)",
         markdown,
     )
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Set formulas as pictures of outlines, which need no font, no script and no network."""
+    return FORMULA.sub(_formula, html)
+
+
+def _formula(found: re.Match[str]) -> str:
+    inline = found[2] is not None
+    formula = ziamath.Latex(unescape(found[2] if inline else found[3]), size=18, inline=inline)
+    picture = formula.svgxml()
+    picture.set("role", "img")
+    picture.set("aria-label", formula.latex)
+    picture.set("style", f"vertical-align:{formula.getyofst():.1f}px; max-width:none")
+    svg = ElementTree.tostring(picture, encoding="unicode")
+    return svg if inline else f'<div style="margin:1em 2em; overflow-x:auto">{svg}</div>'
