@@ -28,15 +28,22 @@ titles: dict[str, str] = {}
 
 def on_files(files: Any, config: Any) -> Any:
     """Put the pages that site_pages.py has made for the packages into the navigation."""
-    for entry in config["nav"]:
-        for part in next(iter(entry.values())):
-            titles.update({page.rpartition("/")[2]: title for title, page in part.items()})
+    _read_titles(config["nav"])
     pages = [file.src_uri for file in files if file.src_uri.startswith("reference/api/")]
     pages.sort(key=lambda page: page.removesuffix(".md"))
     for entry in config["nav"]:
         if "API" in entry:
             entry["API"] = [{PurePosixPath(page).name.removesuffix(".md"): page} for page in pages]
     return files
+
+
+def _read_titles(nav: list[dict[str, Any]]) -> None:
+    for entry in nav:
+        for title, page in entry.items():
+            if isinstance(page, list):
+                _read_titles(page)
+            else:
+                titles[page.rpartition("/")[2]] = title
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

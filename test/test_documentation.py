@@ -20,8 +20,12 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_the_code_of_a_page_runs_from_top_to_bottom(
-    page: Path, capsys: pytest.CaptureFixture[str]
+    page: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in BLOCK.findall(page.read_text()):
         if ">>>" not in block:
