@@ -76,6 +76,12 @@ def _fill(
         if seconds is None:
             seconds = (count + np.arange(rows)[:, None]) / column_map.rate
         count += rows
+        if rows and not np.any(np.abs(seconds) < _LATEST) and np.isfinite(seconds).any():
+            raise RecordingError(
+                f"the times of {recording.path.name} reach {np.nanmax(np.abs(seconds)):.3g} s, "
+                "which no clock shows; if they are nanoseconds, give time a scale of 1e-9 in a "
+                "column map"
+            )
         if epoch is None:
             epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
         good = np.abs(seconds[:, 0]) < _LATEST  # nor what is not a number

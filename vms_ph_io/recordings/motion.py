@@ -3,6 +3,7 @@
 
 """Recordings as motions of a model: conditioned samples, block by block."""
 
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ from .effort_meaning import MEANINGS, EffortMeaning, effort_meaning, saturation
 from .joint_signals import Companion, JointSignals, Signals, filled
 from .matching import sources, unused
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
+from .units import check_units
 from .velocity_checks import (
     MARGIN,
     STANDING,
@@ -219,6 +221,8 @@ class RecordedMotion:
             frame = self._frame_of(series)
             if frame and frame not in companions:
                 companions[frame] = Companion(series, self.order.stamps)
+            elif not frame and series.frame:
+                self._notes.append(self._unknown_frame(series))
         return tuple(companions), companions
 
     def _check_frame(self, frame: str) -> None:
@@ -227,10 +231,24 @@ class RecordedMotion:
         elif not self.model.b:
             raise RecordingError(f"'{self.model.name}' has a fixed base, at which no wrench works")
 
+    def _unknown_frame(self, series: Series) -> str:
+        """Return that the frame of a wrench is unknown; where it is like a known one, raise."""
+        names = [frame.name for frame in self.model.pinocchio.frames]
+        near = difflib.get_close_matches(series.frame, names, 3, 0.7)
+        text = (
+            f"the wrench on {series.name} is given at '{series.frame}', which is no frame of "
+            f"'{self.model.name}'"
+        )
+        remedy = f"choose its frame by --topic wrench.FRAME={series.name}"
+        if near:
+            raise RecordingError(f"{text}; nearest are {', '.join(near)}: {remedy}")
+        return f"{text}; it is not used ({remedy})"
+
     def _frame_of(self, series: Series) -> str:
         """Return the port of a wrench: ``base``, a frame of the model, or nothing."""
         frame = series.frame.rpartition("/")[2]
-        if series.name.endswith("wrench_base"):
+        at_base = frame == "base" and not self.model.tree.has_frame(frame)
+        if at_base or series.name.endswith("wrench_base"):
             return "base" if self.model.b else ""
         if frame and self.model.tree.has_frame(frame):
             return frame
@@ -305,6 +323,7 @@ class RecordedMotion:
         if n and high - low >= 16:
             if not is_kept:
                 self._estimated = velocity_defects(self._slopes, t, position, signals.velocity)
+                check_units(self.model, t, position, velocity)
             good = [joint for joint in range(n) if joint not in self._estimated]
             lag, is_sure = lag_of(self._slopes, t, position[:, good], velocity[:, good])
             self._lag = lag if is_sure and not is_kept else 0.0

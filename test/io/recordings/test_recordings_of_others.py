@@ -280,3 +280,38 @@ def test_a_twist_in_world_axes_is_turned(
     assert "linear twist on /odom is in the axes of odom" in statements(found)
     assert "angular twist on /odom is in the axes of odom" in statements(found)
     assert abs(missing(found)) < SMALL
+
+
+def test_degrees_milliseconds_and_nanoseconds_are_refused_with_the_remedy(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    degrees = known.changed(q=np.degrees(known.q), v=np.degrees(known.v))
+    with pytest.raises(RecordingError, match=r"look like degrees; .* scale of 0\.01745"):
+        audit(degrees.write_csv(tmp_path / "degrees.csv"), panda)
+    milliseconds = known.changed(t=1e3 * known.t)
+    with pytest.raises(RecordingError, match="look like milliseconds; give time a scale of 0"):
+        audit(milliseconds.write_csv(tmp_path / "milliseconds.csv"), panda)
+    nanoseconds = known.changed(t=1.7e18 + 1e9 * known.t)
+    with pytest.raises(RecordingError, match="if they are nanoseconds"):
+        audit(nanoseconds.write_csv(tmp_path / "nanoseconds.csv"), panda)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"), [("panda_link9", "nearest are panda_link8"), ("sensor", "is not used")]
+)
+def test_a_wrench_of_an_unknown_frame_is_never_passed_over_in_silence(
+    known: Known, panda: VMSModel, tmp_path: Path, frame: str, said: str
+) -> None:
+    vector = STORE.types["geometry_msgs/msg/Vector3"]
+    wrench = STORE.types["geometry_msgs/msg/Wrench"](vector(1.0, 0.0, 0.0), vector(0.0, 0.0, 0.0))
+    messages: list[tuple[int, str, object]] = []
+    for s, q, v, effort in zip(stamps(known), known.q, known.v, known.effort, strict=True):
+        messages.append((s, "/joint_states", state(s, known.joints, q, v, effort)))
+        stamped = STORE.types["geometry_msgs/msg/WrenchStamped"](header(s, frame), wrench)
+        messages.append((s, "/ft", stamped))
+    path = write(tmp_path / "bag", messages)
+    if frame == "sensor":
+        assert said in statements(audit(path, panda))
+    else:
+        with pytest.raises(RecordingError, match=said):
+            audit(path, panda)
