@@ -39,6 +39,7 @@ BLOCK = 8192
 
 _MAX_FIT_SAMPLES = 30_000  # samples from which lag, noise and meaning are found
 _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found from the motion
+_MAX_STRETCH = 0.1  # of the duration, by which other times may differ from the stamps
 _MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other times
 
 
@@ -323,7 +324,6 @@ class RecordedMotion:
         if n and high - low >= 16:
             if not is_kept:
                 self._estimated = velocity_defects(self._slopes, t, position, signals.velocity)
-                check_units(self.model, t, position, velocity)
             good = [joint for joint in range(n) if joint not in self._estimated]
             lag, is_sure = lag_of(self._slopes, t, position[:, good], velocity[:, good])
             self._lag = lag if is_sure and not is_kept else 0.0
@@ -365,8 +365,11 @@ class RecordedMotion:
         signals = self._signals.at(0, len(self))
         position = self._positions(signals, self._t)
         velocity = filled(signals.velocity, self._t)
+        check_units(self.model, self._t, position, velocity)
         clock = clock_of(self._t, np.diff(position, axis=0), velocity)
         uneven = clock.jitter * self.order.rate > _MAX_JITTER
+        # Jitter is a matter of times, another duration one of units.
+        uneven &= abs(float(clock.t[-1]) / float(self._t[-1]) - 1.0) < _MAX_STRETCH
         if clock.source == "stamps" or not uneven or not bool(np.all(np.diff(clock.t) >= 0.0)):
             return self.order.source, 0.0
         increasing = np.diff(clock.t, prepend=-np.inf) > 0.0

@@ -21,7 +21,8 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
     Args:
         model: the robot.
         t: (N,) s.
-        position, velocity: (N, n) as recorded.
+        position: (N, n) as recorded.
+        velocity: (N, n) likewise, NaN or zero where there is none.
 
     Raises:
         RecordingError: positions are within the limits as degrees only, or the recorded velocities
