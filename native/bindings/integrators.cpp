@@ -14,20 +14,15 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "vms_ph_native/batch.hpp"
-#include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
-#include "vms_ph_native/integrators/wheeled_rk4.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
 using Eigen::VectorXd;
 using vms_ph::Array;
-using vms_ph::CompensatedSum;
 using vms_ph::Fall;
 using vms_ph::Model;
-using vms_ph::PastSteps;
 using vms_ph::Ports;
 using vms_ph::Scheme;
 using vms_ph::SolverState;
@@ -38,28 +33,7 @@ namespace {
 
 Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name, bool gravity,
                    const py::dict& wheels) {
-  if (wheels.size() > 0) {
-    if (name != "projected_rk4") {
-      throw vms_ph::ModelError("a robot on wheels has the scheme 'projected_rk4'; given: '" + name +
-                               "'");
-    }
-    return {model, std::make_unique<vms_ph::WheeledRK4>(*model, gravity, vms_ph::wheels_of(wheels)),
-            gravity};
-  }
-  if (name == "projected_rk4") {
-    return {model, std::make_unique<vms_ph::ProjectedRK4>(*model, gravity), gravity};
-  }
-  if (name == "projected_midpoint") {
-    return {model, std::make_unique<vms_ph::ProjectedMidpoint>(*model, gravity), gravity};
-  }
-  if (name == "rk4") return {model, std::make_unique<vms_ph::RK4>(*model, gravity), gravity};
-  if (name == "discrete_gradient") {
-    return {model, std::make_unique<vms_ph::DiscreteGradient>(*model, gravity), gravity};
-  }
-  if (name == "rkmk4") return {model, std::make_unique<vms_ph::RKMK4>(*model, gravity), gravity};
-  throw vms_ph::ModelError("there is no compiled scheme '" + name +
-                           "'; there are projected_rk4, projected_midpoint, discrete_gradient, rk4 "
-                           "and rkmk4");
+  return {model, vms_ph::make_stepper(name, *model, gravity, vms_ph::wheels_of(wheels)), gravity};
 }
 
 VectorXd sized(const std::optional<VectorXd>& value, int size, const char* port_name) {
@@ -139,8 +113,8 @@ py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name,
   };
   std::vector<Worker> workers;
   for (std::size_t k = 0; k < std::max<std::size_t>(1, std::min(threads, count)); ++k) {
-    workers.push_back({make_scheme(model, name, gravity, {}).stepper,
-                       std::make_unique<vms_ph::Dynamics>(*model)});
+    workers.push_back(
+        {vms_ph::make_stepper(name, *model, gravity), std::make_unique<vms_ph::Dynamics>(*model)});
   }
   {
     const double *q_in = q.data(), *v_in = v.data();

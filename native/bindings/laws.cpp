@@ -8,7 +8,6 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -20,7 +19,6 @@
 #include "bindings.hpp"
 #include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/pushing_impedance.hpp"
-#include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
@@ -39,29 +37,8 @@ using Vector = Eigen::VectorXd;
 
 namespace {
 
-/// A law that belongs to Python, for what owns a law.
-class SharedLaw final : public Law {
- public:
-  explicit SharedLaw(Law& law) : law_(law) {}
-  bool reset(const vms_ph::RobotState& state) noexcept override { return law_.reset(state); }
-  bool resume(const vms_ph::RobotState& state) noexcept override { return law_.resume(state); }
-  const vms_ph::Command& update(const vms_ph::RobotState& state, const vms_ph::Reference& reference,
-                                double dt) noexcept override {
-    return law_.update(state, reference, dt);
-  }
-  void missed_updates() noexcept override { law_.missed_updates(); }
-  bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override {
-    return law_.carry(mass, moment, deviation);
-  }
-  const Vector* further_weight(const Vector& q) noexcept override { return law_.further_weight(q); }
-  std::vector<vms_ph::Gain> gains() const override { return law_.gains(); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return law_.set_gain(name, value);
-  }
-
- private:
-  Law& law_;
-};
+/// A law that belongs to Python, for what shares it.
+std::shared_ptr<Law> borrowed(Law& law) { return {std::shared_ptr<Law>(), &law}; }
 
 void set_gains(Law& law, const py::dict& gains) {
   for (const auto& [name, value] : gains) {
@@ -203,8 +180,8 @@ void bind_supervisor(py::module_& module) {
                               "vms_ph_controllers.hosting.supervisor.")
       .def(py::init([](const vms_ph::Model& model, Law& law, const py::dict& bounds,
                        const std::optional<Allocation>& allocation, bool base_actuated) {
-             return std::make_unique<Supervisor>(model, std::make_unique<SharedLaw>(law),
-                                                 bounds_of(bounds), allocation, base_actuated);
+             return std::make_unique<Supervisor>(model, borrowed(law), bounds_of(bounds),
+                                                 allocation, base_actuated);
            }),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), "model"_a, "law"_a,
            "bounds"_a = py::dict(), "allocation"_a = py::none(), "base_actuated"_a = true);
@@ -272,8 +249,7 @@ void bind_laws(py::module_& module) {
   py::class_<PayloadCompensation, Law>(module, "PayloadCompensation",
                                        "See vms_ph_controllers.laws.payload_compensation.")
       .def(py::init([](const vms_ph::Model& model, Law& law, double rate) {
-             return std::make_unique<PayloadCompensation>(model, std::make_unique<SharedLaw>(law),
-                                                          rate);
+             return std::make_unique<PayloadCompensation>(model, borrowed(law), rate);
            }),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), "model"_a, "law"_a, "rate"_a)
       .def_property_readonly("mass", &PayloadCompensation::mass);

@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <stdexcept>
-#include <string>
 
 #include "arrays.hpp"
 #include "bindings.hpp"

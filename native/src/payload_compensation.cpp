@@ -18,7 +18,7 @@ constexpr double kKnown = 0.2;
 
 }  // namespace
 
-PayloadCompensation::PayloadCompensation(const Model& model, std::unique_ptr<Controller> law,
+PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Controller> law,
                                          double rate)
     : model_(model),
       law_(std::move(law)),

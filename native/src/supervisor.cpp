@@ -29,7 +29,7 @@ void forget(Reference& reference) noexcept {
 
 }  // namespace
 
-Supervisor::Supervisor(const Model& model, std::unique_ptr<Controller> law,
+Supervisor::Supervisor(const Model& model, std::shared_ptr<Controller> law,
                        const PlausibilityBounds& bounds, std::optional<Allocation> allocation,
                        bool base_actuated)
     : model_(model),
