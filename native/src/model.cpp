@@ -344,16 +344,25 @@ pinocchio::SE3 pose(const Eigen::Matrix4d& placement) {
   return {placement.topLeftCorner<3, 3>(), placement.topRightCorner<3, 1>()};
 }
 
+void check_parent(const std::string& name, std::size_t parent, std::size_t count) {
+  if (parent < count) return;
+  throw ModelError("'" + name + "' stands on joint or frame " + std::to_string(parent) +
+                   ", which is not there");
+}
+
 pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
   pinocchio::Model model;
   model.name = numbers.name;
   model.gravity.linear() = numbers.gravity;
   for (const ModelNumbers::Joint& joint : numbers.joints) {
+    check_parent(joint.name, joint.parent, model.joints.size());
     const auto id =
         model.addJoint(joint.parent, joint_model(joint), pose(joint.placement), joint.name);
     model.inertias[id] = pinocchio::Inertia(joint.mass, joint.centre, joint.inertia);
   }
   for (const ModelNumbers::Frame& frame : numbers.frames) {
+    check_parent(frame.name, frame.joint, model.joints.size());
+    check_parent(frame.name, frame.parent, numbers.frames.size() + 1);
     model.frames.emplace_back(frame.name, frame.joint, frame.parent, pose(frame.placement),
                               static_cast<pinocchio::FrameType>(frame.type));
   }

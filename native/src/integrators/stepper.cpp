@@ -126,7 +126,7 @@ MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, doub
   SolverState* here = &x;
   SolverState* next = &scratch;
   for (; total.steps < steps; ++total.steps) {
-    const double t = t0 + static_cast<double>(first + total.steps) * dt;
+    const double t = t0 + (static_cast<double>(first) + static_cast<double>(total.steps)) * dt;
     const StepResult part = step(*here, ports, t, dt, *next);
     if (part.failure != Failure::none) break;
     total.result.add(part);
