@@ -238,10 +238,10 @@ void Model::take_joints() {
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
-    effort_[k] = limit((model_->*kEffortLimit)[v]);
-    velocity_[k] = limit((model_->*kVelocityLimit)[v]);
+    effort_[k] = limit(((*model_).*kEffortLimit)[v]);
+    velocity_[k] = limit(((*model_).*kVelocityLimit)[v]);
     damping_[k] = model_->damping[v];
-    dry_friction_[k] = (model_->*kDryFriction)[v];
+    dry_friction_[k] = ((*model_).*kDryFriction)[v];
     at += model_->nqs[i];
   }
   for (const Mimic& mimic : mimics_) follow(mimic);
@@ -255,9 +255,9 @@ void Model::follow(const Mimic& mimic) {
   leads_[follower] = {k, m, mimic.offset};
   const int v = model_->idx_vs[follower], q = model_->idx_qs[follower];
   damping_[k] += m * m * model_->damping[v];
-  dry_friction_[k] += std::abs(m) * (model_->*kDryFriction)[v];
+  dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[v];
   if (m == 0.0) return;
-  velocity_[k] = std::min(velocity_[k], limit((model_->*kVelocityLimit)[v]) / std::abs(m));
+  velocity_[k] = std::min(velocity_[k], limit(((*model_).*kVelocityLimit)[v]) / std::abs(m));
   double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
