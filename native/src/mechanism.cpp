@@ -81,7 +81,8 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   const int heats = static_cast<int>(parts_.heats.size());
   // What is stored has a place in the state, in its rates and among all efforts.
   const int both = std::min({parts_.size, parts_.stored, parts_.total});
-  bool fits = both >= 0;
+  constexpr int kMostPlaces = 1 << 24;
+  bool fits = both >= 0 && std::max({parts_.size, parts_.stored, parts_.total}) <= kMostPlaces;
   for (const MechanismBody& body : parts_.bodies) {
     fits = fits && within(body.momentum, 6, both) && within(body.pose, 16, parts_.size) &&
            within(body.pose_rate, 6, both) && body.mass > 0.0;
