@@ -15,19 +15,26 @@ namespace py = pybind11;
 namespace vms_ph {
 namespace {
 
+/// The numbers of an array of any number of axes.
 Eigen::VectorXd vector(const py::object& from) {
-  const auto numbers = py::cast<Numbers>(from);
+  const auto numbers = py::cast<Numbers>(py::module_::import("numpy").attr("ravel")(from));
   return numbers.of_any_size();
+}
+
+template <int size>
+Eigen::Matrix<double, size, 1> vector_of(const py::object& from) {
+  const Eigen::VectorXd numbers = vector(from);
+  if (numbers.size() != size) throw ModelError("an array of pinocchio.Model has another size");
+  return numbers;
 }
 
 /// The motion subspace of a joint of one velocity, in its own axes.
 void read_motion(const py::object& joint, const py::object& start, ModelNumbers::Joint& numbers) {
   const py::object data = joint.attr("createData")();
   joint.attr("calc")(data, start);
-  const auto columns = py::cast<Numbers>(data.attr("S"));
-  const auto subspace = columns.matrix(6, 1, "the motion subspace of a joint");
-  numbers.slide = subspace.topRows<3>();
-  numbers.axis = subspace.bottomRows<3>();
+  const auto subspace = vector_of<6>(data.attr("S"));
+  numbers.slide = subspace.head<3>();
+  numbers.axis = subspace.tail<3>();
 }
 
 ModelNumbers numbers_of(const py::object& robot) {
@@ -48,7 +55,7 @@ ModelNumbers numbers_of(const py::object& robot) {
     body.placement = py::cast<Eigen::Matrix4d>(at(placements).attr("homogeneous"));
     if (body.velocities == 1) read_motion(joint, start, body);
     body.mass = py::cast<double>(inertia.attr("mass"));
-    body.centre = py::cast<Eigen::Vector3d>(inertia.attr("lever"));
+    body.centre = vector_of<3>(inertia.attr("lever"));
     body.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
     numbers.joints.push_back(std::move(body));
   }
@@ -71,7 +78,7 @@ ModelNumbers numbers_of(const py::object& robot) {
   numbers.effort = vector(robot.attr(is_new ? "upperEffortLimit" : "effortLimit"));
   numbers.velocity = vector(robot.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
   numbers.dry_friction = vector(robot.attr(is_new ? "upperDryFrictionLimit" : "friction"));
-  numbers.gravity = py::cast<Eigen::Vector3d>(robot.attr("gravity").attr("linear"));
+  numbers.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
   return numbers;
 }
 

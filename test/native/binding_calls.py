@@ -352,7 +352,7 @@ def each(native: ModuleType) -> None:
                     arguments = [*right[:index], value, *right[index + 1 :]]
                     say(f"{robot} {name} [{index}] = {value!r:.80}".replace("\n", " "))
                     refused = _refused(call, arguments)
-                    if value is None and not re.search("Optional|None|object|dict", types[index]):
+                    if value is None and not re.search("Optional|None|object", types[index]):
                         assert refused, f"{name} takes None as argument {index}, {types[index]}"
                     if isinstance(argument, np.ndarray) and _has_other_size(value, argument):
                         may = JUDGES.search(name) or (name in OF_ANY_COUNT and np.ndim(value) < 3)
