@@ -41,12 +41,16 @@ void set_gains(Law& law, const py::dict& gains) {
   }
 }
 
-std::unique_ptr<Law> law_by_name(const std::string& name, const Model& model, const py::dict& gains,
-                                 const std::optional<Allocation>& allocation, bool base_actuated,
-                                 const py::dict& radii) {
+/// A law that keeps its robot alive. A call policy would do so after arguments that are refused,
+/// too, when there is no law: pybind11 3.1 ends the process then.
+py::object law_by_name(const std::string& name, const Model& model, const py::dict& gains,
+                       const std::optional<Allocation>& allocation, bool base_actuated,
+                       const py::dict& radii) {
   auto law = make_law(name, model, allocation, base_actuated, wheels_of(radii));
   set_gains(*law, gains);
-  return law;
+  py::object made = py::cast(std::move(law));
+  py::detail::keep_alive_impl(made, py::cast(&model, py::return_value_policy::reference));
+  return made;
 }
 
 std::unique_ptr<TaskSpaceIDAPBC> make_task_space(const Model& model, const std::string& frame,
@@ -209,9 +213,8 @@ void bind_laws(py::module_& module) {
       .def("set_gains", &set_gains, "gains"_a)
       .def("carry", &Law::carry, "mass"_a, "moment"_a, "deviation"_a)
       .def_property_readonly("gains", &Law::gains);
-  module.def("make_law", &law_by_name, py::keep_alive<0, 2>(), "name"_a, "model"_a,
-             "gains"_a = py::dict(), "allocation"_a = py::none(), "base_actuated"_a = true,
-             "wheels"_a = py::dict(),
+  module.def("make_law", &law_by_name, "name"_a, "model"_a, "gains"_a = py::dict(),
+             "allocation"_a = py::none(), "base_actuated"_a = true, "wheels"_a = py::dict(),
              "Return a law by its name in `laws`. On wheels: the radii, m, by the names of the "
              "joints that turn them.");
   py::class_<TaskSpaceIDAPBC, Law>(module, "TaskSpaceIDAPBC",

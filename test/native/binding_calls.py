@@ -230,11 +230,8 @@ class Kit:
             text = getattr(owner, what[:-1]).fset.__doc__ or ""
         else:
             text = (getattr(owner, what) if what else owner).__doc__ or ""
-        signature = text.partition("\n")[0]
-        return [
-            part.split(" = ")[0]
-            for part in re.findall(r"\w+: ([^:]*?)(?=, \w+:|, \*|\) ->)", signature)
-        ]
+        words = re.split(r"(?:\(|, )(\w+): ", text.partition("\n")[0])
+        return [word for name, word in zip(words[1::2], words[2::2], strict=True) if name != "self"]
 
 
 def names(native: ModuleType) -> Iterator[str]:
@@ -344,7 +341,7 @@ def each(native: ModuleType) -> None:
             right = kit.right[name]
             say(f"{robot} {name}")
             call(*right)
-            types = kit.annotations(name)[-len(right) :] if right else []
+            types = kit.annotations(name)
             for index, argument in enumerate(right):
                 for value in wrong(argument):
                     if not may_take(name, index, value):
@@ -352,7 +349,7 @@ def each(native: ModuleType) -> None:
                     arguments = [*right[:index], value, *right[index + 1 :]]
                     say(f"{robot} {name} [{index}] = {value!r:.80}".replace("\n", " "))
                     refused = _refused(call, arguments)
-                    if value is None and not re.search("Optional|None|object", types[index]):
+                    if value is None and not re.search("Optional|None|object|bool", types[index]):
                         assert refused, f"{name} takes None as argument {index}, {types[index]}"
                     if isinstance(argument, np.ndarray) and _has_other_size(value, argument):
                         may = JUDGES.search(name) or (name in OF_ANY_COUNT and np.ndim(value) < 3)
