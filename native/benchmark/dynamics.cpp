@@ -4,7 +4,6 @@
 // The terms and rates of the robot beside Pinocchio's algorithms, per state.
 #include <memory>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include <pinocchio/algorithm/aba.hpp>
@@ -14,7 +13,6 @@
 #include <pinocchio/algorithm/rnea.hpp>
 
 #include "contender.hpp"
-#include "vms_ph_native/batch.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {

@@ -57,11 +57,7 @@ int run(char** words) {
                                        : vms_ph::Base::floating;
   const auto model = vms_ph::Model::from_urdf(xml, base, words[3]);
   const int updates = std::max(10, std::atoi(words[4]));
-  if (std::string(words[5]) == "terms") {
-    time(vms_ph::dynamics(model), updates);
-    return 0;
-  }
-  time(vms_ph::laws(model), updates);
+  time(std::string(words[5]) == "terms" ? vms_ph::dynamics(model) : vms_ph::laws(model), updates);
   return 0;
 }
 

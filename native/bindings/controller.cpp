@@ -7,22 +7,21 @@
 #include <iterator>
 #include <utility>
 
-#include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 
 namespace py = pybind11;
-using vms_ph::Command;
-using vms_ph::ControlEnergy;
-using vms_ph::Gain;
+
+namespace vms_ph {
 
 void bind_controller(py::module_& module) {
   py::class_<ControlEnergy> energy(module, "ControlEnergy",
                                    "See vms_ph_controllers.ControlEnergy.");
   py::list names;
-  for (const auto& field : vms_ph::kControlEnergyFields) {
+  for (const auto& field : kControlEnergyFields) {
     energy.def_readonly(field.name, field.value);
     names.append(field.name);
   }
@@ -36,9 +35,9 @@ void bind_controller(py::module_& module) {
       .def_property_readonly(
           "parts",
           [](const Command& c) {
-            py::tuple energies(std::size(vms_ph::kControlEnergyFields));
+            py::tuple energies(std::size(kControlEnergyFields));
             for (std::size_t i = 0; i < energies.size(); ++i) {
-              energies[i] = c.energy.*vms_ph::kControlEnergyFields[i].value;
+              energies[i] = c.energy.*kControlEnergyFields[i].value;
             }
             return py::make_tuple(c.wrench_base, c.torque, std::move(energies),
                                   static_cast<int>(c.status), c.reason, c.task_error,
@@ -57,3 +56,5 @@ void bind_controller(py::module_& module) {
       .def_readonly("initial", &Gain::initial)
       .def_readonly("is_switch", &Gain::is_switch);
 }
+
+}  // namespace vms_ph

@@ -1,11 +1,11 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The terms and rates behind vms_ph_dynamics, one state at a time and many at once.
+// The terms and rates behind vms_ph_dynamics: one state at a time, and many at once on several
+// threads in contiguous arrays.
 #include "vms_ph_native/dynamics.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,273 +16,265 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "vms_ph_native/batch.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
-using vms_ph::Array;
-using vms_ph::Dynamics;
-using vms_ph::Efforts;
-using vms_ph::empty;
-using vms_ph::FrameWrench;
-using vms_ph::frozen;
-using vms_ph::MaybeArray;
-using vms_ph::Model;
 
+namespace vms_ph {
 namespace {
 
-const Dynamics& at(Dynamics& d, const Array& q) {
-  vms_ph::check_size(q, d.nq(), "q");
-  d.set_configuration(q.data());
+void write(const Screw& s, double* out) {
+  three(out) = s.linear;
+  three(out + 3) = s.angular;
+}
+
+/// A term of the equations of motion.
+struct Term {
+  const char* name;       ///< see vms_ph_dynamics.evaluation_batch
+  const char* method;     ///< at one state; null for none
+  bool depends_on_speed;  ///< or on the configuration only
+  const char* shape;  ///< a letter for each axis: of size b, n, v for nv, 6, 3, r of a regressor
+  void (*write)(Dynamics& d, int frame, double* out);
+};
+
+const Term kTerms[] = {
+    {"M", "mass", false, "vv", [](Dynamics& d, int, double* x) { d.mass(x); }},
+    {"M_b_inverse", "locked_inverse", false, "bb",
+     [](Dynamics& d, int, double* x) { d.locked_inverse(x); }},
+    {"A", "connection", false, "bn", [](Dynamics& d, int, double* x) { d.connection(x); }},
+    {"M_hat_m", "shape_inertia", false, "nn",
+     [](Dynamics& d, int, double* x) { d.shape_inertia(x); }},
+    {"C", "coriolis", true, "vv", [](Dynamics& d, int, double* x) { d.coriolis(x); }},
+    {"g", "gravity", false, "v", [](Dynamics& d, int, double* x) { d.gravity(x); }},
+    {"momentum", "momentum", true, "v", [](Dynamics& d, int, double* x) { d.momentum(x); }},
+    {"v_hat", "locked_velocity", true, "b",
+     [](Dynamics& d, int, double* x) { d.locked_velocity(x); }},
+    {"pi_hat", "shape_momentum", true, "n",
+     [](Dynamics& d, int, double* x) { d.shape_momentum(x); }},
+    {"kinetic_energy", nullptr, true, "",
+     [](Dynamics& d, int, double* x) { *x = d.kinetic_energy(); }},
+    {"potential_energy", nullptr, false, "",
+     [](Dynamics& d, int, double* x) { *x = d.potential_energy(); }},
+    {"J_end_effector", nullptr, false, "6v",
+     [](Dynamics& d, int frame, double* x) { d.jacobian(frame, false, x); }},
+    {"centre_of_mass", nullptr, true, "3",
+     [](Dynamics& d, int, double* x) { three(x) = d.momenta().centre_of_mass; }},
+    {"centroidal_momentum", nullptr, true, "6",
+     [](Dynamics& d, int, double* x) { write(d.momenta().centroidal, x); }},
+    {"spatial_momentum", nullptr, true, "6",
+     [](Dynamics& d, int, double* x) { write(d.momenta().spatial, x); }},
+    {"kinetic_regressor", nullptr, true, "r",
+     [](Dynamics& d, int, double* x) { d.kinetic_regressor(x); }},
+    {"potential_regressor", nullptr, false, "r",
+     [](Dynamics& d, int, double* x) { d.potential_regressor(x); }},
+};
+
+std::vector<py::ssize_t> shape_of(const Term& term, const Dynamics& d) {
+  std::vector<py::ssize_t> shape;
+  for (const char* axis = term.shape; *axis != '\0'; ++axis) {
+    shape.push_back(*axis == 'b'   ? d.b()
+                    : *axis == 'n' ? d.n()
+                    : *axis == 'v' ? d.nv()
+                    : *axis == 'r' ? 10 * d.bodies()
+                                   : *axis - '0');
+  }
+  return shape;
+}
+
+int checked(const Dynamics& d, int frame) {
+  if (frame < 0 || frame >= d.frames()) throw py::index_error("no such frame");
+  return frame;
+}
+
+Dynamics& at(Dynamics& d, const Numbers& q) {
+  d.set_configuration(q.of(d.nq(), "q"));
   return d;
 }
 
-void at(Dynamics& d, const Array& q, const Array& v) {
-  at(d, q);
-  vms_ph::check_size(v, d.nv(), "v");
-  d.set_velocity(v.data());
+Dynamics& at(Dynamics& d, const Numbers& q, const Numbers& v) {
+  const double* velocity = v.of(d.nv(), "v");
+  at(d, q).set_velocity(velocity);
+  return d;
 }
 
-/// A property of the configuration as a function from (nq,) to an array of this shape.
-template <class Shape, class Write>
-auto of_configuration(Shape shape, Write write) {
-  return [shape, write](Dynamics& d, const Array& q) {
-    at(d, q);
-    Array out = shape(d);
-    write(d, out.mutable_data());
-    return frozen(std::move(out));
-  };
+Array written(const Term& term, Dynamics& d) {
+  Array out(shape_of(term, d));
+  term.write(d, 0, out.mutable_data());
+  return frozen(std::move(out));
 }
 
-template <class Shape, class Write>
-auto of_motion(Shape shape, Write write) {
-  return [shape, write](Dynamics& d, const Array& q, const Array& v) {
-    at(d, q, v);
-    Array out = shape(d);
-    write(d, out.mutable_data());
-    return frozen(std::move(out));
-  };
-}
-
-Array velocities(const Dynamics& d) { return empty({d.nv()}); }
-Array square(const Dynamics& d) { return empty({d.nv(), d.nv()}); }
 Array jacobian(const Dynamics& d) { return empty({6, d.nv()}); }
+Array velocities(const Dynamics& d) { return empty({d.nv()}); }
 
-const double* data_of(const Array& array, py::ssize_t size, bool& valid) {
-  double sum = 0.0;
-  if (array.ndim() != 1 || array.size() != size) {
-    valid = false;
-  } else {
-    for (py::ssize_t i = 0; i < size; ++i) sum += array.data()[i] * array.data()[i];
-    // The square of a large number is not finite either: Python decides.
-    valid = valid && std::isfinite(sum);
-  }
-  return array.data();
+/// Numbers of a size that are finite; `valid` becomes false for others.
+const double* finite(const MaybeNumbers& numbers, py::ssize_t size, bool& valid) {
+  if (!numbers) return nullptr;
+  const double* all = numbers->if_finite(size);
+  valid = valid && all != nullptr;
+  return all;
 }
 
-const double* data_of(const MaybeArray& array, py::ssize_t size, bool& valid) {
-  return array ? data_of(*array, size, valid) : nullptr;
+bool is_configuration(const Dynamics& d, const Numbers& q) {
+  const double* all = q.if_finite(d.nq());
+  return all != nullptr && d.is_configuration(all);
 }
 
-using Wrenches = std::vector<std::pair<int, Array>>;
+using Wrenches = std::vector<std::pair<int, Numbers>>;
 
 /// The rates of a form; None where an argument is not valid, for Python to say why.
-py::object rate(Dynamics& d, bool decoupled, const Array& q, const Array& z,
-                const MaybeArray& torque, const MaybeArray& wrench_base, const Wrenches& wrenches,
-                const MaybeArray& viscous, const MaybeArray& coulomb, double slip, bool gravity) {
-  bool valid = q.ndim() == 1 && q.size() == d.nq() && d.is_configuration(q.data());
-  data_of(z, d.nv(), valid);
+py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
+                const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
+                const Wrenches& wrenches, const MaybeNumbers& viscous, const MaybeNumbers& coulomb,
+                double slip, bool gravity) {
+  bool valid = is_configuration(d, q) && viscous.has_value() == coulomb.has_value();
+  const double* momenta = finite(z, d.nv(), valid);
   std::vector<FrameWrench> acting;
   for (const auto& [frame, wrench] : wrenches) {
     valid = valid && frame >= 0 && frame < d.frames();
-    acting.push_back({frame, data_of(wrench, 6, valid)});
+    acting.push_back({frame, finite(wrench, 6, valid)});
   }
   Efforts efforts;
-  efforts.torque = data_of(torque, d.n(), valid);
-  efforts.wrench_base = data_of(wrench_base, d.b(), valid);
+  efforts.torque = finite(torque, d.n(), valid);
+  efforts.wrench_base = finite(wrench_base, d.b(), valid);
   efforts.wrenches = acting.data();
   efforts.wrench_count = acting.size();
-  efforts.viscous = data_of(viscous, d.n(), valid);
-  efforts.coulomb = data_of(coulomb, d.n(), valid);
+  efforts.viscous = finite(viscous, d.n(), valid);
+  efforts.coulomb = finite(coulomb, d.n(), valid);
   efforts.slip = slip;
   efforts.gravity = gravity;
   if (!valid) return py::none();
-  d.set_configuration(q.data());
+  at(d, q);
   Array qdot = velocities(d), zdot = velocities(d);
-  if (decoupled) {
-    d.decoupled_rate(z.data(), efforts, qdot.mutable_data(), zdot.mutable_data());
-  } else {
-    d.standard_rate(z.data(), efforts, qdot.mutable_data(), zdot.mutable_data());
-  }
+  const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+  (d.*rates)(momenta, efforts, qdot.mutable_data(), zdot.mutable_data());
   return py::make_tuple(std::move(qdot), std::move(zdot));
 }
 
-Array copy(const Array& x) {
-  Array out = empty({x.size()});
-  std::copy(x.data(), x.data() + x.size(), out.mutable_data());
+Array copy(const double* x, py::ssize_t size) {
+  Array out = empty({size});
+  std::copy(x, x + size, out.mutable_data());
   return frozen(std::move(out));
 }
 
-Array as_array(const vms_ph::Screw& s) {
+Array as_array(const Screw& s) {
   Array out = empty({6});
-  vms_ph::three(out.mutable_data()) = s.linear;
-  vms_ph::three(out.mutable_data() + 3) = s.angular;
+  write(s, out.mutable_data());
   return frozen(std::move(out));
 }
 
-}  // namespace
+Array placement(Dynamics& d, const Numbers& q, int frame) {
+  Eigen::Matrix3d rotation;
+  Eigen::Vector3d origin;
+  at(d, q).placement(checked(d, frame), rotation, origin);
+  Array out = empty({4, 4});
+  Eigen::Map<Eigen::Matrix<double, 4, 4, Eigen::RowMajor>> pose(out.mutable_data());
+  pose.setIdentity();
+  pose.topLeftCorner<3, 3>() = rotation;
+  pose.topRightCorner<3, 1>() = origin;
+  return frozen(std::move(out));
+}
 
-void bind_dynamics(py::module_& module) {
-  py::class_<Dynamics>(module, "Dynamics",
-                       "The terms behind vms_ph_dynamics.Evaluation and the rates of the forms; a "
-                       "workspace of one thread.")
-      .def(py::init([](const std::shared_ptr<Model>& model) {
-             return std::make_unique<Dynamics>(*model);
-           }),
-           "model"_a)
-      .def("mass", of_configuration(square, [](Dynamics& d, double* x) { d.mass(x); }), "q"_a)
-      .def("locked_inverse",
-           of_configuration([](const Dynamics& d) { return empty({d.b(), d.b()}); },
-                            [](Dynamics& d, double* x) { d.locked_inverse(x); }),
-           "q"_a)
-      .def("connection",
-           of_configuration([](const Dynamics& d) { return empty({d.b(), d.n()}); },
-                            [](Dynamics& d, double* x) { d.connection(x); }),
-           "q"_a)
-      .def("shape_inertia",
-           of_configuration([](const Dynamics& d) { return empty({d.n(), d.n()}); },
-                            [](Dynamics& d, double* x) { d.shape_inertia(x); }),
-           "q"_a)
-      .def("gravity", of_configuration(velocities, [](Dynamics& d, double* x) { d.gravity(x); }),
-           "q"_a)
+Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& along) {
+  const auto rows = along.rows(d.nv(), "velocities");
+  at(d, q);
+  Array out = empty({rows.rows(), d.nv(), d.nv()});
+  for (Eigen::Index k = 0; k < rows.rows(); ++k) {
+    d.mass_rate(rows.data() + k * d.nv(), out.mutable_data(k));
+  }
+  return frozen(std::move(out));
+}
+
+void bind_one(py::module_& module) {
+  py::class_<Dynamics> dynamics(module, "Dynamics",
+                                "The terms behind vms_ph_dynamics.Evaluation and the rates of the "
+                                "forms; a workspace of one thread.");
+  dynamics.def(py::init<const Model&>(), "model"_a);
+  for (const Term& term : kTerms) {
+    if (term.method == nullptr) continue;
+    if (term.depends_on_speed) {
+      const auto at_motion = [&term](Dynamics& d, const Numbers& q, const Numbers& v) {
+        return written(term, at(d, q, v));
+      };
+      dynamics.def(term.method, at_motion, "q"_a, "v"_a);
+    } else {
+      dynamics.def(
+          term.method, [&term](Dynamics& d, const Numbers& q) { return written(term, at(d, q)); },
+          "q"_a);
+    }
+  }
+  dynamics
       .def(
           "lifting_power",
-          [](Dynamics& d, const Array& q, const Array& v) {
-            vms_ph::check_size(q, d.nq(), "q");
-            vms_ph::check_size(v, d.nv(), "v");
-            return d.lifting_power(q.data(), v.data());
+          [](Dynamics& d, const Numbers& q, const Numbers& v) {
+            return d.lifting_power(q.of(d.nq(), "q"), v.of(d.nv(), "v"));
           },
           "q"_a, "v"_a, "Return v^T g(q).")
       .def(
           "coriolis_power",
-          [](Dynamics& d, const Array& q, const Array& v, const Array& x, const Array& y) {
-            at(d, q, v);
-            vms_ph::check_size(x, d.nv(), "x");
-            vms_ph::check_size(y, d.nv(), "y");
-            return d.coriolis_power(x.data(), y.data());
+          [](Dynamics& d, const Numbers& q, const Numbers& v, const Numbers& x, const Numbers& y) {
+            return at(d, q, v).coriolis_power(x.of(d.nv(), "x"), y.of(d.nv(), "y"));
           },
           "q"_a, "v"_a, "x"_a, "y"_a, "Return x^T C(q, v) y.")
       .def(
           "potential_energy",
-          [](Dynamics& d, const Array& q) { return at(d, q).potential_energy(); }, "q"_a)
-      .def(
-          "jacobian",
-          [](Dynamics& d, const Array& q, int frame, bool aligned) {
-            if (frame < 0 || frame >= d.frames()) throw py::index_error("no such frame");
-            at(d, q);
-            Array out = jacobian(d);
-            d.jacobian(frame, aligned, out.mutable_data());
-            return out;
-          },
-          "q"_a, "frame"_a, "aligned"_a)
-      .def("coriolis", of_motion(square, [](Dynamics& d, double* x) { d.coriolis(x); }), "q"_a,
-           "v"_a)
-      .def("momentum", of_motion(velocities, [](Dynamics& d, double* x) { d.momentum(x); }), "q"_a,
-           "v"_a)
-      .def("locked_velocity",
-           of_motion([](const Dynamics& d) { return empty({d.b()}); },
-                     [](Dynamics& d, double* x) { d.locked_velocity(x); }),
-           "q"_a, "v"_a)
-      .def("shape_momentum",
-           of_motion([](const Dynamics& d) { return empty({d.n()}); },
-                     [](Dynamics& d, double* x) { d.shape_momentum(x); }),
-           "q"_a, "v"_a)
+          [](Dynamics& d, const Numbers& q) { return at(d, q).potential_energy(); }, "q"_a)
       .def(
           "kinetic_energy",
-          [](Dynamics& d, const Array& q, const Array& v) {
-            at(d, q, v);
-            return d.kinetic_energy();
+          [](Dynamics& d, const Numbers& q, const Numbers& v) {
+            return at(d, q, v).kinetic_energy();
           },
           "q"_a, "v"_a)
       .def(
-          "jacobian_rate",
-          [](Dynamics& d, const Array& q, const Array& v, int frame, bool aligned) {
-            if (frame < 0 || frame >= d.frames()) throw py::index_error("no such frame");
-            at(d, q, v);
+          "jacobian",
+          [](Dynamics& d, const Numbers& q, int frame, bool aligned) {
             Array out = jacobian(d);
-            d.jacobian_rate(frame, aligned, out.mutable_data());
+            at(d, q).jacobian(checked(d, frame), aligned, out.mutable_data());
+            return out;
+          },
+          "q"_a, "frame"_a, "aligned"_a)
+      .def(
+          "jacobian_rate",
+          [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool aligned) {
+            Array out = jacobian(d);
+            at(d, q, v).jacobian_rate(checked(d, frame), aligned, out.mutable_data());
             return out;
           },
           "q"_a, "v"_a, "frame"_a, "aligned"_a)
       .def(
           "momenta",
-          [](Dynamics& d, const Array& q, const Array& v) {
-            at(d, q, v);
-            const vms_ph::Momenta robot_momenta = d.momenta();
-            Array centre = empty({3});
-            vms_ph::three(centre.mutable_data()) = robot_momenta.centre_of_mass;
-            return py::make_tuple(frozen(std::move(centre)), as_array(robot_momenta.centroidal),
-                                  as_array(robot_momenta.spatial));
+          [](Dynamics& d, const Numbers& q, const Numbers& v) {
+            const Momenta all = at(d, q, v).momenta();
+            return py::make_tuple(copy(all.centre_of_mass.data(), 3), as_array(all.centroidal),
+                                  as_array(all.spatial));
           },
           "q"_a, "v"_a, "Return centre of mass, centroidal and spatial momentum.")
-      .def(
-          "placement",
-          [](Dynamics& d, const Array& q, int frame) {
-            if (frame < 0 || frame >= d.frames()) throw py::index_error("no such frame");
-            at(d, q);
-            Eigen::Matrix3d rotation;
-            Eigen::Vector3d origin;
-            d.placement(frame, rotation, origin);
-            Array out = empty({4, 4});
-            for (int i = 0; i < 3; ++i) {
-              for (int j = 0; j < 3; ++j) out.mutable_data()[4 * i + j] = rotation(i, j);
-              out.mutable_data()[4 * i + 3] = origin[i];
-              out.mutable_data()[12 + i] = 0.0;
-            }
-            out.mutable_data()[15] = 1.0;
-            return frozen(std::move(out));
-          },
-          "q"_a, "frame"_a, "Return the pose of a frame in the inertial one, (4,4).")
-      .def(
-          "mass_rates",
-          [](Dynamics& d, const Array& q, const Array& velocities) {
-            if (velocities.ndim() != 2 || velocities.shape(1) != d.nv()) {
-              throw vms_ph::ModelError("velocities must have shape (count,nv)");
-            }
-            at(d, q);
-            Array out = empty({velocities.shape(0), d.nv(), d.nv()});
-            for (py::ssize_t k = 0; k < velocities.shape(0); ++k) {
-              d.mass_rate(velocities.data(k), out.mutable_data(k));
-            }
-            return frozen(std::move(out));
-          },
-          "q"_a, "velocities"_a, "Return the rates of the mass matrix along velocities.")
+      .def("placement", &placement, "q"_a, "frame"_a,
+           "Return the pose of a frame in the inertial one, (4,4).")
+      .def("mass_rates", &mass_rates, "q"_a, "velocities"_a,
+           "Return the rates of the mass matrix along velocities.")
       .def(
           "velocity",
-          [](Dynamics& d, bool decoupled, const Array& q, const Array& z) {
-            at(d, q);
-            vms_ph::check_size(z, d.nv(), "z");
+          [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = velocities(d);
-            d.velocity(decoupled, z.data(), out.mutable_data());
+            at(d, q).velocity(decoupled, z.of(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the velocity of the momenta of a form.")
       .def(
           "gradient",
-          [](Dynamics& d, bool decoupled, const Array& q, const Array& z) {
-            at(d, q);
-            vms_ph::check_size(z, d.nv(), "z");
+          [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = empty({d.nv() + d.n()});
-            d.gradient(decoupled, z.data(), out.mutable_data());
+            at(d, q).gradient(decoupled, z.of(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the gradient of the kinetic Hamiltonian.")
       .def(
           "state",
-          [](Dynamics& d, const Array& q, const Array& v) -> py::object {
-            bool valid = q.ndim() == 1 && q.size() == d.nq() && d.is_configuration(q.data());
-            data_of(v, d.nv(), valid);
-            if (!valid) return py::none();
-            return py::make_tuple(copy(q), copy(v));
+          [](Dynamics& d, const Numbers& q, const Numbers& v) -> py::object {
+            const double* velocity = v.if_finite(d.nv());
+            if (velocity == nullptr || !is_configuration(d, q)) return py::none();
+            return py::make_tuple(copy(q.of(d.nq(), "q"), d.nq()), copy(velocity, d.nv()));
           },
           "q"_a, "v"_a, "Return read-only copies of a state, or None if it is not one.")
       .def("rate", &rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a,
@@ -290,3 +282,126 @@ void bind_dynamics(py::module_& module) {
            "Return the rates (nv,) of configuration and momenta, or None for arguments that are "
            "not valid.");
 }
+
+py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
+                  const std::vector<std::string>& names, int frame) {
+  const Dynamics& robot = batch.first();
+  const auto configurations = q.rows(robot.nq(), "Q");
+  const Eigen::Index count = configurations.rows();
+  const auto motions = v.matrix(count, robot.nv(), "V");
+  checked(robot, frame);
+  struct Requested {
+    const Term* term;
+    Array array;
+    double* data;
+    py::ssize_t size;
+  };
+  std::vector<Requested> all;
+  for (const std::string& name : names) {
+    const Term* term = std::find_if(std::begin(kTerms), std::end(kTerms),
+                                    [&](const Term& known) { return name == known.name; });
+    if (term == std::end(kTerms)) throw ModelError("there is no term '" + name + "'");
+    std::vector<py::ssize_t> shape = shape_of(*term, robot);
+    py::ssize_t size = 1;
+    for (const py::ssize_t length : shape) size *= length;
+    shape.insert(shape.begin(), count);
+    Array array(shape);
+    all.push_back({term, array, array.mutable_data(), size});
+  }
+  {
+    const py::gil_scoped_release without_gil;
+    batch.for_each(static_cast<std::size_t>(count), [&](Dynamics& d, std::size_t i) {
+      const auto row = static_cast<Eigen::Index>(i);
+      d.set_configuration(configurations.data() + row * d.nq());
+      d.set_velocity(motions.data() + row * d.nv());
+      for (const Requested& part : all) part.term->write(d, frame, part.data + row * part.size);
+    });
+  }
+  py::dict result;
+  for (Requested& part : all) result[part.term->name] = frozen(std::move(part.array));
+  return result;
+}
+
+/// An effort for every state, or one for all of them.
+struct Effort {
+  const double* data = nullptr;
+  py::ssize_t stride = 0;
+
+  const double* at(py::ssize_t i) const { return data == nullptr ? nullptr : data + i * stride; }
+};
+
+Effort effort(const MaybeNumbers& numbers, int size, py::ssize_t count, const char* name) {
+  if (!numbers) return {};
+  if (numbers->axes() == 1) return {numbers->of(size, name), 0};
+  return {numbers->matrix(count, size, name).data(), size};
+}
+
+py::tuple batch_rates(Batch& batch, bool decoupled, const Numbers& q, const Numbers& z,
+                      const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
+                      const Wrenches& wrenches, const MaybeNumbers& viscous,
+                      const MaybeNumbers& coulomb, double slip, bool gravity) {
+  const Dynamics& robot = batch.first();
+  const auto configurations = q.rows(robot.nq(), "Q");
+  const Eigen::Index count = configurations.rows(), nv = robot.nv();
+  const auto momenta = z.matrix(count, nv, "Z");
+  if (viscous.has_value() != coulomb.has_value()) {
+    throw ModelError("viscous and coulomb friction must be given together");
+  }
+  const Effort joints = effort(torque, robot.n(), count, "torque");
+  const Effort base = effort(wrench_base, robot.b(), count, "wrench_base");
+  const double* friction = viscous ? viscous->of(robot.n(), "viscous") : nullptr;
+  const double* dry_friction = coulomb ? coulomb->of(robot.n(), "coulomb") : nullptr;
+  std::vector<std::pair<int, Effort>> acting;
+  constexpr std::size_t kMaxFrames = 32;
+  if (wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
+  for (const auto& [frame, wrench] : wrenches) {
+    acting.emplace_back(checked(robot, frame), effort(wrench, 6, count, "a wrench"));
+  }
+  Array qdot = empty({count, nv}), zdot = empty({count, nv});
+  {
+    double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
+    const py::gil_scoped_release without_gil;
+    batch.for_each(static_cast<std::size_t>(count), [&](Dynamics& d, std::size_t i) {
+      const auto row = static_cast<py::ssize_t>(i);
+      FrameWrench frame_wrenches[kMaxFrames];
+      Efforts efforts;
+      efforts.torque = joints.at(row);
+      efforts.wrench_base = base.at(row);
+      efforts.viscous = friction;
+      efforts.coulomb = dry_friction;
+      efforts.slip = slip;
+      efforts.gravity = gravity;
+      efforts.wrenches = frame_wrenches;
+      efforts.wrench_count = acting.size();
+      for (std::size_t k = 0; k < efforts.wrench_count; ++k) {
+        frame_wrenches[k] = {acting[k].first, acting[k].second.at(row)};
+      }
+      d.set_configuration(configurations.data() + row * d.nq());
+      const auto rate = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+      (d.*rate)(momenta.data() + row * nv, efforts, qdot_rows + row * nv, zdot_rows + row * nv);
+    });
+  }
+  return py::make_tuple(frozen(std::move(qdot)), frozen(std::move(zdot)));
+}
+
+void bind_many(py::module_& module) {
+  py::class_<Batch>(module, "Batch", "The robot in as many workspaces as threads.")
+      .def(py::init([](const Model& model, std::size_t threads) {
+             return std::make_unique<Batch>(model, checked_threads(threads));
+           }),
+           "model"_a, "threads"_a)
+      .def("evaluate", &evaluate, "Q"_a, "V"_a, "terms"_a, "frame"_a,
+           "Return arrays of the terms, by name, with an axis of states before their own.")
+      .def("rates", &batch_rates, "decoupled"_a, "Q"_a, "Z"_a, "torque"_a, "wrench_base"_a,
+           "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
+           "Return the rates of configurations and momenta of a form, (count,nv) each.");
+}
+
+}  // namespace
+
+void bind_dynamics(py::module_& module) {
+  bind_one(module);
+  bind_many(module);
+}
+
+}  // namespace vms_ph

@@ -5,78 +5,38 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <optional>
+#include <utility>
 
-#include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "vms_ph_native/batch.hpp"
-#include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 #include "vms_ph_native/integrators/rk4.hpp"
-#include "vms_ph_native/integrators/wheeled_rk4.hpp"
-#include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
-using Eigen::VectorXd;
-using vms_ph::Array;
-using vms_ph::CompensatedSum;
-using vms_ph::Fall;
-using vms_ph::Model;
-using vms_ph::PastSteps;
-using vms_ph::Ports;
-using vms_ph::Scheme;
-using vms_ph::SolverState;
-using vms_ph::Stepper;
-using vms_ph::StepResult;
 
+namespace vms_ph {
 namespace {
 
-Scheme make_scheme(const std::shared_ptr<Model>& model, const std::string& name, bool gravity,
+using Eigen::VectorXd;
+
+Scheme make_scheme(const Model& model, const std::string& name, bool gravity,
                    const py::dict& wheels) {
-  if (wheels.size() > 0) {
-    if (name != "projected_rk4") {
-      throw vms_ph::ModelError("a robot on wheels has the scheme 'projected_rk4'; given: '" + name +
-                               "'");
-    }
-    return {model, std::make_unique<vms_ph::WheeledRK4>(*model, gravity, vms_ph::wheels_of(wheels)),
-            gravity};
-  }
-  if (name == "projected_rk4") {
-    return {model, std::make_unique<vms_ph::ProjectedRK4>(*model, gravity), gravity};
-  }
-  if (name == "projected_midpoint") {
-    return {model, std::make_unique<vms_ph::ProjectedMidpoint>(*model, gravity), gravity};
-  }
-  if (name == "rk4") return {model, std::make_unique<vms_ph::RK4>(*model, gravity), gravity};
-  if (name == "discrete_gradient") {
-    return {model, std::make_unique<vms_ph::DiscreteGradient>(*model, gravity), gravity};
-  }
-  if (name == "rkmk4") return {model, std::make_unique<vms_ph::RKMK4>(*model, gravity), gravity};
-  throw vms_ph::ModelError("there is no compiled scheme '" + name +
-                           "'; there are projected_rk4, projected_midpoint, discrete_gradient, rk4 "
-                           "and rkmk4");
+  return {model, make_stepper(name, model, gravity, wheels_of(wheels)), gravity,
+          name == "discrete_gradient"};
 }
 
-VectorXd sized(const std::optional<VectorXd>& value, int size, const char* port_name) {
-  if (!value) return {};
+VectorXd sized(const MaybeNumbers& numbers, int size, const char* name) {
   // Numbers that are not finite are for the step to report: it fails.
-  if (value->size() != size) {
-    throw vms_ph::ModelError(std::string(port_name) + " must be " + std::to_string(size) +
-                             " numbers; given: " + std::to_string(value->size()));
-  }
-  return *value;
+  return numbers ? VectorXd(numbers->vector(size, name)) : VectorXd();
 }
 
-Ports ports(const Model& model, const std::optional<VectorXd>& torque,
-            const std::optional<VectorXd>& wrench_base,
-            const std::optional<VectorXd>& wrench_end_effector,
-            const std::optional<VectorXd>& viscous, const std::optional<VectorXd>& coulomb,
-            double slip) {
+KeptPorts ports(const Model& model, const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
+                const MaybeNumbers& wrench_end_effector, const MaybeNumbers& viscous,
+                const MaybeNumbers& coulomb, double slip) {
   Ports efforts;
   efforts.any = torque || wrench_base || wrench_end_effector || viscous;
   efforts.torque = sized(torque, model.n(), "torque");
@@ -84,93 +44,81 @@ Ports ports(const Model& model, const std::optional<VectorXd>& torque,
   efforts.viscous = sized(viscous, model.n(), "viscous");
   efforts.coulomb = sized(coulomb, model.n(), "coulomb");
   if (efforts.coulomb.size() != efforts.viscous.size()) {
-    throw vms_ph::ModelError("viscous and coulomb friction must be given together");
+    throw ModelError("viscous and coulomb friction must be given together");
   }
   efforts.slip = slip;
   efforts.has_tool = wrench_end_effector.has_value();
   if (efforts.has_tool) {
-    const VectorXd tool = sized(wrench_end_effector, 6, "wrench_end_effector");
+    const auto tool = wrench_end_effector->vector(6, "wrench_end_effector");
     efforts.tool = {tool.head<3>(), tool.tail<3>()};
   }
-  return efforts;
-}
-
-py::tuple motion(Scheme& self, const SolverState& x) {
-  VectorXd q, v;
-  self.stepper->motion(x, q, v);
-  return py::make_tuple(q, v);
-}
-
-SolverState begin(Scheme& self, const VectorXd& q, const VectorXd& v, double t) {
-  sized(q, self.model->nq(), "q");
-  sized(v, self.model->nv(), "v");
-  return self.stepper->begin(q, v, t);
+  return KeptPorts(std::move(efforts));
 }
 
 /// Many runs of one robot under held efforts, divided among threads. A run ends before a step that
 /// fails; the records after it are left as they are.
-py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name, bool gravity,
-                   const Array& q, const Array& v, const std::vector<Ports>& efforts, double t0,
-                   double dt, long steps, long every, std::size_t threads) {
-  const auto count = static_cast<std::size_t>(q.ndim() == 2 ? q.shape(0) : 0);
-  const auto nq = static_cast<std::size_t>(model->nq()), nv = static_cast<std::size_t>(model->nv());
-  if (q.ndim() != 2 || v.ndim() != 2 || static_cast<std::size_t>(q.shape(1)) != nq ||
-      static_cast<std::size_t>(v.shape(1)) != nv || static_cast<std::size_t>(v.shape(0)) != count ||
-      (efforts.size() != 1 && efforts.size() != count) || every < 1 || steps < 0) {
-    throw vms_ph::ModelError("states, efforts or steps do not fit each other");
+py::dict run_batch(const Model& model, const std::string& name, bool gravity, const Numbers& Q,
+                   const Numbers& V, const std::vector<KeptPorts>& ports, double t0, double dt,
+                   long steps, long every, std::size_t threads) {
+  const auto q = Q.rows(model.nq(), "Q");
+  const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
+  const auto v = V.matrix(runs, nv, "V");
+  std::vector<const Ports*> efforts;
+  for (const KeptPorts& kept : ports) efforts.push_back(&kept.of(model));
+  const auto count = static_cast<std::size_t>(runs);
+  constexpr double kMostRecords = 1e10;
+  if ((efforts.size() != 1 && efforts.size() != count) || every < 1 || steps < 0 ||
+      static_cast<double>(steps / every) * static_cast<double>(runs) > kMostRecords) {
+    throw ModelError("states, efforts or steps do not fit each other");
   }
-  const auto records = static_cast<std::size_t>((steps + every - 1) / every + 1);
-  const auto runs = static_cast<py::ssize_t>(count), instants = static_cast<py::ssize_t>(records);
-  const auto nothing = std::numeric_limits<double>::quiet_NaN();
-  const auto filled = [&](std::vector<py::ssize_t> shape) {
-    Array out(shape);
-    std::fill(out.mutable_data(), out.mutable_data() + out.size(), nothing);
+  const Eigen::Index records = steps / every + (steps % every > 0 ? 1 : 0) + 1;
+  const auto filled = [](std::initializer_list<py::ssize_t> shape) {
+    Array out = empty(shape);
+    std::fill_n(out.mutable_data(), out.size(), std::numeric_limits<double>::quiet_NaN());
     return out;
   };
-  Array q_out = filled({runs, instants, static_cast<py::ssize_t>(nq)});
-  Array v_out = filled({runs, instants, static_cast<py::ssize_t>(nv)});
-  Array energy = filled({runs, instants});
-  Array supplied = filled({3, runs, instants - 1});
-  Array dissipated = filled({runs, instants - 1});
+  Array q_out = filled({runs, records, nq}), v_out = filled({runs, records, nv});
+  Array energy = filled({runs, records}), supplied = filled({3, runs, records - 1});
+  Array dissipated = filled({runs, records - 1});
   py::array_t<long> done(runs);
   struct Worker {
     std::unique_ptr<Stepper> stepper;
-    std::unique_ptr<vms_ph::Dynamics> robot;
+    std::unique_ptr<Dynamics> robot;
   };
   std::vector<Worker> workers;
-  for (std::size_t k = 0; k < std::max<std::size_t>(1, std::min(threads, count)); ++k) {
-    workers.push_back({make_scheme(model, name, gravity, {}).stepper,
-                       std::make_unique<vms_ph::Dynamics>(*model)});
+  const std::size_t most = std::min(checked_threads(threads), count);
+  for (std::size_t k = 0; k < std::max<std::size_t>(1, most); ++k) {
+    workers.push_back({make_stepper(name, model, gravity), std::make_unique<Dynamics>(model)});
   }
   {
-    const double *q_in = q.data(), *v_in = v.data();
     double *qs = q_out.mutable_data(), *vs = v_out.mutable_data();
     double *energies = energy.mutable_data(), *losses = dissipated.mutable_data();
-    double* ports = supplied.mutable_data();
+    double* works = supplied.mutable_data();
     long* finished = done.mutable_data();
     const py::gil_scoped_release others;
-    vms_ph::share(count, workers.size(), [&](std::size_t w, std::size_t i) {
+    share(count, workers.size(), [&](std::size_t w, std::size_t run) {
       auto& [stepper, robot] = workers[w];
-      VectorXd here = Eigen::Map<const VectorXd>(q_in + i * nq, static_cast<Eigen::Index>(nq));
-      VectorXd rate = Eigen::Map<const VectorXd>(v_in + i * nv, static_cast<Eigen::Index>(nv));
+      const auto i = static_cast<Eigen::Index>(run);
+      VectorXd here = q.row(i), rate = v.row(i);
       SolverState x = stepper->begin(here, rate, t0), scratch = x;
-      const Ports& acting = efforts[efforts.size() == 1 ? 0 : i];
+      const Ports& acting = *efforts[efforts.size() == 1 ? 0 : run];
       long k = 0;
-      for (std::size_t at = 0; at < records; ++at) {
+      for (Eigen::Index at = 0; at < records; ++at) {
         if (at > 0) {
           const long part = std::min(every, steps - k);
-          const vms_ph::MultiStepResult result = stepper->run(x, acting, t0, dt, k, part, scratch);
+          const MultiStepResult result = stepper->run(x, acting, t0, dt, k, part, scratch);
           k += result.steps;
           if (result.steps < part) break;
-          const std::size_t interval = i * (records - 1) + at - 1;
-          for (std::size_t port = 0; port < 3; ++port) {
-            ports[port * count * (records - 1) + interval] = result.result.supplied[port];
+          const Eigen::Index interval = i * (records - 1) + at - 1;
+          for (Eigen::Index port = 0; port < 3; ++port) {
+            works[port * runs * (records - 1) + interval] =
+                result.result.supplied[static_cast<std::size_t>(port)];
           }
           losses[interval] = result.result.dissipated;
         }
         stepper->motion(x, here, rate);
-        std::copy(here.data(), here.data() + nq, qs + (i * records + at) * nq);
-        std::copy(rate.data(), rate.data() + nv, vs + (i * records + at) * nv);
+        std::copy_n(here.data(), nq, qs + (i * records + at) * nq);
+        std::copy_n(rate.data(), nv, vs + (i * records + at) * nv);
         robot->set_configuration(here.data());
         robot->set_velocity(rate.data());
         energies[i * records + at] =
@@ -183,87 +131,173 @@ py::dict run_batch(const std::shared_ptr<Model>& model, const std::string& name,
                   "dissipated"_a = dissipated, "steps"_a = done);
 }
 
+void bind_scheme(py::module_& module) {
+  py::class_<Scheme>(module, "Scheme", "A time-stepping scheme for a robot.")
+      .def(py::init(&make_scheme), py::keep_alive<1, 2>(), "model"_a, "name"_a, "gravity"_a = true,
+           "wheels"_a = py::dict(),
+           "On wheels that do not slip: their radii, m, by the names of the joints that turn them.")
+      .def_property_readonly("order", [](const Scheme& self) { return self.stepper->order(); })
+      .def(
+          "begin",
+          [](Scheme& self, const Numbers& q, const Numbers& v, double t) {
+            return KeptState(self.stepper->begin(q.vector(self.model.nq(), "q"),
+                                                 v.vector(self.model.nv(), "v"), t));
+          },
+          "q"_a, "v"_a, "t"_a = 0.0)
+      .def(
+          "motion",
+          [](Scheme& self, const KeptState& x) {
+            VectorXd q, v;
+            self.stepper->motion(x.of(self), q, v);
+            return py::make_tuple(q, v);
+          },
+          "solver_state"_a, "Return (q, v) in the inertial frame.")
+      .def(
+          "step",
+          [](Scheme& self, const KeptState& x, const KeptPorts& efforts, double t, double dt) {
+            SolverState next = x.of(self);
+            const StepResult result =
+                self.stepper->step(x.of(self), efforts.of(self.model), t, dt, next);
+            return py::make_tuple(KeptState(std::move(next)), result);
+          },
+          "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
+          "Return the solver state after the step, and its result.")
+      .def(
+          "run",
+          [](Scheme& self, const KeptState& x, const KeptPorts& efforts, double t0, double dt,
+             long first, long steps) {
+            SolverState here = x.of(self), scratch = here;
+            const Ports& acting = efforts.of(self.model);
+            MultiStepResult total;
+            {
+              const py::gil_scoped_release others;
+              total = self.stepper->run(here, acting, t0, dt, first, steps, scratch);
+            }
+            return py::make_tuple(KeptState(std::move(here)), total.result, total.steps);
+          },
+          "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
+          "Take steps from t0 + first * dt on; return the solver state at the end, the result of "
+          "all, and how many were taken: fewer where the next one fails.");
+}
+
 }  // namespace
 
+std::size_t checked_threads(std::size_t threads) {
+  constexpr std::size_t kMost = 1024;
+  if (threads <= kMost) return threads;
+  throw ModelError("at most " + std::to_string(kMost) +
+                   " threads; given: " + std::to_string(threads));
+}
+
+const SolverState& KeptState::of(const Scheme& scheme) const {
+  const int nv = scheme.model.nv(), n = scheme.model.n();
+  if (state_.q.size() != scheme.model.nq() || state_.v.size() != nv ||
+      state_.pi.size() != (scheme.is_implicit ? n : 0) ||
+      state_.past.values[0].size() != (scheme.is_implicit ? nv + 1 : 0)) {
+    throw ModelError("the solver state is of another robot or of another kind of scheme");
+  }
+  return state_;
+}
+
+const Ports& KeptPorts::of(const Model& model) const {
+  const auto fits = [](const VectorXd& part, int size) {
+    return part.size() == 0 || part.size() == size;
+  };
+  if (!fits(ports_.torque, model.n()) || !fits(ports_.wrench_base, model.b()) ||
+      !fits(ports_.viscous, model.n())) {
+    throw ModelError("the efforts are of a robot of another size");
+  }
+  return ports_;
+}
+
+void KeptState::bind(py::module_& module) {
+  // A vector of the state, which keeps its size.
+  const auto vector = [](const char* name, VectorXd SolverState::* member) {
+    return std::make_pair([member](const KeptState& x) { return VectorXd(x.state_.*member); },
+                          [name, member](KeptState& x, const Numbers& numbers) {
+                            x.state_.*member = numbers.vector((x.state_.*member).size(), name);
+                          });
+  };
+  const auto q = vector("q", &SolverState::q), v = vector("v", &SolverState::v),
+             pi = vector("pi", &SolverState::pi);
+  py::class_<KeptState>(module, "SolverState", "State of a scheme between steps.")
+      .def("__copy__", [](const KeptState& x) { return KeptState(x); })
+      .def_property("q", q.first, q.second)
+      .def_property("v", v.first, v.second)
+      .def_property("pi", pi.first, pi.second)
+      .def_property("fall",
+                    py::cpp_function([](KeptState& x) -> Fall& { return x.state_.fall; },
+                                     py::return_value_policy::reference_internal),
+                    [](KeptState& x, const Fall& fall) { x.state_.fall = fall; })
+      .def_property(
+          "angular", [](const KeptState& x) { return x.state_.angular; },
+          [](KeptState& x, const Eigen::Vector3d& angular) { x.state_.angular = angular; })
+      .def_property(
+          "energy",
+          [](const KeptState& x) {
+            return py::make_tuple(x.state_.energy.value, x.state_.energy.rest);
+          },
+          [](KeptState& x, std::pair<double, double> e) { x.state_.energy = {e.first, e.second}; })
+      .def_property(
+          "t", [](const KeptState& x) { return x.state_.t; },
+          [](KeptState& x, double t) { x.state_.t = t; })
+      .def_property(
+          "past",
+          [](const KeptState& x) {
+            py::list points;
+            const PastSteps& past = x.state_.past;
+            for (int i = 0; i < past.count; ++i) {
+              const auto at = static_cast<std::size_t>(i);
+              points.append(py::make_tuple(past.times[at], past.values[at]));
+            }
+            return points;
+          },
+          [](KeptState& x, const std::vector<std::pair<double, Numbers>>& points) {
+            PastSteps past = x.state_.past;
+            past.count = 0;
+            for (const auto& [t, value] : points) {
+              past.append(t, value.vector(past.values[0].size(), "a past step"));
+            }
+            x.state_.past = std::move(past);
+          });
+}
+
+void KeptPorts::bind(py::module_& module) {
+  py::class_<KeptPorts>(module, "Ports", "Efforts held over a step.")
+      .def(py::init(&ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
+           "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
+           "slip"_a = 1.0)
+      .def_property_readonly("any", [](const KeptPorts& efforts) { return efforts.ports_.any; });
+}
+
 void bind_integrators(py::module_& module) {
-  module.def("run_batch", &run_batch, "model"_a, "scheme"_a, "gravity"_a, "Q"_a, "V"_a, "ports"_a,
-             "t0"_a, "dt"_a, "steps"_a, "every"_a, "threads"_a,
-             "Return q (N,K,nq), v (N,K,nv), energy (N,K), supplied (3,N,K-1), dissipated (N,K-1) "
-             "of N runs recorded at K instants, and the steps that each has taken.");
   py::class_<Fall>(module, "Fall")
       .def_readwrite("since", &Fall::since)
       .def_readwrite("centre", &Fall::centre)
       .def_readwrite("linear", &Fall::linear)
       .def_readonly("mass", &Fall::mass)
       .def_readonly("gravity", &Fall::gravity);
-  py::class_<SolverState>(module, "SolverState", "State of a scheme between steps.")
-      .def("__copy__", [](const SolverState& x) { return SolverState(x); })
-      .def_readwrite("q", &SolverState::q)
-      .def_readwrite("v", &SolverState::v)
-      .def_readwrite("pi", &SolverState::pi)
-      .def_readwrite("fall", &SolverState::fall)
-      .def_readwrite("angular", &SolverState::angular)
-      .def_property(
-          "energy",
-          [](const SolverState& x) { return py::make_tuple(x.energy.value, x.energy.rest); },
-          [](SolverState& x, std::pair<double, double> e) { x.energy = {e.first, e.second}; })
-      .def_readwrite("t", &SolverState::t)
-      .def_property(
-          "past",
-          [](const SolverState& x) {
-            py::list points;
-            for (int i = 0; i < x.past.count; ++i) {
-              const auto at = static_cast<std::size_t>(i);
-              points.append(py::make_tuple(x.past.times[at], x.past.values[at]));
-            }
-            return points;
-          },
-          [](SolverState& x, const std::vector<std::pair<double, VectorXd>>& points) {
-            x.past.count = 0;
-            for (const auto& [t, value] : points) x.past.append(t, value);
-          });
-  py::class_<Ports>(module, "Ports", "Efforts held over a step.")
-      .def(py::init(&ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
-           "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
-           "slip"_a = 1.0)
-      .def_readonly("any", &Ports::any);
+  KeptState::bind(module);
+  KeptPorts::bind(module);
   py::class_<StepResult>(module, "StepResult", "Energies and outcome of a step, or of many.")
       .def_readonly("supplied", &StepResult::supplied)
       .def_readonly("dissipated", &StepResult::dissipated)
       .def_readonly("iterations", &StepResult::iterations)
       .def_property_readonly("failed",
-                             [](const StepResult& a) { return a.failure != vms_ph::Failure::none; })
+                             [](const StepResult& a) { return a.failure != Failure::none; })
       .def_property_readonly("reason", &StepResult::reason);
-  py::class_<Scheme>(module, "Scheme", "A time-stepping scheme for a robot.")
-      .def(py::init(&make_scheme), "model"_a, "name"_a, "gravity"_a = true, "wheels"_a = py::dict(),
-           "On wheels that do not slip: their radii, m, by the names of the joints that turn them.")
-      .def_property_readonly("order", [](const Scheme& self) { return self.stepper->order(); })
-      .def("begin", &begin, "q"_a, "v"_a, "t"_a = 0.0)
-      .def("motion", &motion, "Return (q, v) in the inertial frame.")
-      .def(
-          "step",
-          [](Scheme& self, const SolverState& x, const Ports& efforts, double t, double dt) {
-            SolverState next = x;
-            const StepResult result = self.stepper->step(x, efforts, t, dt, next);
-            return py::make_tuple(std::move(next), result);
-          },
-          "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
-          "Return the solver state after the step, and its result.")
-      .def(
-          "run",
-          [](Scheme& self, const SolverState& x, const Ports& efforts, double t0, double dt,
-             long first, long steps) {
-            SolverState here = x, scratch = x;
-            vms_ph::MultiStepResult total;
-            {
-              const py::gil_scoped_release others;
-              total = self.stepper->run(here, efforts, t0, dt, first, steps, scratch);
-            }
-            return py::make_tuple(std::move(here), total.result, total.steps);
-          },
-          "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
-          "Take steps from t0 + first * dt on; return the solver state at the end, the result of "
-          "all, "
-          "and how many were taken: fewer where the next one fails.");
-  module.def("pinocchio_rk4", &vms_ph::pinocchio_rk4, "model"_a, "q"_a, "v"_a, "dt"_a, "steps"_a);
+  bind_scheme(module);
+  module.def("run_batch", &run_batch, "model"_a, "scheme"_a, "gravity"_a, "Q"_a, "V"_a, "ports"_a,
+             "t0"_a, "dt"_a, "steps"_a, "every"_a, "threads"_a,
+             "Return q (N,K,nq), v (N,K,nv), energy (N,K), supplied (3,N,K-1), dissipated (N,K-1) "
+             "of N runs recorded at K instants, and the steps that each has taken.");
+  module.def(
+      "pinocchio_rk4",
+      [](const Model& model, const Numbers& q, const Numbers& v, double dt, int steps) {
+        return pinocchio_rk4(model, q.vector(model.nq(), "q"), v.vector(model.nv(), "v"), dt,
+                             steps);
+      },
+      "model"_a, "q"_a, "v"_a, "dt"_a, "steps"_a);
 }
+
+}  // namespace vms_ph

@@ -4,11 +4,9 @@
 // The laws by their names, what wraps a law, and the actuators of a base.
 #include "vms_ph_native/laws.hpp"
 
-#include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -20,122 +18,91 @@
 #include "bindings.hpp"
 #include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/pushing_impedance.hpp"
-#include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
-using vms_ph::Allocation;
-using vms_ph::Array;
-using vms_ph::PayloadCompensation;
-using vms_ph::PushingImpedance;
-using vms_ph::Rotor;
-using vms_ph::StatePlausibility;
-using vms_ph::Supervisor;
-using vms_ph::TaskSpaceIDAPBC;
-using Law = vms_ph::Controller;
-using Vector = Eigen::VectorXd;
 
+namespace vms_ph {
 namespace {
 
-/// A law that belongs to Python, for what owns a law.
-class SharedLaw final : public Law {
- public:
-  explicit SharedLaw(Law& law) : law_(law) {}
-  bool reset(const vms_ph::RobotState& state) noexcept override { return law_.reset(state); }
-  bool resume(const vms_ph::RobotState& state) noexcept override { return law_.resume(state); }
-  const vms_ph::Command& update(const vms_ph::RobotState& state, const vms_ph::Reference& reference,
-                                double dt) noexcept override {
-    return law_.update(state, reference, dt);
-  }
-  void missed_updates() noexcept override { law_.missed_updates(); }
-  bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override {
-    return law_.carry(mass, moment, deviation);
-  }
-  const Vector* further_weight(const Vector& q) noexcept override { return law_.further_weight(q); }
-  std::vector<vms_ph::Gain> gains() const override { return law_.gains(); }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return law_.set_gain(name, value);
-  }
+using Law = Controller;
 
- private:
-  Law& law_;
-};
+/// A law that belongs to Python, for what shares it.
+std::shared_ptr<Law> borrowed(Law& law) { return {std::shared_ptr<Law>(), &law}; }
 
 void set_gains(Law& law, const py::dict& gains) {
   for (const auto& [name, value] : gains) {
     if (!law.set_gain(py::cast<std::string>(name), py::cast<double>(value))) {
-      throw vms_ph::ModelError(
-          "no such gain, or out of its bounds: " + py::cast<std::string>(name) + " = " +
-          py::cast<std::string>(py::str(value)));
+      throw ModelError("no such gain, or out of its bounds: " + py::cast<std::string>(name) +
+                       " = " + py::cast<std::string>(py::str(value)));
     }
   }
 }
 
-std::unique_ptr<Law> make_law(const std::string& name, const vms_ph::Model& model,
-                              const py::dict& gains, const std::optional<Allocation>& allocation,
-                              bool base_actuated, const py::dict& radii) {
-  auto law = vms_ph::make_law(name, model, allocation, base_actuated, vms_ph::wheels_of(radii));
+/// A law that keeps its robot alive. A call policy would do so after arguments that are refused,
+/// too, when there is no law: pybind11 3.1 ends the process then.
+py::object law_by_name(const std::string& name, const Model& model, const py::dict& gains,
+                       const std::optional<Allocation>& allocation, bool base_actuated,
+                       const py::dict& radii) {
+  auto law = make_law(name, model, allocation, base_actuated, wheels_of(radii));
   set_gains(*law, gains);
-  return law;
+  py::object made = py::cast(std::move(law));
+  py::detail::keep_alive_impl(made, py::cast(&model, py::return_value_policy::reference));
+  return made;
 }
 
-std::unique_ptr<TaskSpaceIDAPBC> make_task_space(const vms_ph::Model& model,
-                                                 const std::string& frame, const py::dict& gains,
-                                                 std::optional<Eigen::MatrixXd> task_stiffness,
-                                                 std::optional<Eigen::MatrixXd> weight,
+std::unique_ptr<TaskSpaceIDAPBC> make_task_space(const Model& model, const std::string& frame,
+                                                 const py::dict& gains,
+                                                 const MaybeNumbers& task_stiffness,
+                                                 const MaybeNumbers& weight,
                                                  const std::string& routing) {
-  vms_ph::TaskSpaceOptions options;
+  TaskSpaceOptions options;
   options.frame = frame;
-  if (task_stiffness) {
-    if (task_stiffness->rows() != 3 || task_stiffness->cols() != 3) {
-      throw vms_ph::ModelError("task_stiffness must be a symmetric (3,3) matrix");
-    }
-    options.task_stiffness = *task_stiffness;
-  }
-  options.weight = std::move(weight);
+  if (task_stiffness) options.task_stiffness = task_stiffness->matrix(3, 3, "task_stiffness");
+  if (weight) options.weight = weight->matrix_of_any_size();
   if (routing != "keep" && routing != "cancel") {
-    throw vms_ph::ModelError("routing must be 'keep' or 'cancel'; given: '" + routing +
-                             "'. A function of the state is for the Python controller");
+    throw ModelError("routing must be 'keep' or 'cancel'; given: '" + routing +
+                     "'. A function of the state is for the Python controller");
   }
   options.cancel_coupling = routing == "cancel";
-  auto law = std::make_unique<TaskSpaceIDAPBC>(model, vms_ph::TaskSpaceGains{}, options);
+  auto law = std::make_unique<TaskSpaceIDAPBC>(model, TaskSpaceGains{}, options);
   set_gains(*law, gains);
   return law;
-}
-
-/// A vector, or one without entries, which no robot has, for another array.
-Eigen::Map<const Vector> vector_of(const Array& array) {
-  return {array.data(), array.ndim() == 1 ? array.size() : 0};
 }
 
 /// A part of a reference; not a number, as little a reference, for an array of another shape.
-template <int rows, int columns = 1>
-std::optional<Eigen::Matrix<double, rows, columns>> part(const std::optional<Array>& array) {
-  using Part = Eigen::Matrix<double, rows, columns>;
-  if (!array) return std::nullopt;
-  const bool fits =
-      columns == 1 ? array->ndim() == 1 && array->size() == rows
-                   : array->ndim() == 2 && array->shape(0) == rows && array->shape(1) == columns;
-  if (!fits) return Part::Constant(std::numeric_limits<double>::quiet_NaN());
-  constexpr int kOrder = columns == 1 ? Eigen::ColMajor : Eigen::RowMajor;
-  return Eigen::Map<const Eigen::Matrix<double, rows, columns, kOrder>>(array->data());
+template <class Part>
+std::optional<Part> part(const MaybeNumbers& numbers) {
+  if (!numbers) return std::nullopt;
+  Part given = Part::Constant(std::numeric_limits<double>::quiet_NaN());
+  if constexpr (Part::IsVectorAtCompileTime) {
+    const auto entries = numbers->of_any_size();
+    if (entries.size() == given.size()) given = entries;
+  } else {
+    const auto entries = numbers->matrix_of_any_size();
+    if (entries.rows() == given.rows() && entries.cols() == given.cols()) given = entries;
+  }
+  return given;
 }
 
-vms_ph::Command update(Law& law, const Array& q, const Array& v, double dt,
-                       const std::optional<Array>& position, const std::optional<Array>& velocity,
-                       const std::optional<Array>& pose, const std::optional<Array>& twist,
-                       const std::optional<Array>& joints, const std::optional<Array>& wrench) {
-  vms_ph::Reference reference{
-      part<3>(position),  part<3>(velocity), part<4, 4>(pose), part<6>(twist), {},
-      joints.has_value(), part<6>(wrench)};
-  if (joints) reference.joints = vector_of(*joints);
-  return law.update({vector_of(q), vector_of(v)}, reference, dt);
+Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
+               const MaybeNumbers& position, const MaybeNumbers& velocity, const MaybeNumbers& pose,
+               const MaybeNumbers& twist, const MaybeNumbers& joints, const MaybeNumbers& wrench) {
+  Reference reference{part<Eigen::Vector3d>(position),
+                      part<Eigen::Vector3d>(velocity),
+                      part<Pose>(pose),
+                      part<Twist>(twist),
+                      {},
+                      joints.has_value(),
+                      part<Twist>(wrench)};
+  if (joints) reference.joints = joints->of_any_size();
+  return law.update({q.of_any_size(), v.of_any_size()}, reference, dt);
 }
 
-vms_ph::PlausibilityBounds bounds_of(const py::dict& fields) {
-  vms_ph::PlausibilityBounds bounds;
+PlausibilityBounds bounds_of(const py::dict& fields) {
+  PlausibilityBounds bounds;
 #define VMS_PH_FIELD(name, initial, least, most) \
   if (fields.contains(#name)) bounds.name = py::cast<double>(fields[#name]);
   VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
@@ -153,7 +120,6 @@ void bind_actuators(py::module_& module) {
   py::class_<Allocation>(module, "Allocation",
                          "See vms_ph_dynamics.actuation.allocation.Allocation.")
       .def(py::init([](const std::vector<Rotor>& rotors, const std::string& base) {
-             using vms_ph::Base;
              return Allocation(rotors, base == "floating" ? Base::floating
                                        : base == "planar" ? Base::planar
                                                           : Base::fixed);
@@ -161,8 +127,9 @@ void bind_actuators(py::module_& module) {
            "rotors"_a, "base"_a = "floating")
       .def_static(
           "of_matrix",
-          [](const Eigen::MatrixXd& matrix, const Vector& lower, const Vector& upper) {
-            return Allocation(matrix, lower, upper);
+          [](const Numbers& matrix, const Numbers& lower, const Numbers& upper) {
+            return Allocation(matrix.matrix_of_any_size(), lower.of_any_size(),
+                              upper.of_any_size());
           },
           "matrix"_a, "lower"_a, "upper"_a,
           "Take B itself, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.")
@@ -180,31 +147,32 @@ void bind_supervisor(py::module_& module) {
   module.attr("plausibility_bounds") = defaults;
   py::class_<StatePlausibility>(module, "StatePlausibility",
                                 "See vms_ph_controllers.safety.plausibility.")
-      .def(py::init([](const vms_ph::Model& model, const py::dict& bounds) {
+      .def(py::init([](const Model& model, const py::dict& bounds) {
              return std::make_unique<StatePlausibility>(model, bounds_of(bounds));
            }),
            py::keep_alive<1, 2>(), "model"_a, "bounds"_a)
       .def(
           "restart",
-          [](StatePlausibility& self, const Vector& q, const Vector& v) { self.restart(q, v); },
+          [](StatePlausibility& self, const Numbers& q, const Numbers& v) {
+            self.restart(q.vector(self.model().nq(), "q"), v.vector(self.model().nv(), "v"));
+          },
           "q"_a, "v"_a)
       .def(
           "judge",
-          [](StatePlausibility& self, const Array& q, const Array& v, double dt) -> py::object {
-            const vms_ph::Judgement& judgement = self.judge(vector_of(q), vector_of(v), dt);
+          [](StatePlausibility& self, const Numbers& q, const Numbers& v, double dt) -> py::object {
+            const Judgement& judgement = self.judge(q.of_any_size(), v.of_any_size(), dt);
             if (!judgement.holds() && !judgement.restarts) return py::none();
-            return py::make_tuple(judgement.reason, Vector(judgement.q), Vector(judgement.v),
-                                  judgement.restarts);
+            return py::make_tuple(judgement.reason, judgement.q, judgement.v, judgement.restarts);
           },
           "q"_a, "v"_a, "dt"_a,
           "Return None where the law may act, else reason, q, v and whether it restarts.");
   py::class_<Supervisor, Law>(module, "Supervisor",
                               "A law behind tests of states, references and efforts; see "
                               "vms_ph_controllers.hosting.supervisor.")
-      .def(py::init([](const vms_ph::Model& model, Law& law, const py::dict& bounds,
+      .def(py::init([](const Model& model, Law& law, const py::dict& bounds,
                        const std::optional<Allocation>& allocation, bool base_actuated) {
-             return std::make_unique<Supervisor>(model, std::make_unique<SharedLaw>(law),
-                                                 bounds_of(bounds), allocation, base_actuated);
+             return std::make_unique<Supervisor>(model, borrowed(law), bounds_of(bounds),
+                                                 allocation, base_actuated);
            }),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), "model"_a, "law"_a,
            "bounds"_a = py::dict(), "allocation"_a = py::none(), "base_actuated"_a = true);
@@ -212,7 +180,7 @@ void bind_supervisor(py::module_& module) {
 
 }  // namespace
 
-std::vector<vms_ph::Wheel> vms_ph::wheels_of(const py::dict& radii) {
+std::vector<Wheel> wheels_of(const py::dict& radii) {
   std::vector<Wheel> wheels;
   for (const auto& [joint, radius] : radii) {
     wheels.push_back({py::cast<std::string>(joint), py::cast<double>(radius)});
@@ -222,18 +190,18 @@ std::vector<vms_ph::Wheel> vms_ph::wheels_of(const py::dict& radii) {
 
 void bind_laws(py::module_& module) {
   bind_actuators(module);
-  module.attr("laws") = vms_ph::law_names();
+  module.attr("laws") = law_names();
   py::class_<Law>(module, "Law", "A control law; make_law() makes one by its name.")
       .def(
           "reset",
-          [](Law& law, const Array& q, const Array& v) {
-            return law.reset({vector_of(q), vector_of(v)});
+          [](Law& law, const Numbers& q, const Numbers& v) {
+            return law.reset({q.of_any_size(), v.of_any_size()});
           },
           "q"_a, "v"_a, "Hold a state; False for what is none of the robot.")
       .def(
           "resume",
-          [](Law& law, const Array& q, const Array& v) {
-            return law.resume({vector_of(q), vector_of(v)});
+          [](Law& law, const Numbers& q, const Numbers& v) {
+            return law.resume({q.of_any_size(), v.of_any_size()});
           },
           "q"_a, "v"_a, "Hold another state, with the energy that the law has.")
       .def("update", &update, "q"_a, "v"_a, "dt"_a, "position"_a = py::none(),
@@ -245,9 +213,8 @@ void bind_laws(py::module_& module) {
       .def("set_gains", &set_gains, "gains"_a)
       .def("carry", &Law::carry, "mass"_a, "moment"_a, "deviation"_a)
       .def_property_readonly("gains", &Law::gains);
-  module.def("make_law", &make_law, py::keep_alive<0, 2>(), "name"_a, "model"_a,
-             "gains"_a = py::dict(), "allocation"_a = py::none(), "base_actuated"_a = true,
-             "wheels"_a = py::dict(),
+  module.def("make_law", &law_by_name, "name"_a, "model"_a, "gains"_a = py::dict(),
+             "allocation"_a = py::none(), "base_actuated"_a = true, "wheels"_a = py::dict(),
              "Return a law by its name in `laws`. On wheels: the radii, m, by the names of the "
              "joints that turn them.");
   py::class_<TaskSpaceIDAPBC, Law>(module, "TaskSpaceIDAPBC",
@@ -255,8 +222,7 @@ void bind_laws(py::module_& module) {
       .def(py::init(&make_task_space), py::keep_alive<1, 2>(), "model"_a, "frame"_a = "",
            "gains"_a = py::dict(), py::kw_only(), "task_stiffness"_a = py::none(),
            "weight"_a = py::none(), "routing"_a = "keep")
-      .def_property_readonly("q_star",
-                             [](const TaskSpaceIDAPBC& law) { return Vector(law.q_star()); })
+      .def_property_readonly("q_star", &TaskSpaceIDAPBC::q_star)
       .def_property_readonly(
           "tank",
           [](const TaskSpaceIDAPBC& law) -> py::object {
@@ -271,11 +237,12 @@ void bind_laws(py::module_& module) {
       .def_property_readonly("observed_force", &PushingImpedance::observed_force);
   py::class_<PayloadCompensation, Law>(module, "PayloadCompensation",
                                        "See vms_ph_controllers.laws.payload_compensation.")
-      .def(py::init([](const vms_ph::Model& model, Law& law, double rate) {
-             return std::make_unique<PayloadCompensation>(model, std::make_unique<SharedLaw>(law),
-                                                          rate);
+      .def(py::init([](const Model& model, Law& law, double rate) {
+             return std::make_unique<PayloadCompensation>(model, borrowed(law), rate);
            }),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), "model"_a, "law"_a, "rate"_a)
       .def_property_readonly("mass", &PayloadCompensation::mass);
   bind_supervisor(module);
 }
+
+}  // namespace vms_ph

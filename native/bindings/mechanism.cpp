@@ -4,31 +4,33 @@
 // Mechanisms of exergetic port-Hamiltonian systems.
 #include "vms_ph_native/mechanism.hpp"
 
-#include <pybind11/eigen.h>
-#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <memory>
-#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 
 namespace py = pybind11;
-using vms_ph::Array;
-using vms_ph::Mechanism;
-using vms_ph::MechanismStatus;
 
+namespace vms_ph {
 namespace {
 
 template <typename T>
 T at(const py::dict& part, const char* name) {
-  return part[name].cast<T>();
+  py::detail::make_caster<T> value;
+  if (!part.contains(name) || !value.load(part[name], true)) {
+    throw ModelError(std::string("a part of a mechanism has no '") + name +
+                     "' of the kind that it must be");
+  }
+  return py::detail::cast_op<T>(std::move(value));
 }
 
-vms_ph::MechanismBody body_of(const py::dict& part) {
-  vms_ph::MechanismBody body;
+MechanismBody body_of(const py::dict& part) {
+  MechanismBody body;
   body.momentum = at<int>(part, "momentum");
   body.pose = at<int>(part, "pose");
   body.pose_rate = at<int>(part, "pose_rate");
@@ -39,23 +41,23 @@ vms_ph::MechanismBody body_of(const py::dict& part) {
   return body;
 }
 
-vms_ph::MechanismJoint joint_of(const py::dict& part) {
-  vms_ph::MechanismJoint joint;
+MechanismJoint joint_of(const py::dict& part) {
+  MechanismJoint joint;
   joint.first = at<int>(part, "first");
   joint.second = at<int>(part, "second");
   joint.offset_1 = at<Eigen::Matrix4d>(part, "offset_1");
   joint.offset_2 = at<Eigen::Matrix4d>(part, "offset_2");
-  joint.kind = static_cast<vms_ph::PairKind>(at<int>(part, "kind"));
+  joint.kind = static_cast<PairKind>(at<int>(part, "kind"));
   joint.turn = at<double>(part, "turn");
   joint.advance = at<double>(part, "advance");
-  const auto subspace = at<Eigen::MatrixXd>(part, "subspace");
-  if (subspace.cols() < 1 || subspace.cols() > 3 || subspace.rows() != 6) {
-    throw std::invalid_argument("a joint has one to three freedoms");
-  }
-  joint.freedoms = static_cast<int>(subspace.cols());
-  joint.subspace = subspace;
-  joint.rates = at<Eigen::MatrixXd>(part, "rates");
-  joint.closed = at<Eigen::MatrixXd>(part, "closed");
+  const auto subspace = at<Numbers>(part, "subspace"), rates = at<Numbers>(part, "rates"),
+             closed = at<Numbers>(part, "closed");
+  const Eigen::Index freedoms = subspace.matrix_of_any_size().cols();
+  if (freedoms < 1 || freedoms > 3) throw ModelError("a joint has one to three freedoms");
+  joint.freedoms = static_cast<int>(freedoms);
+  joint.subspace = subspace.matrix(6, freedoms, "subspace");
+  joint.rates = rates.matrix(freedoms, 6, "rates");
+  joint.closed = closed.matrix(6 - freedoms, 6, "closed");
   joint.position = at<int>(part, "position");
   joint.position_rate = at<int>(part, "position_rate");
   joint.spring = at<bool>(part, "spring");
@@ -63,7 +65,7 @@ vms_ph::MechanismJoint joint_of(const py::dict& part) {
   joint.rest = at<Eigen::Vector3d>(part, "rest");
   joint.rotor = at<int>(part, "rotor");
   joint.armature = at<double>(part, "armature");
-  joint.friction = static_cast<vms_ph::FrictionKind>(at<int>(part, "friction"));
+  joint.friction = static_cast<FrictionKind>(at<int>(part, "friction"));
   joint.tensor = at<Eigen::Matrix3d>(part, "tensor");
   joint.viscous = at<double>(part, "viscous");
   joint.dry = at<double>(part, "dry");
@@ -82,7 +84,7 @@ std::unique_ptr<Mechanism> make(int size, int stored, int total, double theta_0,
                                 const std::vector<py::dict>& joints,
                                 const std::vector<std::tuple<int, double, double>>& heats,
                                 const std::vector<std::tuple<int, int, double>>& conductions) {
-  vms_ph::MechanismParts parts;
+  MechanismParts parts;
   parts.size = size;
   parts.stored = stored;
   parts.total = total;
@@ -95,19 +97,14 @@ std::unique_ptr<Mechanism> make(int size, int stored, int total, double theta_0,
   return std::make_unique<Mechanism>(std::move(parts));
 }
 
-const double* state(const Mechanism& m, const Array& x) {
-  vms_ph::check_size(x, m.parts().size, "x");
-  return x.data();
+const double* state(const Mechanism& m, const Numbers& x) { return x.of(m.parts().size, "x"); }
+
+const double* flow_of(const Mechanism& m, const MaybeNumbers& flow) {
+  return flow ? flow->of(m.parts().total, "flow") : nullptr;
 }
 
-const double* flow_of(const Mechanism& m, const vms_ph::MaybeArray& flow) {
-  if (!flow) return nullptr;
-  vms_ph::check_size(*flow, m.parts().total, "flow");
-  return flow->data();
-}
-
-py::object rates(Mechanism& m, const Array& x, const vms_ph::MaybeArray& flow) {
-  Array rate = vms_ph::empty({m.parts().stored}), efforts = vms_ph::empty({m.parts().total});
+py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
+  Array rate = empty({m.parts().stored}), efforts = empty({m.parts().total});
   const auto status =
       m.rates(state(m, x), flow_of(m, flow), rate.mutable_data(), efforts.mutable_data());
   if (status != MechanismStatus::good) return py::none();
@@ -115,22 +112,20 @@ py::object rates(Mechanism& m, const Array& x, const vms_ph::MaybeArray& flow) {
 }
 
 /// A step, or None where its status is not good: x, along, flows and exergy by effort, opening.
-py::object step(Mechanism& m, double t, const Array& x, double dt, const py::object& flows,
+py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::object& flows,
                 double tolerance) {
-  Array after = vms_ph::empty({m.parts().size}), along = vms_ph::empty({m.parts().stored});
-  Array supplied = vms_ph::empty({m.parts().total}), exergy = vms_ph::empty({m.parts().total});
+  Array after = empty({m.parts().size}), along = empty({m.parts().stored});
+  Array supplied = empty({m.parts().total}), exergy = empty({m.parts().total});
+  const auto take = [&m](const py::handle& from, double* flow) {
+    const auto numbers = py::cast<Numbers>(from);
+    std::copy_n(numbers.of(m.parts().total, "flow"), m.parts().total, flow);
+  };
   Mechanism::Flows description;
   if (py::isinstance<py::array>(flows)) {
-    const auto flow_values = flows.cast<Array>();
-    vms_ph::check_size(flow_values, m.parts().total, "flow");
-    description = [flow_values](double, const double*, double* flow) {
-      std::copy(flow_values.data(), flow_values.data() + flow_values.size(), flow);
-    };
+    description = [&](double, const double*, double* flow) { take(flows, flow); };
   } else if (!flows.is_none()) {
     description = [&](double time, const double* now, double* flow) {
-      const auto flow_array = flows(time, Array(m.parts().size, now)).cast<Array>();
-      vms_ph::check_size(flow_array, m.parts().total, "flow");
-      std::copy(flow_array.data(), flow_array.data() + flow_array.size(), flow);
+      take(flows(time, Array(m.parts().size, now)), flow);
     };
   }
   const auto done = m.step(t, state(m, x), dt, description ? &description : nullptr, tolerance,
@@ -142,14 +137,14 @@ py::object step(Mechanism& m, double t, const Array& x, double dt, const py::obj
 }
 
 /// Steps without Python in between; for their cost.
-Array run(Mechanism& m, const Array& x, double dt, int steps) {
+Array run(Mechanism& m, const Numbers& x, double dt, int steps) {
   Eigen::VectorXd now = Eigen::Map<const Eigen::VectorXd>(state(m, x), m.parts().size), next = now;
   Eigen::VectorXd along(m.parts().stored);
   for (int k = 0; k < steps; ++k) {
     m.step(0.0, now.data(), dt, nullptr, 1e-6, next.data(), along.data(), nullptr, nullptr);
     std::swap(now, next);
   }
-  Array out = vms_ph::empty({m.parts().size});
+  Array out = empty({m.parts().size});
   std::copy(now.data(), now.data() + now.size(), out.mutable_data());
   return out;
 }
@@ -164,21 +159,22 @@ void bind_mechanism(py::module_& module) {
       .def_property_readonly("tree_rows", &Mechanism::tree_rows)
       .def_property_readonly("loop_rows", &Mechanism::loop_rows)
       .def("set_loop_rank", &Mechanism::set_loop_rank)
-      .def_property_readonly("loop_values",
-                             [](const Mechanism& m) { return Eigen::VectorXd(m.loop_values()); })
+      .def_property_readonly("loop_values", [](const Mechanism& m) { return m.loop_values(); })
       .def("rates", &rates, py::arg("x"), py::arg("flow") = py::none())
       .def("step", &step, py::arg("t"), py::arg("x"), py::arg("dt"), py::arg("flows"),
            py::arg("tolerance"))
       .def("run", &run, py::arg("x"), py::arg("dt"), py::arg("steps"))
       .def("project",
-           [](Mechanism& m, const Array& x, double tolerance) {
-             Array after = vms_ph::empty({m.parts().size});
-             std::copy(state(m, x), state(m, x) + x.size(), after.mutable_data());
+           [](Mechanism& m, const Numbers& x, double tolerance) {
+             Array after = empty({m.parts().size});
+             std::copy_n(state(m, x), m.parts().size, after.mutable_data());
              const double opening = m.project(after.mutable_data(), tolerance);
              return py::make_tuple(after, opening);
            })
-      .def("violation", [](Mechanism& m, const Array& x) { return m.violation(state(m, x)); })
-      .def("energy", [](const Mechanism& m, const Array& x) { return m.energy(state(m, x)); })
+      .def("violation", [](Mechanism& m, const Numbers& x) { return m.violation(state(m, x)); })
+      .def("energy", [](const Mechanism& m, const Numbers& x) { return m.energy(state(m, x)); })
       .def("friction_rate",
-           [](Mechanism& m, const Array& x) { return m.friction_rate(state(m, x)); });
+           [](Mechanism& m, const Numbers& x) { return m.friction_rate(state(m, x)); });
 }
+
+}  // namespace vms_ph

@@ -2,42 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The Python module vms_ph_native.
-#include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <string>
+#include <tuple>
+#include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace py = pybind11;
-using vms_ph::Model;
 
+namespace vms_ph {
 namespace {
 
-Model in_fluid(const Model& model, const py::list& bodies, double density) {
-  vms_ph::Fluid fluid;
+using ImmersedLink = std::tuple<std::string, Numbers, double, Numbers, Numbers, Numbers>;
+
+/// A robot with links in a fluid.
+Model in_fluid(const Model& model, const std::vector<ImmersedLink>& links, double density) {
+  Fluid fluid;
   fluid.density = density;
-  const auto fill = [](const py::handle& from, double* to, Py_ssize_t count) {
-    const auto numbers = py::reinterpret_borrow<py::sequence>(from);
-    if (static_cast<Py_ssize_t>(numbers.size()) != count) {
-      throw vms_ph::ModelError(
-          "a body in a fluid has an added mass of 36 numbers, a centre of "
-          "buoyancy of three and drags of six");
-    }
-    for (Py_ssize_t i = 0; i < count; ++i) to[i] = py::cast<double>(numbers[i]);
-  };
-  for (const auto& item : bodies) {
-    const auto numbers = py::cast<py::tuple>(item);
-    vms_ph::ImmersedBody body;
-    body.link = py::cast<std::string>(numbers[0]);
-    fill(numbers[1], body.added_mass.data(), 36);
-    body.volume = py::cast<double>(numbers[2]);
-    fill(numbers[3], body.centre_of_buoyancy.data(), 3);
-    fill(numbers[4], body.linear_drag.data(), 6);
-    fill(numbers[5], body.quadratic_drag.data(), 6);
+  for (const auto& [link, added_mass, volume, centre, linear_drag, quadratic_drag] : links) {
+    ImmersedBody body;
+    body.link = link;
+    // Symmetric: the order of the entries does not matter.
+    body.added_mass.reshaped() = added_mass.vector(36, "added_mass");
+    body.volume = volume;
+    body.centre_of_buoyancy = centre.vector(3, "centre_of_buoyancy");
+    body.linear_drag = linear_drag.vector(6, "linear_drag");
+    body.quadratic_drag = quadratic_drag.vector(6, "quadratic_drag");
     fluid.bodies.push_back(body);
   }
   return model.in_fluid(fluid);
@@ -57,16 +53,17 @@ void check_numpy() {
 #endif
 
 }  // namespace
+}  // namespace vms_ph
 
 PYBIND11_MODULE(vms_ph_native, module) {
+  using namespace vms_ph;
 #if PYBIND11_VERSION_HEX < 0x020C0000
   check_numpy();
 #endif
   module.doc() = "Controllers and integrators of vms_ph in C++.";
-  py::register_exception<vms_ph::ModelError>(module, "ModelError", PyExc_ValueError);
-  py::class_<Model, std::shared_ptr<Model>>(module, "Model",
-                                            "The robot; see vms_ph_dynamics.VMSModel.")
-      .def(py::init(&vms_ph::model_of), py::arg("pinocchio"), py::arg("end_effector") = "",
+  py::register_exception<ModelError>(module, "ModelError", PyExc_ValueError);
+  py::class_<Model>(module, "Model", "The robot; see vms_ph_dynamics.VMSModel.")
+      .def(py::init(&model_of), py::arg("pinocchio"), py::arg("end_effector") = "",
            py::arg("mimics") = py::list(),
            "Take a pinocchio.Model of Python, of any version, and the joints that mimic others: "
            "name, name of the other, multiplier and offset of each.")
@@ -85,7 +82,6 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("total_mass", &Model::total_mass)
       .def_property_readonly("base_gravity", &Model::base_gravity);
   bind_dynamics(module);
-  bind_batch(module);
   bind_energy_guard(module);
   bind_controller(module);
   bind_laws(module);

@@ -3,10 +3,8 @@
 
 #include "bindings.hpp"
 
-#include <cstring>
 #include <utility>
 
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include "arrays.hpp"
@@ -17,32 +15,24 @@ namespace py = pybind11;
 namespace vms_ph {
 namespace {
 
-/// Copy the numbers of an array, row by row, to as many.
-void read(const py::object& from, double* to, py::ssize_t count) {
-  const auto array = py::cast<Array>(from);
-  check_size(array, count, "an array of pinocchio.Model");
-  std::memcpy(to, array.data(), static_cast<std::size_t>(count) * sizeof(double));
-}
-
-template <int Rows, int Columns>
-Eigen::Matrix<double, Rows, Columns> matrix(const py::object& from) {
-  Eigen::Matrix<double, Columns, Rows> by_rows;
-  read(from, by_rows.data(), by_rows.size());
-  return by_rows.transpose();
-}
-
+/// The numbers of an array of any number of axes.
 Eigen::VectorXd vector(const py::object& from) {
-  const auto array = py::cast<Array>(from);
-  Eigen::VectorXd values(array.size());
-  if (array.size() > 0) read(from, values.data(), array.size());
-  return values;
+  const auto numbers = py::cast<Numbers>(py::module_::import("numpy").attr("ravel")(from));
+  return numbers.of_any_size();
+}
+
+template <int size>
+Eigen::Matrix<double, size, 1> vector_of(const py::object& from) {
+  const Eigen::VectorXd numbers = vector(from);
+  if (numbers.size() != size) throw ModelError("an array of pinocchio.Model has another size");
+  return numbers;
 }
 
 /// The motion subspace of a joint of one velocity, in its own axes.
 void read_motion(const py::object& joint, const py::object& start, ModelNumbers::Joint& numbers) {
   const py::object data = joint.attr("createData")();
   joint.attr("calc")(data, start);
-  const auto subspace = matrix<6, 1>(data.attr("S"));
+  const auto subspace = vector_of<6>(data.attr("S"));
   numbers.slide = subspace.head<3>();
   numbers.axis = subspace.tail<3>();
 }
@@ -62,22 +52,22 @@ ModelNumbers numbers_of(const py::object& robot) {
     body.kind = py::cast<std::string>(joint.attr("shortname")());
     body.velocities = py::cast<int>(joint.attr("nv"));
     body.parent = py::cast<std::size_t>(at(parents));
-    body.placement = matrix<4, 4>(at(placements).attr("homogeneous"));
+    body.placement = py::cast<Eigen::Matrix4d>(at(placements).attr("homogeneous"));
     if (body.velocities == 1) read_motion(joint, start, body);
     body.mass = py::cast<double>(inertia.attr("mass"));
-    body.centre = matrix<3, 1>(inertia.attr("lever"));
-    body.inertia = matrix<3, 3>(inertia.attr("inertia"));
+    body.centre = vector_of<3>(inertia.attr("lever"));
+    body.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
     numbers.joints.push_back(std::move(body));
   }
   bool is_universe = true;
   for (const py::handle& frame_object : robot.attr("frames")) {
     const auto frame = py::reinterpret_borrow<py::object>(frame_object);
     if (!std::exchange(is_universe, false)) {
-      numbers.frames.push_back({py::cast<std::string>(frame.attr("name")),
-                                py::cast<int>(py::int_(frame.attr("type"))),
-                                py::cast<std::size_t>(frame.attr("parentJoint")),
-                                py::cast<std::size_t>(frame.attr("parentFrame")),
-                                matrix<4, 4>(frame.attr("placement").attr("homogeneous"))});
+      numbers.frames.push_back(
+          {py::cast<std::string>(frame.attr("name")), py::cast<int>(py::int_(frame.attr("type"))),
+           py::cast<std::size_t>(frame.attr("parentJoint")),
+           py::cast<std::size_t>(frame.attr("parentFrame")),
+           py::cast<Eigen::Matrix4d>(frame.attr("placement").attr("homogeneous"))});
     }
   }
   numbers.lower = vector(robot.attr("lowerPositionLimit"));
@@ -88,7 +78,7 @@ ModelNumbers numbers_of(const py::object& robot) {
   numbers.effort = vector(robot.attr(is_new ? "upperEffortLimit" : "effortLimit"));
   numbers.velocity = vector(robot.attr(is_new ? "upperVelocityLimit" : "velocityLimit"));
   numbers.dry_friction = vector(robot.attr(is_new ? "upperDryFrictionLimit" : "friction"));
-  numbers.gravity = matrix<3, 1>(robot.attr("gravity").attr("linear"));
+  numbers.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
   return numbers;
 }
 

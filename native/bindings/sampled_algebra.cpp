@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The algebra of sampled laws, for laws in Python.
-#include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 
-#include <pybind11/eigen.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -25,41 +22,12 @@ using namespace py::literals;
 namespace vms_ph {
 namespace {
 
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-Eigen::Map<const RowMajor> matrix_of(const Array& array, py::ssize_t rows, py::ssize_t columns) {
-  if (array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns) {
-    throw ModelError("a matrix of " + std::to_string(rows) + " rows and " +
-                     std::to_string(columns) + " columns is needed");
-  }
-  return {array.data(), rows, columns};
-}
-
-Eigen::Map<const Eigen::VectorXd> vector_of(const Array& array, py::ssize_t size,
-                                            const char* name) {
-  check_size(array, size, name);
-  return {array.data(), size};
-}
-
-py::ssize_t size_of(const Array& velocity) {
-  if (velocity.size() > kMaxVelocities) {
+py::ssize_t size_of(const Numbers& velocity) {
+  const auto size = velocity.of_any_size().size();
+  if (size > kMaxVelocities) {
     throw ModelError("at most " + std::to_string(kMaxVelocities) + " velocities");
   }
-  return velocity.size();
-}
-
-template <class Values>
-Array array_of(const Values& values) {
-  Array out = empty({values.size()});
-  std::copy(values.data(), values.data() + values.size(), out.mutable_data());
-  return out;
-}
-
-template <class Values>
-Array rows_of(const Values& values) {
-  Array out = empty({values.rows(), values.cols()});
-  Eigen::Map<RowMajor>(out.mutable_data(), values.rows(), values.cols()) = values;
-  return out;
+  return size;
 }
 
 /// The workspace of laws in Python, one thread at a time.
@@ -79,8 +47,8 @@ struct SampledAlgebra {
   Matrix3V jacobian;
 };
 
-void set_state(SampledAlgebra& self, const Array& q, const Array& v) {
-  self.d.set(vector_of(q, self.d.model().nq(), "q"), vector_of(v, self.d.model().nv(), "v"));
+void set_state(SampledAlgebra& self, const Numbers& q, const Numbers& v) {
+  self.d.set(q.vector(self.d.model().nq(), "q"), v.vector(self.d.model().nv(), "v"));
 }
 
 void check_frame(const Model& model, pinocchio::FrameIndex frame) {
@@ -92,76 +60,75 @@ PositionTask task_of(const Model& model, pinocchio::FrameIndex frame) {
   return PositionTask(frame);
 }
 
-py::tuple hold(SampledAlgebra& self, const Array& mass, const Array& damping,
-               const Array& stiffness, const Array& gradient, const Array& velocity, double h,
-               const std::optional<Array>& drift) {
+py::tuple hold(SampledAlgebra& self, const Numbers& mass, const Numbers& damping,
+               const Numbers& stiffness, const Numbers& gradient, const Numbers& velocity, double h,
+               const MaybeNumbers& drift) {
   const py::ssize_t nv = size_of(velocity);
   // Symmetric: the order of the entries does not matter.
-  self.mass = matrix_of(mass, nv, nv);
-  self.damping = matrix_of(damping, nv, nv);
-  self.stiffness = matrix_of(stiffness, nv, nv);
+  self.mass = mass.matrix(nv, nv, "mass");
+  self.damping = damping.matrix(nv, nv, "damping");
+  self.stiffness = stiffness.matrix(nv, nv, "stiffness");
   VectorV drift_force;
-  if (drift) drift_force = vector_of(*drift, nv, "drift");
+  if (drift) drift_force = drift->vector(nv, "drift");
   self.impedance.compute(
-      self.mass, self.damping, self.stiffness, VectorV(vector_of(gradient, nv, "gradient")),
-      VectorV(vector_of(velocity, nv, "velocity")), h, drift ? &drift_force : nullptr);
-  return py::make_tuple(array_of(self.impedance.spring), array_of(self.impedance.velocity),
-                        array_of(self.impedance.predicted_spring), self.impedance.reason());
+      self.mass, self.damping, self.stiffness, VectorV(gradient.vector(nv, "gradient")),
+      VectorV(velocity.vector(nv, "velocity")), h, drift ? &drift_force : nullptr);
+  return py::make_tuple(self.impedance.spring, self.impedance.velocity,
+                        self.impedance.predicted_spring, self.impedance.reason());
 }
 
-Array brake(SampledAlgebra& self, const Array& q, const Array& v, double h,
-            const std::optional<Array>& gyroscopic) {
+VectorV brake(SampledAlgebra& self, const Numbers& q, const Numbers& v, double h,
+              const MaybeNumbers& gyroscopic) {
   set_state(self, q, v);
   VectorV gyroscopic_force;
-  if (gyroscopic) gyroscopic_force = vector_of(*gyroscopic, self.d.model().nv(), "gyroscopic");
-  return array_of(self.impedance.brake(self.d, h, gyroscopic ? &gyroscopic_force : nullptr));
+  if (gyroscopic) gyroscopic_force = gyroscopic->vector(self.d.model().nv(), "gyroscopic");
+  return self.impedance.brake(self.d, h, gyroscopic ? &gyroscopic_force : nullptr);
 }
 
-py::tuple split(SampledAlgebra& self, const Array& mass, const Array& velocity,
-                const Array& momentum, const Array& jacobian, double singular_below) {
+py::tuple split(SampledAlgebra& self, const Numbers& mass, const Numbers& velocity,
+                const Numbers& momentum, const Numbers& jacobian, double singular_below) {
   const py::ssize_t nv = size_of(velocity);
-  self.mass = matrix_of(mass, nv, nv);
-  self.jacobian = matrix_of(jacobian, 3, nv);
+  self.mass = mass.matrix(nv, nv, "mass");
+  self.jacobian = jacobian.matrix(3, nv, "jacobian");
   self.svd.compute(self.jacobian);
   SplitMotion& motion = self.motion;
-  motion.compute(self.mass, vector_of(velocity, nv, "velocity"),
-                 vector_of(momentum, nv, "momentum"), self.jacobian, self.svd, singular_below);
-  return py::make_tuple(array_of(motion.eta), rows_of(motion.null_map), array_of(motion.nu),
-                        array_of(motion.null_velocity), motion.kinetic_null, motion.smallest,
-                        motion.is_regular, rows_of(self.svd.pseudo_inverse(singular_below)));
+  motion.compute(self.mass, velocity.vector(nv, "velocity"), momentum.vector(nv, "momentum"),
+                 self.jacobian, self.svd, singular_below);
+  return py::make_tuple(motion.eta, motion.null_map, motion.nu, motion.null_velocity,
+                        motion.kinetic_null, motion.smallest, motion.is_regular,
+                        self.svd.pseudo_inverse(singular_below));
 }
 
-py::tuple predict(SampledAlgebra& self, const Array& q, const Array& v,
-                  const Array& unactuated_gravity, double budget, double dt, const Array& force) {
+py::tuple predict(SampledAlgebra& self, const Numbers& q, const Numbers& v,
+                  const Numbers& unactuated_gravity, double budget, double dt,
+                  const Numbers& force) {
   set_state(self, q, v);
   const py::ssize_t nv = self.d.model().nv();
   SamplePrediction& prediction = self.prediction;
-  prediction.begin(self.d, vector_of(unactuated_gravity, nv, "unactuated_gravity"), budget, dt);
-  prediction.predict(vector_of(force, nv, "force"), self.predicted);
+  prediction.begin(self.d, unactuated_gravity.vector(nv, "unactuated_gravity"), budget, dt);
+  prediction.predict(force.vector(nv, "force"), self.predicted);
   const bool is_known = std::isfinite(self.predicted.lack);
-  return py::make_tuple(self.predicted.lack, array_of(self.predicted.acceleration),
-                        array_of(self.predicted.displacement), prediction.energy(),
-                        is_known ? array_of(prediction.end_q()) : q,
-                        is_known ? array_of(prediction.end_v()) : v);
+  return py::make_tuple(self.predicted.lack, self.predicted.acceleration,
+                        self.predicted.displacement, prediction.energy(),
+                        is_known ? prediction.end_q() : self.d.q(),
+                        is_known ? prediction.end_v() : VectorV(self.d.v()));
 }
 
-py::tuple minimum_step(SampledAlgebra& self, pinocchio::FrameIndex frame, const Array& q,
-                       const Array& x, const Array& step, const Array& posture, double damping,
-                       double dt, double reach, double margin) {
+py::tuple minimum_step(SampledAlgebra& self, pinocchio::FrameIndex frame, const Numbers& q,
+                       const Numbers& x, const Numbers& step, const Numbers& posture,
+                       double damping, double dt, double reach, double margin) {
   const Model& model = self.d.model();
-  self.minimum.q = vector_of(q, model.nq(), "q");
-  self.minimum.x = vector_of(x, 3, "x");
-  self.step.compute(task_of(model, frame), self.minimum, vector_of(step, 3, "step"),
-                    vector_of(posture, model.n(), "posture"), {damping, dt, reach, margin});
-  return py::make_tuple(array_of(self.step.next.q), array_of(self.step.next.x),
-                        self.step.is_settled, self.step.is_out_of_reach);
+  self.minimum.q = q.vector(model.nq(), "q");
+  self.minimum.x = x.vector(3, "x");
+  self.step.compute(task_of(model, frame), self.minimum, step.vector(3, "step"),
+                    posture.vector(model.n(), "posture"), {damping, dt, reach, margin});
+  return py::make_tuple(self.step.next.q, self.step.next.x, self.step.is_settled,
+                        self.step.is_out_of_reach);
 }
 
 }  // namespace
-}  // namespace vms_ph
 
 void bind_sampled_algebra(py::module_& module) {
-  using namespace vms_ph;
   py::class_<SampledAlgebra> algebra(module, "SampledAlgebra",
                                      "The algebra of sampled laws; a workspace of one thread.");
   algebra.def(py::init<const Model&>(), py::keep_alive<1, 2>(), "model"_a)
@@ -180,3 +147,5 @@ void bind_sampled_algebra(py::module_& module) {
            "Return a minimum and its position after a step, whether it was settled, and whether "
            "the reference is out of reach.");
 }
+
+}  // namespace vms_ph

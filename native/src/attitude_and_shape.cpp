@@ -3,8 +3,6 @@
 
 #include "vms_ph_native/attitude_and_shape.hpp"
 
-#include <cmath>
-
 #include <Eigen/Geometry>
 
 #include "vms_ph_native/base_actuation.hpp"
@@ -62,7 +60,7 @@ void AttitudeAndShape::hold() noexcept {
   model_.joint_positions(d_.q(), positions_);
   joints_.restart(positions_);
   integral_.restart();
-  started_ = false;
+  potential_.restart();
 }
 
 const Command& AttitudeAndShape::control(const Reference& reference, double dt) noexcept {
@@ -84,7 +82,7 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
   Pose error = Pose::Identity();
   const Matrix3d turn = base.attitude.transpose() * body.rotation;
   error.topLeftCorner<3, 3>() = turn;
-  const bool is_reversed = update_potential(error);
+  const bool is_reversed = potential_.follow(error);
   error_ = d_.v();
   error_.segment<3>(3) -= base.angular_velocity;
   error_.tail(n_) -= joints_.rates();
@@ -125,14 +123,6 @@ LockedBody AttitudeAndShape::locked_body() noexcept {
   body.inertia = mass.block<3, 3>(3, 3);
   body.inertia += body.mass * squared;
   return body;
-}
-
-bool AttitudeAndShape::update_potential(const Pose& error) noexcept {
-  if (!started_) {
-    started_ = true;
-    potential_.restart(error);
-  }
-  return potential_.follow(error);
 }
 
 /// Write gradient and stiffness of the potentials of attitude and shape; returns their energy, J.

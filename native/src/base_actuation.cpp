@@ -101,6 +101,22 @@ namespace {
 // Rounding of inputs, relative to the largest: that of an inverse of the map.
 constexpr double kRounding = 1e-9;
 
+/// The inverse of a map of inputs. An input without room between its limits, such as a failed one,
+/// takes no part: it is written to `fixed`, (m,), zero for the others.
+Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd map,
+                               Eigen::VectorXd& fixed) {
+  const auto is_fixed = (allocation.lower().array() < allocation.upper().array()) == false;
+  fixed = is_fixed.select(allocation.lower(), 0.0);
+  for (Eigen::Index i = 0; i < map.cols(); ++i) {
+    if (is_fixed[i]) map.col(i).setZero();
+  }
+  Eigen::MatrixXd inverse = pseudo_inverse(map);
+  for (Eigen::Index i = 0; i < map.cols(); ++i) {
+    if (is_fixed[i]) inverse.row(i).setZero();
+  }
+  return inverse;
+}
+
 const char* name_of(Base base) {
   if (base == Base::fixed) return "fixed";
   return base == Base::planar ? "planar" : "floating";
@@ -121,18 +137,7 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
                      " components; the " + name_of(model.base()) + " base of '" + model.name() +
                      "' has " + std::to_string(model.b()));
   }
-  // An input without room between its limits, such as a failed one, takes no part.
-  Eigen::MatrixXd active_columns = matrix;
-  fixed_inputs_ = Eigen::VectorXd::Zero(matrix.cols());
-  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
-    if (allocation_->lower()[i] < allocation_->upper()[i]) continue;
-    fixed_inputs_[i] = allocation_->lower()[i];
-    active_columns.col(i).setZero();
-  }
-  inverse_ = pseudo_inverse(active_columns);
-  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
-    if (!(allocation_->lower()[i] < allocation_->upper()[i])) inverse_.row(i).setZero();
-  }
+  inverse_ = active_inverse(*allocation_, matrix, fixed_inputs_);
   multiply(matrix, fixed_inputs_, offset_);
   multiply(matrix, inverse_, projector_);
   thrusts_ = static_thrusts_ = step_ = Eigen::VectorXd::Zero(matrix.cols());
@@ -222,12 +227,6 @@ VectorB chosen_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& cho
                    " components are " + std::to_string(chosen.size()));
 }
 
-/// Multiply the rows of a matrix by weights.
-Eigen::MatrixXd weight_rows(Eigen::MatrixXd matrix, const VectorB& weights) {
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) matrix.row(i) *= weights[i];
-  return matrix;
-}
-
 const Allocation& checked(const Allocation& allocation) {
   const Eigen::Index count = allocation.matrix().cols();
   if (count > kMaxVelocities) {
@@ -243,7 +242,7 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
                                            const Eigen::VectorXd& weights)
     : allocation_(checked(allocation)),
       weights_(chosen_weights(allocation.matrix(), weights)),
-      weighted_(weight_rows(allocation.matrix(), weights_)),
+      weighted_(weights_.asDiagonal() * allocation.matrix()),
       projector_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
       fixed_inputs_(Eigen::VectorXd::Zero(weighted_.cols())),
       inputs_(fixed_inputs_),
@@ -251,16 +250,7 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
       wrench_(VectorB::Zero(weighted_.rows())),
       target_(wrench_),
       residual_(wrench_) {
-  Eigen::MatrixXd active_columns = weighted_;
-  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
-    if (allocation_.lower()[i] < allocation_.upper()[i]) continue;
-    fixed_inputs_[i] = allocation_.lower()[i];
-    active_columns.col(i).setZero();
-  }
-  inverse_ = pseudo_inverse(active_columns);
-  for (Eigen::Index i = 0; i < active_columns.cols(); ++i) {
-    if (!(allocation_.lower()[i] < allocation_.upper()[i])) inverse_.row(i).setZero();
-  }
+  inverse_ = active_inverse(allocation_, weighted_, fixed_inputs_);
 }
 
 const VectorB& PrioritisedActuation::apply(const ConstVector& desired,

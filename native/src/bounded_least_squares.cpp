@@ -4,7 +4,6 @@
 #include "vms_ph_native/bounded_least_squares.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "vms_ph_native/cholesky.hpp"

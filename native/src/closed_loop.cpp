@@ -55,7 +55,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     if (external_ports.torque.size() > 0) ports_.torque += external_ports.torque;
     ports_.wrench_base = result.now.wrench_base;
     if (external_ports.wrench_base.size() > 0) ports_.wrench_base += external_ports.wrench_base;
-    const double t = t0 + static_cast<double>(first + k) * dt;
+    const double t = t0 + (static_cast<double>(first) + static_cast<double>(k)) * dt;
     const StepResult part = stepper_.step(*current, ports_, t, dt, *next);
     if (part.failure != Failure::none) break;
     const Energy after = energy(*next);
@@ -70,6 +70,9 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     ++result.done.steps;
     const Command* command = control.update(state_, dt);
     if (command == nullptr) break;
+    result.fits = command->torque.size() == ports_.torque.size() &&
+                  command->wrench_base.size() == ports_.wrench_base.size();
+    if (!result.fits) break;
     std::swap(result.before, result.now);
     result.now.torque = command->torque;
     result.now.wrench_base = command->wrench_base;

@@ -90,10 +90,10 @@ double DecoupledEffort::spring(const Evaluation& d, const Springs& springs,
   const LimitSprings limits =
       joint_limits_.springs(positions_, d.v().tail(n_), springs.limit, springs.margin, demand.h);
   const double position = springs.position, rotation = springs.rotation;
-  demand.gradient.head(b_) = components(potential.gradient(pose, position, rotation));
+  demand.gradient.head(b_) = base_components(potential.gradient(pose, position, rotation), b_);
   Twist base;
   base << position, position, position, rotation, rotation, rotation;
-  demand.stiffness.head(b_) = components(base);
+  demand.stiffness.head(b_) = base_components(base, b_);
   double energy = potential.value(pose, position, rotation) + limits.energy;
   for (int k = 0; k < n_; ++k) {
     const double spring = springs.shape[k];
@@ -110,7 +110,7 @@ void DecoupledEffort::lead(const Evaluation& d, const Pose& pose, const Twist& t
   const se3::Adjoint to_body = se3::Ad(se3::inverse(pose));
   const auto velocity = product<Twist>(to_body, twist);
   demand.is_resting = false;
-  demand.velocity.head(b_) = components(velocity);
+  demand.velocity.head(b_) = base_components(velocity, b_);
   demand.velocity.tail(n_) = rates;
   const VectorB slip = d.v().head(b_) - demand.velocity.head(b_);
   Twist relative = Twist::Zero();
@@ -121,7 +121,7 @@ void DecoupledEffort::lead(const Evaluation& d, const Pose& pose, const Twist& t
   }
   auto turning = product<Twist>(to_body, acceleration);
   add_product(se3::ad(relative), velocity, turning, -1.0);
-  demand.acceleration.head(b_) = components(turning);
+  demand.acceleration.head(b_) = base_components(turning, b_);
   demand.acceleration.tail(n_) = accelerations;
 }
 
@@ -129,11 +129,6 @@ void DecoupledEffort::rest() noexcept {
   demand.is_resting = true;
   demand.velocity.setZero();
   demand.acceleration.setZero();
-}
-
-VectorB DecoupledEffort::components(const Twist& twist) const noexcept {
-  if (b_ == 6) return twist;
-  return Eigen::Vector3d(twist[0], twist[1], twist[5]);
 }
 
 void DecoupledEffort::compute(Evaluation& d) noexcept {

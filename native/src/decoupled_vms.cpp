@@ -80,7 +80,7 @@ void DecoupledVMSController::hold() noexcept {
   model_.joint_positions(d_.q(), positions_);
   joints_.restart(positions_);
   integral_.restart();
-  started_ = false;
+  potential_.restart();
 }
 
 const Command& DecoupledVMSController::control(const Reference& reference, double dt) noexcept {
@@ -97,7 +97,7 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
       product<Eigen::Matrix3d>(base_.pose().topLeftCorner<3, 3>(), integral_.turn());
   minimum.topRightCorner<3, 1>() += integral_.position();
   const Pose error = se3::inverse(minimum) * pose;
-  const bool is_reversed = update_potential(error);
+  const bool is_reversed = potential_.follow(error);
   DecoupledEffort::Demand& demand = effort_.demand;
   demand.base = active_ * 2.0 * gains.damping_ratio * gains.frequency_base;
   demand.shape = 2.0 * gains.damping_ratio * gains.frequency_shape;
@@ -130,14 +130,6 @@ const Command& DecoupledVMSController::control(const Reference& reference, doubl
   return make_command(force, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
 }
 
-bool DecoupledVMSController::update_potential(const Pose& error) noexcept {
-  if (!started_) {
-    started_ = true;
-    potential_.restart(error);
-  }
-  return potential_.follow(error);
-}
-
 /// Advance the integral action; write how far the joints are from the minimum.
 void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& position_error,
                                        double dt) noexcept {
@@ -167,7 +159,7 @@ double DecoupledVMSController::integral_power(const Pose& pose, const Pose& erro
       product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()), integral_.turn_rate());
   const double frequency = gains_now().frequency_shape;
   const VectorB force = effort_.demand.gradient.head(b_);
-  double power = force.dot(effort_.components(twist));
+  double power = force.dot(base_components(twist, b_));
   for (Eigen::Index i = 0; i < n_; ++i) {
     power += frequency * frequency * shape_inertia_[i] * offset_[i] * integral_.joint_rates()[i];
   }

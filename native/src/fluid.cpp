@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
 
 #include "vms_ph_native/dynamics.hpp"

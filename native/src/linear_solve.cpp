@@ -3,7 +3,6 @@
 
 #include "vms_ph_native/linear_solve.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -79,10 +79,13 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   const auto within = [](int at, int count, int size) { return at >= 0 && at + count <= size; };
   const int bodies = static_cast<int>(parts_.bodies.size());
   const int heats = static_cast<int>(parts_.heats.size());
-  bool fits = true;
+  // What is stored has a place in the state, in its rates and among all efforts.
+  const int both = std::min({parts_.size, parts_.stored, parts_.total});
+  constexpr int kMostPlaces = 1 << 24;
+  bool fits = both >= 0 && std::max({parts_.size, parts_.stored, parts_.total}) <= kMostPlaces;
   for (const MechanismBody& body : parts_.bodies) {
-    fits = fits && within(body.momentum, 6, parts_.stored) && within(body.pose, 16, parts_.size) &&
-           within(body.pose_rate, 6, parts_.stored) && body.mass > 0.0;
+    fits = fits && within(body.momentum, 6, both) && within(body.pose, 16, parts_.size) &&
+           within(body.pose_rate, 6, both) && body.mass > 0.0;
   }
   for (const MechanismJoint& joint : parts_.joints) {
     const int d = joint.freedoms;
@@ -90,14 +93,13 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
            joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
            joint.subspace.cols() == d && joint.rates.rows() == d && joint.closed.rows() == 6 - d &&
            within(joint.position, is_curved(joint) ? 9 : d, parts_.size) &&
-           within(joint.position_rate, d, parts_.stored) && joint.rotor < parts_.stored &&
-           (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
+           within(joint.position_rate, d, both) && joint.rotor < both &&
+           (d == 3 || !is_curved(joint)) && (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
            within(joint.effort, d, parts_.total) && within(joint.effort_1, 6, parts_.total) &&
            within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
            (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
-  for (const MechanismHeat& heat : parts_.heats)
-    fits = fits && within(heat.state, 1, parts_.stored);
+  for (const MechanismHeat& heat : parts_.heats) fits = fits && within(heat.state, 1, both);
   for (const MechanismConduction& conduction : parts_.conductions) {
     fits = fits && within(conduction.from, 1, heats) && within(conduction.to, 1, heats);
   }

@@ -10,7 +10,6 @@
 
 namespace vms_ph {
 
-using rigid::commutator;
 using rigid::Motion;
 using rigid::Twist;
 

@@ -238,10 +238,10 @@ void Model::take_joints() {
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
-    effort_[k] = limit(effort_of(*model_)[v]);
-    velocity_[k] = limit(velocity_of(*model_)[v]);
+    effort_[k] = limit(((*model_).*kEffortLimit)[v]);
+    velocity_[k] = limit(((*model_).*kVelocityLimit)[v]);
     damping_[k] = model_->damping[v];
-    dry_friction_[k] = dry_friction_of(*model_)[v];
+    dry_friction_[k] = ((*model_).*kDryFriction)[v];
     at += model_->nqs[i];
   }
   for (const Mimic& mimic : mimics_) follow(mimic);
@@ -255,9 +255,9 @@ void Model::follow(const Mimic& mimic) {
   leads_[follower] = {k, m, mimic.offset};
   const int v = model_->idx_vs[follower], q = model_->idx_qs[follower];
   damping_[k] += m * m * model_->damping[v];
-  dry_friction_[k] += std::abs(m) * dry_friction_of(*model_)[v];
+  dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[v];
   if (m == 0.0) return;
-  velocity_[k] = std::min(velocity_[k], limit(velocity_of(*model_)[v]) / std::abs(m));
+  velocity_[k] = std::min(velocity_[k], limit(((*model_).*kVelocityLimit)[v]) / std::abs(m));
   double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
@@ -344,16 +344,25 @@ pinocchio::SE3 pose(const Eigen::Matrix4d& placement) {
   return {placement.topLeftCorner<3, 3>(), placement.topRightCorner<3, 1>()};
 }
 
+void check_parent(const std::string& name, std::size_t parent, std::size_t count) {
+  if (parent < count) return;
+  throw ModelError("'" + name + "' stands on joint or frame " + std::to_string(parent) +
+                   ", which is not there");
+}
+
 pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
   pinocchio::Model model;
   model.name = numbers.name;
   model.gravity.linear() = numbers.gravity;
   for (const ModelNumbers::Joint& joint : numbers.joints) {
+    check_parent(joint.name, joint.parent, model.joints.size());
     const auto id =
         model.addJoint(joint.parent, joint_model(joint), pose(joint.placement), joint.name);
     model.inertias[id] = pinocchio::Inertia(joint.mass, joint.centre, joint.inertia);
   }
   for (const ModelNumbers::Frame& frame : numbers.frames) {
+    check_parent(frame.name, frame.joint, model.joints.size());
+    check_parent(frame.name, frame.parent, numbers.frames.size() + 1);
     model.frames.emplace_back(frame.name, frame.joint, frame.parent, pose(frame.placement),
                               static_cast<pinocchio::FrameType>(frame.type));
   }
@@ -368,11 +377,11 @@ pinocchio::Model pinocchio_model(const ModelNumbers& numbers) {
   };
   take("lower position limits", numbers.lower, model.lowerPositionLimit);
   take("upper position limits", numbers.upper, model.upperPositionLimit);
-  take("effort limits", numbers.effort, effort_of(model));
-  take("velocity limits", numbers.velocity, velocity_of(model));
+  take("effort limits", numbers.effort, (model.*kEffortLimit));
+  take("velocity limits", numbers.velocity, (model.*kVelocityLimit));
   take("armature", numbers.armature, model.armature);
   take("damping", numbers.damping, model.damping);
-  take("dry friction", numbers.dry_friction, dry_friction_of(model));
+  take("dry friction", numbers.dry_friction, (model.*kDryFriction));
   return model;
 }
 

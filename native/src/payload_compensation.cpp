@@ -18,7 +18,7 @@ constexpr double kKnown = 0.2;
 
 }  // namespace
 
-PayloadCompensation::PayloadCompensation(const Model& model, std::unique_ptr<Controller> law,
+PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Controller> law,
                                          double rate)
     : model_(model),
       law_(std::move(law)),
@@ -33,7 +33,8 @@ PayloadCompensation::PayloadCompensation(const Model& model, std::unique_ptr<Con
 const Command& PayloadCompensation::update(const RobotState& state, const Reference& reference,
                                            double dt) noexcept {
   const Command& command = law_->update(state, reference, dt);
-  if (!(state.is_usable(model_) && is_usable_step(dt))) return command;
+  const bool fits = command.torque.size() == model_.n() && command.wrench_base.size() == model_.b();
+  if (!(fits && state.is_usable(model_) && is_usable_step(dt))) return command;
   follow(dt);
   const Eigen::VectorXd* weight = further_weight(state.q);
   if (weight == nullptr) return command;

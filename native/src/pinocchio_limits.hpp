@@ -10,33 +10,15 @@
 
 namespace vms_ph {
 
-// Limits and friction of the joints, of a model to be read or to be written.
+// Limits and friction of the joints.
 #if PINOCCHIO_MAJOR_VERSION >= 4
-template <class M>
-auto& effort_of(M& m) {
-  return m.upperEffortLimit;
-}
-template <class M>
-auto& velocity_of(M& m) {
-  return m.upperVelocityLimit;
-}
-template <class M>
-auto& dry_friction_of(M& m) {
-  return m.upperDryFrictionLimit;
-}
+constexpr auto kEffortLimit = &pinocchio::Model::upperEffortLimit;
+constexpr auto kVelocityLimit = &pinocchio::Model::upperVelocityLimit;
+constexpr auto kDryFriction = &pinocchio::Model::upperDryFrictionLimit;
 #else
-template <class M>
-auto& effort_of(M& m) {
-  return m.effortLimit;
-}
-template <class M>
-auto& velocity_of(M& m) {
-  return m.velocityLimit;
-}
-template <class M>
-auto& dry_friction_of(M& m) {
-  return m.friction;
-}
+constexpr auto kEffortLimit = &pinocchio::Model::effortLimit;
+constexpr auto kVelocityLimit = &pinocchio::Model::velocityLimit;
+constexpr auto kDryFriction = &pinocchio::Model::friction;
 #endif
 
 inline ModelError not_single(const std::string& joint, int velocities) {

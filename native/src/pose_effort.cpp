@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <Eigen/Geometry>
-
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/products.hpp"
 

@@ -3,10 +3,8 @@
 
 // Task-space IDA-PBC of a pose, on any base that is fully actuated.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "law_factories.hpp"
 #include "vms_ph_native/base_actuation.hpp"

@@ -4,7 +4,6 @@
 #include "vms_ph_native/pose_reference.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace vms_ph {
 

@@ -4,7 +4,6 @@
 #include "vms_ph_native/pushing_impedance.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>

@@ -4,7 +4,6 @@
 #include "vms_ph_native/python_controller.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -301,31 +300,20 @@ bool PythonController::Hosted::fits(const RobotState& state) const noexcept {
 
 // Keep a reference until Python receives it: it may still compute with an earlier state.
 void PythonController::Hosted::merge_reference(const Reference& reference) noexcept {
-  if (reference.position) {
-    task.in.position.of(next_) = *reference.position;
-    task.flag.position.of(flags_).setOnes();
-  }
-  if (reference.velocity) {
-    task.in.velocity.of(next_) = *reference.velocity;
-    task.flag.velocity.of(flags_).setOnes();
-  }
-  if (reference.pose) {
-    const Eigen::Matrix<double, 4, 4, Eigen::RowMajor> rows = *reference.pose;
-    task.in.pose.of(next_) = Eigen::Map<const Eigen::Matrix<double, 16, 1>>(rows.data());
-    task.flag.pose.of(flags_).setOnes();
-  }
-  if (reference.twist) {
-    task.in.twist.of(next_) = *reference.twist;
-    task.flag.twist.of(flags_).setOnes();
-  }
-  if (reference.has_joints && reference.joints.size() == task.sizes.n) {
-    task.in.joints.of(next_) = reference.joints;
-    task.flag.joints.of(flags_).setOnes();
-  }
-  if (reference.wrench) {
-    task.in.wrench.of(next_) = *reference.wrench;
-    task.flag.wrench.of(flags_).setOnes();
-  }
+  const auto keep = [this](const auto& part, const Part& input, const Part& flag) {
+    if (!part) return;
+    input.of(next_) = part->template reshaped<Eigen::RowMajor>();
+    flag.of(flags_).setOnes();
+  };
+  const InputLayout& in = task.in;
+  const FlagLayout& flag = task.flag;
+  const bool has_joints = reference.has_joints && reference.joints.size() == task.sizes.n;
+  keep(reference.position, in.position, flag.position);
+  keep(reference.velocity, in.velocity, flag.velocity);
+  keep(reference.pose, in.pose, flag.pose);
+  keep(reference.twist, in.twist, flag.twist);
+  keep(has_joints ? &reference.joints : nullptr, in.joints, flag.joints);
+  keep(reference.wrench, in.wrench, flag.wrench);
 }
 
 void PythonController::Hosted::write_inputs(const RobotState& state, double dt) noexcept {

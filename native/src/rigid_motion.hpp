@@ -9,11 +9,14 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/se3.hpp"
+
 namespace vms_ph::rigid {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-using Twist = Eigen::Matrix<double, 6, 1>;  // or a wrench; linear first
+using se3::skew;
+using Twist = vms_ph::Twist;  // or a wrench; linear first
 
 // Products and sums are of whole matrices and vectors: compilers take a while for every further
 // type of expression.
@@ -90,12 +93,6 @@ struct Motion {
     return joined(force, moment + p.cross(force));
   }
 };
-
-inline Matrix3d skew(const Vector3d& w) {
-  Matrix3d out;
-  out << 0.0, -w.z(), w.y(), w.z(), 0.0, -w.x(), -w.y(), w.x(), 0.0;
-  return out;
-}
 
 /// A symmetric matrix from twists to wrenches: [[A, B], [B^T, C]].
 struct Inertia {

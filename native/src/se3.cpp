@@ -106,12 +106,6 @@ Vector3d rotation_vector(const Matrix3d& r) noexcept {
   return (2.0 * std::atan2(sine, unit.w) / sine) * unit.v;
 }
 
-Matrix3d skew(const Vector3d& w) noexcept {
-  Matrix3d hat;
-  hat << 0.0, -w.z(), w.y(), w.z(), 0.0, -w.x(), -w.y(), w.x(), 0.0;
-  return hat;
-}
-
 Pose inverse(const Pose& g) noexcept {
   const Matrix3d rotation = g.topLeftCorner<3, 3>().transpose();
   return pose(rotation, -rotation * g.topRightCorner<3, 1>());

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/linear_solve.hpp"

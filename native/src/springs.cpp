@@ -16,19 +16,11 @@ namespace {
 // turn cannot make the sign chatter.
 constexpr double kMargin = 0.1;
 
-Eigen::Vector4d quaternion_of(const Pose& error) noexcept {
-  return Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
-}
-
 }  // namespace
 
-void PosePotential::restart(const Pose& error) noexcept {
-  quaternion_ = quaternion_of(error);
-  sign_ = quaternion_[3] >= 0.0 ? 1.0 : -1.0;
-}
-
 bool PosePotential::follow(const Pose& error) noexcept {
-  const Eigen::Vector4d next = quaternion_of(error);
+  const Eigen::Vector4d next =
+      Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
   // Of the two quaternions of a rotation, the one that is continuous in time.
   const bool opposite = next.dot(quaternion_) < 0.0;
   quaternion_ = opposite ? Eigen::Vector4d(-next) : next;
@@ -64,7 +56,7 @@ VectorB base_components(const Twist& twist, int b) noexcept {
 
 void BaseSpring::restart(Evaluation& d) noexcept {
   home_ = d.model().base_pose(d.q()).toHomogeneousMatrix();
-  potential_.restart(Pose::Identity());
+  potential_.restart();
   if (b_ == 0) return;
   const int linear = b_ == 6 ? 3 : 2;
   const VectorV diagonal = d.M().diagonal();

@@ -29,7 +29,7 @@ void forget(Reference& reference) noexcept {
 
 }  // namespace
 
-Supervisor::Supervisor(const Model& model, std::unique_ptr<Controller> law,
+Supervisor::Supervisor(const Model& model, std::shared_ptr<Controller> law,
                        const PlausibilityBounds& bounds, std::optional<Allocation> allocation,
                        bool base_actuated)
     : model_(model),
@@ -96,8 +96,9 @@ const Command& Supervisor::safe(const char* problem, const char* why, double dt)
   reason_.set("%s%s; holding against gravity and damping", problem, why);
   law_->missed_updates();
   safe_q_ = judgement_->q;
-  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep,
-                law_->further_weight(safe_q_));
+  const Eigen::VectorXd* weight = law_->further_weight(safe_q_);
+  if (weight != nullptr && weight->size() != model_.nv()) weight = nullptr;  // of another robot
+  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep, weight);
   command_.wrench_base = safe_.wrench_base();
   command_.torque = safe_.torque();
   command_.energy = ControlEnergy();

@@ -12,22 +12,14 @@
 #include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
+#include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
-namespace {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
-
-Matrix3d skew(const Vector3d& a) {
-  Matrix3d m;
-  m << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
-  return m;
-}
-
-}  // namespace
 
 Tree::Tree(const Model& model, bool gravity)
     : n_(model.n()),
@@ -85,7 +77,7 @@ Tree::Tree(const Model& model, bool gravity)
     put(turns ? Matrix3d(rotation * projector) : rotation, shape.fixed, lane);
     if (turns) {
       put(Matrix3d(rotation * (Matrix3d::Identity() - projector)), shape.cosine, lane);
-      put(Matrix3d(rotation * skew(axis)), shape.sine, lane);
+      put(Matrix3d(rotation * se3::skew(axis)), shape.sine, lane);
     }
     Vector3d offset = m.jointPlacements[id].translation();
     if (b_ == 0 && at == 0) reference_ = offset;

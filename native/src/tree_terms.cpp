@@ -307,7 +307,6 @@ VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexce
 }
 
 using Eigen::Vector3d;
-using Eigen::VectorXd;
 
 Screw Tree::transported() const noexcept {
   const Screw& p = momentum_;

@@ -23,19 +23,33 @@ def plain() -> Path:
 
 def sanitized(*targets: str) -> Path:
     """Build for debugging, so that Eigen checks every size and index as well."""
-    return native_build.build(
-        native_build.FOLDER.with_name("native-sanitized"),
-        bindings=False,
-        tests=True,
-        sanitize=True,
-        build_type="Debug",
-        targets=targets or ("all",),
-    )
+    return _sanitized("native-sanitized", "ON", *(targets or ("all",)))
 
 
 def sanitized_host() -> Path:
     """Build the host of Python objects and its tests: what has threads and shared memory."""
     return sanitized("python_host_tests")
+
+
+def sanitized_module() -> Path:
+    """Build what Python imports."""
+    return _sanitized("native-sanitized-module", "ON", "vms_ph_native_module", bindings=True)
+
+
+def thread_sanitized_host() -> Path:
+    """Build the host of Python objects for the sanitizer of threads."""
+    return _sanitized("native-threads", "thread", "python_host_tests")
+
+
+def _sanitized(folder: str, sanitize: str, *targets: str, bindings: bool = False) -> Path:
+    return native_build.build(
+        native_build.FOLDER.with_name(folder),
+        bindings=bindings,
+        tests=not bindings,
+        sanitize=sanitize,
+        build_type="Debug",
+        targets=targets,
+    )
 
 
 if __name__ == "__main__":

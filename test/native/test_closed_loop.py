@@ -139,7 +139,7 @@ def test_efforts_of_a_wrong_size_are_refused(native: ModuleType) -> None:
     simulation = simulations("panda", False, Short)[0]
     assert isinstance(simulation._control, Short)
     simulation._control.calls = 1
-    with pytest.raises(ValueError, match="torque must have 7 entries; given: 6"):
+    with pytest.raises(ValueError, match=r"torque must have shape \(7,\); given: \(6,\)"):
         simulation.advance(10, Ports())
 
 

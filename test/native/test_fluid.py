@@ -150,7 +150,10 @@ def test_coefficients_that_cannot_be_are_refused_in_a_sentence(
         ([(link, -mass, volume, centre, linear, quadratic)], "positive semi-definite"),
         ([(link, mass, -1.0, centre, linear, quadratic)], "volume must not be negative"),
         ([(link, mass, volume, centre, -linear, quadratic)], "drag must not be negative"),
-        ([(link, mass[:6], volume, centre, linear, quadratic)], "36 numbers"),
+        (
+            [(link, mass[:6], volume, centre, linear, quadratic)],
+            r"added_mass must have shape \(36,\); given: \(6,\)",
+        ),
     ):
         with pytest.raises(native.ModelError, match=what):
             robot.in_fluid(wrong, 1000.0)  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ def build(
     *,
     bindings: bool = True,
     tests: bool = False,
-    sanitize: bool = False,
+    sanitize: str = "OFF",
     build_type: str = "Release",
     targets: Sequence[str] = ("all",),
     listener: Listener | None = None,
@@ -40,7 +40,8 @@ def build(
         folder: build folder.
         bindings: build the Python module.
         tests: build the C++ tests and benchmarks.
-        sanitize: with the address and undefined-behaviour sanitizers.
+        sanitize: ON for the address and undefined-behaviour sanitizers, thread for that of
+            threads.
         build_type: build type of CMake.
         targets: what to build of it.
         listener: receives every line that CMake and the compiler print.
@@ -66,7 +67,7 @@ def build(
         "VMS_PH_TESTS": "ON" if tests else "OFF",
         "VMS_PH_PYTHON_HOST": "ON" if tests else "OFF",
         "VMS_PH_URDF": "ON" if tests else "OFF",  # Python reads descriptions by itself
-        "VMS_PH_SANITIZE": "ON" if sanitize else "OFF",
+        "VMS_PH_SANITIZE": sanitize,
     }
     configure = ["-G", "Ninja", "-Wno-dev", "-S", SOURCE, "-B", folder]
     with _build_lock(folder):

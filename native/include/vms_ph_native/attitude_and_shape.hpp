@@ -74,7 +74,6 @@ class AttitudeAndShape : public StagedController {
   const Command& control(const Reference& reference, double dt) noexcept override;
   void follow(const Reference& reference, double dt) noexcept;
   LockedBody locked_body() noexcept;
-  bool update_potential(const Pose& error) noexcept;
   double compute_potentials(const Pose& error, const AttitudeGains& gains) noexcept;
   double integral_power(const AttitudeGains& gains) const noexcept;
   void compute_effort(const BaseMotion& base, const LockedBody& body, double h) noexcept;
@@ -85,7 +84,6 @@ class AttitudeAndShape : public StagedController {
   IntegralAction integral_;
   SampledImpedance impedance_;
   double inertia_ = 0.0;
-  bool started_ = false;
   VectorV shape_inertia_, positions_, offset_, error_, gradient_, desired_;
   MatrixV stiffness_, damping_;
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, kMaxVelocities> locked_;

@@ -22,6 +22,7 @@ struct HeldCommand {
 struct LoopResult {
   MultiStepResult done;
   HeldCommand before, now;  ///< the efforts over the last step, and those after it
+  bool fits = true;         ///< whether the efforts of the control were of the robot's size
 };
 
 /// What acts on the robot in a loop.

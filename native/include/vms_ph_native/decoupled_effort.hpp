@@ -42,9 +42,8 @@ class IntegralAction {
   const Eigen::Vector3d& position() const { return position_; }            ///< m, inertial frame
   const Eigen::Vector3d& position_rate() const { return position_rate_; }  ///< m/s
   const Eigen::Matrix3d& turn() const { return turn_; }                    ///< minimum to reference
-  const Eigen::Vector3d& turn_rate() const {
-    return rotation_rate_;
-  }  ///< rad/s, axes of the minimum
+  /// In the axes of the minimum, rad/s.
+  const Eigen::Vector3d& turn_rate() const { return rotation_rate_; }
   const VectorV& joints() const { return joints_; }            ///< (n,)
   const VectorV& joint_rates() const { return joint_rates_; }  ///< (n,)
 
@@ -100,9 +99,6 @@ class DecoupledEffort {
 
   /// The demand of a reference at rest.
   void rest() noexcept;
-
-  /// The components (b,) of a twist or wrench that the base has.
-  VectorB components(const Twist& twist) const noexcept;
 
   /// Compute the effort at a state.
   void compute(Evaluation& d) noexcept;

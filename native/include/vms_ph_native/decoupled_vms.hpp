@@ -43,7 +43,6 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   const Command& control(const Reference& reference, double dt) noexcept override;
   bool is_resting() const noexcept { return base_.is_resting() && joints_.is_resting(); }
   void follow(const Reference& reference, double dt) noexcept;
-  bool update_potential(const Pose& error) noexcept;
   void integrate(const Pose& pose, const Eigen::Vector3d& position_error, double dt) noexcept;
   double integral_power(const Pose& pose, const Pose& error) const noexcept;
   void update_springs() noexcept;
@@ -57,7 +56,6 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   double mass_ = 0.0, inertia_ = 0.0;
   VectorV shape_inertia_, positions_, offset_;
   DecoupledEffort::Springs springs_;
-  bool started_ = false;
   DecoupledEffort effort_;
 };
 

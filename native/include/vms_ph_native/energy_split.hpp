@@ -4,8 +4,6 @@
 // The energies of a state and their split; see vms_ph/msg/Energy.
 #pragma once
 
-#include <Eigen/Eigenvalues>
-
 #include "vms_ph_native/cholesky.hpp"
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"

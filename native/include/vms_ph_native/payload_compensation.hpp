@@ -20,7 +20,7 @@ class PayloadCompensation final : public Controller {
   /// Compensate a payload beside a law for a robot, which must outlive it.
   ///
   /// @param rate  largest change of the mass in force, kg/s.
-  PayloadCompensation(const Model& model, std::unique_ptr<Controller> law, double rate = 2.0);
+  PayloadCompensation(const Model& model, std::shared_ptr<Controller> law, double rate = 2.0);
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   bool resume(const RobotState& state) noexcept override { return law_->resume(state); }
@@ -42,7 +42,7 @@ class PayloadCompensation final : public Controller {
   void follow(double dt) noexcept;
 
   const Model& model_;
-  std::unique_ptr<Controller> law_;
+  std::shared_ptr<Controller> law_;
   const double rate_;
   const Eigen::VectorXd rest_;  // (nv,) zeros
   Evaluation d_;

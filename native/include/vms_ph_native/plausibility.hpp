@@ -68,6 +68,8 @@ class StatePlausibility {
   /// @throws ModelError  a bound is out of its range.
   StatePlausibility(const Model& model, const PlausibilityBounds& bounds);
 
+  const Model& model() const noexcept { return model_; }
+
   /// Accept a state as that of the robot, even beyond the position bounds.
   void restart(const ConstVector& q, const ConstVector& v) noexcept;
 

@@ -70,7 +70,7 @@ class PoseEffort {
   explicit PoseEffort(const Model& model) : PoseEffort(model, model.nv()) {}
 
   /// Restart where the pose is that of the reference.
-  void restart() noexcept { potential_.restart(Pose::Identity()); }
+  void restart() noexcept { potential_.restart(); }
 
   /// Set the other springs and dampers, except the null-space damping in `rest_damping`.
   ///

@@ -28,7 +28,11 @@ namespace se3 {
 
 using Adjoint = Eigen::Matrix<double, 6, 6>;
 
-Eigen::Matrix3d skew(const Eigen::Vector3d& w) noexcept;
+inline Eigen::Matrix3d skew(const Eigen::Vector3d& w) noexcept {
+  Eigen::Matrix3d hat;
+  hat << 0.0, -w.z(), w.y(), w.z(), 0.0, -w.x(), -w.y(), w.x(), 0.0;
+  return hat;
+}
 
 Pose inverse(const Pose& g) noexcept;
 

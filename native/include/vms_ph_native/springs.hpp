@@ -20,8 +20,8 @@ namespace vms_ph {
 /// 2011); see vms_ph_controllers/potentials/pose_potential.py.
 class PosePotential {
  public:
-  /// Restart at a pose error with the sign of the shorter rotation.
-  void restart(const Pose& error) noexcept;
+  /// Take the sign of the shorter rotation at the next pose error.
+  void restart() noexcept { *this = PosePotential(); }
 
   /// Set the pose error; return whether the sign was switched.
   bool follow(const Pose& error) noexcept;

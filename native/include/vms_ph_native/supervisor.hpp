@@ -23,7 +23,7 @@ class Supervisor final : public Controller {
   /// Supervise a law of a robot with the actuators of its base; the model must outlive it.
   ///
   /// @throws ModelError  a bound out of its range, or an allocation for another kind of base.
-  Supervisor(const Model& model, std::unique_ptr<Controller> law,
+  Supervisor(const Model& model, std::shared_ptr<Controller> law,
              const PlausibilityBounds& bounds = {},
              std::optional<Allocation> allocation = std::nullopt, bool base_actuated = true);
 
@@ -51,7 +51,7 @@ class Supervisor final : public Controller {
   const Command& bounded(const Command& command) noexcept;
 
   const Model& model_;
-  std::unique_ptr<Controller> law_;
+  std::shared_ptr<Controller> law_;
   StatePlausibility states_;
   ReferencePlausibility references_;
   SafeOutput safe_;

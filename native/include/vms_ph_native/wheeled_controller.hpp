@@ -4,7 +4,6 @@
 // What laws have in common whose robots are on wheels that do not slip.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "vms_ph_native/controller.hpp"

@@ -9,13 +9,10 @@
 #include "vms_ph_native/wide.hpp"
 
 namespace vms_ph {
-namespace {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
-
-}  // namespace
 
 Centroidal::Centroidal(const Model& model, bool gravity)
     : tree(model, gravity),

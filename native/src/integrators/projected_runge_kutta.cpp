@@ -4,6 +4,7 @@
 #include "vms_ph_native/integrators/projected_runge_kutta.hpp"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -149,10 +150,6 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-const std::vector<RungeKuttaStage> kClassical = {
-    {0.0, 1.0 / 6, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {1.0, 1.0 / 6, 0.0}};
-const std::vector<RungeKuttaStage> kMidpoint = {{0.0, 0.0, 0.5}, {0.5, 1.0, 0.0}};
-
 VMS_PH_INLINED inline Screw commutator(const Screw& u, const Screw& v) {
   return {u.angular.cross(v.linear) + u.linear.cross(v.angular), u.angular.cross(v.angular)};
 }
@@ -166,10 +163,10 @@ Screw inverse_differential(const Screw& u, const Screw& v) {
 }
 
 ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
-    : ProjectedRungeKutta(model, gravity, 4, kClassical) {}
+    : ProjectedRungeKutta(model, gravity, 4, {std::begin(kClassical), std::end(kClassical)}) {}
 
 ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
-    : ProjectedRungeKutta(model, gravity, 2, kMidpoint) {}
+    : ProjectedRungeKutta(model, gravity, 2, {{0.0, 0.0, 0.5}, {0.5, 1.0, 0.0}}) {}
 
 ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order,
                                          std::vector<RungeKuttaStage> stages)

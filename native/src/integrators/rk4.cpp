@@ -15,6 +15,7 @@
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
 
@@ -57,19 +58,6 @@ RK4::RK4(const Model& model, bool gravity)
   q_ = qdot_ = mean_q_ = VectorXd::Zero(model.nq());
 }
 
-SolverState RK4::begin(const VectorXd& q, const VectorXd& v, double t) {
-  SolverState x;
-  x.q = q;
-  x.v = v;
-  x.t = t;
-  return x;
-}
-
-void RK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
-  q = x.q;
-  v = x.v;
-}
-
 void RK4::coordinate_rate(const VectorXd& q, const VectorXd& v) noexcept {
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const Screw twist = robot_.tree.base_twist(v);
@@ -105,27 +93,25 @@ void RK4::normalise(VectorXd& q) const noexcept {
 
 StepResult RK4::step(const SolverState& x, const Ports& ports, double t, double dt,
                      SolverState& next) noexcept {
-  constexpr double kLeads[] = {0.0, 0.5, 0.5, 1.0};
-  constexpr double kWeights[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
   StepResult result;
   mean_q_.setZero();
   mean_a_.setZero();
   qdot_.setZero();
   a_.setZero();
   force_.setZero();
-  for (int i = 0; i < 4; ++i) {
-    q_ = x.q + (kLeads[i] * dt) * qdot_;
-    v_ = x.v + (kLeads[i] * dt) * a_;
-    if (i > 0) normalise(q_);
+  for (const auto& [lead, weight, push] : kClassical) {
+    q_ = x.q + (lead * dt) * qdot_;
+    v_ = x.v + (lead * dt) * a_;
+    if (lead > 0.0) normalise(q_);
     if (ports.any) {
       robot_.tree.set_configuration(q_);
-      robot_.external_force(ports, t + kLeads[i] * dt, v_, force_);
-      robot_.add_port_energies(ports, v_, kWeights[i] * dt, result);
+      robot_.external_force(ports, t + lead * dt, v_, force_);
+      robot_.add_port_energies(ports, v_, weight * dt, result);
     }
     algorithm_->accelerate(q_, v_, force_, a_);
     coordinate_rate(q_, v_);
-    mean_q_ += kWeights[i] * qdot_;
-    mean_a_ += kWeights[i] * a_;
+    mean_q_ += weight * qdot_;
+    mean_a_ += weight * a_;
   }
   next.q = x.q + dt * mean_q_;
   next.v = x.v + dt * mean_a_;
@@ -170,8 +156,6 @@ Eigen::VectorXd pinocchio_rk4(const Model& model, const Eigen::VectorXd& q0,
 
 namespace {
 
-using Eigen::VectorXd;
-
 const Model& small_enough(const Model& model) {
   if (model.nv() > kMaxVelocities) {
     throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
@@ -179,20 +163,6 @@ const Model& small_enough(const Model& model) {
                      std::to_string(kMaxVelocities));
   }
   return model;
-}
-
-/// The base part of a velocity as a screw, and back.
-Screw screw_of(const VectorXd& v, int b) {
-  if (b == 3) return {{v[0], v[1], 0.0}, {0.0, 0.0, v[2]}};
-  return {v.head<3>(), v.segment<3>(3)};
-}
-
-void write(const Screw& screw, int b, VectorXd& v) {
-  if (b == 3) {
-    v.head<3>() << screw.linear.x(), screw.linear.y(), screw.angular.z();
-  } else {
-    v.head<6>() << screw.linear, screw.angular;
-  }
 }
 
 }  // namespace
@@ -207,19 +177,6 @@ RKMK4::RKMK4(const Model& model, bool gravity)
   q_ = VectorXd::Zero(model_.nq());
   mass_ = coriolis_ = MatrixV::Zero(model_.nv(), model_.nv());
   force_ = weight_ = VectorV::Zero(model_.nv());
-}
-
-SolverState RKMK4::begin(const VectorXd& q, const VectorXd& v, double t) {
-  SolverState x;
-  x.q = q;
-  x.v = v;
-  x.t = t;
-  return x;
-}
-
-void RKMK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
-  q = x.q;
-  v = x.v;
 }
 
 /// The acceleration at the stage (q_, v_) at time t, and the work of the efforts there.
@@ -275,31 +232,29 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
 
 StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, double dt,
                        SolverState& next) noexcept {
-  constexpr double kLeads[] = {0.0, 0.5, 0.5, 1.0};
-  constexpr double kWeights[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-  const int b = model_.b();
+  const Tree& tree = robot_.tree();
   StepResult result;
   mean_.setZero();
   mean_a_.setZero();
   rate_.setZero();
   a_.setZero();
-  for (int i = 0; i < 4; ++i) {
-    reach_ = kLeads[i] * dt * rate_;
-    if (i == 0) {
+  for (const auto& [lead, weight, push] : kClassical) {
+    reach_ = lead * dt * rate_;
+    if (lead == 0.0) {
       q_ = x.q;
     } else {
       model_.integrate(x.q, reach_, q_);
     }
-    v_ = x.v + kLeads[i] * dt * a_;
+    v_ = x.v + lead * dt * a_;
     if (!std::isfinite(q_.squaredNorm() + v_.squaredNorm())) {
       result.failure = Failure::not_finite;
       return result;
     }
-    accelerate(ports, t + kLeads[i] * dt, kWeights[i] * dt, result);
+    accelerate(ports, t + lead * dt, weight * dt, result);
     rate_ = v_;
-    if (b > 0) write(inverse_differential(screw_of(reach_, b), screw_of(v_, b)), b, rate_);
-    mean_ += kWeights[i] * rate_;
-    mean_a_ += kWeights[i] * a_;
+    tree.set_base(inverse_differential(tree.base_twist(reach_), tree.base_twist(v_)), rate_);
+    mean_ += weight * rate_;
+    mean_a_ += weight * a_;
   }
   reach_ = dt * mean_;
   model_.integrate(x.q, reach_, next.q);

@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "vms_ph_native/integrators/stepper.hpp"
-#include "vms_ph_native/texts.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
+
+#include "vms_ph_native/integrators/discrete_gradient.hpp"
+#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
+#include "vms_ph_native/integrators/rk4.hpp"
+#include "vms_ph_native/integrators/wheeled_rk4.hpp"
+#include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
 
@@ -102,13 +107,26 @@ std::string StepResult::reason() const {
   return text;
 }
 
+SolverState Stepper::begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) {
+  SolverState x;
+  x.q = q;
+  x.v = v;
+  x.t = t;
+  return x;
+}
+
+void Stepper::motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept {
+  q = x.q;
+  v = x.v;
+}
+
 MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, double dt, long first,
                              long steps, SolverState& scratch) noexcept {
   MultiStepResult total;
   SolverState* here = &x;
   SolverState* next = &scratch;
   for (; total.steps < steps; ++total.steps) {
-    const double t = t0 + static_cast<double>(first + total.steps) * dt;
+    const double t = t0 + (static_cast<double>(first) + static_cast<double>(total.steps)) * dt;
     const StepResult part = step(*here, ports, t, dt, *next);
     if (part.failure != Failure::none) break;
     total.result.add(part);
@@ -117,6 +135,25 @@ MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, doub
   }
   if (here != &x) std::swap(x, scratch);
   return total;
+}
+
+std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool gravity,
+                                      const std::vector<Wheel>& wheels) {
+  if (!wheels.empty()) {
+    if (name == "projected_rk4") return std::make_unique<WheeledRK4>(model, gravity, wheels);
+    throw ModelError("a robot on wheels has the scheme 'projected_rk4'; given: '" + name + "'");
+  }
+  if (name == "rkmk4") return std::make_unique<RKMK4>(model, gravity);
+  if (model.fluid() != nullptr) {
+    throw ModelError("the scheme '" + name + "' does not cover robots in a fluid; rkmk4 does");
+  }
+  if (name == "rk4") return std::make_unique<RK4>(model, gravity);
+  if (name == "projected_rk4") return std::make_unique<ProjectedRK4>(model, gravity);
+  if (name == "projected_midpoint") return std::make_unique<ProjectedMidpoint>(model, gravity);
+  if (name == "discrete_gradient") return std::make_unique<DiscreteGradient>(model, gravity);
+  throw ModelError("there is no compiled scheme '" + name +
+                   "'; there are projected_rk4, projected_midpoint, discrete_gradient, rk4 and "
+                   "rkmk4");
 }
 
 }  // namespace vms_ph

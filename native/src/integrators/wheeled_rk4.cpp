@@ -15,12 +15,6 @@ namespace {
 
 using Eigen::VectorXd;
 
-// Fraction of the step at a stage, and the weight of the stage in the result.
-struct Stage {
-  double lead, weight;
-};
-constexpr Stage kStages[] = {{0.0, 1.0 / 6}, {0.5, 1.0 / 3}, {0.5, 1.0 / 3}, {1.0, 1.0 / 6}};
-
 // Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
 // residual of the step is left in the balance.
 constexpr double kMaxCorrection = 1e-3;
@@ -45,19 +39,10 @@ WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel
 }
 
 SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
-  SolverState x;
   at_.q = q;
   at_.v = v;
   if (!terms_.compute(at_)) throw ModelError(terms_.reason());
-  x.q = q;
-  multiply(terms_.basis, terms_.nu, x.v);
-  x.t = t;
-  return x;
-}
-
-void WheeledRK4::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
-  q = x.q;
-  v = x.v;
+  return Stepper::begin(q, product<VectorXd>(terms_.basis, terms_.nu), t);
 }
 
 /// Compute the terms at `reach_` from a configuration, with the velocities in `at_`, of which the
@@ -114,7 +99,7 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   rate_.setZero();
   slope_.setZero();
   double before = 0.0;
-  for (const auto& [lead, weight] : kStages) {
+  for (const auto& [lead, weight, push] : kClassical) {
     lead_to(lead * dt, rate_, slope_);
     result.failure = evaluate_at(x.q, lead);
     if (result.failure != Failure::none) return result;

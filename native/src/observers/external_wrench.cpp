@@ -3,7 +3,6 @@
 
 #include "vms_ph_native/observers/external_wrench.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 

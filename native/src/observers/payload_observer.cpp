@@ -11,6 +11,7 @@
 
 #include "vms_ph_native/observers/contact_detector.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
 namespace {
@@ -122,19 +123,13 @@ using Matrix34 = Eigen::Matrix<double, 3, 4>;
 using Matrix610 = Eigen::Matrix<double, 6, kParameters>;
 using Vector6 = Eigen::Matrix<double, 6, 1>;
 
-Eigen::Matrix3d cross(const Eigen::Vector3d& a) {
-  Eigen::Matrix3d result;
-  result << 0.0, -a.z(), a.y(), a.z(), 0.0, -a.x(), -a.y(), a.x(), 0.0;
-  return result;
-}
-
 /// The regressor of the momentum of a body, (6,10), from its twist in the same axes.
 Matrix610 body_momentum(const Eigen::Vector3d& linear, const Eigen::Vector3d& angular) {
   const double x = angular.x(), y = angular.y(), z = angular.z();
   Matrix610 momentum = Matrix610::Zero();
   momentum.topLeftCorner<3, 1>() = linear;
-  momentum.block<3, 3>(0, 1) = cross(angular);
-  momentum.block<3, 3>(3, 1) = -cross(linear);
+  momentum.block<3, 3>(0, 1) = se3::skew(angular);
+  momentum.block<3, 3>(3, 1) = -se3::skew(linear);
   momentum.bottomRightCorner<3, 6>() << x, y, 0.0, z, 0.0, 0.0,  //
       0.0, x, y, 0.0, z, 0.0,                                    //
       0.0, 0.0, 0.0, x, y, z;
@@ -333,7 +328,7 @@ void PayloadObserver::find_end(const SmoothedFrame& smoothed, End& end) noexcept
   const auto& jacobian = smoothed_state_.frame_jacobian(frame, pinocchio::LOCAL);
   const auto& jacobian_rate = smoothed_state_.frame_jacobian_rate(frame, pinocchio::LOCAL);
   const auto twist = product<Vector6>(jacobian, smoothed_state_.v());
-  const Eigen::Matrix3d turning = cross(twist.tail<3>()), moving = cross(twist.head<3>());
+  const Eigen::Matrix3d turning = se3::skew(twist.tail<3>()), moving = se3::skew(twist.head<3>());
   const Matrix610 momentum = body_momentum(twist.head<3>(), twist.tail<3>());
   const MatrixView linear = MatrixView(momentum).top_rows(3);
   Matrix610 change = Matrix610::Zero();
@@ -342,7 +337,7 @@ void PayloadObserver::find_end(const SmoothedFrame& smoothed, End& end) noexcept
   add_product(turning, MatrixView(momentum).bottom_rows(3), change.bottomRows<3>(), -1.0);
   add_product(moving, linear, change.bottomRows<3>(), -1.0);
   change.topLeftCorner<3, 1>() += gravity;
-  change.block<3, 3>(3, 1) -= cross(gravity);
+  change.block<3, 3>(3, 1) -= se3::skew(gravity);
   multiply(transposed(jacobian), momentum, end.momentum);
   multiply(transposed(jacobian_rate), momentum, end.rate);
   add_product(transposed(jacobian), change, end.rate);

@@ -6,10 +6,6 @@
 #include <utility>
 
 #include "vms_ph_native/evaluation.hpp"
-#include "vms_ph_native/integrators/discrete_gradient.hpp"
-#include "vms_ph_native/integrators/projected_runge_kutta.hpp"
-#include "vms_ph_native/integrators/rk4.hpp"
-#include "vms_ph_native/integrators/wheeled_rk4.hpp"
 
 namespace vms_ph {
 namespace {
@@ -20,41 +16,15 @@ constexpr int kHalvings = 10;
 // Coulomb friction is rounded over this speed, rad/s or m/s; as in friction.py.
 constexpr double kSlip = 0.01;
 
-std::unique_ptr<Stepper> on_wheels(const PlantOptions& options, const Model& model) {
-  if (options.actuators) {
+std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& model) {
+  if (!options.wheels.empty() && options.actuators) {
     throw ModelError("on wheels that do not slip the base of '" + model.name() +
                      "' is driven by their joints: remove <vms_ph_allocation> from the "
                      "robot description, or the hardware parameter wheels");
   }
-  if (!options.scheme.empty() && options.scheme != "projected_rk4") {
-    throw ModelError("a robot on wheels has the scheme 'projected_rk4'; given: '" + options.scheme +
-                     "'");
-  }
-  return std::make_unique<WheeledRK4>(model, true, options.wheels);
-}
-
-std::unique_ptr<Stepper> make_stepper(const PlantOptions& options, const Model& model) {
-  if (!options.wheels.empty()) return on_wheels(options, model);
-  const std::string& scheme = options.scheme;
-  if (scheme == "rkmk4" || (scheme.empty() && model.fluid() != nullptr)) {
-    return std::make_unique<RKMK4>(model, true);
-  }
-  if (model.fluid() != nullptr) {
-    throw ModelError("the scheme '" + scheme + "' does not cover robots in a fluid; rkmk4 does");
-  }
-  if (scheme.empty() || scheme == "projected_rk4") {
-    return std::make_unique<ProjectedRK4>(model, true);
-  }
-  if (scheme == "projected_midpoint") {
-    return std::make_unique<ProjectedMidpoint>(model, true);
-  }
-  if (scheme == "rk4") return std::make_unique<RK4>(model, true);
-  if (scheme == "discrete_gradient") {
-    return std::make_unique<DiscreteGradient>(model, true);
-  }
-  throw ModelError("there is no scheme '" + scheme +
-                   "' for simulated hardware; there are projected_rk4, "
-                   "projected_midpoint, discrete_gradient, rk4 and rkmk4");
+  const bool is_rolling = !options.wheels.empty() || model.fluid() == nullptr;
+  const char* usual = is_rolling ? "projected_rk4" : "rkmk4";
+  return make_stepper(options.scheme.empty() ? usual : options.scheme, model, true, options.wheels);
 }
 
 }  // namespace
@@ -62,7 +32,7 @@ std::unique_ptr<Stepper> make_stepper(const PlantOptions& options, const Model& 
 Plant::Plant(const Model& model, const PlantOptions& options)
     : model_(model),
       options_(options),
-      stepper_(make_stepper(options, model_)),
+      stepper_(stepper_of(options, model_)),
       base_(model_, options.actuators, options.step),
       twist_(Eigen::VectorXd::Zero(model_.b())),
       start_twist_(twist_) {

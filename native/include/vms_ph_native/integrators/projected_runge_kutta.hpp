@@ -40,6 +40,10 @@ struct RungeKuttaStage {
   double push;    ///< of its forces in the displacement of the centre of mass, of dt^2
 };
 
+/// Those of the classical scheme of fourth order.
+inline constexpr RungeKuttaStage kClassical[] = {
+    {0.0, 1.0 / 6, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {1.0, 1.0 / 6, 0.0}};
+
 /// Explicit Runge-Kutta with exact momentum and power balance; see
 /// vms_ph_dynamics/integrators/projected_runge_kutta.py.
 class ProjectedRungeKutta : public Stepper {

@@ -6,7 +6,6 @@
 
 #include <memory>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 
 #include "vms_ph_native/dynamics.hpp"
@@ -26,10 +25,8 @@ class RK4 final : public Stepper {
   ~RK4() override;
 
   int order() const override { return 4; }
-  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
-  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
   void coordinate_rate(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
@@ -40,8 +37,6 @@ class RK4 final : public Stepper {
   std::unique_ptr<Algorithm> algorithm_;
   Eigen::VectorXd q_, v_, force_, a_, qdot_, mean_q_, mean_a_;
 };
-
-class Model;
 
 /// The configuration reached by Runge-Kutta steps of order 4 on Pinocchio's aba, without efforts.
 ///
@@ -58,10 +53,8 @@ class RKMK4 final : public Stepper {
   RKMK4(const Model& model, bool gravity);
 
   int order() const override { return 4; }
-  SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
-  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
   void accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept;

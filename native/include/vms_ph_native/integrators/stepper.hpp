@@ -5,11 +5,14 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <Eigen/Core>
 
 #include "vms_ph_native/tree.hpp"
+#include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph {
 
@@ -128,8 +131,8 @@ class Stepper {
 
   virtual int order() const = 0;
 
-  /// The solver state for a motion (q, v) in the inertial frame.
-  virtual SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) = 0;
+  /// The solver state for a motion (q, v) in the inertial frame; unless defined, the motion itself.
+  virtual SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t);
 
   /// One step of dt s from time t.
   /// @param x     solver state; it is not changed.
@@ -142,7 +145,7 @@ class Stepper {
   virtual const Tree* placed() const noexcept { return nullptr; }
 
   /// The motion in the inertial frame.
-  virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept = 0;
+  virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
 
   /// Take `steps` steps, the first from t0 + first * dt; stop before one that fails.
   ///
@@ -151,5 +154,13 @@ class Stepper {
   MultiStepResult run(SolverState& x, const Ports& ports, double t0, double dt, long first,
                       long steps, SolverState& scratch) noexcept;
 };
+
+/// Make a scheme by its name for a robot, which must outlive it.
+///
+/// @param gravity      whether it acts.
+/// @param wheels       that do not slip; the scheme is then projected_rk4.
+/// @throws ModelError  an unknown name, or a robot that the scheme is not for.
+std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool gravity,
+                                      const std::vector<Wheel>& wheels = {});
 
 }  // namespace vms_ph

@@ -31,7 +31,6 @@ class WheeledRK4 final : public Stepper {
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
-  void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
   Failure evaluate_at(const Eigen::VectorXd& from, double lead) noexcept;
