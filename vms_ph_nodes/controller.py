@@ -75,6 +75,7 @@ class ControllerNode(ManagedNode):
         bounds = {name: declare(self, f"plausibility.{name}") for name in names}
         self._bounds = PlausibilityBounds(**bounds)
         self._ready, self._last_stamp, self._root = False, 0, ""
+        self._age = 0.0  # of states at the law, s
         self._command: Any = None  # of the law
         # What the law knows of, and what was said last, which the law may have refused.
         self._body: Body | None = None
@@ -91,12 +92,12 @@ class ControllerNode(ManagedNode):
         else:
             robot.when_known(lambda known: self._host_alone(known, kind))
 
-    def control(self, q: Array, v: Array, dt: float) -> Actuation:
-        """Return the command for a state; never raises."""
+    def control(self, q: Array, v: Array, dt: float, age: float = 0.0) -> Actuation:
+        """Return the command for a state of an age, s; never raises."""
         if not self.is_active:
             self._command = None
             return self._no_effort()
-        state = RobotState(q, v)
+        state = RobotState(q, v, age)
         if self._trajectories is not None:
             self._follow(q, dt)
         if not self._ready:
@@ -273,11 +274,17 @@ class ControllerNode(ManagedNode):
         if not self.is_active:
             return
         stamp = from_stamp(message_stamp)
+        age = (self.get_clock().now().nanoseconds - stamp) / NANOSECONDS if self._state_age else 0.0
+        if age > self._state_age:
+            self._refuse(f"the joint state is {age:.3g} s old, older than state_age allows")
+            return
         passed = (stamp - self._last_stamp) / NANOSECONDS
         self._last_stamp = stamp
+        # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
+        self._age = max(age, self._age - 0.25 * max(0.0, passed))
         self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
-        command = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
+        command = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3, self._age)
         self._efforts.publish(command.torque, command.wrench_base, message_stamp)
         self.published(message_stamp)
 
@@ -315,6 +322,7 @@ class ControllerNode(ManagedNode):
             values["tank level (J)"] = f"{energy.tank_level:.3e}"
             values["unaccounted energy (J)"] = f"{energy.unaccounted_energy:.3e}"
         values["passivity"] = passivity
+        values["age of states (s)"] = f"{self._age:.3f}"
         values["closed-loop energy (J)"] = f"{energy.closed_loop_energy:.3e}"
         if command.status is not Status.OK:
             level = WARN

@@ -126,12 +126,13 @@ std::optional<Eigen::Matrix<double, rows, columns>> part(const std::optional<Arr
 vms_ph::Command update(Law& law, const Array& q, const Array& v, double dt,
                        const std::optional<Array>& position, const std::optional<Array>& velocity,
                        const std::optional<Array>& pose, const std::optional<Array>& twist,
-                       const std::optional<Array>& joints, const std::optional<Array>& wrench) {
+                       const std::optional<Array>& joints, const std::optional<Array>& wrench,
+                       double age) {
   vms_ph::Reference reference{
       part<3>(position),  part<3>(velocity), part<4, 4>(pose), part<6>(twist), {},
       joints.has_value(), part<6>(wrench)};
   if (joints) reference.joints = vector_of(*joints);
-  return law.update({vector_of(q), vector_of(v)}, reference, dt);
+  return law.update({vector_of(q), vector_of(v), age}, reference, dt);
 }
 
 vms_ph::PlausibilityBounds bounds_of(const py::dict& fields) {
@@ -238,7 +239,7 @@ void bind_laws(py::module_& module) {
           "q"_a, "v"_a, "Hold another state, with the energy that the law has.")
       .def("update", &update, "q"_a, "v"_a, "dt"_a, "position"_a = py::none(),
            "velocity"_a = py::none(), "pose"_a = py::none(), "twist"_a = py::none(),
-           "joints"_a = py::none(), "wrench"_a = py::none())
+           "joints"_a = py::none(), "wrench"_a = py::none(), "age"_a = 0.0)
       .def("missed_updates", &Law::missed_updates,
            "Note that the safe output has acted since the last update.")
       .def("set_gain", &Law::set_gain, "name"_a, "value"_a)

@@ -35,7 +35,9 @@ std::size_t longest_reason(const Model& model) {
 
 }  // namespace
 
-double braking_rate(double dt) noexcept { return 10.0 / (1.0 + 30.0 * dt); }
+double braking_rate(double dt, double age) noexcept {
+  return 10.0 / (1.0 + 30.0 * dt + 20.0 * age);
+}
 
 void PlausibilityBounds::check() const {
 #define VMS_PH_FIELD(name, initial, least, most)                                          \

@@ -24,14 +24,14 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
       step_(rest_),
       torque_(rest_) {}
 
-void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt,
+void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, double age,
                          const Eigen::VectorXd* further) noexcept {
   const int b = model_.b(), n = model_.n();
   const Eigen::VectorXd& effort = model_.effort();
   d_.set(q, v);
   const VectorV& weight = d_.g();
   braking_.setZero();
-  add_product(d_.M(), v, braking_, -braking_rate(dt));
+  add_product(d_.M(), v, braking_, -braking_rate(dt, age));
   base_ = actuation_.apply(weight.head(b), weight.head(b));
   rest_ = weight.tail(n);
   step_ = braking_.tail(n);

@@ -3,6 +3,7 @@
 
 #include "vms_ph_native/supervisor.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -40,10 +41,12 @@ Supervisor::Supervisor(const Model& model, std::unique_ptr<Controller> law,
       unknown_q_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       unknown_v_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
       safe_q_(unknown_q_),
+      late_(128),
       reason_(1024) {
   command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   command_.torque = Eigen::VectorXd::Zero(model.n());
   waiting_.joints = Eigen::VectorXd::Zero(model.n());
+  for (const Gain& gain : law_->gains()) has_delay_ = has_delay_ || gain.name == "delay";
 }
 
 bool Supervisor::reset(const RobotState& state) noexcept {
@@ -58,8 +61,14 @@ bool Supervisor::reset(const RobotState& state) noexcept {
 const Command& Supervisor::update(const RobotState& state, const Reference& reference,
                                   double dt) noexcept {
   judgement_ = &states_.judge(state.q, state.v, dt);
+  age_ = std::max(0.0, std::min(state.age, kLongestStep));
   store_reference(reference);
   if (judgement_->holds()) return safe("implausible state: ", judgement_->reason, dt);
+  const double longest = has_delay_ ? kLongestStep : dt;
+  if (!(state.age >= 0.0 && state.age <= longest)) {
+    late_.set("the state is %.3g s old, the law takes one of up to %.3g s", state.age, longest);
+    return safe("", late_.text(), dt);
+  }
   if (judgement_->restarts) {
     forget(waiting_);
     if (!law_->resume(state)) return safe("", "the law cannot restart at this state", dt);
@@ -96,7 +105,7 @@ const Command& Supervisor::safe(const char* problem, const char* why, double dt)
   reason_.set("%s%s; holding against gravity and damping", problem, why);
   law_->missed_updates();
   safe_q_ = judgement_->q;
-  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep,
+  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep, age_,
                 law_->further_weight(safe_q_));
   command_.wrench_base = safe_.wrench_base();
   command_.torque = safe_.torque();

@@ -31,7 +31,9 @@ class Supervisor:
 
     The law receives plausible states and references only. At any other state, and where the law
     raises or returns numbers that are not finite, its safe output acts with damping
-    (:class:`SafeOutput`) and status HOLDING. :class:`.StatePlausibility` says when the law acts
+    (:class:`SafeOutput`) and status HOLDING, and so it does for a state older than the law takes:
+    1 s for laws with a gain ``delay``, which lower damping and stiffness by the age of the state,
+    and a sample for others, whose gains are unknown. :class:`.StatePlausibility` says when the law acts
     again; references that came in between then take effect, unless the law had to be restarted.
     Around a law that runs in C++ all of this runs in C++.
 
@@ -58,6 +60,7 @@ class Supervisor:
         self._safe = SafeOutput(law.model, allocation, base_actuated)
         self._waiting = _NONE
         self._q = law.model.neutral_configuration()  # of the last state that was finite
+        self._age = 0.0  # of the last state, s
         module: Any = native_module()
         twin = law.twin if isinstance(law, TwinnedController) else None
         self.twin = None
@@ -99,10 +102,15 @@ class Supervisor:
         if self.twin is not None:
             return self._update_twin(state, reference, dt)
         judgement = self._states.judge(state.q, state.v, dt)
+        self._age = max(0.0, min(state.age, LONGEST_STEP))
         requested = reference(judgement.q) if callable(reference) else reference
         self._waiting = _later(self._waiting, requested)
         if judgement.reason:
             return self._hold(judgement, dt, f"implausible state: {judgement.reason}")
+        longest = LONGEST_STEP if hasattr(self.law.gains, "delay") else dt
+        if not 0.0 <= state.age <= longest:
+            late = f"the state is {state.age:.3g} s old, the law takes one of up to {longest:.3g} s"
+            return self._hold(judgement, dt, late)
         pending, self._waiting = self._waiting, _NONE
         requested, problem = self._references.checked(
             _NONE if judgement.restarts else pending, state.q
@@ -125,7 +133,7 @@ class Supervisor:
         if np.shape(state.q) == self._q.shape and is_finite(state.q):
             self._q = state.q
         r = reference(self._q) if callable(reference) else reference
-        return recorded(twin.update(state.q, state.v, dt, *r.parts))
+        return recorded(twin.update(state.q, state.v, dt, *r.parts, state.age))
 
     def synchronise(self) -> Any:
         """Set the present gains in C++ and return the twin; None in Python."""
@@ -141,7 +149,9 @@ class Supervisor:
             usable = _is_usable(compensation, self._model)
         except Exception:  # as above
             usable = False
-        safe = self._safe.at(judgement.q, judgement.v, step, compensation if usable else None)
+        safe = self._safe.at(
+            judgement.q, judgement.v, step, compensation if usable else None, self._age
+        )
         return replace(safe, reason=f"{reason}; holding against gravity and damping")
 
     def _limited(self, command: Command) -> Command:

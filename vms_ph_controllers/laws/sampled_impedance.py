@@ -3,10 +3,10 @@
 
 """Damping and stiffness of a sampled law that are stable at its rate, for all gains.
 
-An effort is held for a sample ``dt`` and arrives up to ``delay`` samples late, so it acts on a
-motion that has gone on. Held as they are, a damping D above ``2 M / dt`` reverses a velocity and
-enlarges it, and every stiffness K adds the power ``dt K v^2 / 2``. With the horizon
-``h = (1 + 2 delay) dt`` the law instead applies
+An effort is held for a sample ``dt``, is computed from a state of some age and arrives up to
+``delay`` samples late, so it acts on a motion that has gone on. Held as they are, a damping D above
+``2 M / dt`` reverses a velocity and enlarges it, and every stiffness K adds the power
+``dt K v^2 / 2``. With the horizon ``h = (1 + 2 delay) dt + 2 age`` the law instead applies
 
 - damping to the velocity w that it leaves: ``D w = D (M + h D)^-1 M v``, which is ``D v`` for small
   h and never more than stops the motion within h;
@@ -15,7 +15,7 @@ enlarges it, and every stiffness K adds the power ``dt K v^2 / 2``. With the hor
 - damping of the motion by as much as the compensation of gravity, held, pumps.
 
 For symmetric M, D and K the linear closed loop is stable for all gains and up to ``delay`` samples
-of delay: for an eigenvector with the quotients ``kappa = dt^2 K / M``, ``gamma = dt D / M`` the
+of delay and the age: for an eigenvector with the quotients ``kappa = dt^2 K / M``, ``gamma = dt D / M`` the
 characteristic polynomial is ``z^d (z - 1)^2 + (kappa/2 + gamma) z + kappa/2 - gamma``.
 """
 
@@ -41,9 +41,17 @@ DAMPING_REDUCED = "damping reduced to what is stable at this rate"
 STIFFNESS_REDUCED = "stiffness reduced to what is stable at this rate"
 
 
-def horizon(dt: float, delay: float) -> float:
-    """Return ``h = (1 + 2 delay) dt``, s; zero, the law in continuous time, without a valid dt."""
-    return (1.0 + 2.0 * delay) * min(dt, 1.0) if dt > 0.0 else 0.0
+def horizon(dt: float, delay: float, age: float = 0.0) -> float:
+    """Return ``h = (1 + 2 delay) dt + 2 age``, s; without a valid dt that of continuous time.
+
+    Damping at a rate up to 1 / h, 1/s, and a stiffness up to M / (2 h^2) are stable.
+
+    Args:
+        dt: time for which an effort is held, s.
+        delay: from the law to the robot, samples.
+        age: of the state that the law is given, s.
+    """
+    return (1.0 + 2.0 * delay) * max(0.0, min(dt, 1.0)) + 2.0 * age
 
 
 @dataclass(frozen=True, slots=True)

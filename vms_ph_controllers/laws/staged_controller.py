@@ -94,6 +94,7 @@ class StagedController(TwinnedController):
         rotation_error: Array | None,
         offset: Array,
         dt: float,
+        h: float,
     ) -> None:
         """Advance the integral action; it rests while the efforts are limited."""
         if self._is_limited:
@@ -101,7 +102,7 @@ class StagedController(TwinnedController):
             return
         share = gains.integral * gains.damping_ratio
         integral.advance(
-            share, frequency, gains.frequency_shape, position_error, rotation_error, offset, dt
+            share, frequency, gains.frequency_shape, position_error, rotation_error, offset, dt, h
         )
 
     def _command(

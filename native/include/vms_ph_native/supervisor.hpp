@@ -16,7 +16,8 @@ namespace vms_ph {
 
 /// Stands between a host and any law. The law receives plausible states and references only. At any
 /// other state, and where the law returns numbers that are not finite, gravity is compensated and
-/// the motion damped (SafeOutput) with Status::holding. StatePlausibility says when the law acts
+/// the motion damped (SafeOutput) with Status::holding, also at a state older than the law takes: 1 s
+/// for laws with a gain "delay", a sample for others. StatePlausibility says when the law acts
 /// again; references that came in between then take effect, unless the law had to be restarted.
 class Supervisor final : public Controller {
  public:
@@ -60,7 +61,9 @@ class Supervisor final : public Controller {
   Reference waiting_;
   const Judgement* judgement_ = nullptr;
   Command command_;
-  Reason reason_;
+  bool has_delay_ = false;  // whether the law takes the age of states
+  double age_ = 0.0;        // of the last state, s
+  Reason late_, reason_;
 };
 
 }  // namespace vms_ph
