@@ -284,8 +284,11 @@ class ControllerNode(ManagedNode):
         self._age = max(age, self._age - 0.25 * max(0.0, passed))
         self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
-        command = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3, self._age)
-        self._efforts.publish(command.torque, command.wrench_base, message_stamp)
+        dt = passed if 0.0 < passed < 1.0 else 1e-3
+        command = self.control(q, v, dt, self._age)
+        # Without commands the drives brake, which measure without delay.
+        if self._supervisor.holds_weight(RobotState(q, v, self._age), dt):
+            self._efforts.publish(command.torque, command.wrench_base, message_stamp)
         self.published(message_stamp)
 
     def _watch(self) -> None:

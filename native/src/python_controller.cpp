@@ -84,10 +84,10 @@ struct OutputLayout {
 
 InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
   const LayoutReader in(hosted, "inputs");
-  return {in.size(),           in.part("q", robot.nq), in.part("v", robot.nv),
-          in.part("dt", 1),       in.part("age", 1),      in.part("position", 3),
-          in.part("velocity", 3), in.part("pose", 16),    in.part("twist", 6),
-          in.part("joints", robot.n), in.part("wrench", 6)};
+  return {
+      in.size(),           in.part("q", robot.nq),     in.part("v", robot.nv), in.part("dt", 1),
+      in.part("age", 1),   in.part("position", 3),     in.part("velocity", 3), in.part("pose", 16),
+      in.part("twist", 6), in.part("joints", robot.n), in.part("wrench", 6)};
 }
 
 FlagLayout read_flags(const py::object& hosted) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
@@ -60,13 +61,16 @@ bool Supervisor::reset(const RobotState& state) noexcept {
 
 const Command& Supervisor::update(const RobotState& state, const Reference& reference,
                                   double dt) noexcept {
-  judgement_ = &states_.judge(state.q, state.v, dt);
   age_ = std::max(0.0, std::min(state.age, kLongestStep));
   store_reference(reference);
+  judgement_ = &states_.judge(state.q, state.v, dt);
   if (judgement_->holds()) return safe("implausible state: ", judgement_->reason, dt);
-  const double longest = has_delay_ ? kLongestStep : dt;
-  if (!(state.age >= 0.0 && state.age <= longest)) {
-    late_.set("the state is %.3g s old, the law takes one of up to %.3g s", state.age, longest);
+  if (!holds_weight(state, dt)) {
+    late_.set("states %.3g s old come too late to hold the weight", state.age);
+    return safe("", late_.text(), dt);
+  }
+  if (state.age > dt && !has_delay_) {
+    late_.set("the state is %.3g s old, and the law has no gain 'delay'", state.age);
     return safe("", late_.text(), dt);
   }
   if (judgement_->restarts) {
@@ -81,6 +85,14 @@ const Command& Supervisor::update(const RobotState& state, const Reference& refe
     return safe("", reasons::no_finite_efforts, dt);
   }
   return bounded(command);
+}
+
+/// Whether the weight can be held with states of this age.
+bool Supervisor::holds_weight(const RobotState& state, double dt) noexcept {
+  if (state.age == 0.0) return true;
+  if (!(state.age > 0.0 && state.age <= kLongestStep)) return false;
+  const double h = horizon(dt, 1.0, state.age);
+  return !state.is_usable(model_) || safe_.holds_weight(state.q, h);
 }
 
 const Command& Supervisor::hold(const char* why, double dt) noexcept {

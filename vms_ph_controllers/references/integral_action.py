@@ -24,11 +24,11 @@ class IntegralAction:
     A spring holds a robot beside its reference where a force acts that the law does not know: a
     wrong weight, wind, a current. The reference is displaced against the error, at the rate
     ``integral damping_ratio frequency`` times the error, at most 1 / (4 h) with the horizon h of
-    :class:`.SampledImpedance`, until none is left. The linear closed loop is stable below twice the largest of these rates. The displacement is a reference that moves:
-    the power by which it changes the storage function is the reference power of a law, and the
-    energy tank grants it as that of any other reference. It is bounded on the base to what carries
-    half its weight, and to 0.5 rad or m of the attitude and of every joint. While the efforts are
-    limited it rests.
+    :class:`.SampledImpedance`, until none is left. The linear closed loop is stable below twice the
+    largest of these rates. The displacement is a reference that moves: the power by which it
+    changes the storage function is the reference power of a law, and the energy tank grants it as
+    that of any other reference. It is bounded on the base to what carries half its weight, and to
+    0.5 rad or m of the attitude and of every joint. While the efforts are limited it rests.
 
     Attributes:
         position: (3,) displacement of the base reference in the inertial frame, m.

@@ -18,8 +18,8 @@ from .plausibility import braking_rate
 class SafeOutput:
     """Gravity compensation plus damping, within the limits of joints and base actuators.
 
-    The damping ``-k M v`` of locked motion and shape has the rate of :func:`.braking_rate`. What exceeds a limit is scaled down as a whole, so that it always takes energy out
-    of the robot.
+    The damping ``-k M v`` of locked motion and shape has the rate of :func:`.braking_rate`. What
+    exceeds a limit is scaled down as a whole, so that it always takes energy out of the robot.
     """
 
     def __init__(

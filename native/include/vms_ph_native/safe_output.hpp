@@ -28,6 +28,9 @@ class SafeOutput {
   void compute(const ConstVector& q, const ConstVector& v, double dt, double age = 0.0,
                const Eigen::VectorXd* further = nullptr) noexcept;
 
+  /// Whether the weight can be held at a configuration (nq,) over a horizon, s.
+  bool holds_weight(const ConstVector& q, double h) noexcept;
+
   const VectorB& wrench_base() const noexcept { return wrench_; }
   const VectorV& torque() const noexcept { return torque_; }
 
@@ -37,6 +40,7 @@ class SafeOutput {
   Evaluation d_;
   VectorB base_, wrench_;
   VectorV braking_, rest_, step_, torque_;
+  Eigen::VectorXd q_ahead_;  // (nq,)
 };
 
 }  // namespace vms_ph

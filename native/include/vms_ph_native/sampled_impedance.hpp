@@ -10,8 +10,8 @@
 
 namespace vms_ph {
 
-/// The horizon h = (1 + 2 delay) dt + 2 age, s, for a delay in samples and a state of an age, s; see
-/// vms_ph_controllers/laws/sampled_impedance.py.
+/// The horizon h = (1 + 2 delay) dt + 2 age, s, for a delay in samples and a state of an age, s;
+/// see vms_ph_controllers/laws/sampled_impedance.py.
 double horizon(double dt, double delay, double age) noexcept;
 
 /// Spring and damping that may be held for a sample; the rule is described in
