@@ -275,18 +275,18 @@ class ControllerNode(ManagedNode):
             return
         stamp = from_stamp(message_stamp)
         age = (self.get_clock().now().nanoseconds - stamp) / NANOSECONDS if self._state_age else 0.0
-        if age > self._state_age:
-            self._refuse(f"the joint state is {age:.3g} s old, older than state_age allows")
-            return
         passed = (stamp - self._last_stamp) / NANOSECONDS
-        self._last_stamp = stamp
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
-        self._age = max(age, self._age - 0.25 * max(0.0, passed))
+        self._age = max(0.0, age, self._age - 0.25 * max(0.0, passed))
+        if self._age > self._state_age:
+            self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
+            return
+        self._last_stamp = stamp
         self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
         dt = passed if 0.0 < passed < 1.0 else 1e-3
         command = self.control(q, v, dt, self._age)
-        # Without commands the drives brake, which measure without delay.
+        # Without commands the drives brake, which measure without delay; see _watch() too.
         if self._supervisor.holds_weight(RobotState(q, v, self._age), dt):
             self._efforts.publish(command.torque, command.wrench_base, message_stamp)
         self.published(message_stamp)
@@ -302,7 +302,8 @@ class ControllerNode(ManagedNode):
         unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
         safe_command = self._supervisor.update(unknown_state, lambda q: Reference(), self._watching)
         stamp = self.get_clock().now().to_msg()
-        self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)
+        if self._age <= self._state_age:
+            self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"
         reason += self._refusal
         self._publish(replace(safe_command, reason=reason), stamp)

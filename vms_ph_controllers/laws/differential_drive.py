@@ -121,13 +121,11 @@ class DifferentialDrive(WheeledController):
         self._joints.restart(self.model.joint_positions(q))
         self._limits.restart()
 
-    def _driven(
-        self, t: NonholonomicTerms, reference: Reference, dt: float, age: float
-    ) -> Command | None:
+    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains = self.model, self.gains
         self._follow(reference, dt)
         desired, slope = self._desired(t)
-        rate = gains.rate / (1.0 + horizon(dt, gains.delay, age) * gains.rate)
+        rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
         error = t.nu - desired
         inertial = self._inertial(t, desired, slope - rate * error)
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)

@@ -57,17 +57,16 @@ class WheeledController(TwinnedController):
         return module.make_law(type(self).__name__, model, wheels=radii)
 
     @abstractmethod
-    def _driven(
-        self, t: NonholonomicTerms, reference: Reference, dt: float, age: float
-    ) -> Command | None:
-        """Return the command at a state of an age, s; None where the effort is not finite."""
+    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+        """Return the command at a state; None where the effort is not finite."""
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             return self._hold(self.model.neutral_configuration(), _UNUSABLE)
+        self._age = state.age
         try:
             t = self.form.terms(state.q, state.v[self.form.independent])
-            command = self._driven(t, reference, dt, state.age)
+            command = self._driven(t, reference, dt)
         except (StateError, np.linalg.LinAlgError) as posture:
             return self._hold(state.q, str(posture))
         return self._hold(state.q, _TOO_FAR) if command is None else command

@@ -101,15 +101,13 @@ class WheeledImpedance(WheeledController):
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._limits.restart()
 
-    def _driven(
-        self, t: NonholonomicTerms, reference: Reference, dt: float, age: float
-    ) -> Command | None:
+    def _driven(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains, d = self.model, self.gains, t.d
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
-        force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay, age))
+        force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay, self._age))
         if not np.isfinite(force.sum()):
             return None
         torque = np.zeros(model.n)
