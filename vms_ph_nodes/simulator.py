@@ -230,6 +230,8 @@ class Simulator(ManagedNode):
         if self._brakes and not self._external.is_commanded:
             now, base = self._sample(), self._external.drives_base and not self._on_wheels
             external = self._brake.efforts(now.q, now.v, steps * self.step, external, base)
+            if not simulation.steps:  # from the first step on
+                simulation.apply(external)
         self._engine.medium.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
