@@ -76,7 +76,7 @@ def test_robots_pushed_at_500_corners_of_the_gains_come_to_rest_with_late_states
 
 
 def supervised_run(name: str, law: Controller, age: int, rate: float) -> tuple[float, set[str]]:
-    """Push a robot whose supervisor gets late states; return its last speed and the reasons."""
+    """Move a robot whose supervisor gets late states; return its last speed and the reasons."""
     model, dt = law.model, 1.0 / rate
     home = model.configuration(robots.get(name).home)
     supervisor, seen, reasons = Supervisor(law), deque(maxlen=age + 1), set()
@@ -90,9 +90,9 @@ def supervised_run(name: str, law: Controller, age: int, rate: float) -> tuple[f
             reasons.add(command.reason)
         return command
 
-    simulation = Simulation(StandardForm(model), home, dt, control)
-    simulation.advance(10, Ports(torque=np.full(model.n, 0.02 * model.joints.effort.min())))
-    simulation.advance(round(2.0 * rate), Ports())
+    moving = np.full(model.nv, 0.05)
+    simulation = Simulation(StandardForm(model), home, dt, control, start_velocity=moving)
+    simulation.advance(round(1.5 * rate), Ports())
     return float(np.abs(simulation.v).max()), reasons
 
 
@@ -125,7 +125,7 @@ def test_states_without_a_weight_may_be_older() -> None:
     assert holds_weight(model, model.home, horizon(0.01, 1.0, 0.5))
     speed, reasons = supervised_run("satellite_panda", EndEffectorImpedance(model), 15, 100.0)
     assert not reasons
-    assert speed < 0.2
+    assert speed < 0.1
 
 
 class Damped(Controller):
@@ -139,12 +139,12 @@ class Damped(Controller):
         return Command(d.g[:0], d.g - 20.0 * (d.M @ state.v))
 
 
-@pytest.mark.parametrize("age", [1, 3, 8])
+@pytest.mark.parametrize("age", [1, 3, 6])
 def test_a_law_that_does_not_know_the_age_is_replaced_by_a_brake_beyond_a_sample(
     panda: VMSModel, age: int
 ) -> None:
     speed, reasons = supervised_run("panda", Damped(panda), age, 100.0)
-    assert speed < 0.5
+    assert speed < 0.05
     assert bool(reasons) == (age > 1)
     assert all("the law has no gain 'delay'" in reason for reason in reasons)
 
