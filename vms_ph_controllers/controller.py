@@ -40,16 +40,19 @@ class RobotState:
         q: (nq,) configuration, laid out as in Pinocchio, m and rad.
         v: (nv,) velocity: base twist in the base frame, linear first, then joint rates; m/s and
             rad/s.
+        age: time since it was measured, s, at which the law must be stable as well. Those of this
+            library lower damping and stiffness; see :class:`.Supervisor` for others.
     """
 
     q: Array
     v: Array
+    age: float = 0.0
 
     def is_usable(self, model: VMSModel) -> bool:
-        """Return whether the state has the dimensions of this robot and is finite."""
+        """Return whether the state has the dimensions of this robot, is finite and has an age."""
         if np.shape(self.q) != (model.nq,) or np.shape(self.v) != (model.nv,):
             return False
-        return is_finite(self.q) and is_finite(self.v)
+        return is_finite(self.q) and is_finite(self.v) and 0.0 <= self.age < np.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class ControllerNode(ManagedNode):
         bounds = {name: declare(self, f"plausibility.{name}") for name in names}
         self._bounds = PlausibilityBounds(**bounds)
         self._ready, self._last_stamp, self._root = False, 0, ""
+        self._age = 0.0  # of states at the law, s
         self._command: Any = None  # of the law
         # What the law knows of, and what was said last, which the law may have refused.
         self._body: Body | None = None
@@ -91,12 +92,12 @@ class ControllerNode(ManagedNode):
         else:
             robot.when_known(lambda known: self._host_alone(known, kind))
 
-    def control(self, q: Array, v: Array, dt: float) -> Actuation:
-        """Return the command for a state; never raises."""
+    def control(self, q: Array, v: Array, dt: float, age: float = 0.0) -> Actuation:
+        """Return the command for a state of an age, s; never raises."""
         if not self.is_active:
             self._command = None
             return self._no_effort()
-        state = RobotState(q, v)
+        state = RobotState(q, v, age)
         if self._trajectories is not None:
             self._follow(q, dt)
         if not self._ready:
@@ -273,12 +274,22 @@ class ControllerNode(ManagedNode):
         if not self.is_active:
             return
         stamp = from_stamp(message_stamp)
+        age = (self.get_clock().now().nanoseconds - stamp) / NANOSECONDS if self._state_age else 0.0
         passed = (stamp - self._last_stamp) / NANOSECONDS
+        # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
+        known = min(self._age, self._state_age) - 0.25 * max(0.0, passed)
+        self._age = max(0.0, age, known)
+        if self._age > self._state_age:
+            self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
+            return
         self._last_stamp = stamp
         self._last_state_time, self._refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
-        command = self.control(q, v, passed if 0.0 < passed < 1.0 else 1e-3)
-        self._efforts.publish(command.torque, command.wrench_base, message_stamp)
+        dt = passed if 0.0 < passed < 1.0 else 1e-3
+        command = self.control(q, v, dt, self._age)
+        # Without commands the drives brake, which measure without delay; see _watch() too.
+        if self._supervisor.holds_weight(RobotState(q, v, self._age), dt):
+            self._efforts.publish(command.torque, command.wrench_base, message_stamp)
         self.published(message_stamp)
 
     def _watch(self) -> None:
@@ -292,7 +303,8 @@ class ControllerNode(ManagedNode):
         unknown_state = RobotState(np.full(self._model.nq, np.nan), np.full(self._model.nv, np.nan))
         safe_command = self._supervisor.update(unknown_state, lambda q: Reference(), self._watching)
         stamp = self.get_clock().now().to_msg()
-        self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)
+        if self._age <= self._state_age:
+            self._efforts.publish(safe_command.torque, safe_command.wrench_base, stamp)
         reason = f"no usable state for {silent:.1f} s; holding against gravity and damping"
         reason += self._refusal
         self._publish(replace(safe_command, reason=reason), stamp)
@@ -315,6 +327,7 @@ class ControllerNode(ManagedNode):
             values["tank level (J)"] = f"{energy.tank_level:.3e}"
             values["unaccounted energy (J)"] = f"{energy.unaccounted_energy:.3e}"
         values["passivity"] = passivity
+        values["age of states (s)"] = f"{self._age:.3f}"
         values["closed-loop energy (J)"] = f"{energy.closed_loop_energy:.3e}"
         if command.status is not Status.OK:
             level = WARN

@@ -124,6 +124,8 @@ class Simulator(ManagedNode):
         self._actuators = ActuatorPublisher(self, self.simulation)
         self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
         self._brake = Brake(self.model, robot.allocation())
+        self._brakes: bool = declare(self, "brakes") and not self._floor
+        self._on_wheels = bool(robot.settings.wheels)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         if self._engine.payload is not None:
@@ -141,7 +143,7 @@ class Simulator(ManagedNode):
 
     def close_loop(self, loop: Loop) -> None:
         """Set the controller to call at every step."""
-        self._loop = loop
+        self._loop, self._brakes = loop, False
         self.simulation = self._make(loop.control)
         self._actuators.fail(self.simulation, self._actuators.failed)
 
@@ -174,6 +176,11 @@ class Simulator(ManagedNode):
             return self._leg.simulation(self.model, self._home, self.step, control, self._loop)
         return self._engine.simulation(self._home, self.step, control)
 
+    @property
+    def _follows_clock(self) -> bool:
+        """Whether stamps follow the clock, by which a controller elsewhere knows their age."""
+        return self._loop is None and not self._topics.publishes_clock
+
     def _anchor(self) -> None:
         """Set the origin of simulated time to the current time."""
         # With /clock, stamps begin at zero; otherwise at the current system time.
@@ -193,9 +200,9 @@ class Simulator(ManagedNode):
             dropped = due - _CATCH_UP
             self._dropped += dropped
             self._dropped_at = self._steady.now().nanoseconds
-            self._start += round(
-                dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed
-            )
+            lost = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
+            self._start += lost
+            self._epoch += lost if self._follows_clock else 0
             due = _CATCH_UP
         end = self._steady.now().nanoseconds + _SLICE
         for _ in range(due):
@@ -220,9 +227,11 @@ class Simulator(ManagedNode):
     def _integrate(self, steps: int) -> None:
         simulation = self.simulation
         external = self._external.efforts(simulation.time + steps * self.step)
-        if self._external.is_abandoned and self._loop is None and not self._floor:
-            now, base = self._sample(), self._external.drives_base
+        if self._brakes and not self._external.is_commanded:
+            now, base = self._sample(), self._external.drives_base and not self._on_wheels
             external = self._brake.efforts(now.q, now.v, steps * self.step, external, base)
+            if not simulation.steps:  # from the first step on
+                simulation.apply(external)
         self._engine.medium.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
@@ -281,8 +290,10 @@ class Simulator(ManagedNode):
             self._loop.published(stamp)
 
     def _resume_time(self) -> None:
-        now = self._steady.now().nanoseconds
-        self._start = now - round(self.simulation.time * NANOSECONDS / self._speed)
+        now, simulated = self._steady.now().nanoseconds, round(self.simulation.time * NANOSECONDS)
+        self._start = now - round(simulated / self._speed)
+        if self._follows_clock:
+            self._epoch = max(self._epoch, self._system.now().nanoseconds - simulated)
         self._ticks = self.simulation.steps // self._steps_per_tick
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:

@@ -89,7 +89,8 @@ std::optional<Part> part(const MaybeNumbers& numbers) {
 
 Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
                const MaybeNumbers& position, const MaybeNumbers& velocity, const MaybeNumbers& pose,
-               const MaybeNumbers& twist, const MaybeNumbers& joints, const MaybeNumbers& wrench) {
+               const MaybeNumbers& twist, const MaybeNumbers& joints, const MaybeNumbers& wrench,
+               double age) {
   Reference reference{part<Eigen::Vector3d>(position),
                       part<Eigen::Vector3d>(velocity),
                       part<Pose>(pose),
@@ -98,7 +99,7 @@ Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
                       joints.has_value(),
                       part<Twist>(wrench)};
   if (joints) reference.joints = joints->of_any_size();
-  return law.update({q.of_any_size(), v.of_any_size()}, reference, dt);
+  return law.update({q.of_any_size(), v.of_any_size(), age}, reference, dt);
 }
 
 PlausibilityBounds bounds_of(const py::dict& fields) {
@@ -206,7 +207,7 @@ void bind_laws(py::module_& module) {
           "q"_a, "v"_a, "Hold another state, with the energy that the law has.")
       .def("update", &update, "q"_a, "v"_a, "dt"_a, "position"_a = py::none(),
            "velocity"_a = py::none(), "pose"_a = py::none(), "twist"_a = py::none(),
-           "joints"_a = py::none(), "wrench"_a = py::none())
+           "joints"_a = py::none(), "wrench"_a = py::none(), "age"_a = 0.0)
       .def("missed_updates", &Law::missed_updates,
            "Note that the safe output has acted since the last update.")
       .def("set_gain", &Law::set_gain, "name"_a, "value"_a)

@@ -65,7 +65,7 @@ void AttitudeAndShape::hold() noexcept {
 
 const Command& AttitudeAndShape::control(const Reference& reference, double dt) noexcept {
   const AttitudeGains& gains = gains_now();
-  const double h = horizon(dt, gains.delay);
+  const double h = horizon(dt, gains.delay, age_);
   follow(reference, dt);
   const LockedBody body = locked_body();
   const Vector3d position_error = body.position - base_.pose().topRightCorner<3, 1>();
@@ -75,7 +75,7 @@ const Command& AttitudeAndShape::control(const Reference& reference, double dt) 
     integral_.rest();
   } else {
     integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
-                      gains.frequency_shape, position_error, nullptr, offset_, dt);
+                      gains.frequency_shape, position_error, nullptr, offset_, dt, h);
   }
   offset_ -= integral_.joints();
   const BaseMotion base = base_motion(d_, body, h);

@@ -195,7 +195,8 @@ pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
 }
 
 bool RobotState::is_usable(const Model& model) const noexcept {
-  return q.size() == model.nq() && v.size() == model.nv() && std::isfinite(q.sum() + v.sum());
+  return q.size() == model.nq() && v.size() == model.nv() && std::isfinite(q.sum() + v.sum()) &&
+         age >= 0.0 && std::isfinite(age);
 }
 
 }  // namespace vms_ph

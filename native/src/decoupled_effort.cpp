@@ -14,6 +14,9 @@ namespace {
 // the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
 constexpr double kLargestPull = 0.5 * 9.80665, kLargestTurn = 0.5;
 
+// Largest rate of the correction, over the horizon: a quarter of that of the largest damping.
+constexpr double kLargestRate = 0.25;
+
 Eigen::Vector3d within(const Eigen::Vector3d& vector, double reach) noexcept {
   const double far = vector.norm();
   return far <= reach ? vector : Eigen::Vector3d(vector * (reach / far));
@@ -42,7 +45,7 @@ void IntegralAction::rest() noexcept {
 void IntegralAction::advance(double share, double base, double shape,
                              const Eigen::Vector3d& position_error,
                              const Eigen::Matrix3d* rotation_error, const VectorV& offset,
-                             double dt) noexcept {
+                             double dt, double h) noexcept {
   if (share == 0.0) {
     restart();
     return;
@@ -52,7 +55,7 @@ void IntegralAction::advance(double share, double base, double shape,
     return;
   }
   Eigen::Vector3d position = Eigen::Vector3d::Zero();
-  const double rate = dt * share * base;
+  const double largest = dt * kLargestRate / h, rate = std::min(dt * share * base, largest);
   if (base > 0.0)
     position = within(position_ - rate * position_error, kLargestPull / (base * base));
   if (rotation_error != nullptr) {
@@ -64,7 +67,7 @@ void IntegralAction::advance(double share, double base, double shape,
   position_rate_ = (position - position_) / dt;
   position_ = position;
   for (Eigen::Index i = 0; i < joints_.size(); ++i) {
-    const double desired = joints_[i] - dt * share * shape * offset[i];
+    const double desired = joints_[i] - std::min(dt * share * shape, largest) * offset[i];
     const double joint = std::min(std::max(desired, -kLargestTurn), kLargestTurn);
     joint_rates_[i] = (joint - joints_[i]) / dt;
     joints_[i] = joint;

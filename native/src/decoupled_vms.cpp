@@ -85,7 +85,7 @@ void DecoupledVMSController::hold() noexcept {
 
 const Command& DecoupledVMSController::control(const Reference& reference, double dt) noexcept {
   const DecoupledVmsGains& gains = gains_now();
-  const double h = horizon(dt, gains.delay);
+  const double h = horizon(dt, gains.delay, age_);
   follow(reference, dt);
   const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
   const Eigen::Vector3d position_error =
@@ -145,7 +145,8 @@ void DecoupledVMSController::integrate(const Pose& pose, const Eigen::Vector3d& 
     integral_.rest();
   } else {
     integral_.advance(gains.integral * gains.damping_ratio, active_ * gains.frequency_base,
-                      gains.frequency_shape, position_error, &rotation_error, offset_, dt);
+                      gains.frequency_shape, position_error, &rotation_error, offset_, dt,
+                      horizon(dt, gains.delay, age_));
   }
   offset_ -= integral_.joints();
 }

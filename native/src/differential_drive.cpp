@@ -351,7 +351,7 @@ const char* DifferentialDrive::drive(const Reference& reference, double dt) noex
   follow(reference, dt);
   if (!compute_rates()) return t_.reason();
   Evaluation& d = t_.d();
-  const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay) * gains_.rate);
+  const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
   const VectorV error = t_.nu - nu_;
   const VectorV slope = nu_rate_ - rate * error;
   const MatrixView drives = MatrixView(t_.basis).bottom_rows(n_);

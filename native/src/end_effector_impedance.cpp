@@ -73,7 +73,7 @@ void PoseImpedance::hold() noexcept {
 
 const Command& PoseImpedance::control(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = gains_now();
-  const double h = horizon(dt, gains.delay);
+  const double h = horizon(dt, gains.delay, age_);
   // Spring and damping fade out before the frame is changed, and in again.
   if (gains.relative_to_base != relative_ && attached_.share() == 0.0) {
     relative_ = gains.relative_to_base;

@@ -24,7 +24,7 @@ const Command& GravityCompensatingFallback::update(const RobotState& state,
   const auto before = law_->late() + law_->failed();
   const auto& command = law_->update(state, reference, dt);
   if (law_->late() + law_->failed() == before || !state.is_usable(model_)) return command;
-  safe_.compute(state.q, state.v, dt);
+  safe_.compute(state.q, state.v, dt, state.age);
   fallback_.wrench_base = safe_.wrench_base();
   fallback_.torque = safe_.torque();
   fallback_.status = command.status;

@@ -35,7 +35,10 @@ std::size_t longest_reason(const Model& model) {
 
 }  // namespace
 
-double braking_rate(double dt) noexcept { return 10.0 / (1.0 + 30.0 * dt); }
+double braking_rate(double dt, double age) noexcept {
+  const double late = 2.0 * age / std::max(3.0 * dt + 2.0 * age, 1e-12);
+  return (1.0 + late) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age);
+}
 
 void PlausibilityBounds::check() const {
 #define VMS_PH_FIELD(name, initial, least, most)                                          \

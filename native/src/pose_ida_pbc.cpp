@@ -128,7 +128,7 @@ void PoseIDAPBC::hold() noexcept {
 
 const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexcept {
   const PoseIdaPbcGains& gains = gains_now();
-  const double h = horizon(dt, gains.delay);
+  const double h = horizon(dt, gains.delay, age_);
   const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
   tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
   const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();

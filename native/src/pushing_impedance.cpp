@@ -105,7 +105,7 @@ const Push* PushingImpedance::push(const Reference& reference, double dt) noexce
   const auto row = product<VectorV>(transposed(moving), push_.direction);
   push_.effort = row;
   Cholesky(d_.M()).solve(push_.effort.data());
-  const double gained = horizon(dt, gains.delay) * force * row.dot(push_.effort);
+  const double gained = horizon(dt, gains.delay, age_) * force * row.dot(push_.effort);
   push_.damping = force / std::max(gains.push_speed - gained, 0.5 * gains.push_speed);
   push_.effort = force * row;
   push_.reason = "";

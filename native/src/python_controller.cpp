@@ -67,7 +67,7 @@ class LayoutReader {
 
 struct InputLayout {
   Eigen::Index size = 0;
-  Part q, v, dt, position, velocity, pose, twist, joints, wrench;
+  Part q, v, dt, age, position, velocity, pose, twist, joints, wrench;
 };
 
 struct FlagLayout {
@@ -83,10 +83,10 @@ struct OutputLayout {
 
 InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
   const LayoutReader in(hosted, "inputs");
-  return {in.size(),           in.part("q", robot.nq), in.part("v", robot.nv),
-          in.part("dt", 1),    in.part("position", 3), in.part("velocity", 3),
-          in.part("pose", 16), in.part("twist", 6),    in.part("joints", robot.n),
-          in.part("wrench", 6)};
+  return {
+      in.size(),           in.part("q", robot.nq),     in.part("v", robot.nv), in.part("dt", 1),
+      in.part("age", 1),   in.part("position", 3),     in.part("velocity", 3), in.part("pose", 16),
+      in.part("twist", 6), in.part("joints", robot.n), in.part("wrench", 6)};
 }
 
 FlagLayout read_flags(const py::object& hosted) {
@@ -320,6 +320,7 @@ void PythonController::Hosted::write_inputs(const RobotState& state, double dt) 
   task.in.q.of(next_) = state.q;
   task.in.v.of(next_) = state.v;
   task.in.dt.of(next_).setConstant(dt);
+  task.in.age.of(next_).setConstant(state.age);
   task.inputs = next_;
   task.flag.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
   task.flag_array = flags_;

@@ -4,6 +4,7 @@
 // Resolved motion of a free-floating robot: the tool by its joints alone, the base held or free.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "vms_ph_native/linear_solve.hpp"
 #include "vms_ph_native/pose_reference.hpp"
 #include "vms_ph_native/products.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/sizes.hpp"
 #include "vms_ph_native/staged_controller.hpp"
 #include "vms_ph_native/texts.hpp"
@@ -126,7 +128,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   void hold() noexcept override;
   const Command& control(const Reference& reference, double dt) noexcept override;
   Twist pose_error() noexcept;
-  void compute_rates(const Twist& error) noexcept;
+  void compute_rates(const Twist& error, const ResolvedGains& gains) noexcept;
   void shape_force() noexcept;
 
   PoseReference tool_;
@@ -194,14 +196,19 @@ void ResolvedMotion::missed_updates() noexcept {
 }
 
 const Command& ResolvedMotion::control(const Reference& reference, double dt) noexcept {
-  const ResolvedGains& gains = gains_now();
+  ResolvedGains gains = gains_now();
+  const double outer = age_ > 0.0 ? 0.25 / age_ : std::numeric_limits<double>::infinity();
+  for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
+    *rate = std::min(*rate, outer);
+  }
   tool_.follow(reference, reference.pose, gains.speed, gains.turn,
                std::max(2.0 * gains.bandwidth, 1e-3), dt);
   const Twist error = pose_error();
-  compute_rates(error);
+  compute_rates(error, gains);
   const VectorV& rates = desired_rates_.rates;
   double bandwidth = gains.bandwidth_rates;
-  if (dt > 0.0) bandwidth = std::min(bandwidth, 0.5 / dt);
+  const double h = horizon(dt, 0.0, age_);
+  if (h > 0.0) bandwidth = std::min(bandwidth, 0.5 / h);
   for (int k = 0; k < n_; ++k) {
     acceleration_[k] = bandwidth * (rates[k] - d_.v()[6 + k]);
     if (has_last_ && dt > 0.0) acceleration_[k] += (rates[k] - last_[k]) / dt;
@@ -236,8 +243,7 @@ Twist ResolvedMotion::pose_error() noexcept {
 }
 
 /// Compute the joint rates that at the present momentum move the tool as desired.
-void ResolvedMotion::compute_rates(const Twist& error) noexcept {
-  const ResolvedGains& gains = gains_now();
+void ResolvedMotion::compute_rates(const Twist& error, const ResolvedGains& gains) noexcept {
   const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
   const MatrixBN& A = d_.A();
   Twist locked = d_.v().head<6>();

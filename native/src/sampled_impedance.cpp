@@ -27,8 +27,8 @@ constexpr double kBrakeMargin = 1.25;
 
 }  // namespace
 
-double horizon(double dt, double delay) noexcept {
-  return dt > 0.0 ? (1.0 + 2.0 * delay) * std::min(dt, 1.0) : 0.0;
+double horizon(double dt, double delay, double age) noexcept {
+  return (1.0 + 2.0 * delay) * std::max(0.0, std::min(dt, 1.0)) + 2.0 * age;
 }
 
 SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocities)

@@ -46,6 +46,7 @@ const Command& StagedController::update(const RobotState& state, const Reference
     return output_.safe();
   }
   d_.set(state);
+  age_ = state.age;
   follow_gains(&dt);
   return control(reference, dt);
 }

@@ -3,11 +3,13 @@
 
 #include "vms_ph_native/supervisor.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "vms_ph_native/limits.hpp"
+#include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/texts.hpp"
 
 namespace vms_ph {
@@ -40,10 +42,12 @@ Supervisor::Supervisor(const Model& model, std::shared_ptr<Controller> law,
       unknown_q_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       unknown_v_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
       safe_q_(unknown_q_),
+      late_(128),
       reason_(1024) {
   command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   command_.torque = Eigen::VectorXd::Zero(model.n());
   waiting_.joints = Eigen::VectorXd::Zero(model.n());
+  for (const Gain& gain : law_->gains()) has_delay_ = has_delay_ || gain.name == "delay";
 }
 
 bool Supervisor::reset(const RobotState& state) noexcept {
@@ -57,9 +61,18 @@ bool Supervisor::reset(const RobotState& state) noexcept {
 
 const Command& Supervisor::update(const RobotState& state, const Reference& reference,
                                   double dt) noexcept {
-  judgement_ = &states_.judge(state.q, state.v, dt);
+  age_ = std::max(0.0, std::min(state.age, kLongestStep));
   store_reference(reference);
+  judgement_ = &states_.judge(state.q, state.v, dt);
   if (judgement_->holds()) return safe("implausible state: ", judgement_->reason, dt);
+  if (!holds_weight(state, dt)) {
+    late_.set("states %.3g s old come too late to hold the weight", state.age);
+    return safe("", late_.text(), dt);
+  }
+  if (state.age > dt && !has_delay_) {
+    late_.set("the state is %.3g s old, and the law has no gain 'delay'", state.age);
+    return safe("", late_.text(), dt);
+  }
   if (judgement_->restarts) {
     forget(waiting_);
     if (!law_->resume(state)) return safe("", "the law cannot restart at this state", dt);
@@ -72,6 +85,14 @@ const Command& Supervisor::update(const RobotState& state, const Reference& refe
     return safe("", reasons::no_finite_efforts, dt);
   }
   return bounded(command);
+}
+
+/// Whether the weight can be held with states of this age.
+bool Supervisor::holds_weight(const RobotState& state, double dt) noexcept {
+  if (state.age == 0.0) return true;
+  if (!(state.age > 0.0 && state.age <= kLongestStep)) return false;
+  const double h = horizon(dt, 1.0, state.age);
+  return !state.is_usable(model_) || safe_.holds_weight(state.q, h);
 }
 
 const Command& Supervisor::hold(const char* why, double dt) noexcept {
@@ -98,7 +119,8 @@ const Command& Supervisor::safe(const char* problem, const char* why, double dt)
   safe_q_ = judgement_->q;
   const Eigen::VectorXd* weight = law_->further_weight(safe_q_);
   if (weight != nullptr && weight->size() != model_.nv()) weight = nullptr;  // of another robot
-  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep, weight);
+  safe_.compute(judgement_->q, judgement_->v, dt > 0.0 && dt <= kLongestStep ? dt : kStep, age_,
+                weight);
   command_.wrench_base = safe_.wrench_base();
   command_.torque = safe_.torque();
   command_.energy = ControlEnergy();

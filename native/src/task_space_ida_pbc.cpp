@@ -113,7 +113,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   }
   d_.set(state);
   const TaskSpaceGains& gains = ramp_.follow(gains_, dt);
-  const double h = horizon(dt, gains.delay);
+  const double h = horizon(dt, gains.delay, state.age);
   model_.joint_positions(d_.q(), positions_);
   depth_ = joint_limits_.depth(positions_, gains.limit_margin);
   const double limit_energy = 0.5 * gains.limit_stiffness * depth_.squaredNorm();

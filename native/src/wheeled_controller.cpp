@@ -40,6 +40,7 @@ const Command& WheeledController::update(const RobotState& state, const Referenc
     return last_command_;
   }
   if (!t_.compute(state)) return hold(state.q, t_.reason());
+  age_ = state.age;
   const char* const obstacle = drive(reference, dt);
   return obstacle ? hold(state.q, obstacle) : command_;
 }

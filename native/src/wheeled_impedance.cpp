@@ -117,7 +117,7 @@ const char* WheeledImpedance::drive(const Reference& reference, double dt) noexc
   split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);
   effort_.rest_damping *= gains.damping_null;
   rest();
-  effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay));
+  effort_.compute(t_.mass, jacobian_, t_.nu, horizon(dt, gains.delay, age_));
   multiply(transposed(t_.basis), d.g(), desired_);
   desired_ += effort_.sampled;
   if (const char* obstacle = send(desired_, gains, dt)) return obstacle;

@@ -23,7 +23,7 @@ from vms_ph_nodes.simulator import Simulator
 @pytest.mark.wire
 def test_a_robot_that_falls_on_the_ground_shows_what_the_ground_takes() -> None:
     pytest.importorskip("mujoco")
-    parameters = ["robot:=panda", "engine:=mujoco", "scene:=ground", "real_time_factor:=1.0"]
+    parameters = ["robot:=panda", "engine:=mujoco", "scene:=ground", "brakes:=false"]
     arguments = [part for each in parameters for part in ("-p", each)]
     rclpy.init(args=["--ros-args", *arguments], domain_id=83)
     simulator, monitor, observer = Simulator(), EnergyMonitor(), Node("observer")

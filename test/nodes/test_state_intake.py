@@ -5,6 +5,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 
 import pytest
 import rclpy
@@ -82,7 +83,7 @@ def robot() -> Iterator[Robot]:
 
 
 def _repeated() -> Callable[[JointState], None]:
-    now = to_stamp(time.time_ns() + NANOSECONDS)
+    now = to_stamp(time.time_ns())
 
     def change(message: JointState) -> None:
         message.header.stamp = now
@@ -127,8 +128,27 @@ def test_the_controller_holds_reports_and_goes_on(
     limits = robot.controller._model.joints.effort
     for effort in robot.efforts:
         assert all(abs(t) <= most for t, most in zip(effort.effort, limits, strict=True))
-    # A second of stamps ahead, then the clock again: five messages, and five plausible states.
+    # Five messages, and five plausible states.
     end = time.monotonic() + 10.0
     while robot.states[-1].status == HOLDING and time.monotonic() < end:
         robot.publish(0.1)
     assert robot.states[-1].status != HOLDING
+
+
+def _late(seconds: float, more: float = 0.0) -> Callable[[JointState], None]:
+    """Return what makes a stamp older, and each one older than the one before."""
+    ages = count(round(seconds * NANOSECONDS), round(more * NANOSECONDS))
+
+    def change(message: JointState) -> None:
+        message.header.stamp = to_stamp(time.time_ns() - next(ages))
+
+    return change
+
+
+def test_a_law_knows_the_age_of_its_states_and_too_old_ones_are_refused(robot: Robot) -> None:
+    robot.publish(0.3, _late(0.03))
+    assert robot.controller._age >= 0.03
+    # No message is much later than the one before it.
+    published = robot.publish(1.0, _late(0.03, 0.004))
+    held = [state for state in published if state.status == HOLDING]
+    assert any("s old, older than state_age allows" in state.reason for state in held)

@@ -67,7 +67,9 @@ def input_layout(n: int, nq: int, nv: int) -> Layout:
         nq: size of a configuration.
         nv: size of a velocity.
     """
-    return Layout(q=nq, v=nv, dt=1, position=3, velocity=3, pose=16, twist=6, joints=n, wrench=6)
+    return Layout(
+        q=nq, v=nv, dt=1, age=1, position=3, velocity=3, pose=16, twist=6, joints=n, wrench=6
+    )
 
 
 def flag_layout() -> Layout:
@@ -211,8 +213,8 @@ class HostedController:
         reference = Reference(*(part(field.name) for field in fields(Reference)))
         if reference.pose is not None:
             reference = replace(reference, pose=reference.pose.reshape(4, 4))
-        state = RobotState(inputs[layout["q"]], inputs[layout["v"]])
-        return state, reference, float(inputs[layout["dt"]][0])
+        dt, age = (float(inputs[layout[name]][0]) for name in ("dt", "age"))
+        return RobotState(inputs[layout["q"]], inputs[layout["v"]], age), reference, dt
 
     def _hold(self, q: Array) -> None:
         safe = self.controller.safe_output(q)

@@ -78,7 +78,11 @@ class LoopControl:
             self.controller.reset(RobotState(q, v))
 
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
-        """Return the efforts for the next step.
+        """Return the efforts for the next step; see :meth:`command`."""
+        return self.command(RobotState(q, v), dt)
+
+    def command(self, state: RobotState, dt: float) -> Command:
+        """Return the efforts for the next step at a measured state.
 
         Raises:
             ControlFault: the law raised, or returned no efforts of this robot.
@@ -86,10 +90,10 @@ class LoopControl:
         time, self._steps = self._steps * dt, self._steps + 1
         try:
             if self.controller is not None:
-                command = self.controller.update(RobotState(q, v), self._reference(time), dt)
+                command = self.controller.update(state, self._reference(time), dt)
             else:
                 assert self._function is not None
-                command = as_command(self._function(q, v, dt), self.model, self.name)
+                command = as_command(self._function(state.q, state.v, dt), self.model, self.name)
         except ControlFault as fault:
             raise ControlFault(f"at {time:.6g} s {fault}") from fault.__cause__
         except Exception as error:  # a law of a user may raise anything

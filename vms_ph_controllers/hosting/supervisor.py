@@ -15,6 +15,7 @@ from vms_ph_dynamics.arrays import Array, exceeds, is_finite
 from vms_ph_dynamics.native import native_module
 
 from ..controller import Command, Controller, Reference, RobotState, Status
+from ..laws.sampled_impedance import holds_weight, horizon
 from ..laws.twinned_controller import TwinnedController, core_allocation, core_model, recorded
 from ..safety.plausibility import LONGEST_STEP, Judgement, PlausibilityBounds, state_plausibility
 from ..safety.reference_plausibility import ReferencePlausibility
@@ -31,7 +32,9 @@ class Supervisor:
 
     The law receives plausible states and references only. At any other state, and where the law
     raises or returns numbers that are not finite, its safe output acts with damping
-    (:class:`SafeOutput`) and status HOLDING. :class:`.StatePlausibility` says when the law acts
+    (:class:`SafeOutput`) and status HOLDING, and so it does at a state older than a sample for a
+    law without a gain ``delay`` (laws that have one lower damping and stiffness by the age), and at
+    one that comes too late to hold the weight. :class:`.StatePlausibility` says when the law acts
     again; references that came in between then take effect, unless the law had to be restarted.
     Around a law that runs in C++ all of this runs in C++.
 
@@ -58,6 +61,7 @@ class Supervisor:
         self._safe = SafeOutput(law.model, allocation, base_actuated)
         self._waiting = _NONE
         self._q = law.model.neutral_configuration()  # of the last state that was finite
+        self._age = 0.0  # of the last state, s
         module: Any = native_module()
         twin = law.twin if isinstance(law, TwinnedController) else None
         self.twin = None
@@ -98,11 +102,18 @@ class Supervisor:
         """
         if self.twin is not None:
             return self._update_twin(state, reference, dt)
+        self._age = max(0.0, min(state.age, LONGEST_STEP))
         judgement = self._states.judge(state.q, state.v, dt)
         requested = reference(judgement.q) if callable(reference) else reference
         self._waiting = _later(self._waiting, requested)
         if judgement.reason:
             return self._hold(judgement, dt, f"implausible state: {judgement.reason}")
+        if not self.holds_weight(state, dt):
+            late = f"states {state.age:.3g} s old come too late to hold the weight"
+            return self._hold(judgement, dt, late)
+        if state.age > dt and not hasattr(self.law.gains, "delay"):
+            late = f"the state is {state.age:.3g} s old, and the law has no gain 'delay'"
+            return self._hold(judgement, dt, late)
         pending, self._waiting = self._waiting, _NONE
         requested, problem = self._references.checked(
             _NONE if judgement.restarts else pending, state.q
@@ -125,13 +136,26 @@ class Supervisor:
         if np.shape(state.q) == self._q.shape and is_finite(state.q):
             self._q = state.q
         r = reference(self._q) if callable(reference) else reference
-        return recorded(twin.update(state.q, state.v, dt, *r.parts))
+        return recorded(twin.update(state.q, state.v, dt, *r.parts, state.age))
 
     def synchronise(self) -> Any:
         """Set the present gains in C++ and return the twin; None in Python."""
         if self.twin is not None:
             self.law.synchronise()  # type: ignore[attr-defined]
         return self.twin
+
+    def holds_weight(self, state: RobotState, dt: float) -> bool:
+        """Return whether the weight can be held with states of this age; any can without one.
+
+        Where it cannot, the robot falls whatever a controller does: a host commands nothing, so
+        that the drives brake, which measure without delay.
+        """
+        if state.age == 0.0:
+            return True
+        if not 0.0 < state.age <= LONGEST_STEP:
+            return False
+        h = horizon(dt, 1.0, state.age)
+        return not state.is_usable(self._model) or holds_weight(self._model, state.q, h)
 
     def _hold(self, judgement: Judgement, dt: float, reason: str) -> Command:
         step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
@@ -141,7 +165,9 @@ class Supervisor:
             usable = _is_usable(compensation, self._model)
         except Exception:  # as above
             usable = False
-        safe = self._safe.at(judgement.q, judgement.v, step, compensation if usable else None)
+        safe = self._safe.at(
+            judgement.q, judgement.v, step, compensation if usable else None, self._age
+        )
         return replace(safe, reason=f"{reason}; holding against gravity and damping")
 
     def _limited(self, command: Command) -> Command:

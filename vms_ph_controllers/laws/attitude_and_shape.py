@@ -149,13 +149,13 @@ class AttitudeAndShape(StagedController):
             return fallback
         b, gains = 6, self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
-        h = horizon(dt, gains.delay)
+        h = horizon(dt, gains.delay, state.age)
         self._follow(reference, dt)
         positions = self.model.joint_positions(d.q)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]
         offset = positions - self._joints.positions
         frequency = self._place_frequency(gains)
-        self._correct(self._integral, gains, frequency, position_error, None, offset, dt)
+        self._correct(self._integral, gains, frequency, position_error, None, offset, dt, h)
         offset = offset - self._integral.joints
         base = self._base_motion(d, gains, h)
         error = np.eye(4)

@@ -145,9 +145,9 @@ class DecoupledVMSController(StagedController):
             return fallback
         gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
-        h = horizon(dt, gains.delay)
+        h = horizon(dt, gains.delay, state.age)
         self._follow(reference, dt)
-        offset = self._integrate(d, dt)
+        offset = self._integrate(d, dt, h)
         b, positions = self.model.b, self.model.joint_positions(d.q)
         pose = self.model.base_pose(d.q)
         error = _SE3.inverse(self._minimum()) @ pose
@@ -185,7 +185,7 @@ class DecoupledVMSController(StagedController):
     def _is_resting(self) -> bool:
         return self._base.is_resting and self._joints.is_resting
 
-    def _integrate(self, d: Evaluation, dt: float) -> Array:
+    def _integrate(self, d: Evaluation, dt: float, h: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""
         gains, integral = self._ramp.now, self._integral
         offset = self.model.joint_positions(d.q) - self._joints.positions
@@ -198,7 +198,7 @@ class DecoupledVMSController(StagedController):
         pose = self.model.base_pose(d.q)
         position_error = pose[:3, 3] - self._base.pose[:3, 3]
         rotation_error = self._base.pose[:3, :3].T @ pose[:3, :3]
-        self._correct(integral, gains, frequency, position_error, rotation_error, offset, dt)
+        self._correct(integral, gains, frequency, position_error, rotation_error, offset, dt, h)
         return np.asarray(offset - integral.joints)
 
     def _minimum(self) -> Array:

@@ -125,7 +125,7 @@ class DifferentialDrive(WheeledController):
         model, gains = self.model, self.gains
         self._follow(reference, dt)
         desired, slope = self._desired(t)
-        rate = gains.rate / (1.0 + horizon(dt, gains.delay) * gains.rate)
+        rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
         error = t.nu - desired
         inertial = self._inertial(t, desired, slope - rate * error)
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._compensated(t)

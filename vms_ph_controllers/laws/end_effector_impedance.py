@@ -130,7 +130,7 @@ class EndEffectorImpedance(StagedController):
             return fallback
         gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(self.model, state.q, state.v)
-        h = horizon(dt, gains.delay)
+        h = horizon(dt, gains.delay, state.age)
         # Spring and damping fade out before the frame is changed, and in again.
         if gains.relative_to_base != self._relative and self._attached.share == 0.0:
             self._relative = gains.relative_to_base
@@ -138,7 +138,7 @@ class EndEffectorImpedance(StagedController):
         attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(self._tool_reference(reference), gains.speed, gains.turn, bandwidth, dt)
-        push = self._push(d, reference, dt)
+        push = self._push(d, reference, dt, h)
         error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
         base = self._base(d, dt)
         effort = pose_effort(
@@ -198,7 +198,7 @@ class EndEffectorImpedance(StagedController):
         """Return the reference of the end effector."""
         return reference
 
-    def _push(self, d: Evaluation, reference: Reference, dt: float) -> Push | None:
+    def _push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
         """Return what replaces the impedance along one direction; None where nothing does."""
         return None
 

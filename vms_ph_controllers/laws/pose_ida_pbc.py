@@ -170,7 +170,7 @@ class PoseIDAPBC(StagedController):
             return fallback
         gains = self._ramp.follow(self.gains, dt)
         d = Evaluation(model, state.q, state.v)
-        h = horizon(dt, gains.delay)
+        h = horizon(dt, gains.delay, state.age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.frame_placement(self._frame_id)

@@ -18,7 +18,6 @@ from ..observers import ImpulseBalance, MomentumObserver, NoiseModel, WrenchMap
 from ..safety.energy_tank import EnergyTank
 from .end_effector_impedance import EndEffectorImpedance
 from .pose_effort import Push
-from .sampled_impedance import horizon
 
 # Bandwidth of the observer of the force, 1/s, and of its correction.
 _OBSERVED, _CORRECTED = 30.0, 4.0
@@ -142,7 +141,7 @@ class PushingImpedance(EndEffectorImpedance):
         """Force on the surroundings along the direction of the push, as observed, N."""
         return self._observed if self.twin is None else float(self.twin.observed_force)
 
-    def _push(self, d: Evaluation, reference: Reference, dt: float) -> Push | None:
+    def _push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
         gains = cast("PushingImpedance.Gains", self._ramp.now)
         placement = d.placement(self.model.end_effector)
         self._account(d, placement, gains, dt)
@@ -173,7 +172,7 @@ class PushingImpedance(EndEffectorImpedance):
         self._last_push = (placement[:3, 3].copy(), force, self._normal)
         direction = self._normal @ placement[:3, :3]
         row = direction @ d.J_end_effector[:3]
-        gained = horizon(dt, gains.delay) * force * float(row @ np.linalg.solve(d.M, row))
+        gained = h * force * float(row @ np.linalg.solve(d.M, row))
         damping = force / max(gains.push_speed - gained, 0.5 * gains.push_speed)
         if authority < 1.0:
             damping = max(damping, gains.damping)

@@ -3,7 +3,7 @@
 
 """Resolved motion of a free-floating robot: the tool by its joints alone, the base held or free."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
@@ -23,6 +23,7 @@ from ..controller import (
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
 from .gain_ramp import GainRamp
+from .sampled_impedance import horizon
 from .staged_controller import StagedController
 
 _SE3, _SO3 = SE3(), SO3()
@@ -101,14 +102,18 @@ class ResolvedMotion(StagedController):
         if fallback is not None:
             return fallback
         d, gains = Evaluation(model, state.q, state.v), self._ramp.follow(self.gains, dt)
+        if state.age > 0.0:
+            outer = ("bandwidth", "bandwidth_attitude", "limit_frequency")
+            gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / state.age) for k in outer})
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        rates, error, smallest = self._wanted_rates(d)
+        rates, error, smallest = self._wanted_rates(d, gains)
         acceleration = np.zeros(model.n)
         if self._rates is not None and dt > 0.0:
             acceleration = (rates - self._rates) / dt
         self._rates = rates
-        bandwidth = gains.bandwidth_rates if dt == 0.0 else min(gains.bandwidth_rates, 0.5 / dt)
+        h = horizon(dt, 0.0, state.age)
+        bandwidth = gains.bandwidth_rates if h == 0.0 else min(gains.bandwidth_rates, 0.5 / h)
         desired = d.g.copy()
         desired[6:] += self._shape_force(d, acceleration + bandwidth * (rates - d.v[6:]))
         depth = self._joint_limits.depth(model.joint_positions(d.q), gains.limit_margin)
@@ -129,9 +134,9 @@ class ResolvedMotion(StagedController):
             smallest_singular_value=smallest,
         )
 
-    def _wanted_rates(self, d: Evaluation) -> tuple[Array, Array, float]:
+    def _wanted_rates(self, d: Evaluation, gains: Gains) -> tuple[Array, Array, float]:
         """Return joint rates (n,), the tool's error (6,) and the least singular value."""
-        gains, n = self._ramp.now, self.model.n
+        n = self.model.n
         pose, goal = d.placement(self.model.end_effector), self._tool.pose
         error = np.concatenate(
             [goal[:3, 3] - pose[:3, 3], goal[:3, :3] @ _SO3.log(pose[:3, :3].T @ goal[:3, :3])]

@@ -3,10 +3,10 @@
 
 """Damping and stiffness of a sampled law that are stable at its rate, for all gains.
 
-An effort is held for a sample ``dt`` and arrives up to ``delay`` samples late, so it acts on a
-motion that has gone on. Held as they are, a damping D above ``2 M / dt`` reverses a velocity and
-enlarges it, and every stiffness K adds the power ``dt K v^2 / 2``. With the horizon
-``h = (1 + 2 delay) dt`` the law instead applies
+An effort is held for a sample ``dt``, is computed from a state of some age and arrives up to
+``delay`` samples late, so it acts on a motion that has gone on. Held as they are, a damping D above
+``2 M / dt`` reverses a velocity and enlarges it, and every stiffness K adds the power
+``dt K v^2 / 2``. With the horizon ``h = (1 + 2 delay) dt + 2 age`` the law instead applies
 
 - damping to the velocity w that it leaves: ``D w = D (M + h D)^-1 M v``, which is ``D v`` for small
   h and never more than stops the motion within h;
@@ -14,9 +14,11 @@ enlarges it, and every stiffness K adds the power ``dt K v^2 / 2``. With the hor
   ``h K``;
 - damping of the motion by as much as the compensation of gravity, held, pumps.
 
-For symmetric M, D and K the linear closed loop is stable for all gains and up to ``delay`` samples
-of delay: for an eigenvector with the quotients ``kappa = dt^2 K / M``, ``gamma = dt D / M`` the
-characteristic polynomial is ``z^d (z - 1)^2 + (kappa/2 + gamma) z + kappa/2 - gamma``.
+For symmetric M, D and K the linear closed loop is stable for all gains, with ``delay`` samples of
+delay and the age together: for an eigenvector with the quotients ``kappa = dt^2 K / M``,
+``gamma = dt D / M`` the characteristic polynomial is
+``z^d (z - 1)^2 + (kappa/2 + gamma) z + kappa/2 - gamma``. All gains may be 2.6 times larger before
+a root leaves the unit circle (2 without delay and age).
 """
 
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from math import isfinite
 
 import numpy as np
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
@@ -37,13 +40,28 @@ _FARTHEST = 0.5
 # to the next.
 _AMPLE = 1.25
 
+# Largest h^2 G at which a weight is held, with the largest eigenvalue G of -dg/dq relative to the
+# inertia, 1/s^2: late compensation pumps at the rate h G / 2, damping takes out at most 2 / h.
+_LARGEST_WEIGHT = 3.0
+
+# Step of a difference of the weight, rad or m.
+_STEP = 1e-4
+
 DAMPING_REDUCED = "damping reduced to what is stable at this rate"
 STIFFNESS_REDUCED = "stiffness reduced to what is stable at this rate"
 
 
-def horizon(dt: float, delay: float) -> float:
-    """Return ``h = (1 + 2 delay) dt``, s; zero, the law in continuous time, without a valid dt."""
-    return (1.0 + 2.0 * delay) * min(dt, 1.0) if dt > 0.0 else 0.0
+def horizon(dt: float, delay: float, age: float = 0.0) -> float:
+    """Return ``h = (1 + 2 delay) dt + 2 age``, s; without a valid dt that of continuous time.
+
+    Damping at a rate up to 1 / h, 1/s, and a stiffness up to M / (2 h^2) are stable.
+
+    Args:
+        dt: time for which an effort is held, s.
+        delay: from the law to the robot, samples.
+        age: of the state that the law is given, s.
+    """
+    return (1.0 + 2.0 * delay) * max(0.0, min(dt, 1.0)) + 2.0 * age
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +183,19 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     if gyroscopic is not None:
         pumped += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
     return -min(_AMPLE * pumped / kinetic, 1.0 / h) * d.momentum
+
+
+def holds_weight(model: VMSModel, q: Array, h: float) -> bool:
+    """Return whether the weight can be held at a configuration (nq,) over a horizon, s.
+
+    A robot falls from a configuration at a rate of its own; no law holds it there by states that
+    are too old for that.
+    """
+    rest = np.zeros(model.nv)
+    d = Evaluation(model, q, rest)
+    steps = (model.integrate(q, step) for step in _STEP * np.eye(model.nv))
+    gradient = np.array([Evaluation(model, ahead, rest).g - d.g for ahead in steps]) / _STEP
+    return _is_positive(_LARGEST_WEIGHT / (h * h) * d.M + 0.5 * (gradient + gradient.T))
 
 
 def _is_positive(matrix: Array) -> bool:

@@ -86,23 +86,14 @@ class StagedController(TwinnedController):
         return self._output.safe
 
     def _correct(
-        self,
-        integral: IntegralAction,
-        gains: Any,
-        frequency: float,
-        position_error: Array,
-        rotation_error: Array | None,
-        offset: Array,
-        dt: float,
+        self, integral: IntegralAction, gains: Any, frequency: float, *errors_and_steps: Any
     ) -> None:
         """Advance the integral action; it rests while the efforts are limited."""
         if self._is_limited:
             integral.rest()
             return
         share = gains.integral * gains.damping_ratio
-        integral.advance(
-            share, frequency, gains.frequency_shape, position_error, rotation_error, offset, dt
-        )
+        integral.advance(share, frequency, gains.frequency_shape, *errors_and_steps)
 
     def _command(
         self, output: Output, energy: ControlEnergy, *reasons: str, **about: float

@@ -231,7 +231,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             return self._hold_gravity()
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
-        h = horizon(dt, gains.delay)
+        h = horizon(dt, gains.delay, state.age)
         budget = self._tank_budget
         limit_energy = 0.0
         if gains.tank_capacity > 0.0:

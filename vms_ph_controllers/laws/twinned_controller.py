@@ -176,7 +176,7 @@ class TwinnedController(Controller):
         twin = self.synchronise()
         if twin is None:
             return self._update(state, reference, dt)
-        return recorded(twin.update(state.q, state.v, dt, *reference.parts))
+        return recorded(twin.update(state.q, state.v, dt, *reference.parts, state.age))
 
     def missed_updates(self) -> None:
         """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""

@@ -63,6 +63,7 @@ class WheeledController(TwinnedController):
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             return self._hold(self.model.neutral_configuration(), _UNUSABLE)
+        self._age = state.age
         try:
             t = self.form.terms(state.q, state.v[self.form.independent])
             command = self._driven(t, reference, dt)

@@ -107,7 +107,7 @@ class WheeledImpedance(WheeledController):
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.placement(model.end_effector)
         self._potential.follow(error)
-        force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay))
+        force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay, self._age))
         if not np.isfinite(force.sum()):
             return None
         torque = np.zeros(model.n)

@@ -14,18 +14,21 @@ _SO3 = SO3()
 # the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
 _LARGEST_PULL, _LARGEST_TURN = 0.5 * 9.80665, 0.5
 
+# Largest rate of the correction, over the horizon: a quarter of that of the largest damping.
+_LARGEST_RATE = 0.25
+
 
 class IntegralAction:
     """The integral of the errors of base and joints, as a displacement of their reference.
 
     A spring holds a robot beside its reference where a force acts that the law does not know: a
     wrong weight, wind, a current. The reference is displaced against the error, at the rate
-    ``integral damping_ratio frequency`` times the error, until none is left. The linear closed loop
-    is stable below twice the largest of these rates. The displacement is a reference that moves:
-    the power by which it changes the storage function is the reference power of a law, and the
-    energy tank grants it as that of any other reference. It is bounded on the base to what carries
-    half its weight, and to 0.5 rad or m of the attitude and of every joint. While the efforts are
-    limited it rests.
+    ``integral damping_ratio frequency`` times the error, at most 1 / (4 h) with the horizon h of
+    :class:`.SampledImpedance`, until none is left. The linear closed loop is stable below twice the
+    largest of these rates. The displacement is a reference that moves: the power by which it
+    changes the storage function is the reference power of a law, and the energy tank grants it as
+    that of any other reference. It is bounded on the base to what carries half its weight, and to
+    0.5 rad or m of the attitude and of every joint. While the efforts are limited it rests.
 
     Attributes:
         position: (3,) displacement of the base reference in the inertial frame, m.
@@ -67,6 +70,7 @@ class IntegralAction:
         rotation_error: Array | None,
         offset: Array,
         dt: float,
+        h: float,
     ) -> None:
         """Advance by one time step.
 
@@ -80,6 +84,7 @@ class IntegralAction:
                 not corrected.
             offset: (n,) errors of the joints.
             dt: time step, s.
+            h: the horizon, s.
         """
         if share == 0.0:
             if not self.is_none:
@@ -89,7 +94,8 @@ class IntegralAction:
             self.rest()
             return
         self.is_none = False
-        rate, position = dt * share * base, np.zeros(3)
+        largest = dt * _LARGEST_RATE / h
+        rate, position = min(dt * share * base, largest), np.zeros(3)
         if base > 0.0:
             position[:] = _within(self.position - rate * position_error, _LARGEST_PULL / base**2)
         if rotation_error is not None:
@@ -98,7 +104,7 @@ class IntegralAction:
             )
             before, self.turn = self.turn, _SO3.exp(self._rotation)
             self.turn_rate = _SO3.log(before.T @ self.turn) / dt
-        joints: Array = self.joints - dt * share * shape * offset
+        joints: Array = self.joints - np.minimum(dt * share * shape, largest) * offset
         joints = np.clip(joints, -_LARGEST_TURN, _LARGEST_TURN)
         self.position_rate, self.joint_rates = (
             (position - self.position) / dt,

@@ -327,10 +327,13 @@ def state_plausibility(
     return PlausibilityInCpp(model, bounds, core)
 
 
-def braking_rate(dt: float) -> float:
+def braking_rate(dt: float, age: float = 0.0) -> float:
     """Return the rate at which the safe output damps motion at a time step (s), 1/s.
 
-    It is the k of ``(D^-1 + 3 dt M^-1)^-1 = k M`` with ``D = 10 M``, which is stable at any rate
-    and with a sample of delay.
+    It is the k of ``(D^-1 + h M^-1)^-1 = k M`` with ``D = 10 M`` and ``h = 3 dt + 2 age``, which is
+    stable at any rate, with a sample of delay and states of an age, s; see
+    :func:`.sampled_impedance.horizon`. With an age it is up to twice as large, by what the
+    compensation of a weight that comes late pumps.
     """
-    return 10.0 / (1.0 + 30.0 * dt)
+    late = 2.0 * age / max(3.0 * dt + 2.0 * age, 1e-12)
+    return (1.0 + late) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age)

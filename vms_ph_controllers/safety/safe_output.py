@@ -18,9 +18,8 @@ from .plausibility import braking_rate
 class SafeOutput:
     """Gravity compensation plus damping, within the limits of joints and base actuators.
 
-    The damping ``-k M v`` of locked motion and shape is ``-(D^-1 + 3 dt M^-1)^-1 v`` with
-    ``D = 10 M``. What exceeds a limit is scaled down as a whole, so that it always takes energy out
-    of the robot.
+    The damping ``-k M v`` of locked motion and shape has the rate of :func:`.braking_rate`. What
+    exceeds a limit is scaled down as a whole, so that it always takes energy out of the robot.
     """
 
     def __init__(
@@ -34,7 +33,14 @@ class SafeOutput:
         self._model = model
         self._actuation = BaseActuation(model, allocation, base_actuated)
 
-    def at(self, q: Array, v: Array, dt: float, compensation: Command | None = None) -> Command:
+    def at(
+        self,
+        q: Array,
+        v: Array,
+        dt: float,
+        compensation: Command | None = None,
+        age: float = 0.0,
+    ) -> Command:
         """Return the safe output.
 
         Args:
@@ -42,10 +48,11 @@ class SafeOutput:
             v: (nv,), finite.
             dt: time for which the output is held, s.
             compensation: efforts that hold the robot at rest; None for those of gravity.
+            age: of the state, s.
         """
         d, b = Evaluation(self._model, q, v), self._model.b
         effort = self._model.joints.effort
-        braking = -braking_rate(dt) * (d.M @ v)
+        braking = -braking_rate(dt, age) * (d.M @ v)
         if compensation is None:
             base = self._actuation.apply(d.g[:b], d.g[:b]).wrench
             rest = d.g[b:] + d.A.T @ (base - d.g[:b])

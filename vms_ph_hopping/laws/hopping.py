@@ -140,7 +140,7 @@ class HoppingController(Controller):
         leg = self.leg.at(state.q, state.v)
         stance = bool(leg.foot[1] < 0.0)
         gains = self._ramp.follow(self.gains, dt)
-        efforts = self._efforts(leg, stance, gains, horizon(dt, gains.delay))
+        efforts = self._efforts(leg, stance, gains, horizon(dt, gains.delay, state.age))
         limit = self.model.joints.effort
         torque = np.clip(efforts.force[3:], -limit, limit)
         clipped = float((torque - efforts.force[3:]) @ state.v[3:])

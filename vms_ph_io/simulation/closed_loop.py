@@ -245,7 +245,7 @@ class _Run:
             control.reset(start, np.zeros(model.nv) if rest is None else rest)
             sensor = unknown.sensor(model, dt)
             if unknown.noise or unknown.delay:
-                law = lambda q, v, dt: control(*sensor.measured(q, v), dt)  # noqa: E731
+                law = lambda q, v, dt: control.command(sensor.measured(q, v), dt)  # noqa: E731
         self._unloaded = plant = unknown.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
         self._simulation = Simulation(plant_form, start, dt, law, start_velocity=rest, **options)

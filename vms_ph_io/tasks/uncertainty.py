@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from vms_ph_controllers import RobotState
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
@@ -107,16 +108,17 @@ class Sensor:
     def __init__(self, unknown: Uncertainty, model: VMSModel, step: float) -> None:
         self._model, self._rng = model, np.random.default_rng([unknown.seed, 2])
         late = round(unknown.delay / step)
+        self._step = step
         self._waiting: deque[tuple[Array, Array]] = deque(maxlen=late + 1)
         b, n = model.b, model.n
         self._position_noise = unknown.noise * np.repeat([1e-3, 1e-4], [b, n])
         self._rate = unknown.noise * np.repeat([5e-3, 2e-3], [b, n])
         self._noisy = unknown.noise > 0.0
 
-    def measured(self, q: Array, v: Array) -> tuple[Array, Array]:
+    def measured(self, q: Array, v: Array) -> RobotState:
         """Return what is known when the motion is (q, v)."""
         if self._noisy:
             q = self._model.integrate(q, self._position_noise * self._rng.standard_normal(len(v)))
             v = v + self._rate * self._rng.standard_normal(len(v))
         self._waiting.append((q, v))
-        return self._waiting[0]
+        return RobotState(*self._waiting[0], (len(self._waiting) - 1) * self._step)

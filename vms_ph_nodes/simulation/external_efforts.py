@@ -3,8 +3,8 @@
 
 """External efforts on a simulated robot: those from topics, periodic pushes, and a brake.
 
-An effort from a topic ends after a timeout, and is bounded in size. The brake holds a robot whose
-controller has ended.
+An effort from a topic ends after a timeout, and is bounded in size. The brake holds a robot that no
+controller commands.
 """
 
 import time
@@ -159,9 +159,6 @@ class Brake:
 # Time after a reset in which commands are discarded that were sent before it, ns.
 _TRANSIT_TIME = NANOSECONDS // 10
 
-# Number of torque commands that make a controller; a single one is a push.
-_FEWEST_COMMANDS = 10
-
 
 class ExternalEfforts:
     """Efforts from topics, and disturbances.
@@ -197,17 +194,16 @@ class ExternalEfforts:
         self._wrenches: dict[str, Recent[tuple[Array, bool]]] = {}
         self._base = Recent[Array](self._timeout)
         self._torque = Recent[Array](self._timeout)
-        self._commands = 0
 
     @property
-    def is_abandoned(self) -> bool:
-        """Whether a controller has commanded torques, and none are in force any more."""
-        return self._commands >= _FEWEST_COMMANDS and self._torque.value is None
+    def is_commanded(self) -> bool:
+        """Whether torques are in force."""
+        return self._torque.value is not None
 
     @property
     def drives_base(self) -> bool:
-        """Whether wrenches of the base have been commanded."""
-        return self._base.last is not None
+        """Whether wrenches of the base have been commanded, or nothing has been yet."""
+        return self._base.last is not None or self._torque.last is None
 
     def efforts(self, now: float) -> Efforts:
         """Return the efforts that act from simulated time ``now`` (s) on."""
@@ -260,7 +256,6 @@ class ExternalEfforts:
                     "the part of a torque beyond the limits of the joints", "reduced"
                 )
             self._torque.take(np.clip(torque, -limits, limits))
-            self._commands += 1
 
     def _frame(self, message: WrenchStamped, subject: str, frames: tuple[str, ...]) -> str:
         """Return the frame of a message without its prefix; an empty one is that of the part.

@@ -138,6 +138,7 @@ class DecentralisedPD(Controller):
         lag: float = gain(
             0.0, "from measurement to effort, for which joint gains are reduced, s", 0, 1
         )
+        delay: float = gain(0.0, "beyond that lag, samples", 0, 0)
 
     gains: Gains
     FOLLOWS_JOINTS = True
@@ -257,6 +258,7 @@ class DecentralisedPD(Controller):
             pose[:3, 3] - led[:3, 3],
             rotation_error,
             self.model.joint_positions(q) - self._led.positions,
+            dt,
             dt,
         )
 

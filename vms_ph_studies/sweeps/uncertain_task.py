@@ -24,7 +24,7 @@ from ..study import did_you_mean
 
 LAWS = ("task", "decentralised")
 
-# Largest delay that a law can be told, samples.
+# Largest delay in steps: a step is no shorter than it must be.
 _LARGEST_DELAY = 3.0
 
 # What is taken away, one by one, to explain a failure.
@@ -67,7 +67,7 @@ def uncertain_task(
             error is judged, s.
         seconds: simulated time, s; the shortest of the task if zero.
         step: of integrator and law, s; that of the task if zero. With a delay it is the delay, a
-            half or a third of it, and the law is told the delay in steps.
+            half or a third of it, which the law knows as the age of its states.
         explain: whether a failure is computed again without each error in turn.
         native: whether law and integrator run in C++; where they can, if None.
         seed: of all draws.
@@ -136,10 +136,10 @@ def _task_with(
     }
     step = step or task.step
     if delay > 0.0:
-        # A delay is a whole number of steps, which the law is told up to the most that it takes.
+        # A delay is a whole number of steps; the law knows it as the age of its states.
         late = min(float(np.ceil(delay / step - 1e-9)), _LARGEST_DELAY)
         step = delay / late
-        task = replace(task, gains={**task.gains, "delay": late})
+        task = replace(task, gains={**task.gains, "delay": 0.0})
     task = replace(task, goals=goals, step=step)
     return replace(task, current=0.0 * task.current, wind=None) if calm else task
 

@@ -28,11 +28,13 @@ struct RobotState {
   Eigen::VectorXd q;  ///< (nq,) configuration
   Eigen::VectorXd v;  ///< (nv,) velocity
 
+  double age = 0.0;  ///< time since it was measured, s, at which the law must be stable as well
+
   /// What a host in the same process has computed at this state, if it has; a law may take it over
   /// within the call that it is given to.
   const Dynamics* terms = nullptr;
 
-  /// Whether the state has the dimensions of this robot and is finite.
+  /// Whether the state has the dimensions of this robot, is finite and has an age.
   bool is_usable(const Model& model) const noexcept;
 };
 

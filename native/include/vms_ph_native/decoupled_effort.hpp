@@ -36,8 +36,10 @@ class IntegralAction {
   /// corrected.
   /// @param offset  (n,) errors of the joints.
   /// @param dt      time step, s.
+  /// @param h       the horizon, s.
   void advance(double share, double base, double shape, const Eigen::Vector3d& position_error,
-               const Eigen::Matrix3d* rotation_error, const VectorV& offset, double dt) noexcept;
+               const Eigen::Matrix3d* rotation_error, const VectorV& offset, double dt,
+               double h) noexcept;
 
   const Eigen::Vector3d& position() const { return position_; }            ///< m, inertial frame
   const Eigen::Vector3d& position_rate() const { return position_rate_; }  ///< m/s

@@ -10,11 +10,12 @@
 
 namespace vms_ph {
 
-/// The horizon h = (1 + 2 delay) dt, s; zero, the law in continuous time, without a valid dt.
-double horizon(double dt, double delay) noexcept;
+/// The horizon h = (1 + 2 delay) dt + 2 age, s, for a delay in samples and a state of an age, s;
+/// see vms_ph_controllers/laws/sampled_impedance.py.
+double horizon(double dt, double delay, double age) noexcept;
 
 /// Spring and damping that may be held for a sample; the rule is described in
-/// vms_ph_controllers/laws/held_impedance.py.
+/// vms_ph_controllers/laws/sampled_impedance.py.
 class SampledImpedance {
  public:
   /// @param velocities  number of velocities of the law. Where wheels leave fewer than the robot

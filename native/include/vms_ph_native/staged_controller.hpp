@@ -65,6 +65,7 @@ class StagedController : public Controller {
   Reason reason_;
   Command command_;
   bool is_limited_ = false;  // the effort of the last update
+  double age_ = 0.0;         // of the state of d_, s
 
  private:
   bool hold_at(const Eigen::VectorXd& q) noexcept;

@@ -16,8 +16,10 @@ namespace vms_ph {
 
 /// Stands between a host and any law. The law receives plausible states and references only. At any
 /// other state, and where the law returns numbers that are not finite, gravity is compensated and
-/// the motion damped (SafeOutput) with Status::holding. StatePlausibility says when the law acts
-/// again; references that came in between then take effect, unless the law had to be restarted.
+/// the motion damped (SafeOutput) with Status::holding, also at a state older than a sample for a
+/// law without a gain "delay", and at one that comes too late to hold the weight. StatePlausibility
+/// says when the law acts again; references that came in between then take effect, unless the law
+/// had to be restarted.
 class Supervisor final : public Controller {
  public:
   /// Supervise a law of a robot with the actuators of its base; the model must outlive it.
@@ -46,6 +48,7 @@ class Supervisor final : public Controller {
   const Controller& law() const { return *law_; }
 
  private:
+  bool holds_weight(const RobotState& state, double dt) noexcept;
   void store_reference(const Reference& reference) noexcept;
   const Command& safe(const char* problem, const char* why, double dt) noexcept;
   const Command& bounded(const Command& command) noexcept;
@@ -60,7 +63,9 @@ class Supervisor final : public Controller {
   Reference waiting_;
   const Judgement* judgement_ = nullptr;
   Command command_;
-  Reason reason_;
+  bool has_delay_ = false;  // whether the law takes the age of states
+  double age_ = 0.0;        // of the last state, s
+  Reason late_, reason_;
 };
 
 }  // namespace vms_ph

@@ -43,6 +43,7 @@ class WheeledController : public Controller {
   TorqueLimits limits_;
   VectorV torque_;  // (n,) before the limits
   Command command_;
+  double age_ = 0.0;  // of the state of t_, s
 
  private:
   const Command& hold(const ConstVector& q, const char* reason) noexcept;

@@ -62,10 +62,12 @@ def test_what_a_controller_keeps_of_a_state_is_not_written_over(panda: VMSModel)
     host.reset()
     for k in (1, 2):
         host.inputs[:7] = q + 0.1 * k
+        host.inputs[host.layout["inputs"]["age"]] = 0.01 * k
         host.update()
         np.testing.assert_allclose(host.outputs[:7], -0.2 * k, rtol=1e-12)
     assert isinstance(host.controller, Remembers)
     np.testing.assert_array_equal([s.q[0] for s in host.controller.seen], q[0] + [0, 0.1, 0.2])
+    assert [s.age for s in host.controller.seen] == [0.0, 0.01, 0.02]
     with pytest.raises(ValueError, match="read-only"):
         host.controller.seen[0].q[0] = 1.0
 

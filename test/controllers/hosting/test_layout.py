@@ -34,7 +34,7 @@ def test_the_parts_fill_the_array_without_gap_or_overlap(layout: Layout) -> None
 
 def test_every_part_of_a_reference_has_numbers_and_a_flag() -> None:
     parts = [field.name for field in fields(Reference)]
-    assert list(input_layout(7, 14, 13).parts()) == ["q", "v", "dt", *parts]
+    assert list(input_layout(7, 14, 13).parts()) == ["q", "v", "dt", "age", *parts]
     assert list(flag_layout().parts()) == [*parts, "missed_updates"]
 
 

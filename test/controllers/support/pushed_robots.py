@@ -20,6 +20,7 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
+from vms_ph_controllers.laws.sampled_impedance import holds_weight, horizon
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
@@ -59,6 +60,7 @@ class Case:
     rate: int
     delay: int
     gains: dict[str, Any]
+    age: int = 0  # of the states, samples, at most what the weight allows
 
     @property
     def is_damped(self) -> bool:
@@ -118,12 +120,17 @@ def run(case: Case, rng: np.random.Generator, seconds: float) -> Outcome:
     v = np.linalg.solve(model.evaluate(q, np.zeros(model.nv)).M, impulse)
     v *= 0.3 / np.abs(v).max()
     dt = 1.0 / case.rate
-    late = deque([law.safe_output(q)] * case.delay)
+    age = case.age
+    while age and not holds_weight(model, q, horizon(dt, max(1.0, case.gains["delay"]), age * dt)):
+        age -= 1
+    late, measured = deque([law.safe_output(q)] * case.delay), deque(maxlen=age + 1)
     steps = max(1, round(1000 / case.rate / 2))
     data = model.pinocchio.createData()
     energies = [model.evaluate(q, v).kinetic_energy]
     for _ in range(round(seconds * case.rate)):
-        late.append(law.update(RobotState(q, v), HOLD, dt))
+        measured.append((q, v))
+        state = RobotState(*measured[0], (len(measured) - 1) * dt)
+        late.append(law.update(state, HOLD, dt))
         command = late.popleft()
         force = np.concatenate([command.wrench_base, command.torque])
         h = dt / steps
@@ -136,4 +143,5 @@ def run(case: Case, rng: np.random.Generator, seconds: float) -> Outcome:
         if not energies[-1] < 1e6:
             break
     # No effort that has seen the push acts before the delay is over.
-    return Outcome(energies[case.delay], max(energies[case.delay :]), energies[-1])
+    acts = case.delay + age
+    return Outcome(energies[acts], max(energies[acts:]), energies[-1])
