@@ -48,7 +48,7 @@ SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
   SolverState x;
   at_.q = q;
   at_.v = v;
-  if (!terms_.compute(at_)) throw ModelError(terms_.reason());
+  if (!terms_.compute(at_, WheeledTerms::Velocities::best_here)) throw ModelError(terms_.reason());
   x.q = q;
   multiply(terms_.basis, terms_.nu, x.v);
   x.t = t;
@@ -69,7 +69,10 @@ Failure WheeledRK4::evaluate_at(const VectorXd& from, double lead) noexcept {
     at_.q = from;
   }
   if (!std::isfinite(at_.q.squaredNorm() + at_.v.squaredNorm())) return Failure::not_finite;
-  if (!terms_.compute(at_)) return Failure::undetermined;
+  using Velocities = WheeledTerms::Velocities;
+  if (!terms_.compute(at_, lead > 0.0 ? Velocities::as_before : Velocities::best_here)) {
+    return Failure::undetermined;
+  }
   multiply(terms_.basis, terms_.nu, velocity_);
   return Failure::none;
 }
