@@ -53,6 +53,7 @@ class SharedLaw final : public Law {
   bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override {
     return law_.carry(mass, moment, deviation);
   }
+  bool carry_load(const Vector& load) noexcept override { return law_.carry_load(load); }
   const Vector* further_weight(const Vector& q) noexcept override { return law_.further_weight(q); }
   std::vector<vms_ph::Gain> gains() const override { return law_.gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {
@@ -244,6 +245,7 @@ void bind_laws(py::module_& module) {
       .def("set_gain", &Law::set_gain, "name"_a, "value"_a)
       .def("set_gains", &set_gains, "gains"_a)
       .def("carry", &Law::carry, "mass"_a, "moment"_a, "deviation"_a)
+      .def("carry_load", &Law::carry_load, "load"_a)
       .def_property_readonly("gains", &Law::gains);
   module.def("make_law", &make_law, py::keep_alive<0, 2>(), "name"_a, "model"_a,
              "gains"_a = py::dict(), "allocation"_a = py::none(), "base_actuated"_a = true,

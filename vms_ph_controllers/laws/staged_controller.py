@@ -71,6 +71,13 @@ class StagedController(TwinnedController):
         self._is_limited = False
         self._output.resume(self._start_holding(state))
 
+    def carry_load(self, load: Array) -> bool:
+        """Hold a further weight (nv,) before the output stage; see :meth:`Controller.carry_load`."""
+        if self.twin is not None:
+            return bool(self.twin.carry_load(load))
+        self._output.carry(load)
+        return True
+
     def _missed_updates(self) -> None:
         self._output.missed_updates()
 

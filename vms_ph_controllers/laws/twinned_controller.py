@@ -105,7 +105,7 @@ class TwinnedController(Controller):
         else:
             try:
                 twin = self._make_twin(module)
-                if self._set_gains(twin):
+                if hasattr(twin, "carry_load") and self._set_gains(twin):
                     return twin
                 self._obstacle = _OTHER_SOURCES
             except (AttributeError, TypeError):

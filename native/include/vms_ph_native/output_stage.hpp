@@ -38,6 +38,9 @@ class OutputStage {
   /// Whether the base has actuators.
   bool base_is_actuated() const noexcept { return actuation_->actuated(); }
 
+  /// Hold a further weight (nv,), such as of a payload, from now on: within all limits.
+  void carry(const Eigen::VectorXd& load) noexcept { load_ = load; }
+
   /// Energy in the tank, J; zero without a tank.
   double tank_level() const noexcept { return tank_.level(); }
 
@@ -74,7 +77,7 @@ class OutputStage {
   std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
   SampledTank tank_;
-  VectorV active_, force_, static_effort_, weight_, brake_;
+  VectorV active_, force_, static_effort_, weight_, brake_, load_;
   Reason reason_;
   Command safe_, rejected_;
 };

@@ -10,6 +10,7 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 
@@ -19,7 +20,7 @@ class PayloadCompensation final : public Controller {
  public:
   /// Compensate a payload beside a law for a robot, which must outlive it.
   ///
-  /// @param rate  largest change of the mass in force, kg/s.
+  /// @param rate  largest change of the mass in force, kg/s; of the first moment a fifth of it.
   PayloadCompensation(const Model& model, std::unique_ptr<Controller> law, double rate = 2.0);
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
@@ -48,6 +49,8 @@ class PayloadCompensation final : public Controller {
   Evaluation d_;
   Eigen::Vector4d target_ = Eigen::Vector4d::Zero(), carried_ = target_;  // mass and its moment
   Eigen::VectorXd weight_;                                                // (nv,)
+  double reach_ = 0.0;
+  Reason reason_;
   Command command_;
 };
 

@@ -36,7 +36,7 @@ class SafeOutput {
   BaseActuation actuation_;
   Evaluation d_;
   VectorB base_, wrench_;
-  VectorV braking_, rest_, step_, torque_;
+  VectorV braking_, weight_, rest_, step_, torque_;
 };
 
 }  // namespace vms_ph
