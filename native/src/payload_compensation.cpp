@@ -18,7 +18,7 @@ namespace {
 constexpr double kKnown = 0.2;
 
 // The first moment changes at most as that of a mass this far from the end effector, m.
-constexpr double kLever = 0.2;
+constexpr double kLever = 0.3;
 
 // Reach of a robot whose joints all lie together, m.
 constexpr double kLeastReach = 1.0;
@@ -33,12 +33,16 @@ PayloadCompensation::PayloadCompensation(const Model& model, std::unique_ptr<Con
       rest_(Eigen::VectorXd::Zero(model.nv())),
       d_(model),
       weight_(rest_),
+      reach_(reach_of(model)),
       reason_(1024) {
   command_.wrench_base.setZero(model.b());
   command_.torque.setZero(model.n());
+}
+
+double PayloadCompensation::reach_of(const Model& model) {
   double length = 0.0;
   for (const auto& joint : model.pinocchio().jointPlacements) length += joint.translation().norm();
-  reach_ = std::max(kLeastReach, length);
+  return std::max(kLeastReach, length);
 }
 
 const Command& PayloadCompensation::update(const RobotState& state, const Reference& reference,

@@ -58,8 +58,10 @@ def test_a_copy_of_a_model_has_the_same_terms(copied: Copy, name: str, in_cpp: b
     q, v = state(model)
     d = model.evaluate(q, v)
     twin = copied(model)
-    assert repr(twin) == repr(model) and twin.is_native == model.is_native
-    assert not twin.gravity.flags.writeable and not twin.home.flags.writeable
+    assert repr(twin) == repr(model)
+    assert twin.is_native == model.is_native
+    assert not twin.gravity.flags.writeable
+    assert not twin.home.flags.writeable
     for other in (twin.evaluate(q, v), copied(d)):
         for term in ("M", "C", "g", "J_end_effector"):
             np.testing.assert_array_equal(getattr(other, term), getattr(d, term))
@@ -91,9 +93,7 @@ def test_copies_of_forms_and_runs_give_the_same(copied: Copy, name: str, in_cpp:
 
 @each_copy
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
-def test_a_copy_of_a_law_begins_at_its_first_update(
-    copied: Copy, case: Case, in_cpp: bool
-) -> None:
+def test_a_copy_of_a_law_begins_at_its_first_update(copied: Copy, case: Case, in_cpp: bool) -> None:
     model = case.model().with_native(in_cpp)
     law = case.make_law(model, case.allocation())
     home = case.home(model)

@@ -25,7 +25,7 @@ from ..observers import Payload
 _LARGEST_DEVIATION = 0.2
 
 # The first moment changes at most as that of a mass this far from the end effector, m.
-_LEVER = 0.2
+_LEVER = 0.3
 
 # Reach of a robot whose joints all lie together, m.
 _LEAST_REACH = 1.0
@@ -42,7 +42,7 @@ class PayloadCompensation(LawWrapper):
 
     Attributes:
         law: the law itself; its gains are those of this object.
-        rate: largest change of the mass in force, kg/s; of the first moment a fifth of it, kg m/s.
+        rate: largest change of the mass in force, kg/s; of the first moment 0.3 m times it.
     """
 
     def __init__(self, law: Controller, rate: float = 2.0) -> None:

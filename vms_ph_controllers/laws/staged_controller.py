@@ -72,7 +72,7 @@ class StagedController(TwinnedController):
         self._output.resume(self._start_holding(state))
 
     def carry_load(self, load: Array) -> bool:
-        """Hold a further weight (nv,) before the output stage; see :meth:`Controller.carry_load`."""
+        """Hold a weight (nv,) before the output stage; see :meth:`Controller.carry_load`."""
         if self.twin is not None:
             return bool(self.twin.carry_load(load))
         self._output.carry(load)

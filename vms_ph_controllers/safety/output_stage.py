@@ -153,7 +153,9 @@ class OutputStage:
         achieved = self._achieved(d, desired + load)
         b, force = self._model.b, achieved.force
         torque = force[b:]
-        limited = self._limits.apply(torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt)
+        limited = self._limits.apply(
+            torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
+        )
         if limited.torque is not torque:
             force = np.concatenate([force[:b], limited.torque])
         if self._tank.tank is None:

@@ -91,7 +91,8 @@ def test_what_this_robot_cannot_hold_is_refused_with_the_reason() -> None:
     for mass, centre in ((1.0, far), (1.0, none + np.nan), (50.0, none), (np.nan, none)):
         assert "holds at most 16.82 kg" in law.carry(_known(mass, centre))
         np.testing.assert_array_equal(law.update(state, Reference(), 1e-3).torque, rest)
-    assert not law.carry(_known(3.0, np.array([0.0, 0.0, 0.1]))) and not law.carry(None)
+    assert not law.carry(_known(3.0, np.array([0.0, 0.0, 0.1])))
+    assert not law.carry(None)
 
 
 def test_the_weight_passes_the_limits_of_the_law_and_says_so() -> None:
@@ -111,8 +112,10 @@ def test_the_weight_passes_the_limits_of_the_law_and_says_so() -> None:
     assert law.mass == pytest.approx(mass)
     for output in (command, law.safe_output(state.q)):
         inputs = rotors.thrusts(output.wrench_base)
-        assert (inputs < rotors.upper + 1e-6).all() and (inputs > rotors.lower - 1e-6).all()
-    assert command.status is Status.SATURATED and "gravity" in command.reason
+        assert (inputs < rotors.upper + 1e-6).all()
+        assert (inputs > rotors.lower - 1e-6).all()
+    assert command.status is Status.SATURATED
+    assert "gravity" in command.reason
 
 
 @pytest.mark.parametrize("law", [EndEffectorImpedance, TaskSpaceIDAPBC])
@@ -126,6 +129,6 @@ def test_a_payload_that_moves_in_the_hand_is_followed_without_jumps(law: type) -
         wrapped.carry(_known(1.0, np.array([centre, 0.0, 0.1])))
         for _ in range(100):
             torques.append(wrapped.update(state, Reference(), 1e-2).torque)
-    # 2 kg/s at a metre, and 0.4 kg m/s.
-    assert np.abs(np.diff(torques, axis=0)).max() < 9.81 * (2.0 + 0.4) * 1e-2
+    # 2 kg/s at a metre, and 0.6 kg m/s.
+    assert np.abs(np.diff(torques, axis=0)).max() < 9.81 * (2.0 + 0.6) * 1e-2
     assert np.abs(torques[-1] - torques[99]).max() > 1.0
