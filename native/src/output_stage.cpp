@@ -102,6 +102,7 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   if (!tank_.reason().empty()) limits_.replace(force_.tail(n_));
   // Gravity that the static effort leaves is not counted.
   if (tank_.tank()) tank_.end_sample(d, force_ - (static_effort_ - d.g()), -d.potential_energy());
+  force_ -= load_;
   return force_;
 }
 

@@ -116,9 +116,10 @@ class StagedController(TwinnedController):
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
         b, self._is_limited = self.model.b, bool(output.reason)
+        force = output.force + self._output.load
         return Command(
-            output.force[:b],
-            output.force[b:],
+            force[:b],
+            force[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
             "; ".join(filter(None, (output.reason, *reasons))),

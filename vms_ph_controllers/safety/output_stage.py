@@ -88,8 +88,13 @@ class OutputStage:
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
         self._rest = self._load = np.zeros(model.nv)
 
+    @property
+    def load(self) -> Array:
+        """The further weight (nv,), such as of a payload, that is held within all limits."""
+        return self._load
+
     def carry(self, load: Array) -> None:
-        """Hold a further weight (nv,), such as of a payload, from now on: within all limits."""
+        """Hold a further weight (nv,) from now on."""
         self._load, self._safe = load, None
 
     @property
@@ -145,7 +150,7 @@ class OutputStage:
         )
 
     def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> Output:
-        """Return the efforts sent to the robot for a desired force (nv,)."""
+        """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
         stored = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
         self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
         self._hold(d)
@@ -159,7 +164,7 @@ class OutputStage:
         if limited.torque is not torque:
             force = np.concatenate([force[:b], limited.torque])
         if self._tank.tank is None:
-            return Output(force, "; ".join(filter(None, (achieved.reason, limited.reason))))
+            return Output(force - load, "; ".join(filter(None, (achieved.reason, limited.reason))))
         compensation = np.concatenate([self.safe.wrench_base, self.safe.torque])
         # The motion of the robot is predicted without the load and what holds it.
         net = compensation - load
@@ -174,7 +179,7 @@ class OutputStage:
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
         reasons = (grant.reason, achieved.reason, limited.reason)
-        return Output(force, "; ".join(filter(None, reasons)))
+        return Output(force - load, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
