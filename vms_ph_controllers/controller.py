@@ -334,6 +334,13 @@ class Controller(ABC):
         torque = np.clip(d.g[b:], -effort, effort)
         return Command(d.g[:b], torque, status=Status.HOLDING, reason="holding against gravity")
 
+    def carry_load(self, load: Array) -> bool:
+        """Hold a further weight (nv,) from the next update on, within the limits of the law.
+
+        Returns whether the law does; one without limits of its own leaves it to its host.
+        """
+        return False
+
     def missed_updates(self) -> None:  # noqa: B027, most laws have no energy balance
         """Note that the safe output has acted since the last update.
 

@@ -70,6 +70,14 @@ def frozen(x: Array) -> Array:
     return x
 
 
+def restore(instance: Any, state: dict[str, Any]) -> None:
+    """Give an object the parts of a copy or a pickle, whose arrays were read-only."""
+    for part in state.values():
+        if isinstance(part, np.ndarray):
+            frozen(part)
+    vars(instance).update(state)
+
+
 def zeros(*shape: int) -> Array:
     """Return a read-only array of zeros."""
     return frozen(np.zeros(shape))

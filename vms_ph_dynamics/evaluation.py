@@ -37,6 +37,10 @@ _NAMES_ELSEWHERE = {
 """Our names for terms, by the names that other libraries give them."""
 
 
+def _at_state(kind: type["Evaluation"], model: RobotModel, q: Array, v: Array) -> "Evaluation":
+    return kind(model, frozen(q), frozen(v))
+
+
 class Evaluation(Kinematics):
     """An immutable snapshot at a state; every term is computed on first use.
 
@@ -64,6 +68,10 @@ class Evaluation(Kinematics):
         in_cpp = model.tree.in_cpp if model.is_plain else None
         self._core = None if in_cpp is None else in_cpp.dynamics
         self._in_cpp = in_cpp
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy robot and state; a copy computes its terms anew."""
+        return _at_state, (type(self), self.model, self.q, self.v)
 
     if not TYPE_CHECKING:  # mypy reports wrong names itself
 

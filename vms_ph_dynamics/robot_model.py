@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .actuation.fluid import Fluid
-from .arrays import Array, frozen, vector
+from .arrays import Array, frozen, restore, vector
 from .errors import ModelError, StateError
 from .robot.inertia import LinkInertia
 from .robot.inertia_repair import InertiaMode
@@ -89,6 +89,10 @@ class RobotModel:
         self.fluid = fluid
         if fluid is not None:
             fluid.check(tree)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the parts of another model, of this process or another one."""
+        restore(self, state)
 
     def with_native(self: Model, native: bool | None) -> Model:
         """Return this robot with its terms computed in C++ or in Python.

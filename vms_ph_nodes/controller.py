@@ -211,12 +211,16 @@ class ControllerNode(ManagedNode):
             self.create_subscription(
                 Payload,
                 "vms_ph/payload",
-                lambda message: setattr(compensation, "payload", from_payload(message)),
+                lambda message: self._report(compensation.carry(from_payload(message))),
                 10,
             )
         self._supervisor = self._supervised(self.controller)
         declare_gains(self, self)
         self._trajectories = serve_trajectories(self, model, self.controller.FOLLOWS_JOINTS)
+
+    def _report(self, problem: str) -> None:
+        if problem:
+            self._input_diagnostics.report(problem)
 
     @property
     def gains(self) -> Any:

@@ -148,6 +148,11 @@ py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
   Array qdot = velocities(d), zdot = velocities(d);
   const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
   (d.*rates)(momenta, efforts, qdot.mutable_data(), zdot.mutable_data());
+  // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
+  const auto is_finite = [&](const Array& values) {
+    return Eigen::Map<const Eigen::VectorXd>(values.data(), d.nv()).allFinite();
+  };
+  if (!is_finite(qdot) || !is_finite(zdot)) return py::none();
   return py::make_tuple(std::move(qdot), std::move(zdot));
 }
 

@@ -18,8 +18,8 @@ constexpr double kUnique = 1e-9;
 // that what is added has no effect in the end.
 constexpr int kCorrections = 3;
 
-// A gradient of this size, relative to the largest, releases no bound.
-constexpr double kRounding = 1e-10;
+// A gradient of this size, relative to its terms, releases no bound: what is added is 1e-9 of them.
+constexpr double kRounding = 1e-13;
 
 }  // namespace
 
@@ -37,15 +37,20 @@ void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
                                 const Eigen::VectorXd& upper, Eigen::VectorXd& x) noexcept {
   const Eigen::Index m = H_.rows();
   linear_term_.noalias() = At_.lazyProduct(b);
-  g_ = linear_term_;
   for (Eigen::Index i = 0; i < m; ++i) {
     x[i] = std::min(std::max(0.0, lower[i]), upper[i]);
     active_bounds_[i] = x[i] == upper[i] ? 1 : x[i] == lower[i] ? -1 : 0;
   }
-  search(lower, upper, x);
-  for (int k = 0; k < kCorrections; ++k) {
-    g_ = linear_term_ + regularisation_ * x;
+  // The least error, then the smallest x with the same A x.
+  for (int round = 0; round < 2; ++round) {
+    g_ = linear_term_;
     search(lower, upper, x);
+    for (int k = 0; k < kCorrections; ++k) {
+      g_ = linear_term_ + regularisation_ * x;
+      search(lower, upper, x);
+    }
+    linear_term_.noalias() = H_.lazyProduct(x);
+    linear_term_ -= regularisation_ * x;
   }
   x = x.cwiseMax(lower).cwiseMin(upper);
 }
@@ -54,7 +59,7 @@ void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
 void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
                                  Eigen::VectorXd& x) noexcept {
   const Eigen::Index m = H_.rows();
-  const double scale = std::max({g_.cwiseAbs().maxCoeff(), H_.cwiseAbs().maxCoeff(), 1e-300});
+  const double largest_entry = H_.cwiseAbs().maxCoeff(), largest_g = g_.cwiseAbs().maxCoeff();
   for (Eigen::Index k = 0; k < 10 * m; ++k) {
     if (step_to_bound(lower, upper, x)) continue;
     gradient_.noalias() = H_.lazyProduct(x);
@@ -65,7 +70,8 @@ void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::Vect
       const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
       if (multiplier > largest_multiplier) largest_multiplier = multiplier, worst = i;
     }
-    if (!(largest_multiplier > kRounding * scale)) break;
+    const double size = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
+    if (!(largest_multiplier > kRounding * size)) break;
     active_bounds_[worst] = 0;
   }
 }

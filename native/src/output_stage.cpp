@@ -39,6 +39,7 @@ OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuatio
       static_effort_(active_),
       weight_(active_),
       brake_(active_),
+      load_(active_),
       reason_(1024) {
   safe_.wrench_base.setZero(b_);
   safe_.torque.setZero(n_);
@@ -76,9 +77,13 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   hold(d);
   static_effort_.head(b_) = safe_.wrench_base;
   static_effort_.tail(n_) = safe_.torque;
-  achieve(d, desired, force_);
+  active_ = desired + load_;
+  achieve(d, active_, force_);
   force_.tail(n_) = limits_.apply(force_.tail(n_), weight_.tail(n_), d.v().tail(n_),
                                   gains.torque_rate, gains.power, dt);
+  // The motion of the robot is predicted without the load and what holds it.
+  force_ -= load_;
+  static_effort_ -= load_;
   const bool covered = tank_.grant(d, force_, static_effort_, 0.0, dt);
   reason_.clear();
   add_reason(tank_.reason());
@@ -86,20 +91,23 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   add_reason(limits_.reason());
   if (!covered) {
     strongest_brake(d, dt, active_);
+    active_ += load_;
     achieve(d, active_, brake_);
-    const double share = limits_.share_within(static_effort_.tail(n_), brake_.tail(n_));
-    brake_ = static_effort_ + share * (brake_ - static_effort_);
+    const double share = limits_.share_within(safe_.torque, brake_.tail(n_));
+    brake_ = static_effort_ + share * (brake_ - load_ - static_effort_);
     tank_.brake(force_, static_effort_, brake_);
   }
+  force_ += load_;
+  static_effort_ += load_;
   if (!tank_.reason().empty()) limits_.replace(force_.tail(n_));
   // Gravity that the static effort leaves is not counted.
   if (tank_.tank()) tank_.end_sample(d, force_ - (static_effort_ - d.g()), -d.potential_energy());
+  force_ -= load_;
   return force_;
 }
 
 void OutputStage::achieve(Evaluation& d, const VectorV& desired, VectorV& result) noexcept {
-  const VectorV& weight = d.g();
-  const VectorB& wrench = actuation_->apply(desired.head(b_), weight.head(b_));
+  const VectorB& wrench = actuation_->apply(desired.head(b_), weight_.head(b_));
   // The desired shape force, and the compensation of the wrench that the base applies.
   const VectorB lacking = wrench - desired.head(b_);
   result.tail(n_) = desired.tail(n_);
@@ -112,7 +120,7 @@ void OutputStage::add_reason(const Reason& part) noexcept {
 }
 
 void OutputStage::hold(Evaluation& d) noexcept {
-  weight_ = d.g();
+  weight_ = d.g() + load_;
   const VectorV& weight = weight_;
   const VectorB& wrench = actuation_->apply(weight.head(b_), weight.head(b_));
   const VectorB lacking = wrench - weight.head(b_);

@@ -30,6 +30,7 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
       base_(VectorB::Zero(model.b())),
       wrench_(base_),
       braking_(VectorV::Zero(model.nv())),
+      weight_(braking_),
       rest_(VectorV::Zero(model.n())),
       step_(rest_),
       torque_(rest_),
@@ -40,20 +41,16 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
   const int b = model_.b(), n = model_.n();
   const Eigen::VectorXd& effort = model_.effort();
   d_.set(q, v);
-  const VectorV& weight = d_.g();
+  weight_ = d_.g();
+  if (further) weight_ += *further;
   braking_.setZero();
   add_product(d_.M(), v, braking_, -braking_rate(dt, age));
-  base_ = actuation_.apply(weight.head(b), weight.head(b));
-  rest_ = weight.tail(n);
+  base_ = actuation_.apply(weight_.head(b), weight_.head(b));
+  rest_ = weight_.tail(n);
   step_ = braking_.tail(n);
   if (b > 0) {
-    const VectorB beyond = base_ - weight.head(b);
+    const VectorB beyond = base_ - weight_.head(b);
     add_product(transposed(d_.A()), beyond, rest_);
-  }
-  if (further) {
-    base_ += further->head(b);
-    clip_to_effort(model_, rest_);
-    rest_ += further->tail(n);
   }
   if (b > 0) {
     const VectorB desired = base_ + braking_.head(b);

@@ -53,8 +53,8 @@ const Command& StagedController::update(const RobotState& state, const Reference
 
 const Command& StagedController::make_command(const VectorV& force,
                                               std::initializer_list<const char*> reasons) noexcept {
-  command_.wrench_base = force.head(b_);
-  command_.torque = force.tail(n_);
+  command_.wrench_base = force.head(b_) + output_.load().head(b_);
+  command_.torque = force.tail(n_) + output_.load().tail(n_);
   command_.energy.tank_level = output_.tank_level();
   is_limited_ = !output_.reason().empty();
   command_.status = is_limited_ ? Status::saturated : Status::ok;

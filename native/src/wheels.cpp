@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <Eigen/Geometry>
 
@@ -21,26 +22,34 @@ using Eigen::Vector3d;
 // Sizes below which a row or column depends on others.
 constexpr double kRank = 1e-9;
 
-/// The indices of rows that are independent, by pivoted Gram-Schmidt, as many as there are up to
-/// `most`.
-std::vector<Eigen::Index> pivots(const Eigen::MatrixXd& rows, Eigen::Index most) {
-  Eigen::MatrixXd left = rows.transpose();  // a column for each row
-  std::vector<Eigen::Index> chosen;
+/// Write the indices of columns that are independent, by pivoted Gram-Schmidt, as many as there are
+/// up to `most`, in their order; the columns are used up.
+template <class Matrix>
+void choose_pivots(Matrix& left, Eigen::Index most, std::vector<Eigen::Index>& chosen) {
+  chosen.clear();
   while (static_cast<Eigen::Index>(chosen.size()) < most) {
     Eigen::Index best = -1;
     double largest = kRank;
     for (Eigen::Index i = 0; i < left.cols(); ++i) {
-      const bool is_chosen = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
       const double size = std::nearbyint(left.col(i).norm() * 1e9) / 1e9;
-      if (is_chosen || !(size > largest)) continue;
+      if (!(size > largest)) continue;
       largest = size;
       best = i;
     }
     if (best < 0) break;
     chosen.push_back(best);
-    const Eigen::VectorXd unit = left.col(best) / left.col(best).norm();
-    for (Eigen::Index i = 0; i < left.cols(); ++i) left.col(i) -= left.col(i).dot(unit) * unit;
+    left.col(best) /= left.col(best).norm();
+    for (Eigen::Index i = 0; i < left.cols(); ++i) {
+      if (i != best) left.col(i) -= left.col(i).dot(left.col(best)) * left.col(best);
+    }
+    left.col(best).setZero();
   }
+  std::sort(chosen.begin(), chosen.end());
+}
+
+std::vector<Eigen::Index> pivots(Eigen::MatrixXd left, Eigen::Index most) {
+  std::vector<Eigen::Index> chosen;
+  choose_pivots(left, most, chosen);
   return chosen;
 }
 
@@ -111,24 +120,23 @@ void WheeledTerms::partition() {
     for (int i = 0; i < nv; ++i) way[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
     model_.integrate(model_.neutral_configuration(), way, q);
     samples.push_back(rows_at(q));
-    rank = std::max(rank, static_cast<Eigen::Index>(pivots(samples.back(), all).size()));
+    rank =
+        std::max(rank, static_cast<Eigen::Index>(pivots(samples.back().transpose(), all).size()));
     const double size = std::max(1e-300, samples.back().cwiseAbs().maxCoeff());
     beside.middleCols(k * nv, nv) = samples.back() / size;
   }
   if (rank == nv) {
     throw ModelError("the constraints leave the robot no motion; take away those too many");
   }
-  rows_ = pivots(beside, rank);
-  Eigen::MatrixXd below(nv, count * rank);
+  rows_ = pivots(beside.transpose(), rank);
+  Eigen::MatrixXd below(count * rank, nv);
   for (int k = 0; k < count; ++k) {
     for (Eigen::Index r = 0; r < rank; ++r) {
-      below.col(k * rank + r) =
+      below.row(k * rank + r) =
           samples[static_cast<std::size_t>(k)].row(rows_[static_cast<std::size_t>(r)]);
     }
   }
-  dependent_ = pivots(below, rank);
-  std::sort(rows_.begin(), rows_.end());
-  std::sort(dependent_.begin(), dependent_.end());
+  dependent_ = pivots(std::move(below), rank);
   std::string names;
   for (Eigen::Index i = 0; i < nv; ++i) {
     if (std::find(dependent_.begin(), dependent_.end(), i) != dependent_.end()) continue;
@@ -139,6 +147,7 @@ void WheeledTerms::partition() {
     names += (names.empty() ? "" : ", ") + name;
   }
   m_ = static_cast<int>(independent_.size());
+  chosen_.reserve(dependent_.size());
   reason_ = "the velocities " + names +
             " do not determine the others at this posture: a wheel stands across the motion that "
             "they describe";
@@ -197,10 +206,26 @@ bool WheeledTerms::eliminate(const MatrixV& rows, MatrixV& result) noexcept {
   return true;
 }
 
-bool WheeledTerms::compute(const RobotState& state) noexcept {
+/// Choose the dependent velocities that the constraints determine best, of the rows computed last.
+void WheeledTerms::choose() noexcept {
+  const auto count = static_cast<Eigen::Index>(rows_.size());
+  MatrixV left(count, all_.cols());
+  for (Eigen::Index r = 0; r < count; ++r)
+    left.row(r) = all_.row(rows_[static_cast<std::size_t>(r)]);
+  choose_pivots(left, count, chosen_);
+  if (static_cast<Eigen::Index>(chosen_.size()) < count) return;
+  std::copy(chosen_.begin(), chosen_.end(), dependent_.begin());
+  std::size_t k = 0;
+  for (Eigen::Index i = 0; i < all_.cols(); ++i) {
+    if (!std::binary_search(chosen_.begin(), chosen_.end(), i)) independent_[k++] = i;
+  }
+}
+
+bool WheeledTerms::compute(const RobotState& state, Velocities velocities) noexcept {
   const auto count = static_cast<Eigen::Index>(rows_.size());
   d_.set(state);
   constrain(false);
+  if (velocities == Velocities::best_here) choose();
   MatrixV rows(count, m_);
   basis.setZero();
   for (Eigen::Index c = 0; c < m_; ++c) {

@@ -42,7 +42,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
         std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(law), p.payload.rate),
         bounds_of(p), base_allocation(setup), p.base_actuated);
     gains_ = std::make_unique<GainParameters>(get_node(), *law_);
-    payload_ = std::make_unique<PayloadParameters>(get_node(), *law_);
+    payload_ = std::make_unique<PayloadParameters>(get_node(), *model_, *law_);
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
     return CallbackReturn::FAILURE;

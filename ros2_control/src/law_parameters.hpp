@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/plausibility.hpp"
 
 namespace vms_ph_ros2_control {
@@ -75,9 +77,12 @@ class PayloadParameters {
  public:
   /// Declare and read the parameters, and tell them to a law that compensates payloads.
   ///
-  /// @throws vms_ph::ModelError  a value out of its bounds.
-  PayloadParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, vms_ph::Controller& law)
-      : numbers_(std::move(node), declared(),
+  /// @throws vms_ph::ModelError  a value out of its bounds, which are those of the robot.
+  PayloadParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
+                    vms_ph::Controller& law)
+      : mass_(model.total_mass()),
+        distance_(vms_ph::PayloadCompensation::reach_of(model) / std::sqrt(3.0)),
+        numbers_(std::move(node), declared(),
                  [this](const std::string& name, double value) { return set(name, value); }) {
     update_law(law);
   }
@@ -93,9 +98,8 @@ class PayloadParameters {
  private:
   static constexpr std::array<const char*, 4> kNames{"payload.mass", "payload.center.x",
                                                      "payload.center.y", "payload.center.z"};
-  static constexpr double kMass = 1e4, kDistance = 10.0;  // the largest, kg and m
 
-  static std::vector<vms_ph::Gain> declared() {
+  std::vector<vms_ph::Gain> declared() const {
     std::vector<vms_ph::Gain> all;
     for (const char* name : kNames) {
       const bool is_mass = all.empty();
@@ -103,7 +107,7 @@ class PayloadParameters {
                      is_mass ? "mass of what the end effector holds, of which the weight is "
                                "compensated, kg; 0: nothing"
                              : "centre of that mass, from the end effector in its axes, m",
-                     0.0, is_mass ? 0.0 : -kDistance, is_mass ? kMass : kDistance});
+                     0.0, is_mass ? 0.0 : -distance_, is_mass ? mass_ : distance_});
     }
     return all;
   }
@@ -111,7 +115,7 @@ class PayloadParameters {
   bool set(const std::string& name, double value) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       if (name != kNames[i]) continue;
-      if (!(value >= (i == 0 ? 0.0 : -kDistance) && value <= (i == 0 ? kMass : kDistance))) {
+      if (!(value >= (i == 0 ? 0.0 : -distance_) && value <= (i == 0 ? mass_ : distance_))) {
         return false;
       }
       payload_[static_cast<Eigen::Index>(i)] = value;
@@ -124,6 +128,7 @@ class PayloadParameters {
     law.carry(payload_[0], payload_[0] * payload_.tail<3>(), 0.0);
   }
 
+  double mass_, distance_;                             ///< the largest, kg and m
   Eigen::Vector4d payload_ = Eigen::Vector4d::Zero();  ///< mass and centre
   GainParameters numbers_;
 };

@@ -107,7 +107,7 @@ class Drive:
     def carry(self, mass: float, moment: np.ndarray, deviation: float) -> None:
         """Tell the law of a payload."""
         covariance = np.diag([deviation**2, 0.0, 0.0, 0.0])
-        self.law.payload = Payload(mass, moment, covariance, False)
+        assert not self.law.carry(Payload(mass, moment, covariance, False))
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         return self.law.update(RobotState(q, v), reference, dt)

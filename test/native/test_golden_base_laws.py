@@ -89,7 +89,7 @@ def test_a_golden_file_holds_what_the_python_controller_gives(file: Path) -> Non
         elif entry.key == "payload":
             mass, deviation = entry.numbers[[0, -1]].tolist()
             covariance = np.diag([deviation**2, 0.0, 0.0, 0.0])
-            law.payload = Payload(mass, entry.numbers[1:4], covariance, False)
+            law.carry(Payload(mass, entry.numbers[1:4], covariance, False))
         elif entry.key == "reset":
             assert resets(law, entry.numbers) == bool(lines[i + 1].numbers[0])
         elif entry.key in ("q", "v", *PARTS):

@@ -157,9 +157,7 @@ def _after_a_change(
     guard: Any, payload: Payload | None, at_rest: RobotState, lost: RobotState
 ) -> np.ndarray:
     """The safe output of a guard whose law has been told of a payload."""
-    guard.law.payload = payload
-    if isinstance(guard, _LoadedInCpp):
-        guard.carry(payload)
+    (guard if isinstance(guard, _LoadedInCpp) else guard.law).carry(payload)
     for _ in range(50):  # it acts again, and the mass in force arrives
         guard.update(at_rest, Reference(), 1e-3)
     held = guard.update(lost, Reference(), 1e-3)

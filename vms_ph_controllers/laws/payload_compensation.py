@@ -7,14 +7,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, exceeds
 from vms_ph_dynamics.evaluation import Evaluation
 
-from ..controller import Command, Controller, LawWrapper, Reference, RobotState, is_usable_step
+from ..controller import (
+    Command,
+    Controller,
+    LawWrapper,
+    Reference,
+    RobotState,
+    Status,
+    is_usable_step,
+)
 from ..observers import Payload
 
 # Largest standard deviation of the mass of a payload that is compensated, as a share of the mass.
 _LARGEST_DEVIATION = 0.2
+
+# The first moment changes at most as that of a mass this far from the end effector, m.
+_LEVER = 0.3
+
+# Reach of a robot whose joints all lie together, m.
+_LEAST_REACH = 1.0
 
 
 class PayloadCompensation(LawWrapper):
@@ -22,13 +36,13 @@ class PayloadCompensation(LawWrapper):
 
     ``f + J^T (m g, m c x g)`` with the efforts f of the law, the Jacobian J of the end effector and
     gravity g in its axes. The weight is a force with a potential, so that neither the stability
-    nor the energy tank of the law depend on it. The parameters in force follow :attr:`payload` at a
+    nor the energy tank of the law depend on it. It is added before the limits of the law, or of the
+    joints where the law has none. The parameters in force follow those of :meth:`carry` at a
     bounded rate; a payload of which the mass is not known to a fifth is not taken.
 
     Attributes:
         law: the law itself; its gains are those of this object.
-        payload: the payload observed last; None for none.
-        rate: largest change of the mass in force, kg/s.
+        rate: largest change of the mass in force, kg/s; of the first moment 0.3 m times it.
     """
 
     def __init__(self, law: Controller, rate: float = 2.0) -> None:
@@ -39,14 +53,37 @@ class PayloadCompensation(LawWrapper):
             rate: largest change of the mass in force, kg/s.
         """
         self._wrap(law)
-        self.payload: Payload | None = None
         self.rate = rate
-        self._applied = np.zeros(4)
+        self._target, self._applied = np.zeros(4), np.zeros(4)
+        placements = self.model.tree.pinocchio.jointPlacements
+        length = sum(float(np.linalg.norm(joint.translation)) for joint in placements)
+        self._reach = max(_LEAST_REACH, length)
 
     @property
     def mass(self) -> float:
         """Mass in force, kg."""
         return float(self._applied[0])
+
+    def carry(self, payload: Payload | None) -> str:
+        """Compensate a payload from now on, or none.
+
+        Returns why it is refused, or an empty text: a robot holds at most its own mass, and the
+        centre of mass is within its reach.
+        """
+        target = np.zeros(4)
+        if payload is not None:
+            mass, offset = payload.mass, float(np.linalg.norm(payload.moment))
+            # Not so for what is not a number.
+            if not (mass <= self.model.total_mass and offset <= max(mass, 0.0) * self._reach):
+                return (
+                    f"'{self.model.name}' holds at most {self.model.total_mass:.4g} kg, its own "
+                    f"mass, within {self._reach:.3g} m of its end effector; a payload of "
+                    f"{mass:.4g} kg with a first moment of {offset:.4g} kg m is not compensated"
+                )
+            if mass > 0.0 and payload.mass_deviation < _LARGEST_DEVIATION * mass:
+                target = np.concatenate([[mass], payload.moment])
+        self._target = target
+        return ""
 
     def reset(self, state: RobotState) -> None:
         """Restart the law; the payload stays in force."""
@@ -58,41 +95,47 @@ class PayloadCompensation(LawWrapper):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command of the law with the weight of the payload."""
-        command = self.law.update(state, reference, dt)
         if not (state.is_usable(self.model) and is_usable_step(dt)):
-            return command
+            return self.law.update(state, reference, dt)
         self._follow(dt)
-        return self._loaded(command, state.q)
+        load = self._load(state.q)
+        is_carried = self.law.carry_load(load)
+        command = self.law.update(state, reference, dt)
+        return command if is_carried else self._loaded(command, load)
 
     def safe_output(self, q: Array) -> Command:
         """Return the safe output of the law with the weight of the payload."""
+        if not RobotState(q, np.zeros(self.model.nv)).is_usable(self.model):
+            return self.law.safe_output(q)
+        load = self._load(q)
+        is_carried = self.law.carry_load(load)
         command = self.law.safe_output(q)
-        usable = RobotState(q, np.zeros(self.model.nv)).is_usable(self.model)
-        return self._loaded(command, q) if usable else command
+        return command if is_carried else self._loaded(command, load)
 
     def _follow(self, dt: float) -> None:
-        target, observed = np.zeros(4), self.payload
-        if (
-            observed is not None
-            and observed.mass > 0.0
-            and observed.mass_deviation < _LARGEST_DEVIATION * observed.mass
-        ):
-            target = np.concatenate([[observed.mass], observed.moment])
-        if not np.isfinite(target.sum()):
-            return
-        difference = target - self._applied
+        difference = self._target - self._applied
         # The first moment arrives with the mass.
-        share = min(1.0, self.rate * dt / max(abs(float(difference[0])), 1e-9))
-        self._applied = self._applied + share * difference
+        size = max(abs(float(difference[0])), float(np.linalg.norm(difference[1:])) / _LEVER, 1e-9)
+        self._applied = self._applied + min(1.0, self.rate * dt / size) * difference
 
-    def _loaded(self, command: Command, q: Array) -> Command:
+    def _load(self, q: Array) -> Array:
+        """Return the effort (nv,) that holds the payload at a configuration (nq,)."""
         if not self._applied.any():
-            return command
-        model, b = self.model, self.model.b
+            return np.zeros(self.model.nv)
+        model = self.model
         d = Evaluation(model, q, np.zeros(model.nv))
         gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
         weight = np.concatenate([self._applied[0] * gravity, np.cross(self._applied[1:], gravity)])
-        force = -d.J_end_effector.T @ weight
-        bound = model.joints.effort
-        torque = np.clip(command.torque + force[b:], -bound, bound)
-        return replace(command, wrench_base=command.wrench_base + force[:b], torque=torque)
+        return -d.J_end_effector.T @ weight
+
+    def _loaded(self, command: Command, load: Array) -> Command:
+        """Add the load to a command of a law without limits."""
+        b, bound = self.model.b, self.model.joints.effort
+        torque = command.torque + load[b:]
+        command = replace(command, wrench_base=command.wrench_base + load[:b], torque=torque)
+        if not exceeds(torque, bound):
+            return command
+        status = Status.SATURATED if command.status is Status.OK else command.status
+        reason = "; ".join(filter(None, (command.reason, "torque at its limit with the payload")))
+        torque = np.clip(torque, -bound, bound)
+        return replace(command, torque=torque, status=status, reason=reason)

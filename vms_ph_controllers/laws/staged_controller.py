@@ -71,6 +71,13 @@ class StagedController(TwinnedController):
         self._is_limited = False
         self._output.resume(self._start_holding(state))
 
+    def carry_load(self, load: Array) -> bool:
+        """Hold a weight (nv,) before the output stage; see :meth:`Controller.carry_load`."""
+        if self.twin is not None:
+            return bool(self.twin.carry_load(load))
+        self._output.carry(load)
+        return True
+
     def _missed_updates(self) -> None:
         self._output.missed_updates()
 
@@ -100,9 +107,10 @@ class StagedController(TwinnedController):
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
         b, self._is_limited = self.model.b, bool(output.reason)
+        force = output.force + self._output.load
         return Command(
-            output.force[:b],
-            output.force[b:],
+            force[:b],
+            force[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
             "; ".join(filter(None, (output.reason, *reasons))),

@@ -56,6 +56,11 @@ class TwinnedController(Controller):
         self._q = model.neutral_configuration()  # of the last usable state
         self.gains = self._checked_gains(gains)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy the law as one that was not reset: a copy holds the pose of its first update."""
+        parts = {name: part for name, part in vars(self).items() if name != "twin"}
+        return {**parts, "_started": False}
+
     _options: tuple[str, ...] = ()
 
     @property
@@ -100,7 +105,7 @@ class TwinnedController(Controller):
         else:
             try:
                 twin = self._make_twin(module)
-                if self._set_gains(twin):
+                if hasattr(twin, "carry_load") and self._set_gains(twin):
                     return twin
                 self._obstacle = _OTHER_SOURCES
             except (AttributeError, TypeError):

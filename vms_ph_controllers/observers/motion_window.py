@@ -56,12 +56,14 @@ class SmoothedFrame:
         velocity: (nv,) at its end, from all velocities of the window but its own.
         missed: (nv,) what the measured velocity differs by beyond noise: an error of the smoothing.
         lasting: number of frames for which such an error lasts.
+        share: variance of the velocity by noise, of that of one measurement; it lasts as long.
     """
 
     frame: Frame
     velocity: Array
     missed: Array
     lasting: int
+    share: float
 
 
 class MotionWindow:
@@ -131,4 +133,4 @@ class MotionWindow:
         error = middle.v - velocity
         noise = _SIGNIFICANCE * np.sqrt(1.0 + share) * self._deviations
         missed = np.sign(error) * np.maximum(np.abs(error) - noise, 0.0)
-        return SmoothedFrame(middle, velocity, missed, 2 * half + 1)
+        return SmoothedFrame(middle, velocity, missed, 2 * half + 1, share)

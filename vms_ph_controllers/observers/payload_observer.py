@@ -244,10 +244,14 @@ class PayloadObserver:
         """Return what the model says of the end of a frame."""
         d = Evaluation(self._model, smoothed.frame.q, smoothed.velocity)
         momentum, rate = payload_regressor(d)
-        jacobian = d.J_end_effector
-        at_body = body_momentum(*np.split(jacobian @ smoothed.missed, 2))
-        missed = jacobian.T @ (at_body @ self._mean[self._model.nv :])
-        return _End(momentum, rate, (d.M * self._variance) @ d.M.T, missed)
+        jacobian, parameters = d.J_end_effector, self._mean[self._model.nv :]
+        inertia = [body_momentum(*np.split(unit, 2)) @ parameters for unit in np.eye(6)]
+        load = jacobian.T @ np.array(inertia) @ jacobian
+        # The noise of the smoothed velocity is the same for many frames, which add up as if it
+        # were not.
+        repeated = smoothed.lasting * smoothed.share
+        noise = (d.M * self._variance) @ d.M.T + repeated * (load * self._variance) @ load.T
+        return _End(momentum, rate, noise, load @ smoothed.missed)
 
     def _solve(self) -> None:
         """Find mean and covariance; the scale of the unknowns differs by many orders."""
@@ -271,7 +275,7 @@ class _End:
 
     Attributes:
         momentum, rate: (nv,10) regressors of the payload's momentum and of its rate.
-        noise: (nv,nv) covariance of the momentum by noise of the velocity.
+        noise: (nv,nv) covariance of the momenta of robot and payload by noise of the velocity.
         missed: (nv,) momentum of the payload at the error of the smoothing.
     """
 

@@ -86,7 +86,16 @@ class OutputStage:
         if actuation is not None:
             self._actuation = actuation
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
-        self._rest = np.zeros(model.nv)
+        self._rest = self._load = np.zeros(model.nv)
+
+    @property
+    def load(self) -> Array:
+        """The further weight (nv,), such as of a payload, that is held within all limits."""
+        return self._load
+
+    def carry(self, load: Array) -> None:
+        """Hold a further weight (nv,) from now on."""
+        self._load, self._safe = load, None
 
     @property
     def safe(self) -> Command:
@@ -141,43 +150,46 @@ class OutputStage:
         )
 
     def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> Output:
-        """Return the efforts sent to the robot for a desired force (nv,)."""
+        """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
         stored = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
         self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
         self._hold(d)
-        achieved = self._achieved(d, desired)
+        load, weight = self._load, self._weight
+        achieved = self._achieved(d, desired + load)
         b, force = self._model.b, achieved.force
         torque = force[b:]
-        limited = self._limits.apply(torque, d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt)
+        limited = self._limits.apply(
+            torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
+        )
         if limited.torque is not torque:
             force = np.concatenate([force[:b], limited.torque])
         if self._tank.tank is None:
-            return Output(force, "; ".join(filter(None, (achieved.reason, limited.reason))))
+            return Output(force - load, "; ".join(filter(None, (achieved.reason, limited.reason))))
         compensation = np.concatenate([self.safe.wrench_base, self.safe.torque])
-        grant = self._tank.grant(d, force, compensation, 0.0, dt)
+        # The motion of the robot is predicted without the load and what holds it.
+        net = compensation - load
+        grant = self._tank.grant(d, force - load, net, 0.0, dt)
         if grant.reason:
-            force = grant.force
+            force = grant.force + load
             if not grant.is_covered:
-                brake = self._achieved(d, strongest_brake(d, dt)).force
+                brake = self._achieved(d, strongest_brake(d, dt) + load).force
                 share = self._limits.share_within(compensation[b:], brake[b:])
-                force = self._tank.brake(
-                    grant, compensation, compensation + share * (brake - compensation)
-                )
+                force = load + self._tank.brake(grant, net, net + share * (brake - compensation))
             self._limits.replace(force[b:])
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
         reasons = (grant.reason, achieved.reason, limited.reason)
-        return Output(force, "; ".join(filter(None, reasons)))
+        return Output(force - load, "; ".join(filter(None, reasons)))
 
     def _hold(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
-        self._configuration, self._weight, self._safe = np.array(d.q), d.g, None
+        self._configuration, self._weight, self._safe = np.array(d.q), d.g + self._load, None
 
     def _achieved(self, d: Evaluation, desired: Array) -> Output:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
         b = self._model.b
         wrench = desired[:b]
-        achieved = self._actuation.apply(wrench, d.g[:b])
+        achieved = self._actuation.apply(wrench, (d.g + self._load)[:b])
         if achieved.wrench is wrench:
             return Output(desired, achieved.reason)
         # The desired shape force, and the compensation of the wrench that the base applies.
@@ -187,9 +199,10 @@ class OutputStage:
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
         b = self._model.b
-        weight = d.g[:b]
+        holding = d.g + self._load
+        weight = holding[:b]
         wrench = self._actuation.apply(weight, weight).wrench
-        torque = d.g[b:] + d.A.T @ (wrench - weight)
+        torque = holding[b:] + d.A.T @ (wrench - weight)
         bound = self._model.joints.effort
         return Command(
             wrench,

@@ -38,8 +38,8 @@ _UNIQUE = 1e-9
 # matrix is badly conditioned, and less elsewhere.
 _CORRECTIONS = 3
 
-# A gradient of this size, relative to the largest, releases no bound.
-_ROUNDING = 1e-10
+# A gradient of this size, relative to its terms, releases no bound: what is added is 1e-9 of them.
+_ROUNDING = 1e-13
 
 
 def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:
@@ -49,6 +49,9 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     that it meets; at the minimum, the bound with the largest gradient into the interior is freed.
     Every iteration lowers the same strictly convex function over one of finitely many sets of
     bounds; beyond ten iterations per entry, which has not been seen, the best point is returned.
+
+    The least error is found first, then the smallest x with the same ``A x``: a right-hand side far
+    out of reach would hide in its rounding which x is smaller.
 
     Args:
         A: (k,m) matrix.
@@ -64,9 +67,11 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     x = np.minimum(np.maximum(np.zeros(m), lower), upper)
     bound_sides = np.zeros(m, dtype=np.intp)
     bound_sides[x == lower], bound_sides[x == upper] = -1, 1
-    _search(H, g, lower, upper, x, bound_sides)
-    for _ in range(_CORRECTIONS):
-        _search(H, g + added * x, lower, upper, x, bound_sides)
+    for _ in ("least error", "smallest"):
+        _search(H, g, lower, upper, x, bound_sides)
+        for _ in range(_CORRECTIONS):
+            _search(H, g + added * x, lower, upper, x, bound_sides)
+        g = H @ x - added * x
     return np.minimum(np.maximum(x, lower), upper)
 
 
@@ -84,7 +89,7 @@ def _search(
         bound_sides: (m,) -1 or 1 for an entry at its lower or upper bound, else 0.
     """
     fixed = lower == upper
-    scale = max(float(np.abs(g).max(initial=0.0)), float(np.abs(H).max(initial=0.0)), 1e-300)
+    largest_entry, largest_g = float(np.abs(H).max(initial=0.0)), float(np.abs(g).max(initial=0.0))
     for _ in range(10 * x.size):
         free = np.flatnonzero(bound_sides == 0)
         if free.size:
@@ -102,7 +107,8 @@ def _search(
             x[free] += step
         inward = np.where(fixed, 0.0, bound_sides * (H @ x - g))
         worst = int(np.argmax(inward))
-        if inward[worst] <= _ROUNDING * scale:
+        size = largest_g + largest_entry * float(np.abs(x).max(initial=0.0))
+        if inward[worst] <= _ROUNDING * size:
             break
         bound_sides[worst] = 0
 

@@ -58,7 +58,11 @@ class Form(ABC):
 
     @abstractmethod
     def gradient(self, x: PHState) -> Array:
-        """Return the gradient of the kinetic Hamiltonian, in the layout of the form's source."""
+        """Return the gradient of the kinetic energy, in the layout of the form's source.
+
+        The rows of q of the Hamiltonian's gradient have gravity besides, which is a force here:
+        ``interconnection @ gradient + input_map @ (f - g)`` is the rate of the state.
+        """
 
     @abstractmethod
     def interconnection(self, x: PHState) -> Array:

@@ -93,6 +93,10 @@ class CompiledStepper(RobotStepper):
         self._free = module.Ports(self._robot)
         self._has_past = name == "discrete_gradient"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the scheme in Python, which is compiled again where the core is installed."""
+        return compiled, (self._name, self._inner, None), {"name": self.name}
+
     def begin(self, state: PHState, t: float) -> SolverState:
         """Return the solver state in C++."""
         return self._core.begin(state.q, self.form.velocity(state), t)

@@ -4,6 +4,7 @@
 """The common part of the schemes for robots: observations, checks and interpolation."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -41,6 +42,10 @@ class RobotStepper(Stepper):
         # drop the kinetic energy of the speed that counts as rest.
         weight = self.model.total_mass * float(np.linalg.norm(self.model.gravity))
         self._floor = _ROUNDING * self.model.nv * weight + self.model.total_mass * _REST**2
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the robot; a copy prepares what the scheme computes with anew."""
+        return type(self), (self.form, self.gravity), {"name": self.name}
 
     @abstractmethod
     def motion(self, solver_state: SolverState) -> tuple[Array, Array]:

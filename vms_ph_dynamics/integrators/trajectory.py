@@ -129,6 +129,17 @@ class Occurrence:
 
 
 @dataclass(frozen=True)
+class _RecordedEfforts:
+    """The efforts at the instants of a run, for a pickle, which cannot have every function."""
+
+    t: Array
+    efforts: tuple[Any, ...]
+
+    def __call__(self, t: float, state: Any) -> Any:
+        return self.efforts[int(np.abs(self.t - t).argmin())]
+
+
+@dataclass(frozen=True)
 class Trajectory:
     """A run, recorded at N+1 instants.
 
@@ -152,6 +163,14 @@ class Trajectory:
     failures: tuple[FailedStep, ...]
     _stepper: Stepper
     _ports: Any
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Replace efforts that are a function by those at the recorded instants."""
+        state = dict(vars(self))
+        if callable(self._ports):
+            efforts = map(self._ports, self.t.tolist(), self.states)
+            state["_ports"] = _RecordedEfforts(self.t, tuple(efforts))
+        return state
 
     def __repr__(self) -> str:
         """Return steps, duration, scheme and the largest residual of the energy balance."""

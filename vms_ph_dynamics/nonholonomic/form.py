@@ -4,6 +4,7 @@
 """A robot under velocity constraints, such as wheels, in the velocities that they allow."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -172,16 +173,17 @@ class NonholonomicForm:
     The constraints ``J_c(q) v = 0`` are eliminated: with a basis S of the velocities that they
     allow, the momentum is ``z = S^T M v = M_nu nu`` with ``M_nu = S^T M S``, and forces act by
     ``S^T f``. The constraint forces do no work on S and never appear; there are no multipliers,
-    and a constraint is met to rounding at any time. In ``xdot = J dH/dx + G u`` with ``x = (q, z)``
-    J is skew-symmetric::
+    and a constraint is met to rounding at any time. In ``xdot = J dT/dx + G f`` with ``x = (q, z)``
+    and the kinetic energy T, J is skew-symmetric::
 
-        qdot = S nu,   zdot = -S^T dH/dq + K nu + S^T f,   K_ij = (M S nu) . [S_j, S_i]
+        qdot = S nu,   zdot = -S^T dT/dq + K nu + S^T f,   K_ij = (M S nu) . [S_j, S_i]
 
     with the brackets of the columns of S as vector fields on the group of the base and the joints.
+    As in all forms gravity is one of the forces f.
 
     Independent velocities ``nu`` are entries of v, chosen once: :attr:`independent`. Some postures
     can have none of the others determined by these, as a bicycle steered by a quarter turn whose
-    rear wheel is driven; :meth:`basis` says so.
+    rear wheel is driven; :meth:`basis` says so, and :meth:`chart` has others.
 
     Attributes:
         model: the robot.
@@ -226,6 +228,27 @@ class NonholonomicForm:
         columns = _pivots(np.concatenate([r[rows] for r in columns_of_parts]).T, rank)
         others = np.setdiff1d(np.arange(model.nv), columns)
         return np.sort(rows), np.sort(columns), others
+
+    def chart(self, q: Array) -> "NonholonomicForm":
+        """Return this robot in the independent velocities that are best at a posture ``q`` (nq,).
+
+        They determine the others wherever the wheels allow no further motion, so that a motion may
+        pass through any posture; the momenta of the chart are not those of this form.
+        """
+        chart = copy(self)
+        rows = self.constraint_jacobian(Evaluation(self.model, q, np.zeros(self.model.nv)))
+        chart._dependent = np.sort(_pivots(rows.T, len(rows)))
+        chart.independent = np.setdiff1d(np.arange(self.model.nv), chart._dependent)
+        return chart
+
+    def momentum(self, q: Array, v: Array) -> Array:
+        """Return ``S^T M v``, (m,), at ``q`` (nq,) for a velocity ``v`` (nv,), unchecked.
+
+        Raises:
+            StateError: as for :meth:`basis`.
+        """
+        d = Evaluation(self.model, q, v)
+        return self.basis(d).T @ d.momentum
 
     def _all_rows(self, d: Evaluation) -> Array:
         return np.concatenate([task.jacobian(d) for task in self.constraints])
@@ -322,9 +345,10 @@ class NonholonomicForm:
         return PHRate(t.d.v, t.free_momentum_rate + force)
 
     def gradient(self, x: PHState) -> Array:
-        """Return ``(dH/dq at fixed z, nu)`` of the kinetic energy, (nv+m,).
+        """Return ``(dT/dq at fixed z, nu)``, (nv+m,), the gradient of the kinetic energy T.
 
-        The derivatives are along unit velocities, those of the base in its own axes.
+        The derivatives are along unit velocities, those of the base in its own axes. That of the
+        Hamiltonian has ``dT/dq + g``: gravity is a force, as in :meth:`.Form.gradient`.
         """
         t, model = self._terms_at(x), self.model
         slopes = []

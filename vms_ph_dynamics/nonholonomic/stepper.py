@@ -36,16 +36,17 @@ _CLOSABLE = 1e-3
 
 
 class _Motion(NamedTuple):
-    """Configuration (nq,) and independent velocities (m,)."""
+    """Configuration (nq,) and velocity (nv,)."""
 
     q: Array
-    nu: Array
+    v: Array
 
 
 class NonholonomicRK4(Stepper):
     """Fourth-order Runge-Kutta-Munthe-Kaas on configuration and independent velocities.
 
-    The velocity is ``S(q) nu`` at every time, so that the constraints are met to rounding. At the
+    The velocity is ``S(q) nu`` at every time, so that the constraints are met to rounding; every
+    step is in the velocities ``nu`` that determine the others best where it begins. At the
     end of a step the speed is scaled, by the error of the scheme, so that the energy has changed by
     exactly the energies at the ports, as they are reported.
     """
@@ -63,14 +64,12 @@ class NonholonomicRK4(Stepper):
         self.form = form
 
     def begin(self, state: PHState, t: float) -> SolverState:
-        """Return configuration and independent velocities."""
-        v = self.form.velocity(state)
-        return _Motion(np.array(state.q), v[self.form.independent])
+        """Return configuration and velocity."""
+        return _Motion(np.array(state.q), self.form.velocity(state))
 
     def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
-        d = Evaluation(self.form.model, solver_state.q, np.zeros(self.form.model.nv))
-        return solver_state.q, self.form.basis(d) @ solver_state.nu
+        return solver_state.q, solver_state.v
 
     def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`.
@@ -78,18 +77,18 @@ class NonholonomicRK4(Stepper):
         Raises:
             StepFailure: the motion is not finite.
         """
-        form, model, x = self.form, self.form.model, solver_state
+        form, model, x = self.form.chart(solver_state.q), self.form.model, solver_state
         energies = PowerQuadrature()
         slope_q: Array = np.zeros(model.nv)
         slope_nu: Array = np.zeros(form.dimension)
-        mean_q, mean_nu = slope_q, slope_nu
+        mean_q, mean_nu, start_nu = slope_q, slope_nu, x.v[form.independent]
         for lead, weight in _STAGES:
             q = model.integrate(x.q, lead * dt * slope_q) if lead else x.q
-            nu = x.nu + lead * dt * slope_nu
+            nu = start_nu + lead * dt * slope_nu
             if not isfinite(float(nu @ nu)) or not isfinite(float(q @ q)):
                 raise StepFailure("the motion within the step is not finite")
             terms = form.terms(q, nu)
-            acting = self._acting(ports, t + lead * dt, q, terms.momentum)
+            acting = self._acting(ports, t + lead * dt, q, terms.d.v)
             if not lead:
                 before = terms.d
             # The coordinates of the base within the step are those of the exponential.
@@ -97,34 +96,38 @@ class NonholonomicRK4(Stepper):
             slope_q, slope_nu = rate, terms.acceleration(acting.force(terms.d))
             mean_q, mean_nu = mean_q + weight * slope_q, mean_nu + weight * slope_nu
             energies.add(acting, terms.d, weight * dt)
-        q, nu = model.integrate(x.q, dt * mean_q), x.nu + dt * mean_nu
+        q, nu = model.integrate(x.q, dt * mean_q), start_nu + dt * mean_nu
         if not isfinite(float(nu @ nu) + float(q @ q)):
             raise StepFailure("the motion after the step is not finite")
         after, kinetic = form.terms(q, nu).d, before.kinetic_energy + energies.net
         if acting.gravity:
             kinetic += before.potential_energy - after.potential_energy
-        nu = nu * _closing(after.kinetic_energy, kinetic)
-        return StepResult(_Motion(q, nu), energies.supplied, energies.dissipated)
+        v = after.v * _closing(after.kinetic_energy, kinetic)
+        return StepResult(_Motion(q, v), energies.supplied, energies.dissipated)
 
-    def _acting(self, ports: Efforts, t: float, q: Array, z: Array) -> Ports:
-        given = ports if isinstance(ports, Ports) else ports(t, PHState(q, z))
+    def _acting(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
+        given = ports if isinstance(ports, Ports) else ports(t, self._state(q, v))
         return Ports.checked(self.form.model, given)
 
     def observe(self, solver_state: SolverState) -> Observation:
         """Return the observable quantities; there is no conserved momentum."""
-        t = self.form.terms(solver_state.q, solver_state.nu)
-        energy = t.d.kinetic_energy + t.d.potential_energy
-        return Observation(PHState(solver_state.q, t.momentum), energy, np.zeros(0))
+        q, v = solver_state
+        d = Evaluation(self.form.model, q, v)
+        energy = d.kinetic_energy + d.potential_energy
+        return Observation(self._state(q, v), energy, np.zeros(0))
+
+    def _state(self, q: Array, v: Array) -> PHState:
+        return PHState(q, self.form.momentum(q, v))
 
     def interpolant(self, before: Any, after: Any, ports: Any, t: float, dt: float) -> Interpolant:
         """Return states between two observed ones, along the straight way between them."""
-        model = self.form.model
+        model, (v0, v1) = self.form.model, map(self.form.velocity, (before, after))
         along = model.difference(before.q, after.q)
 
-        def state(s: float) -> PHState:
-            share = s / dt if dt else 0.0
-            z = (1.0 - share) * before.z + share * after.z
-            return PHState(model.integrate(before.q, share * along), z)
+        def state(time: float) -> PHState:
+            share = (time - t) / dt if dt else 0.0
+            q = model.integrate(before.q, share * along)
+            return self._state(q, (1.0 - share) * v0 + share * v1)
 
         return state
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, cached_property, frozen
+from ..arrays import Array, cached_property, frozen, restore
 from ..errors import ModelError
 from ..groups import SE2
 from ..native import chosen
@@ -120,6 +120,20 @@ class KinematicTree:
         self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
         self._strictly_upper = np.triu(self._upper, 1)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave to each copy its own data of threads and its own model in C++."""
+        own = ("_local", "_algorithms")
+        return {name: part for name, part in vars(self).items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the parts of another tree, of this process or another one."""
+        restore(self, state)
+        self._local = threading.local()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "KinematicTree":
+        """Return this tree: nothing in it changes."""
+        return self
+
     def with_native(self, native: bool | None) -> "KinematicTree":
         """Return this tree with its terms in C++ (True), in Python (False) or as is best (None).
 
@@ -127,7 +141,7 @@ class KinematicTree:
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
         tree = copy(self)
-        tree.native, tree._algorithms = native, None
+        tree.native = native
         _ = tree.algorithms
         return tree
 
@@ -160,9 +174,7 @@ class KinematicTree:
             inertias: a ``pinocchio.Inertia`` of each joint.
         """
         tree = copy(self)
-        # What was prepared for the present inertias: a model in C++, if there is one, and data.
-        vars(tree).pop("_algorithms", None)
-        tree._local, tree.pinocchio = threading.local(), self.pinocchio.copy()
+        tree.pinocchio = self.pinocchio.copy()
         for i, inertia in enumerate(inertias, 1):
             tree.pinocchio.inertias[i] = inertia
         tree.total_mass = float(pin.computeTotalMass(tree.pinocchio))
@@ -171,8 +183,7 @@ class KinematicTree:
     def without_gravity(self) -> "KinematicTree":
         """Return this tree in a place without gravity."""
         tree = copy(self)
-        vars(tree).pop("_algorithms", None)
-        tree._local, tree.pinocchio = threading.local(), self.pinocchio.copy()
+        tree.pinocchio = self.pinocchio.copy()
         tree.pinocchio.gravity.linear = np.zeros(3)
         tree.gravity = tree.base_gravity = frozen(np.zeros(3))
         return tree

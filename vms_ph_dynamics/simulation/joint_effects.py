@@ -38,7 +38,8 @@ def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, 
     Without constraints these are the mass matrix, the identity and all velocities.
     """
     if isinstance(form, NonholonomicForm):
-        terms = form.terms(q, v[form.independent])
+        chart = form.chart(q)
+        terms = chart.terms(q, v[chart.independent])
         return terms.mass, terms.basis, terms.nu
     return form.model.evaluate(q, v).M, np.eye(form.model.nv), v
 
@@ -98,6 +99,8 @@ class HeldFriction:
             StateError: the state at the end of the step is not finite.
         """
         form, model = self._form, self._form.model
+        if isinstance(form, NonholonomicForm):
+            form = form.chart(q)
         x = form.state(q, v)
         rate = form.rate(x, ports)
         at_end = PHState(model.integrate(q, dt * v), x.z + dt * rate.zdot)

@@ -141,7 +141,8 @@ class Controller {
   /// motion in between to its own command.
   virtual void missed_updates() noexcept {}
 
-  /// Take over an estimated payload; false for a law that compensates none.
+  /// Take over an estimated payload; false for a law that compensates none, and for a payload that
+  /// this robot cannot hold.
   ///
   /// @param mass       kg; zero for none.
   /// @param moment     mass times centre of mass, from the end effector in its axes, kg m.
@@ -150,6 +151,10 @@ class Controller {
                      double /*deviation*/) noexcept {
     return false;
   }
+
+  /// Hold a further weight (nv,) from the next update on, within the limits of the law; false for a
+  /// law without limits of its own, which leaves it to its host.
+  virtual bool carry_load(const Eigen::VectorXd& /*load*/) noexcept { return false; }
 
   /// The efforts (nv,) that hold at a configuration (nq,) a payload that is not part of the model,
   /// valid until the next call; null for none. A host adds them to a safe output of its own.

@@ -38,6 +38,12 @@ class OutputStage {
   /// Whether the base has actuators.
   bool base_is_actuated() const noexcept { return actuation_->actuated(); }
 
+  /// Hold a further weight (nv,), such as of a payload, from now on: within all limits.
+  void carry(const Eigen::VectorXd& load) noexcept { load_ = load; }
+
+  /// The further weight (nv,).
+  const VectorV& load() const noexcept { return load_; }
+
   /// Energy in the tank, J; zero without a tank.
   double tank_level() const noexcept { return tank_.level(); }
 
@@ -53,8 +59,8 @@ class OutputStage {
   /// The safe output at a state for which the law computed no finite effort.
   const Command& refuse(Evaluation& d) noexcept;
 
-  /// The efforts (nv,) sent to the robot for a desired force (nv,): base wrench, then joint
-  /// torques.
+  /// The efforts (nv,) sent to the robot for a desired force (nv,), without the load: base wrench,
+  /// then joint torques.
   const VectorV& apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
                        double dt) noexcept;
 
@@ -74,7 +80,7 @@ class OutputStage {
   std::unique_ptr<Actuation> actuation_;
   TorqueLimits limits_;
   SampledTank tank_;
-  VectorV active_, force_, static_effort_, weight_, brake_;
+  VectorV active_, force_, static_effort_, weight_, brake_, load_;
   Reason reason_;
   Command safe_, rejected_;
 };

@@ -10,6 +10,7 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/evaluation.hpp"
+#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 
@@ -19,7 +20,7 @@ class PayloadCompensation final : public Controller {
  public:
   /// Compensate a payload beside a law for a robot, which must outlive it.
   ///
-  /// @param rate  largest change of the mass in force, kg/s.
+  /// @param rate  largest change of the mass in force, kg/s; of the first moment 0.3 m times it.
   PayloadCompensation(const Model& model, std::shared_ptr<Controller> law, double rate = 2.0);
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
@@ -35,6 +36,9 @@ class PayloadCompensation final : public Controller {
   bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override;
   const Eigen::VectorXd* further_weight(const Eigen::VectorXd& q) noexcept override;
 
+  /// How far from the end effector the centre of mass of a payload may be, m.
+  static double reach_of(const Model& model);
+
   /// Mass in force, kg.
   double mass() const noexcept { return carried_[0]; }
 
@@ -48,6 +52,8 @@ class PayloadCompensation final : public Controller {
   Evaluation d_;
   Eigen::Vector4d target_ = Eigen::Vector4d::Zero(), carried_ = target_;  // mass and its moment
   Eigen::VectorXd weight_;                                                // (nv,)
+  const double reach_;
+  Reason reason_;
   Command command_;
 };
 

@@ -39,7 +39,7 @@ class SafeOutput {
   BaseActuation actuation_;
   Evaluation d_;
   VectorB base_, wrench_;
-  VectorV braking_, rest_, step_, torque_;
+  VectorV braking_, weight_, rest_, step_, torque_;
   Eigen::VectorXd q_ahead_;  // (nq,)
 };
 

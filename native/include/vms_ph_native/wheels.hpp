@@ -27,9 +27,13 @@ class WheeledTerms {
   ///                     no wheel, a radius that is not positive, or no motion that is left.
   WheeledTerms(const Model& model, const std::vector<Wheel>& wheels);
 
+  /// Which velocities are independent: those of the last call, or those that determine the others
+  /// best at its posture.
+  enum class Velocities { as_before, best_here };
+
   /// Compute the terms at a state, of which the independent velocities are taken; false where these
   /// do not determine the others.
-  bool compute(const RobotState& state) noexcept;
+  bool compute(const RobotState& state, Velocities velocities = Velocities::as_before) noexcept;
 
   int dimension() const { return m_; }  ///< m
   /// The indices of the independent velocities in v, (m,).
@@ -56,12 +60,13 @@ class WheeledTerms {
   void partition();
   Eigen::MatrixXd rows_at(const Eigen::VectorXd& q);
   void constrain(bool moving) noexcept;
+  void choose() noexcept;
   bool eliminate(const MatrixV& rows, MatrixV& result) noexcept;
 
   const Model& model_;
   Evaluation d_;
   std::vector<Rolling> wheels_;
-  std::vector<Eigen::Index> rows_, dependent_, independent_;
+  std::vector<Eigen::Index> rows_, dependent_, independent_, chosen_;
   int m_ = 0;
   MatrixV all_, all_rates_, inner_, right_;
   VectorV velocity_;

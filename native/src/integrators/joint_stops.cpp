@@ -69,7 +69,7 @@ void JointStops::compute_mobility(const VectorXd& q) noexcept {
 bool JointStops::compute_wheeled_mobility(const VectorXd& q, const VectorXd& v) noexcept {
   wheeled_state_.q = q;
   wheeled_state_.v = v;
-  if (!rolling_->compute(wheeled_state_)) return false;
+  if (!rolling_->compute(wheeled_state_, WheeledTerms::Velocities::best_here)) return false;
   const Cholesky inertia(rolling_->mass);
   MatrixV columns = rolling_->basis.transpose();
   inertia.solve_columns(columns);

@@ -102,7 +102,7 @@ std::string StepResult::reason() const {
       std::snprintf(text, sizeof text, "the solution misses an energy of %.3g J", amount);
       break;
     case Failure::undetermined:
-      return "a wheel stands across the motion that the independent velocities describe";
+      return "the wheels allow more motions at this posture than elsewhere";
   }
   return text;
 }

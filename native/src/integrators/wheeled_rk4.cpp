@@ -41,7 +41,7 @@ WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel
 SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
   at_.q = q;
   at_.v = v;
-  if (!terms_.compute(at_)) throw ModelError(terms_.reason());
+  if (!terms_.compute(at_, WheeledTerms::Velocities::best_here)) throw ModelError(terms_.reason());
   return Stepper::begin(q, product<VectorXd>(terms_.basis, terms_.nu), t);
 }
 
@@ -54,7 +54,10 @@ Failure WheeledRK4::evaluate_at(const VectorXd& from, double lead) noexcept {
     at_.q = from;
   }
   if (!std::isfinite(at_.q.squaredNorm() + at_.v.squaredNorm())) return Failure::not_finite;
-  if (!terms_.compute(at_)) return Failure::undetermined;
+  using Velocities = WheeledTerms::Velocities;
+  if (!terms_.compute(at_, lead > 0.0 ? Velocities::as_before : Velocities::best_here)) {
+    return Failure::undetermined;
+  }
   multiply(terms_.basis, terms_.nu, velocity_);
   return Failure::none;
 }

@@ -107,6 +107,7 @@ void MotionWindow::smooth() noexcept {
   }
   smoothed_.frame = &middle;
   smoothed_.error_frames = 2 * half_width_ + 1;
+  smoothed_.share = share;
 }
 
 namespace {
@@ -192,7 +193,8 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       covariance_(MatrixV::Zero(nv_, nv_)),
       spread_(covariance_),
       gain_(covariance_),
-      predicted_(covariance_) {
+      predicted_(covariance_),
+      load_(covariance_) {
   prior_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, error_);
   const double moment = mass * reach;
   prior_[nv_] = mass;
@@ -344,10 +346,20 @@ void PayloadObserver::find_end(const SmoothedFrame& smoothed, End& end) noexcept
   predicted_ = smoothed_state_.M();
   for (int k = 0; k < nv_; ++k) predicted_.col(k) *= deviations_[k] * deviations_[k];
   multiply(predicted_, transposed(smoothed_state_.M()), end.noise);
-  const auto slip = product<Vector6>(jacobian, smoothed.smoothing_error);
-  const auto lost =
-      product<Vector6>(body_momentum(slip.head<3>(), slip.tail<3>()), mean_.tail(kParameters));
-  multiply(transposed(jacobian), lost, end.smoothing_error);
+  Eigen::Matrix<double, 6, 6> inertia;
+  for (int k = 0; k < 6; ++k) {
+    const Vector6 unit = Vector6::Unit(k);
+    inertia.col(k) =
+        product<Vector6>(body_momentum(unit.head<3>(), unit.tail<3>()), mean_.tail(kParameters));
+  }
+  const auto momenta = product<Matrix6V>(inertia, jacobian);
+  multiply(transposed(jacobian), momenta, load_);
+  multiply(load_, smoothed.smoothing_error, end.smoothing_error);
+  // The noise of the smoothed velocity is the same for many frames, which add up as if it were not.
+  predicted_ = load_;
+  const double repeated = smoothed.error_frames * smoothed.share;
+  for (int k = 0; k < nv_; ++k) predicted_.col(k) *= repeated * deviations_[k] * deviations_[k];
+  add_product(predicted_, transposed(load_), end.noise);
 }
 
 /// Find mean and covariance; the scale of the unknowns differs by many orders.

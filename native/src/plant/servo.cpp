@@ -21,7 +21,7 @@ WheeledInverseDynamics::WheeledInverseDynamics(const Model& model, const std::ve
 
 void WheeledInverseDynamics::solve(const RobotState& state, Eigen::VectorXd& values) noexcept {
   const Eigen::Index n = static_state_.model().n();
-  if (terms_.compute(state)) {
+  if (terms_.compute(state, WheeledTerms::Velocities::best_here)) {
     // Joint rates are S_j nu: their accelerations S_j nudot + Sdot_j nu, and S_j^T tau = f.
     const auto drives = terms_.basis.bottomRows(n);
     gram_ = drives.transpose().lazyProduct(drives);

@@ -6,10 +6,17 @@
 import numpy as np
 import pytest
 
-from vms_ph_controllers import EndEffectorImpedance, Reference, RobotState
+from vms_ph_controllers import (
+    EndEffectorImpedance,
+    Reference,
+    RobotState,
+    Status,
+    TaskSpaceIDAPBC,
+)
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, Payload, PayloadObserver
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_io import robots
 
 from ..observers.test_payload_observer import loaded
@@ -37,7 +44,7 @@ def test_an_arm_that_a_kilogram_pulls_down_returns_once_the_payload_is_known() -
     for moment in samples(heavy, q, effort, lambda t, q, v: none, dt, 480, fine=1):
         impulse = balance.add(*measured(model, noise, moment, rng), dt)
         if impulse is not None:
-            law.payload = observer.add(impulse)
+            law.carry(observer.add(impulse))
         sag.append(float(start[2] - _at(model, moment.q)[2]))
     assert max(sag) > 0.01
     assert abs(sag[-1]) < 0.2 * max(sag)
@@ -51,9 +58,9 @@ def test_a_payload_that_is_hardly_known_is_not_compensated_and_changes_are_slow(
     law.reset(state)
     rest = law.update(state, Reference(), 1e-3).torque
     covariance = np.diag([0.09, 1e-4, 1e-4, 1e-4])
-    law.payload = Payload(1.0, np.zeros(3), covariance, False)
+    assert not law.carry(Payload(1.0, np.zeros(3), covariance, False))
     np.testing.assert_array_equal(law.update(state, Reference(), 1e-3).torque, rest)
-    law.payload = Payload(1.0, np.zeros(3), 0.01 * covariance, False)
+    assert not law.carry(Payload(1.0, np.zeros(3), 0.01 * covariance, False))
     law.update(state, Reference(), 1e-2)
     assert law.mass == pytest.approx(0.02)
     for _ in range(100):
@@ -68,3 +75,60 @@ def test_the_gains_are_those_of_the_law() -> None:
     law = PayloadCompensation(EndEffectorImpedance(robots.load("panda")))
     law.gains = law.Gains(stiffness=123.0)
     assert law.law.gains.stiffness == 123.0
+
+
+def _known(mass: float, centre: np.ndarray) -> Payload:
+    return Payload(mass, mass * centre, np.diag([1e-8, 0.0, 0.0, 0.0]), False)
+
+
+def test_what_this_robot_cannot_hold_is_refused_with_the_reason() -> None:
+    model = robots.load("panda")
+    state = RobotState(model.configuration(robots.get("panda").home), np.zeros(7))
+    law = PayloadCompensation(EndEffectorImpedance(model))
+    law.reset(state)
+    rest = law.update(state, Reference(), 1e-3).torque
+    far, none = np.array([0.0, 0.0, 1e30]), np.zeros(3)
+    for mass, centre in ((1.0, far), (1.0, none + np.nan), (50.0, none), (np.nan, none)):
+        assert "holds at most 16.82 kg" in law.carry(_known(mass, centre))
+        np.testing.assert_array_equal(law.update(state, Reference(), 1e-3).torque, rest)
+    assert not law.carry(_known(3.0, np.array([0.0, 0.0, 0.1])))
+    assert not law.carry(None)
+
+
+def test_the_weight_passes_the_limits_of_the_law_and_says_so() -> None:
+    known = robots.get("hextilt")
+    model, given = known.load(), known.allocation()
+    assert given is not None
+    hover = given.thrusts(np.array([0.0, 0.0, 9.81 * model.total_mass, 0.0, 0.0, 0.0]))
+    strength = np.full(hover.size, 1.5 * hover.max())
+    rotors = Allocation.of_matrix(given.matrix, given.lower, strength)
+    law = PayloadCompensation(EndEffectorImpedance(model, allocation=rotors), rate=50.0)
+    state = RobotState(model.configuration(known.home), np.zeros(model.nv))
+    law.reset(state)
+    mass = 0.99 * model.total_mass
+    assert not law.carry(_known(mass, np.zeros(3)))
+    for _ in range(400):
+        command = law.update(state, Reference(), 1e-3)
+    assert law.mass == pytest.approx(mass)
+    for output in (command, law.safe_output(state.q)):
+        inputs = rotors.thrusts(output.wrench_base)
+        assert (inputs < rotors.upper + 1e-6).all()
+        assert (inputs > rotors.lower - 1e-6).all()
+    assert command.status is Status.SATURATED
+    assert "gravity" in command.reason
+
+
+@pytest.mark.parametrize("law", [EndEffectorImpedance, TaskSpaceIDAPBC])
+def test_a_payload_that_moves_in_the_hand_is_followed_without_jumps(law: type) -> None:
+    model = robots.load("panda")
+    state = RobotState(model.configuration(robots.get("panda").home), np.zeros(7))
+    wrapped = PayloadCompensation(law(model), rate=2.0)
+    wrapped.reset(state)
+    torques = []
+    for centre in (0.0, 0.3):
+        wrapped.carry(_known(1.0, np.array([centre, 0.0, 0.1])))
+        for _ in range(100):
+            torques.append(wrapped.update(state, Reference(), 1e-2).torque)
+    # 2 kg/s at a metre, and 0.6 kg m/s.
+    assert np.abs(np.diff(torques, axis=0)).max() < 9.81 * (2.0 + 0.6) * 1e-2
+    assert np.abs(torques[-1] - torques[99]).max() > 1.0

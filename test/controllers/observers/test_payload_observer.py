@@ -84,3 +84,26 @@ def test_a_payload_that_is_grasped_is_noticed_and_found() -> None:
     # It is seen half a window later, at most 10 frames.
     assert any(changes[199:215])
     assert masses[-1] == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_noise_of_the_smoothed_velocity_is_in_the_uncertainty_of_a_heavy_payload() -> None:
+    known = robots.get("hextilt")
+    model = known.load()
+    heavy, parameters = loaded(model, 0.5)
+    q, dt, noise = model.configuration(known.home), 5e-3, NoiseModel()
+    balance = ImpulseBalance(model, noise)
+    squares = []
+    for seed in range(2, 6):
+        rng = np.random.default_rng(100 + seed)
+        wind = np.zeros(model.nv)
+        wind[:6] = np.array([0.5] * 3 + [0.1] * 3) * rng.normal(size=6)
+        observer, effort = PayloadObserver(balance), moving_arm(model, q)
+        balance.restart()
+        for moment in samples(heavy, q, effort, lambda t, q, v, w=wind: w, dt, 240, fine=1):
+            impulse = balance.add(*measured(model, noise, moment, rng), dt)
+            if impulse is not None:
+                payload = observer.add(impulse)
+        error = np.concatenate([[payload.mass], payload.moment]) - parameters[:4]
+        squares.append(float(error @ np.linalg.solve(payload.covariance, error)) / 4.0)
+    # Of the 16 squares of standard normal errors, three deviations of their mean.
+    assert 0.3 < np.mean(squares) < 1.0 + 3.0 * np.sqrt(2.0 / 16.0)

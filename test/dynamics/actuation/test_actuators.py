@@ -216,6 +216,17 @@ def test_the_bounded_solution_is_that_of_an_independent_solver(rng: np.random.Ge
             assert np.linalg.norm(A @ x - b) == pytest.approx(np.sqrt(2 * best.cost), abs=1e-6)
 
 
+def test_of_several_bounded_solutions_the_smallest_is_returned() -> None:
+    row = np.array([0.151, -0.221, -9.225])
+    lower, upper = np.array([0.0, -0.354, 0.0]), np.array([0.06, 0.052, 1.629])
+    # The second row cannot be met beside the first.
+    for A, b in ((row[None], [-0.01484]), (np.stack([row, row]), [1e4 - 0.01484, -1e4 - 0.01484])):
+        x = bounded_least_squares(A, np.array(b), lower, upper)
+        # By the multiplier of A x = b; the first entry would be below its bound.
+        expected = np.array([0.0, -0.221, -9.225]) * -0.01484 / (0.221**2 + 9.225**2)
+        np.testing.assert_allclose(x, expected, rtol=0, atol=1e-6 * np.linalg.norm(expected))
+
+
 def test_a_multirotor_out_of_thrust_gives_up_heading_before_height_before_attitude() -> None:
     allocation = robots.get("borinot").own_actuators()
     weights = allocation.weights

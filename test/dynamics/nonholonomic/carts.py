@@ -3,7 +3,11 @@
 
 """Robots on wheels for the tests: a differential drive, a bicycle, a mecanum cart, with arms."""
 
+import numpy as np
+
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 
 RADIUS = 0.1
@@ -60,6 +64,20 @@ def bicycle() -> NonholonomicForm:
         "bicycle", _wheel("rear", 0, 0), fork, _wheel("front", 0.03, 0, RADIUS - 0.3, "fork")
     )
     return NonholonomicForm(model, [WheelConstraint(model, w, RADIUS) for w in ("rear", "front")])
+
+
+def swinging_fork(form: NonholonomicForm) -> tuple[Array, Array, Ports]:
+    """Return a motion in which the fork of a bicycle swings over a quarter turn and back."""
+    model = form.model
+    steer = model.joint_index("steer")
+    q = model.configuration({"steer": 1.45, "shoulder": 0.4, "elbow": 0.3})
+    chart = form.chart(q)
+    chosen = np.zeros(form.dimension)
+    chosen[list(chart.independent).index(3 + steer)] = 2.5
+    v = chart.basis(model.evaluate(q, np.zeros(model.nv))) @ chosen
+    torque = np.zeros(model.n)
+    torque[[steer, model.joint_index("rear"), model.joint_index("shoulder")]] = -0.6, 0.5, 1.0
+    return q, v, Ports(torque=torque)
 
 
 def mecanum_cart() -> NonholonomicForm:

@@ -13,7 +13,7 @@ from vms_ph_dynamics.forms import PHState, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, SidewaysConstraint, WheelConstraint
 from vms_ph_io import robots
 
-from .carts import RADIUS, bicycle, differential_drive, mecanum_cart
+from .carts import RADIUS, bicycle, differential_drive, mecanum_cart, swinging_fork
 
 MAKERS = {"differential": differential_drive, "bicycle": bicycle, "mecanum": mecanum_cart}
 
@@ -143,17 +143,18 @@ def test_rate_is_that_of_the_dirac_structure_restricted_to_the_wheels(
     assert np.abs(rate - np.concatenate(found)).max() < 1e-12 * scale
 
 
-def test_gradient_is_the_derivative_of_the_energy(form: NonholonomicForm) -> None:
+def test_gradient_and_gravity_are_the_derivative_of_the_energy(form: NonholonomicForm) -> None:
     q, v = _moving(form, 17)
     x, model, h = form.state(q, v), form.model, 1e-5
     slopes = [
         np.diff(
-            [form.hamiltonian(PHState(model.integrate(q, s * unit), x.z)).kinetic for s in (-h, h)]
+            [form.hamiltonian(PHState(model.integrate(q, s * unit), x.z)).total for s in (-h, h)]
         )[0]
         / (2 * h)
         for unit in np.eye(model.nv)
     ]
-    assert np.abs(form.gradient(x)[: model.nv] - slopes).max() < 1e-7 * np.abs(x.z).max()
+    by_q = form.gradient(x)[: model.nv] + model.evaluate(q, v).g
+    assert np.abs(by_q - slopes).max() < 1e-7 * np.abs(x.z).max()
 
 
 def _with_multipliers(form: NonholonomicForm, q: Array, v: Array, ports: Ports) -> Array:
@@ -298,3 +299,19 @@ def test_a_posture_whose_independent_velocities_determine_nothing_is_said() -> N
     q = model.configuration({"shoulder": low})
     with pytest.raises(StateError, match="do not determine"):
         form.basis(model.evaluate(q, np.zeros(model.nv)))
+
+
+def test_a_fork_passes_a_quarter_turn_as_the_equations_with_multipliers_say() -> None:
+    form = MAKERS["bicycle"]()
+    model, (q, v, ports) = form.model, swinging_fork(form)
+    run = integrate(form, form.state(q, v), ports, dt=4e-3, steps=100)
+    angles = [float(model.joint_positions(x.q)[model.joint_index("steer")]) for x in run.states]
+    assert min(angles) < 0.5 * np.pi < max(angles)
+    other_q, other_v = _integrated_with_multipliers(form, q, v, ports, 1e-3, 400)
+    error = model.difference(run.states[-1].q, model.normalise_configuration(other_q))
+    assert np.abs(error).max() < 1e-7
+    assert np.abs(run.v[-1] - other_v).max() < 1e-6
+    assert np.abs(np.cumsum(run.audit.residual)).max() < 1e-12
+    between = run.at(float(run.t[7]) + 2e-3)
+    middle = 0.5 * (run.v[7] + run.v[8])
+    np.testing.assert_allclose(form.velocity(between), middle, atol=1e-4)

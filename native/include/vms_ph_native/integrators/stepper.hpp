@@ -102,7 +102,7 @@ enum class Failure : unsigned char {
   newton_stalls,      ///< at a residual of `amount`
   newton_unfinished,  ///< in `extent` steps
   energy_missed,      ///< the solution misses `amount`
-  undetermined,       ///< a wheel stands across the motion that the independent velocities describe
+  undetermined,       ///< the wheels allow more motions at a posture than elsewhere
 };
 
 /// The energies and the outcome of one step or of several.

@@ -27,6 +27,7 @@ struct SmoothedFrame {
   VectorV velocity;         ///< (nv,) at its end, from all velocities of the window but its own
   VectorV smoothing_error;  ///< (nv,) measured minus smoothed velocity, beyond noise
   int error_frames = 0;     ///< frames over which a smoothing error is correlated
+  double share = 0.0;       ///< variance of the velocity by noise, of that of one measurement
 };
 
 /// Frames around the one whose velocity is smoothed; see
@@ -123,7 +124,7 @@ class PayloadObserver {
   Eigen::MatrixXd slope_, weighted_, product_;  // (nv,nv+10)
   Eigen::MatrixXd cross_terms_;                 // (10,nv+1)
   VectorV sum_, expected_, innovation_, rest_;
-  MatrixV covariance_, spread_, gain_, predicted_;
+  MatrixV covariance_, spread_, gain_, predicted_, load_;
   End ends_[2];
   int latest_ = 0;
   bool has_sum_ = false, has_last_ = false;
