@@ -26,6 +26,9 @@ _FARTHEST = 1e6
 # Longest plausible time step, s.
 LONGEST_STEP = 1.0
 
+# Why the law must not act yet although the state is plausible.
+RECOVERING = "the state was implausible a moment ago"
+
 # Time without a position that widens the bound of the next step, s.
 _LONGEST_GAP = 0.1
 
@@ -219,7 +222,7 @@ class StatePlausibility:
                 self._is_holding, self._good = False, 0
                 self._accept(q, v)
                 return Judgement("", q, v)
-            return Judgement("the state was implausible a moment ago", q, self._v)
+            return Judgement(RECOVERING, q, self._v)
         if elsewhere and self._elsewhere >= self.bounds.restart_time:
             self.restart(q, v)
             return Judgement("", q, v, restarts=True)
@@ -331,6 +334,7 @@ def braking_rate(dt: float) -> float:
     """Return the rate at which the safe output damps motion at a time step (s), 1/s.
 
     It is the k of ``(D^-1 + 3 dt M^-1)^-1 = k M`` with ``D = 10 M``, which is stable at any rate
-    and with a sample of delay.
+    and with a sample of delay. With a longer delay dt is the time from a measurement to the end of
+    the effort that it leads to, in which at most a third of the momentum is then taken out.
     """
     return 10.0 / (1.0 + 30.0 * dt)
