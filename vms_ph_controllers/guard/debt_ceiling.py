@@ -57,7 +57,7 @@ class DebtCeiling:
     robot between two samples. Without a debt this is at most the level and a share of T, which the
     strongest brakes need. From the sample in which a debt is seen until it is repaid, the debt
     and what is risked together stay below a ceiling: the largest work over the ``delay + 1``
-    samples that a decision has not seen, and a loan. What has been repaid may be risked again.
+    samples that a decision has not seen, at most that share, and a loan. What has been repaid may be risked again.
 
     A debt above the ceiling is of what is never scaled, the weight held over samples in which the
     robot is moved and reflexes, or of a push. It raises the ceiling to its level, and by as much
@@ -90,7 +90,9 @@ class DebtCeiling:
             self._ceiling, self.room = 0.0, np.inf
             return unmeasured
         self.largest_loan = max(self.largest_loan, largest_loan)
-        self._ceiling = max(self._ceiling, unmeasured + largest_loan)
+        # A share of the energy of the motion when the debt began, as it could be risked then.
+        risked = _RISKED * max(0.0, self.kinetic - debt)
+        self._ceiling = max(self._ceiling, min(unmeasured, risked) + largest_loan)
         if debt > self._ceiling:
             self._ceiling = debt + min(largest_loan, debt - self._ceiling)
         self.room = self._ceiling - debt

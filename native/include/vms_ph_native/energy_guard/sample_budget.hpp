@@ -105,7 +105,9 @@ class DebtCeiling {
     }
     const double loan = std::max(kMinLoan, kLoanShare * kinetic);
     largest_loan_ = std::max(largest_loan_, loan);
-    ceiling_ = std::max(ceiling_, unobserved + loan);
+    // A share of the energy of the motion when the debt began, as it could be risked then.
+    const double risked = kRiskShare * std::max(0.0, kinetic_ - debt);
+    ceiling_ = std::max(ceiling_, std::min(unobserved, risked) + loan);
     if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
     margin_ = ceiling_ - debt;
     return unobserved;
