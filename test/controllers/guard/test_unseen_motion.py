@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an energy guard bounds, and what its certificate says, where contacts move a robot unseen."""
+"""What an energy guard bounds and its certificate says where contacts move a robot unseen."""
 
 from dataclasses import replace
 
@@ -12,15 +12,12 @@ from vms_ph_controllers import Status
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_dynamics import VMSModel
 
-from ..support.unseen_motion import Adversary, cart, random_adversary, run
+from ..support.unseen_motion import LARGEST_SHARE, Adversary, cart, random_adversary, run
 
 REST = np.zeros(1)
 
-# Largest excess relative to the energy of the motion at the start and the budget, see the docs.
-LARGEST_SHARE = 0.8
 
-
-@pytest.mark.parametrize(("delay", "seconds"), [(0, 0.4), (0, 2.0), (1, 2.0), (5, 2.0)])
+@pytest.mark.parametrize(("delay", "seconds"), [(0, 2.0), (1, 1.0), (5, 1.0)])
 def test_contacts_that_move_a_cart_between_two_samples_do_not_raise_a_debt(
     delay: int, seconds: float
 ) -> None:
@@ -33,13 +30,13 @@ def test_contacts_that_move_a_cart_between_two_samples_do_not_raise_a_debt(
 
 
 @pytest.mark.parametrize("delay", range(6))
-@pytest.mark.parametrize("rate", [50.0, 100.0])
+@pytest.mark.parametrize("rate", [50.0])
 def test_at_low_rates_and_long_delays_a_spring_takes_no_more_than_a_share_of_the_energy(
     rate: float, delay: int
 ) -> None:
-    for period in (2.3, 4.2, 8.0, 16.0):
+    for period in (2.3, 4.2, 8.0):
         for law in ("along", "against"):
-            a = Adversary(1.0 / rate, delay, 0.2, 0.5, 0.5 * rate, law, period=period, samples=150)
+            a = Adversary(1.0 / rate, delay, 0.2, 0.5, 0.5 * rate, law, period=period, samples=100)
             found = run(cart(), REST, a)
             lent = found.certificate.lent
             assert found.excess <= LARGEST_SHARE * (found.kinetic + a.budget) + lent + 1e-9, a
@@ -121,7 +118,7 @@ def test_no_certificate_says_less_than_what_was_given(
 ) -> None:
     model = cart() if robot == "cart" else panda.without_gravity()
     home = REST if robot == "cart" else panda.neutral_configuration()
-    for seed in range(25):
+    for seed in range(10):
         a = random_adversary(np.random.default_rng(seed), is_lossy)
         a = replace(a, samples=40, period=a.period if robot == "cart" else 0.0)
         found = run(model, home, a)

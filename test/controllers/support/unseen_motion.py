@@ -20,6 +20,10 @@ from vms_ph_dynamics import VMSModel
 
 Rng = np.random.Generator
 
+# Largest excess without the loan, relative to the energy that the motion may have when the tank is
+# empty; docs/energy-guard.md derives it.
+LARGEST_SHARE = 0.8
+
 
 def cart(gravity: float = 0.0, limit: float = 50.0) -> VMSModel:
     """Return a cart of 1 kg on a rail, with gravity along it, m/s^2."""
