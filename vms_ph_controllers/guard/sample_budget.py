@@ -134,7 +134,7 @@ class SampleBudget:
             dt: duration of a sample, s.
         """
         waiting = efforts.queue[1:]
-        if self._is_clear(d, desired, waiting, level, dt):
+        if self._is_clear(d, desired, waiting, level, ceiling.kinetic, dt):
             return GrantedEffort(desired, desired - self.compensation(d), "", False)
         start, spent = d, 0.0
         for effort in waiting:
@@ -191,7 +191,13 @@ class SampleBudget:
         return strongest
 
     def _is_clear(
-        self, d: Evaluation, desired: Array, efforts: Sequence[Array], level: float, dt: float
+        self,
+        d: Evaluation,
+        desired: Array,
+        efforts: Sequence[Array],
+        level: float,
+        kinetic: float,
+        dt: float,
     ) -> bool:
         """Return whether a bound for any direction of the motion shows that the tank covers it.
 
@@ -210,7 +216,7 @@ class SampleBudget:
         if not time * (float(np.abs(d.v).max()) + time * reach) < _LONGEST_DISPLACEMENT:
             return False
         push = time * float(np.sqrt(max(0.0, most)))
-        energy = push * (float(np.sqrt(2.0 * d.kinetic_energy)) + 0.5 * push)
+        energy = push * (float(np.sqrt(2.0 * kinetic)) + 0.5 * push)
         return bool(_CLEAR * energy <= level)
 
     def _applied(self, d: Evaluation, desired: Array, wrench: Array) -> Array:

@@ -286,7 +286,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
   is_brake_ = false;
-  if (is_clear(d, force, effort_queue, level, dt)) {
+  if (is_clear(d, force, effort_queue, level, ceiling.kinetic(), dt)) {
     static_effort(d, limited_);
     limited_ = force - limited_;
     return;
@@ -385,7 +385,7 @@ double SampleBudget::neutral(const VectorV& force) noexcept {
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
 /// effort F changes the root of the kinetic energy by at most |F|_{M^-1} / sqrt 2 per time.
 bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue,
-                            double level, double dt) noexcept {
+                            double level, double kinetic, double dt) noexcept {
   if (!(level > 0.0)) return false;
   inertia_.compute(d.M());
   unactuated_gravity(d, unactuated_gravity_);
@@ -403,7 +403,7 @@ bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortQue
   const double time = (count + 1) * dt;
   if (!(time * (d.v().cwiseAbs().maxCoeff() + time * reach) < kNear)) return false;
   const double push = time * std::sqrt(std::max(0.0, most));
-  return kClear * push * (std::sqrt(2.0 * d.kinetic_energy()) + 0.5 * push) <= level;
+  return kClear * push * (std::sqrt(2.0 * kinetic) + 0.5 * push) <= level;
 }
 
 namespace {

@@ -255,7 +255,7 @@ class SampleBudget {
 
  private:
   bool is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue, double level,
-                double dt) noexcept;
+                double kinetic, double dt) noexcept;
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
   double speed_rise(const VectorV& active, double dt) noexcept;
