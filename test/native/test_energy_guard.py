@@ -4,6 +4,7 @@
 """The energy guard in C++ is that in Python: efforts, statuses, reasons and certificates."""
 
 from dataclasses import asdict, fields, replace
+from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -234,8 +235,9 @@ def _unseen(native: ModuleType, model: VMSModel, a: unseen_motion.Adversary) -> 
     return (found.excess - found.certificate.lent) / (found.kinetic + a.budget)
 
 
-def _robot(seed: int) -> VMSModel:
-    return robots.load("panda").without_gravity() if seed % 4 == 3 else unseen_motion.cart()
+@cache
+def _robot(is_arm: bool) -> VMSModel:
+    return robots.load("panda").without_gravity() if is_arm else unseen_motion.cart()
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=LONG)])
@@ -243,18 +245,18 @@ def test_no_certificate_in_cpp_says_less_than_was_given_where_contacts_move_a_ro
     native: ModuleType, count: int
 ) -> None:
     for seed in range(count):
-        rng, model = np.random.default_rng(seed), _robot(seed)
-        a = unseen_motion.random_adversary(rng, seed % 2 == 1)
+        rng, model = np.random.default_rng(seed), _robot(seed % 8 == 7)
+        a = unseen_motion.random_adversary(rng, is_lossy=seed % 3 > 0)
         a = replace(a, period=0.0 if model.nv > 1 else a.period)
         share = _unseen(native, model, a)
-        assert seed % 2 == 1 or share <= unseen_motion.LARGEST_SHARE + 1e-9, a
+        assert any(a.lost) or share <= unseen_motion.LARGEST_SHARE + 1e-9, a
 
 
 @pytest.mark.parametrize("count", [1, pytest.param(200, marks=LONG)])
 def test_a_search_finds_no_unseen_motion_beyond_the_bound(native: ModuleType, count: int) -> None:
     shares = []
     for seed in range(count):
-        rng, model = np.random.default_rng(seed), _robot(seed)
+        rng, model = np.random.default_rng(seed), _robot(seed % 8 == 7)
         best = unseen_motion.random_adversary(rng, False)
         best = replace(best, period=0.0 if model.nv > 1 else best.period)
         share, step = _unseen(native, model, best), 1.0

@@ -143,6 +143,8 @@ bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
   budget_.static_effort(d_, static_effort_);
   static_effort_ = acting_ - static_effort_;
   effort_queue_.forget(force_, static_effort_);
+  ceiling_.restart(d_.kinetic_energy());
+  effort_queue_.begin_effort(d_, ceiling_.kinetic());
   return true;
 }
 
@@ -340,16 +342,18 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   const bool timed = 0.0 < dt && dt <= kLongestStep;
   const double step = timed ? std::max(dt, period_) : period_;
   effort_queue_.lose(timed || dt == 0.0 ? dt : kLongestStep);
+  safe_effort(q, zero_velocity_, step);
+  desired_ = force_;
   safe_effort(q, v, step);
+  brake_ = force_ - desired_;
+  const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
+  force_ = desired_ + effort_queue_.share_within(brake_, level, step) * brake_;
   d_.set(q, zero_velocity_);
   budget_.static_effort(d_, static_effort_);
-  brake_ = force_ - static_effort_;
-  const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
-  brake_ *= effort_queue_.share_within(brake_, level, step);
-  force_ = static_effort_ + brake_;
+  static_effort_ = force_ - static_effort_;
   budget_.unactuated_gravity(d_, unactuated_gravity_);
   unactuated_gravity_ = force_ - unactuated_gravity_;
-  effort_queue_.send(unactuated_gravity_, brake_);
+  effort_queue_.send(unactuated_gravity_, static_effort_);
   effort_queue_.act_unseen();
   limits_.replace(force_.tail(n_));
   acting_ = force_;

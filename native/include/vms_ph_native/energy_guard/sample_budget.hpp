@@ -88,6 +88,9 @@ class DebtCeiling {
 
   explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
 
+  /// Begin with a kinetic energy, J.
+  void restart(double kinetic) noexcept { kinetic_ = kinetic; }
+
   /// Update the ceiling after a sample.
   ///
   /// @param level    of the tank, J.
