@@ -57,7 +57,8 @@ class DebtCeiling:
     robot between two samples. Without a debt this is at most the level and a share of T, which the
     strongest brakes need. From the sample in which a debt is seen until it is repaid, the debt
     and what is risked together stay below a ceiling: the largest work over the ``delay + 1``
-    samples that a decision has not seen, at most that share, and a loan. What has been repaid may be risked again.
+    samples that a decision has not seen, at most that share, and a loan. What has been repaid may
+    be risked again.
 
     A debt above the ceiling is of what is never scaled, the weight held over samples in which the
     robot is moved and reflexes, or of a push. It raises the ceiling to its level, and by as much
