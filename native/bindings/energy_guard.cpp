@@ -58,6 +58,7 @@ py::dict certificate(const PortGuard& guard) {
   VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
   VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
+  result["verdict"] = record.verdict();
   return result;
 }
 

@@ -3,12 +3,14 @@
 
 """The energy guard in C++ is that in Python: efforts, statuses, reasons and certificates."""
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
+from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from controllers.support import unseen_motion
 from controllers.support.guard_runs import adversary, run, scene
 
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
@@ -126,7 +128,7 @@ def test_both_languages_send_the_same_to_limited_and_failed_actuators(
     model = known.load()
     allocation, weights = _actuators(name, rng)
     dt = float(rng.choice([1e-3, 5e-3]))
-    options: Any = {"delay": seed % 4, "period": dt, "weights": weights}
+    options: Any = {"delay": seed % 6, "period": dt, "weights": weights}
     settings = {"tank_capacity": 3.0, "tank_initial": float(rng.choice([0.0, 0.05, 2.0]))}
     ours = PortGuard(model, EnergyGuardSettings(**settings), allocation=allocation, **options)
     limits = (allocation.matrix, allocation.lower, allocation.upper)
@@ -171,7 +173,7 @@ def test_actuators_of_another_base_are_refused(native: ModuleType) -> None:
 
 def test_a_robot_or_option_that_does_not_fit_is_refused(native: ModuleType) -> None:
     panda = native_model(native, robots.load("panda"))
-    wrong: list[dict[str, Any]] = [{"delay": 4}, {"period": 0.0}, {"settings": {"torque": 2.0}}]
+    wrong: list[dict[str, Any]] = [{"delay": 6}, {"period": 0.0}, {"settings": {"torque": 2.0}}]
     for each in wrong:
         with pytest.raises(ValueError, match=r"must be|no setting"):
             native.PortGuard(panda, **each)
@@ -219,6 +221,55 @@ def test_behind_the_guard_in_cpp_an_adversary_takes_no_more_than_the_budget_and_
         policy = adversary(given.model, rng, given.dt)
         found = run(given, policy, make=lambda *rest: Compiled(native, *rest))
         assert found.beyond <= 1e-9, found
+
+
+LONG = (pytest.mark.slow, pytest.mark.timeout(24 * 3600))
+
+
+def _unseen(native: ModuleType, model: VMSModel, a: unseen_motion.Adversary) -> float:
+    """Return the excess of an adversary as a share of its bound; check its certificate."""
+    home = model.neutral_configuration()
+    found = unseen_motion.run(model, home, a, lambda *rest: Compiled(native, *rest))
+    assert not found.is_wrong, (a, found)
+    # Of the energy that the motion may have when the tank is empty.
+    return (found.excess - found.certificate.lent) / (found.kinetic + a.budget)
+
+
+@cache
+def _robot(is_arm: bool) -> VMSModel:
+    return robots.load("panda").without_gravity() if is_arm else unseen_motion.cart()
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(10_000, marks=LONG)])
+def test_no_certificate_in_cpp_says_less_than_was_given_where_contacts_move_a_robot_unseen(
+    native: ModuleType, count: int
+) -> None:
+    for seed in range(count):
+        rng, model = np.random.default_rng(seed), _robot(seed % 8 == 7)
+        a = unseen_motion.random_adversary(rng, is_lossy=seed % 3 > 0)
+        a = replace(a, period=0.0 if model.nv > 1 else a.period)
+        share = _unseen(native, model, a)
+        assert any(a.lost) or share <= unseen_motion.LARGEST_SHARE + 1e-9, a
+
+
+@pytest.mark.parametrize("count", [1, pytest.param(200, marks=LONG)])
+def test_a_search_finds_no_unseen_motion_beyond_the_bound(native: ModuleType, count: int) -> None:
+    shares = []
+    for seed in range(count):
+        rng, model = np.random.default_rng(seed), _robot(seed % 8 == 7)
+        best = unseen_motion.random_adversary(rng, False)
+        best = replace(best, period=0.0 if model.nv > 1 else best.period)
+        share, step = _unseen(native, model, best), 1.0
+        for _ in range(30):
+            children = [unseen_motion.mutated(best, rng, step) for _ in range(4)]
+            each = [_unseen(native, model, child) for child in children]
+            k = int(np.argmax(each))
+            step *= 1.3 if each[k] > share else 0.7
+            if each[k] > share:
+                best, share = children[k], each[k]
+        shares.append(share)
+    print(f"{count} searches: at most {max(shares):.3f} of the energy of the motion")
+    assert max(shares) <= unseen_motion.LARGEST_SHARE + 1e-9
 
 
 # What a broken sender puts into messages.

@@ -4,8 +4,11 @@
 """The certificate of an energy guard: what went through its ports, and what it could not see."""
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
@@ -15,6 +18,14 @@ from ..safety.energy_tank import EnergyTank
 # A margin above minus this is kept up to rounding, J.
 _ROUNDING = 1e-9
 
+# The energies do not balance where the kinetic energy rises by more than this beyond the energy
+# given, J, in more than this share of the samples. A push ends; a weight that is not there, or
+# another delay than the declared one, does not.
+_RISE, _FED_SHARE = 1e-9, 0.25
+
+# What noise of velocities may add to the kinetic energy: so many J, and a share of it.
+_SMALLEST_SUPPLY, _SUPPLY_SHARE = 1e-3, 0.1
+
 
 class Counts:
     """What a guard counts besides energy given; see :class:`Certificate` for the quantities."""
@@ -22,12 +33,39 @@ class Counts:
     def __init__(self) -> None:
         self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
         self.time = self.weight_work = self.largest_unmeasured = 0.0
-        self.lent = 0.0
+        self.lent = self.unsettled = self.supplied = self.largest_kinetic = 0.0
+        self._fed, self._surplus, self._first_surplus = 0, np.nan, np.nan
 
     def count_work(self, unmeasured: float, lent: float) -> None:
         """Note the work not seen at a sample, and what was lent to repay debts, J."""
         self.largest_unmeasured = max(self.largest_unmeasured, unmeasured)
         self.lent = lent
+
+    def count_lost(self, largest_work: float, tank: EnergyTank) -> None:
+        """Note the largest work since the last state, after which others were lost, J."""
+        if largest_work > 0.0:
+            self.unsettled = max(self.unsettled, largest_work - (tank.budget - tank.spent))
+
+    def count_balance(self, surplus: float, kinetic: float, holds_weight: bool) -> None:
+        """Note the kinetic energy, and what it is more than the energy given, J, at a state.
+
+        Where the actuators do not hold the whole weight it falls, and nothing is noted.
+        """
+        if not np.isfinite(self._surplus):
+            self._first_surplus = surplus
+        elif holds_weight:
+            rise = surplus - self._surplus
+            self.supplied = max(self.supplied, surplus - self._first_surplus)
+            self._fed += rise > _RISE and surplus > self._first_surplus
+        self._surplus = surplus
+        self.largest_kinetic = max(self.largest_kinetic, kinetic)
+
+    def count_open_balance(self, margin: float) -> None:
+        """Compare the kinetic energy that is not from the ports with a margin of the budget, J."""
+        beyond = self.supplied - max(0.0, margin)
+        noise = _SMALLEST_SUPPLY + _SUPPLY_SHARE * self.largest_kinetic
+        if self._fed > _FED_SHARE * self.samples and beyond > noise:
+            self.unsettled = max(self.unsettled, beyond)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +86,9 @@ class Certificate(PortCertificate):
         largest_unseen: largest work of efforts over the ``delay + 1`` samples that pass between a
             decision and the measurement of its outcome; with ``lent`` the bound of an excess.
         lent: largest energy lent to repay a debt.
+        unsettled: energy that may have been given beyond the budget without being booked: in
+            samples that were lost, or because the energies at the ports do not balance.
+        supplied: kinetic energy that is not from the guarded ports, at most at a sample.
         level: energy in the tank at the end.
         weight_work: work of what compensates gravity, which is no energy of the controller.
         delay: from measurement to effort, samples.
@@ -60,6 +101,8 @@ class Certificate(PortCertificate):
         "kept": "the energy given stayed within the budget",
         "excess": "the energy given exceeded the budget by no more than the work not yet seen",
         "broken": "the energy given exceeded the budget by more than the work not yet seen",
+        "unknown": "more than the budget may have been given, in samples that were lost or by "
+        "efforts other than those known",
     }
 
     ports: tuple[str, ...]
@@ -75,6 +118,8 @@ class Certificate(PortCertificate):
     margin: float
     largest_unseen: float
     lent: float
+    unsettled: float
+    supplied: float
     level: float
     weight_work: float
     delay: int
@@ -84,7 +129,13 @@ class Certificate(PortCertificate):
 
     @classmethod
     def of(
-        cls, model: VMSModel, tank: EnergyTank, counts: Counts, delay: int, carries_weight: bool
+        cls,
+        model: VMSModel,
+        tank: EnergyTank,
+        counts: Counts,
+        delay: int,
+        carries_weight: bool,
+        largest_work: float = 0.0,
     ) -> "Certificate":
         """Return the certificate of a guard.
 
@@ -94,7 +145,11 @@ class Certificate(PortCertificate):
             counts: of samples.
             delay: from measurement to effort, samples.
             carries_weight: whether the efforts compensate gravity.
+            largest_work: of efforts since the last state, where others were lost since, J.
         """
+        counts = copy(counts)
+        counts.count_lost(largest_work, tank)
+        counts.count_open_balance(tank.margin)
         return cls(
             ports_of(model),
             counts.time,
@@ -109,6 +164,8 @@ class Certificate(PortCertificate):
             tank.margin,
             counts.largest_unmeasured,
             counts.lent,
+            counts.unsettled,
+            counts.supplied,
             tank.level,
             counts.weight_work,
             delay,
@@ -117,11 +174,12 @@ class Certificate(PortCertificate):
 
     @property
     def verdict(self) -> str:
-        """``kept`` within the budget, ``excess`` within the bound, or ``broken``."""
-        if self.margin >= -_ROUNDING:
-            return "kept"
-        bound = self.largest_unseen + self.lent + _ROUNDING
-        return "excess" if -self.margin <= bound else "broken"
+        """``kept`` within the budget, ``excess`` within the bound, ``broken``, or ``unknown``."""
+        if -self.margin > self.largest_unseen + self.lent + _ROUNDING:
+            return "broken"
+        if self.unsettled > _ROUNDING:
+            return "unknown"
+        return "kept" if self.margin >= -_ROUNDING else "excess"
 
     @property
     def not_seen(self) -> tuple[str, ...]:
@@ -133,11 +191,18 @@ class Certificate(PortCertificate):
             "energy at other ports: contacts, people, springs, other actuators",
             "efforts that differ from those sent: friction in the drives, wrong gains, saturation",
             "peaks between two samples",
+            "a weight in the model that the robot has not, or another delay than the declared one, "
+            f"as long as the energies balance; {self.supplied:.4g} J of kinetic energy came from "
+            "elsewhere than these ports",
         ]
         if self.lost:
             sentences.append(
                 f"{self.lost} samples without a believable state, for which the largest work along "
                 "the displacement was charged"
+            )
+        if self.unsettled > _ROUNDING:
+            sentences.append(
+                f"{self.unsettled:.4g} J that may have been given without being booked"
             )
         if not self.effort_carries_weight:
             sentences.append("the compensation of gravity, which the hardware adds")

@@ -15,7 +15,12 @@ from vms_ph_dynamics.evaluation import Evaluation
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
 from ..safety.limits import TorqueLimits
-from ..safety.plausibility import LONGEST_STEP, PlausibilityBounds, StatePlausibility
+from ..safety.plausibility import (
+    LONGEST_STEP,
+    RECOVERING,
+    PlausibilityBounds,
+    StatePlausibility,
+)
 from ..safety.safe_output import SafeOutput
 from .base_wrench import BaseWrench
 from .certificate import Certificate, Counts
@@ -25,13 +30,10 @@ from .motion_limits import MotionLimits, is_limited
 from .sample_budget import SampleBudget
 from .settings import EnergyGuardSettings
 
-# Time step of the safe output where the measured one cannot be one, s.
-_STEP = 1e-3
-
 _WRENCH_LIMITED = "base wrench at the limits of its actuators"
 
 # Largest delay from measurement to effort, samples.
-LARGEST_DELAY = 3
+LARGEST_DELAY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class PortGuard:
             model: the robot.
             settings: tank and limits; the defaults when None.
             delay: number of samples from a measurement to the beginning of the effort that was
-                computed from it, 0 to 3.
+                computed from it, 0 to 5.
             effort_carries_weight: whether the efforts compensate gravity; False for hardware that
                 adds the compensation itself.
             base_actuated: whether a moving base has actuators.
@@ -99,14 +101,16 @@ class PortGuard:
                 weight are given up first, as :meth:`.Allocation.within` does; as there when None.
 
         Raises:
-            OptionError: the delay is not a number of samples from 0 to 3, or the period is not
+            OptionError: the delay is not a number of samples from 0 to 5, or the period is not
                 between 0 and 1 s.
             ModelError: the robot is in a fluid, and its hardware carries the weight; the allocation
                 or the weights are for another kind of base; or its hardware carries the weight
                 with the actuators of a base, so that it is unknown what is left of their limits.
         """
         if delay not in range(LARGEST_DELAY + 1):
-            raise OptionError(f"the delay must be 0, 1, 2 or 3 samples; given: {delay!r}")
+            raise OptionError(
+                f"the delay must be a number of samples from 0 to {LARGEST_DELAY}; given: {delay!r}"
+            )
         if not 0.0 < period <= LONGEST_STEP:
             raise OptionError(f"the period must be above 0 s and at most 1 s; given: {period!r}")
         has_weight = model.b == 6 and bool(np.any(model.gravity))
@@ -123,7 +127,7 @@ class PortGuard:
         self._states = StatePlausibility(model, bounds)
         self._limits, self._motion = TorqueLimits(model), MotionLimits(model)
         self._budget = SampleBudget(
-            self._model, BaseWrench(model, allocation, base_actuated, weights)
+            self._model, BaseWrench(model, allocation, base_actuated, weights), self.delay
         )
         self._safe = SafeOutput(self._model, allocation, base_actuated)
         self._queue = EffortQueue(self._model, self.delay)
@@ -161,6 +165,8 @@ class PortGuard:
             initial = self._budget.delivered(np.array(acting, float))
         compensation = self._budget.compensation(here)
         self._queue.restart(initial - self._budget.uncompensated(here), initial - compensation)
+        self._ceiling.kinetic = here.kinetic_energy
+        self._queue.observe(here, here.potential_energy, here.kinetic_energy)
         self._acting = initial if is_known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
@@ -175,19 +181,23 @@ class PortGuard:
         counts = self._counts
         counts.samples += 1
         judgement = self._states.judge(q, v, dt)
-        if judgement.reason:
+        is_recovering = judgement.reason == RECOVERING
+        if judgement.reason and not is_recovering:
             return self._hold_safe(
                 judgement.q, judgement.v, dt, f"implausible state: {judgement.reason}"
             )
-        d = Evaluation(self._model, judgement.q, judgement.v)
+        d = Evaluation(self._model, judgement.q, np.array(v, float))
         self._account(d, dt)
         counts.time += dt
         step = max(dt, self._period)
         compensation = self._budget.compensation(d)
         reason, is_fading, beyond = "", False, False
-        if not self._is_effort(effort):
+        if is_recovering:
+            reason = f"reflex: implausible state: {RECOVERING}; holding and damping"
+            desired = self._safe_effort(d.q, d.v, step)
+        elif not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"
-            desired = self._safe_effort(judgement.q, judgement.v, step)
+            desired = self._safe_effort(d.q, d.v, step)
         else:
             commanded = np.asarray(effort, float)
             sent = self._bumpless(commanded, dt)
@@ -207,7 +217,7 @@ class PortGuard:
         reason = "; ".join(filter(None, (reason, why, grant.reason)))
         self._count(is_reflex, bool(reason), grant.is_brake)
         self._queue.send(force - self._budget.uncompensated(d), grant.active)
-        self._queue.observe(d, d.potential_energy)
+        self._queue.observe(d, d.potential_energy, self._ceiling.kinetic)
         if is_reflex:
             self._acting, self._offset = force, None
             return GuardedEffort(force, Status.HOLDING, reason, self.level)
@@ -236,7 +246,12 @@ class PortGuard:
     def certificate(self) -> Certificate:
         """Return what the guard has seen since the engagement."""
         return Certificate.of(
-            self._weighted_model, self.tank, self._counts, self.delay, self.carries_weight
+            self._weighted_model,
+            self.tank,
+            self._counts,
+            self.delay,
+            self.carries_weight,
+            self._queue.largest_work,
         )
 
     def _restart(self) -> None:
@@ -253,12 +268,19 @@ class PortGuard:
         """Count the energy given since the last state."""
         tank, s = self.tank, self.settings
         tank.capacity = s.tank_capacity
+        is_lost, kinetic = not self._queue.is_measured, d.kinetic_energy
         work = self._queue.work(d, d.potential_energy, dt)
+        if is_lost:
+            # The motion is of these efforts rather than of a push.
+            work = max(work, kinetic - self._ceiling.kinetic)
+            self._counts.count_lost(self._queue.largest_work, tank)
         tank.withdraw(work)
+        refilled = 0.0
         if s.refill_power > 0.0 and not s.freeze:
-            tank.refill(s.refill_power * dt)
-        unmeasured = self._ceiling.update(tank.level, work, d.kinetic_energy)
+            refilled = tank.refill(s.refill_power * dt)
+        unmeasured = self._ceiling.update(tank.level, work, kinetic, refilled)
         self._counts.count_work(unmeasured, self._ceiling.largest_loan)
+        self._counts.count_balance(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
         if self.carries_weight:
             potential = d.potential_energy
         else:
@@ -317,18 +339,24 @@ class PortGuard:
         return force, why
 
     def _safe_effort(self, q: Array, v: Array, dt: float) -> Array:
-        safe = self._safe.at(q, v, dt)
+        safe = self._safe.at(q, v, (self.delay + 1) * dt)
         return np.concatenate([safe.wrench_base, safe.torque])
 
     def _hold_safe(self, q: Array, v: Array, dt: float, why: str) -> GuardedEffort:
-        """Return the safe output while no state can be believed."""
-        step = dt if 0.0 < dt <= LONGEST_STEP else _STEP
-        force = self._safe_effort(q, v, step)
-        d = Evaluation(self._model, q, self._zero)
-        self._queue.send(
-            force - self._budget.uncompensated(d), force - self._budget.compensation(d)
-        )
-        self._queue.act_unmeasured(self._queue.queue[0])
+        """Return the safe output while no state can be believed.
+
+        A brake on a velocity of the past may drive the robot: it acts as far as the tank covers it
+        whatever the motion is, and so ends.
+        """
+        is_timed = 0.0 < dt <= LONGEST_STEP
+        step = max(dt, self._period) if is_timed else self._period
+        d, queue = Evaluation(self._model, q, self._zero), self._queue
+        queue.lose(dt if is_timed or dt == 0.0 else LONGEST_STEP)
+        rest = self._safe_effort(q, self._zero, step)
+        brake = self._safe_effort(q, v, step) - rest
+        force = rest + queue.share_within(brake, self._available(), step) * brake
+        queue.send(force - self._budget.uncompensated(d), force - self._budget.compensation(d))
+        queue.act()
         self._limits.replace(force[self._b :])
         self._acting, self._offset = force, None
         self._counts.lost += 1

@@ -31,6 +31,9 @@ _MORE = 1.05
 # Smallest share of the strongest brake that is tried.
 _SMALLEST_SHARE = 0.01
 
+_DEBT = "the energy tank has a debt"
+_UNCOVERED = "the energy tank does not cover the effort against a motion that is not seen"
+
 # Longest way for which the quick check is made, rad or m.
 _LONGEST_DISPLACEMENT = 0.2
 
@@ -59,7 +62,8 @@ class SampleBudget:
     measured; while the tank has a debt it counts, so that the debt is not repaid twice.
     """
 
-    def __init__(self, model: VMSModel, wrench: BaseWrench) -> None:
+    def __init__(self, model: VMSModel, wrench: BaseWrench, delay: int) -> None:
+        self._samples = delay + 1  # from a state to the end of an effort that it led to
         self._model, self._b, self._wrench = model, model.b, wrench
         self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
         self._limits = TorqueLimits(model)
@@ -84,10 +88,17 @@ class SampleBudget:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
         return np.zeros(self._model.nv) if self._wrench.is_ideal else self.compensation(d) - d.g
 
+    def holds_weight(self, d: Evaluation) -> bool:
+        """Return whether the actuators hold the whole weight."""
+        return self._wrench.is_ideal or not np.any(self.uncompensated(d))
+
     def strongest_brake(self, d: Evaluation, dt: float) -> Array:
-        """Return the strongest brake (nv,) within the limits of the actuators."""
+        """Return the strongest brake (nv,) within the limits of the actuators.
+
+        Brakes of all samples that are not seen take out a third of the momentum together.
+        """
         compensation, b = self.compensation(d), self._b
-        brake = strongest_brake(d, dt)
+        brake = strongest_brake(d, self._samples * dt)
         if not self._wrench.is_ideal:
             # Measured from what is held of the weight.
             brake = brake + compensation - d.g
@@ -119,11 +130,11 @@ class SampleBudget:
             desired: (nv,) effort.
             efforts: efforts that act before it.
             level: energy available, J; negative for a debt.
-            ceiling: bounds what may be risked while there is a debt.
+            ceiling: bounds what may be risked whatever the motion is.
             dt: duration of a sample, s.
         """
         waiting = efforts.queue[1:]
-        if self._is_clear(d, desired, waiting, level, dt):
+        if self._is_clear(d, desired, waiting, level, ceiling.kinetic, dt):
             return GrantedEffort(desired, desired - self.compensation(d), "", False)
         start, spent = d, 0.0
         for effort in waiting:
@@ -142,16 +153,14 @@ class SampleBudget:
         if not grant.is_covered:
             force = self._brake(start, force, compensation, budget, dt)
         reason = grant.reason
-        if level < -ROUNDING:
-            share = ceiling.share(force - compensation, efforts.active[1:], start.M, dt)
-            if share < 1.0:
-                self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
-                least = _neutral(
-                    self._prediction.predict(compensation), self._prediction.predict(force)
-                )
-                share = max(share, least)
-                force = compensation + share * (force - compensation)
-                reason = reason or "the energy tank has a debt"
+        share = ceiling.share(force - compensation, efforts.active[1:], level, start.M, dt)
+        if share < 1.0:
+            self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
+            least = _neutral(
+                self._prediction.predict(compensation), self._prediction.predict(force)
+            )
+            force = compensation + max(share, least) * (force - compensation)
+            reason = reason or (_UNCOVERED if level >= -ROUNDING else _DEBT)
         return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
 
     def _brake(
@@ -182,7 +191,13 @@ class SampleBudget:
         return strongest
 
     def _is_clear(
-        self, d: Evaluation, desired: Array, efforts: Sequence[Array], level: float, dt: float
+        self,
+        d: Evaluation,
+        desired: Array,
+        efforts: Sequence[Array],
+        level: float,
+        kinetic: float,
+        dt: float,
     ) -> bool:
         """Return whether a bound for any direction of the motion shows that the tank covers it.
 
@@ -201,7 +216,7 @@ class SampleBudget:
         if not time * (float(np.abs(d.v).max()) + time * reach) < _LONGEST_DISPLACEMENT:
             return False
         push = time * float(np.sqrt(max(0.0, most)))
-        energy = push * (float(np.sqrt(2.0 * d.kinetic_energy)) + 0.5 * push)
+        energy = push * (float(np.sqrt(2.0 * kinetic)) + 0.5 * push)
         return bool(_CLEAR * energy <= level)
 
     def _applied(self, d: Evaluation, desired: Array, wrench: Array) -> Array:

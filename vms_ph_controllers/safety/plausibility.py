@@ -26,6 +26,9 @@ _FARTHEST = 1e6
 # Longest plausible time step, s.
 LONGEST_STEP = 1.0
 
+# Why the law must not act yet although the state is plausible.
+RECOVERING = "the state was implausible a moment ago"
+
 # Time without a position that widens the bound of the next step, s.
 _LONGEST_GAP = 0.1
 
@@ -219,7 +222,7 @@ class StatePlausibility:
                 self._is_holding, self._good = False, 0
                 self._accept(q, v)
                 return Judgement("", q, v)
-            return Judgement("the state was implausible a moment ago", q, self._v)
+            return Judgement(RECOVERING, q, self._v)
         if elsewhere and self._elsewhere >= self.bounds.restart_time:
             self.restart(q, v)
             return Judgement("", q, v, restarts=True)
@@ -333,7 +336,9 @@ def braking_rate(dt: float, age: float = 0.0) -> float:
     It is the k of ``(D^-1 + h M^-1)^-1 = k M`` with ``D = 10 M`` and ``h = 3 dt + 2 age``, which is
     stable at any rate, with a sample of delay and states of an age, s; see
     :func:`.sampled_impedance.horizon`. With an age it is up to twice as large, by what the
-    compensation of a weight that comes late pumps.
+    compensation of a weight that comes late pumps. With a longer delay dt is the time from a
+    measurement to the end of the effort that it leads to, in which at most a third of the momentum
+    is then taken out.
     """
     late = 2.0 * age / max(3.0 * dt + 2.0 * age, 1e-12)
     return (1.0 + late) * 10.0 / (1.0 + 30.0 * dt + 20.0 * age)

@@ -29,6 +29,8 @@
   REASON(reference_out_of_reach,                                                                   \
          "the minimum cannot follow the reference: holding the closest reachable one")             \
   REASON(tank_in_debt, "the energy tank has a debt")                                               \
+  REASON(tank_uncovered,                                                                           \
+         "the energy tank does not cover the effort against a motion that is not seen")            \
   REASON(push_energy_used_up, "the energy for pushing is used up")                                 \
   REASON(turning_over, "turning over: the least thrust")                                           \
   REASON(wrong_size, "its size is not that of this robot")                                         \

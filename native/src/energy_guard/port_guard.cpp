@@ -13,8 +13,14 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Time step of the safe output where the measured one cannot be one, s.
-constexpr double kStep = 1e-3;
+// The energies do not balance where the kinetic energy rises by more than this beyond the energy
+// given, J, in more than one of so many samples. A push ends; a weight that is not there, or another
+// delay than the declared one, does not.
+constexpr double kRise = 1e-9;
+constexpr unsigned long long kFed = 4;
+
+// What noise of velocities may add to the kinetic energy: so many J, and a share of it.
+constexpr double kMinSupply = 1e-3, kSupplyShare = 0.1;
 
 std::unique_ptr<Model> without_gravity(const Model& model) {
   return std::make_unique<Model>(model.with_gravity(Eigen::Vector3d::Zero()));
@@ -22,7 +28,8 @@ std::unique_ptr<Model> without_gravity(const Model& model) {
 
 int checked(int delay) {
   if (delay < 0 || delay > kMostDelay) {
-    throw ModelError("the delay must be 0, 1, 2 or 3 samples; given: " + std::to_string(delay));
+    throw ModelError("the delay must be a number of samples from 0 to " +
+                     std::to_string(kMostDelay) + "; given: " + std::to_string(delay));
   }
   return delay;
 }
@@ -88,7 +95,8 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       limits_(model),
       motion_(model_),
       budget_(model_,
-              BaseWrench(model, checked(model, options), options.base_actuated, options.weights)),
+              BaseWrench(model, checked(model, options), options.base_actuated, options.weights),
+              delay_),
       safe_(model_, options.allocation, options.base_actuated),
       effort_queue_(model_, delay_),
       d_(model_),
@@ -112,8 +120,9 @@ void PortGuard::restart() noexcept {
   ceiling_ = DebtCeiling(delay_);
   certificate_ = Certificate();
   limits_.restart();
-  has_acting_ = has_offset_ = has_potential_ = false;
-  offset_share_ = 0.0;
+  has_acting_ = has_offset_ = has_potential_ = has_surplus_ = false;
+  offset_share_ = first_surplus_ = surplus_ = largest_kinetic_ = 0.0;
+  fed_ = 0;
 }
 
 bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
@@ -134,6 +143,8 @@ bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
   budget_.static_effort(d_, static_effort_);
   static_effort_ = acting_ - static_effort_;
   effort_queue_.forget(force_, static_effort_);
+  ceiling_.restart(d_.kinetic_energy());
+  effort_queue_.begin_effort(d_, ceiling_.kinetic());
   return true;
 }
 
@@ -145,21 +156,26 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
                                        const ConstVector& effort, double dt) noexcept {
   ++certificate_.samples;
   const Judgement& judgement = states_.judge(q, v, dt);
-  if (judgement.holds()) {
+  const bool is_recovering = judgement.reason == reasons::implausible_before;
+  if (judgement.holds() && !is_recovering) {
     reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
     return update_without_state(judgement.q, judgement.v, dt, nullptr);
   }
-  d_.set(judgement.q, judgement.v);
+  d_.set(q, v);
   update_tank(dt);
   certificate_.duration += dt;
   const double step = std::max(dt, period_);
   budget_.static_effort(d_, static_effort_);
   reason_.clear();
-  const bool is_reflex = !is_effort(effort);
+  const bool is_reflex = is_recovering || !is_effort(effort);
   bool is_fading = false, is_beyond = false;
   if (is_reflex) {
-    reason_.set("reflex: the effort is not finite or not that of this robot");
-    safe_effort(judgement.q, judgement.v, step);
+    if (is_recovering) {
+      reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
+    } else {
+      reason_.set("reflex: the effort is not finite or not that of this robot");
+    }
+    safe_effort(d_.q(), d_.v(), step);
   } else {
     force_ = effort;
     is_fading = bumpless(dt);
@@ -178,7 +194,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   budget_.unactuated_gravity(d_, unactuated_gravity_);
   unactuated_gravity_ = force_ - unactuated_gravity_;
   effort_queue_.send(unactuated_gravity_, budget_.active());
-  effort_queue_.begin_effort(d_);
+  effort_queue_.begin_effort(d_, ceiling_.kinetic());
   if (is_reflex) {
     acting_ = force_;
     has_acting_ = true;
@@ -212,16 +228,33 @@ Certificate PortGuard::certificate() const noexcept {
   result.largest_given = tank_.largest_spent;
   result.margin = tank_.margin;
   result.level = tank_.level;
+  const double unseen = effort_queue_.largest_work();
+  if (unseen > 0.0) result.add_unsettled(unseen - (tank_.budget - tank_.spent));
+  const double beyond = result.supplied - std::max(0.0, result.margin);
+  if (kFed * fed_ > result.samples && beyond > kMinSupply + kSupplyShare * largest_kinetic_) {
+    result.add_unsettled(beyond);
+  }
   return result;
 }
 
 /// Count the energy given since the last state.
 void PortGuard::update_tank(double dt) noexcept {
   tank_.capacity = settings.tank_capacity;
-  const double work = effort_queue_.work(d_, dt);
+  const bool is_lost = !effort_queue_.is_measured();
+  const double kinetic = d_.kinetic_energy();
+  double work = effort_queue_.work(d_, dt), refilled = 0.0;
+  if (is_lost) {
+    // The motion is of these efforts rather than of a push.
+    work = std::max(work, kinetic - ceiling_.kinetic());
+    const double unseen = effort_queue_.largest_work();
+    if (unseen > 0.0) certificate_.add_unsettled(unseen - (tank_.budget - tank_.spent));
+  }
   tank_.withdraw(work);
-  if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
-  const double unmeasured = ceiling_.update(tank_.level, work, d_.kinetic_energy());
+  if (settings.refill_power > 0.0 && !settings.freeze) {
+    refilled = tank_.refill(settings.refill_power * dt);
+  }
+  const double unmeasured = ceiling_.update(tank_.level, work, kinetic, refilled);
+  check_balance(kinetic);
   certificate_.largest_unseen = std::max(certificate_.largest_unseen, unmeasured);
   certificate_.lent = ceiling_.largest_loan();
   double potential = 0.0;
@@ -234,6 +267,20 @@ void PortGuard::update_tank(double dt) noexcept {
   if (has_potential_) certificate_.weight_work += potential - potential_;
   potential_ = potential;
   has_potential_ = true;
+}
+
+/// Note the kinetic energy, J, and what it is more than the energy given.
+void PortGuard::check_balance(double kinetic) noexcept {
+  const double surplus = kinetic - tank_.spent;
+  if (!has_surplus_) {
+    first_surplus_ = surplus;
+  } else if (budget_.holds_weight(d_)) {  // what is not held falls
+    certificate_.supplied = std::max(certificate_.supplied, surplus - first_surplus_);
+    if (surplus - surplus_ > kRise && surplus > first_surplus_) ++fed_;
+  }
+  surplus_ = surplus;
+  has_surplus_ = true;
+  largest_kinetic_ = std::max(largest_kinetic_, kinetic);
 }
 
 /// Add the remaining share of the jump at engagement to the desired effort in force_; return
@@ -281,24 +328,33 @@ void PortGuard::limit(const VectorV& static_effort, double step, double dt) noex
 
 /// Write the safe output to force_.
 void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
-  safe_.compute(q, v, dt);
+  safe_.compute(q, v, (delay_ + 1) * dt);
   force_.head(b_) = safe_.wrench_base();
   force_.tail(n_) = safe_.torque();
 }
 
 /// The safe output while no state can be believed; `why` is nullptr where the reason is written.
+/// A brake on a velocity of the past may drive the robot: it acts as far as the tank covers it
+/// whatever the motion is, and so ends.
 const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const ConstVector& v,
                                                      double dt, const char* why) noexcept {
   if (why != nullptr) reason_.set("reflex: %s; holding and damping", why);
   const bool timed = 0.0 < dt && dt <= kLongestStep;
-  safe_effort(q, v, timed ? dt : kStep);
+  const double step = timed ? std::max(dt, period_) : period_;
+  effort_queue_.lose(timed || dt == 0.0 ? dt : kLongestStep);
+  safe_effort(q, zero_velocity_, step);
+  desired_ = force_;
+  safe_effort(q, v, step);
+  brake_ = force_ - desired_;
+  const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
+  force_ = desired_ + effort_queue_.share_within(brake_, level, step) * brake_;
   d_.set(q, zero_velocity_);
-  budget_.unactuated_gravity(d_, unactuated_gravity_);
-  unactuated_gravity_ = force_ - unactuated_gravity_;
   budget_.static_effort(d_, static_effort_);
   static_effort_ = force_ - static_effort_;
+  budget_.unactuated_gravity(d_, unactuated_gravity_);
+  unactuated_gravity_ = force_ - unactuated_gravity_;
   effort_queue_.send(unactuated_gravity_, static_effort_);
-  effort_queue_.act_between_states();
+  effort_queue_.act_unseen();
   limits_.replace(force_.tail(n_));
   acting_ = force_;
   has_acting_ = true;

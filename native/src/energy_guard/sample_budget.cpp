@@ -67,17 +67,30 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
   multiply(allocation_->matrix(), inputs_, wrench);
 }
 
+namespace {
+
+// Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is seen.
+constexpr double kInertia = 1.1;
+
+// Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a
+// pendulum of 5 cm.
+constexpr double kWeight = 200.0;
+
+}  // namespace
+
 EffortQueue::EffortQueue(const Model& model, int delay)
     : model_(model),
       delay_(delay),
       sample_(model),
       start_(VectorQ::Zero(model.nq())),
-      low_(VectorV::Zero(model.nv())),
-      high_(low_),
-      displacement_(low_),
-      zero_velocity_(low_) {
-  queue_.fill(low_);
-  active_.fill(low_);
+      lost_(model),
+      acting_(VectorV::Zero(model.nv())),
+      acting_active_(acting_),
+      displacement_(acting_),
+      scratch_(acting_),
+      zero_velocity_(acting_) {
+  queue_.fill(acting_);
+  active_.fill(acting_);
 }
 
 void EffortQueue::forget(const VectorV& effort, const VectorV& active) noexcept {
@@ -94,29 +107,73 @@ void EffortQueue::send(const VectorV& effort, const VectorV& active) noexcept {
   first_ = (first_ + 1) % (delay_ + 1);
 }
 
-void EffortQueue::begin_effort(Evaluation& d) noexcept {
+void EffortQueue::begin_effort(Evaluation& d, double kinetic) noexcept {
   start_ = d.q();
   potential_ = d.potential_energy();
   has_start_ = is_measured_ = true;
   sample_.hold(d, at(0), zero_velocity_, -potential_);
-  low_ = high_ = at(0);
+  first_speed_ = speed_ = std::sqrt(2.0 * kinetic);
+  path_ = spread_ = 0.0;
+  acting_ = at(0);
+  acting_active_ = active_[index(0)];
 }
 
-void EffortQueue::act_between_states() noexcept {
+void EffortQueue::lose(double dt) noexcept {
   if (!has_start_) return;
+  if (is_measured_) {
+    lost_.set(start_, zero_velocity_);
+    inertia_.compute(lost_.M());
+    has_weight_ = (lost_.g().array() != 0.0).any();
+  }
   is_measured_ = false;
-  low_ = low_.cwiseMin(at(0));
-  high_ = high_.cwiseMax(at(0));
+  elapse(dt);
+}
+
+void EffortQueue::act_unseen() noexcept {
+  if (!has_start_) return;
+  displacement_ = at(0) - acting_;
+  spread_ += path_ * norm(displacement_);
+  acting_ = at(0);
+  acting_active_ = active_[index(0)];
+}
+
+double EffortQueue::largest_work() const noexcept {
+  if (!has_start_ || is_measured_) return 0.0;
+  const double work = 0.5 * (speed_ * speed_ - first_speed_ * first_speed_);
+  return has_weight_ ? work + 0.5 * kWeight * path_ * path_ : work;
+}
+
+double EffortQueue::share_within(const VectorV& active, double level, double dt) noexcept {
+  if (!has_start_) return 0.0;
+  double speed = speed_;
+  for (int k = 0; k < delay_; ++k) speed += dt * norm(waiting_active(k));
+  const double largest = std::sqrt(first_speed_ * first_speed_ + 2.0 * std::max(0.0, level));
+  const double rise = dt * norm(active);
+  return rise > 0.0 ? std::min(1.0, std::max(0.0, largest - speed) / rise) : 1.0;
 }
 
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
   if (!has_start_) return 0.0;
   const double potential = d.potential_energy();
   if (is_measured_) return -sample_.recovered_energy(d, -potential, dt);
+  elapse(dt);
   model_.difference(start_, d.q(), displacement_);
-  const double most =
-      low_.cwiseProduct(displacement_).cwiseMax(high_.cwiseProduct(displacement_)).sum();
-  return std::max(0.0, most - (potential - potential_));
+  const double work = acting_.dot(displacement_) - (potential - potential_) + spread_;
+  // The displacement of a base that turns is not the integral of its velocity.
+  return std::max({0.0, work, model_.b() > 0 ? largest_work() : 0.0});
+}
+
+/// Let the acting effort act for a time, s, without a state.
+void EffortQueue::elapse(double dt) noexcept {
+  speed_ += dt * norm(acting_active_);
+  path_ += dt * speed_;
+}
+
+/// The norm of an effort (nv,) by the inverse mass matrix while no state is seen.
+double EffortQueue::norm(const VectorV& effort) noexcept {
+  scratch_ = effort;
+  inertia_.solve(scratch_.data());
+  return kInertia * std::sqrt(std::max(0.0, effort.dot(scratch_)));
 }
 
 namespace {
@@ -138,9 +195,10 @@ constexpr double kNear = 0.2;
 
 }  // namespace
 
-SampleBudget::SampleBudget(const Model& model, BaseWrench wrench)
+SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
     : model_(model),
       wrench_(std::move(wrench)),
+      samples_(delay + 1),
       predicted_(model),
       prediction_(model),
       grant_(model),
@@ -187,10 +245,16 @@ void SampleBudget::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV&
   effort.head(b) = wrench;
 }
 
+bool SampleBudget::holds_weight(Evaluation& d) noexcept {
+  if (wrench_.is_ideal()) return true;
+  unactuated_gravity(d, unactuated_gravity_);
+  return (unactuated_gravity_.array() == 0.0).all();
+}
+
 void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   const int n = model_.n();
   static_effort(d, rest_);
-  vms_ph::strongest_brake(d, dt, result);
+  vms_ph::strongest_brake(d, samples_ * dt, result);
   if (!wrench_.is_ideal()) {
     // Relative to the weight that the actuators hold.
     result += rest_;
@@ -222,7 +286,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
                          double level, const DebtCeiling& ceiling, double dt) noexcept {
   reason_ = "";
   is_brake_ = false;
-  if (is_clear(d, force, effort_queue, level, dt)) {
+  if (is_clear(d, force, effort_queue, level, ceiling.kinetic(), dt)) {
     static_effort(d, limited_);
     limited_ = force - limited_;
     return;
@@ -251,9 +315,8 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
     brake(*predicted, force, budget, dt);
   }
   limited_ = force - static_effort_;
-  if (!(level < -DebtCeiling::kRounding)) return;
   inertia_.compute(predicted->M());
-  double remaining_rise = ceiling.speed_rise();
+  double remaining_rise = ceiling.speed_rise(level);
   for (int k = 0; k < effort_queue.waiting(); ++k)
     remaining_rise -= speed_rise(effort_queue.waiting_active(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
@@ -263,7 +326,8 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
   prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
   limited_ *= std::max(remaining_rise / required, neutral(force));
   force = static_effort_ + limited_;
-  if (reason_[0] == '\0') reason_ = reasons::tank_in_debt;
+  if (reason_[0] != '\0') return;
+  reason_ = level < -DebtCeiling::kRounding ? reasons::tank_in_debt : reasons::tank_uncovered;
 }
 
 /// Replace a granted effort by the least brake that meets the budget, or what comes next to it.
@@ -321,7 +385,7 @@ double SampleBudget::neutral(const VectorV& force) noexcept {
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
 /// effort F changes the root of the kinetic energy by at most |F|_{M^-1} / sqrt 2 per time.
 bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue,
-                            double level, double dt) noexcept {
+                            double level, double kinetic, double dt) noexcept {
   if (!(level > 0.0)) return false;
   inertia_.compute(d.M());
   unactuated_gravity(d, unactuated_gravity_);
@@ -339,7 +403,7 @@ bool SampleBudget::is_clear(Evaluation& d, const VectorV& force, const EffortQue
   const double time = (count + 1) * dt;
   if (!(time * (d.v().cwiseAbs().maxCoeff() + time * reach) < kNear)) return false;
   const double push = time * std::sqrt(std::max(0.0, most));
-  return kClear * push * (std::sqrt(2.0 * d.kinetic_energy()) + 0.5 * push) <= level;
+  return kClear * push * (std::sqrt(2.0 * kinetic) + 0.5 * push) <= level;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 // A guard of energy between any controller and a robot.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -41,6 +42,8 @@ struct GuardedEffort {
   FIELD(margin)                           \
   FIELD(largest_unseen)                   \
   FIELD(lent)                             \
+  FIELD(unsettled)                        \
+  FIELD(supplied)                         \
   FIELD(level)                            \
   FIELD(weight_work)
 
@@ -52,17 +55,21 @@ struct Certificate {
   VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
 
-  /// "kept" within the budget, "excess" within the bound, or "broken".
+  /// "kept" within the budget, "excess" within the bound, "broken", or "unknown".
   const char* verdict() const noexcept {
     constexpr double kRounding = 1e-9;
-    if (margin >= -kRounding) return "kept";
-    return -margin <= largest_unseen + lent + kRounding ? "excess" : "broken";
+    if (-margin > largest_unseen + lent + kRounding) return "broken";
+    if (unsettled > kRounding) return "unknown";
+    return margin >= -kRounding ? "kept" : "excess";
   }
+
+  /// Note what may have been given beyond the budget without being booked, J.
+  void add_unsettled(double energy) noexcept { unsettled = std::max(unsettled, energy); }
 };
 
 /// How an energy guard is placed between controller and robot.
 struct EnergyGuardOptions {
-  int delay = 0;  ///< samples from a measurement to the beginning of the effort, 0 to 3
+  int delay = 0;  ///< samples from a measurement to the beginning of the effort, 0 to 5
   bool effort_carries_weight = true;  ///< false for hardware that compensates gravity itself
   bool base_actuated = true;          ///< whether a moving base has actuators
   PlausibilityBounds bounds;          ///< of states
@@ -79,7 +86,7 @@ class PortGuard {
  public:
   /// Guard a robot; the model must outlive the guard.
   ///
-  /// @throws ModelError  a delay that is not 0 to 3 samples, a period that is not within 0 and 1 s,
+  /// @throws ModelError  a delay that is not 0 to 5 samples, a period that is not within 0 and 1 s,
   ///                     a bound out of its range, an allocation or weights of another kind of
   ///                     base, or hardware that carries the weight with these actuators.
   PortGuard(const Model& model, const EnergyGuardSettings& settings,
@@ -116,6 +123,7 @@ class PortGuard {
  private:
   void restart() noexcept;
   void update_tank(double dt) noexcept;
+  void check_balance(double kinetic) noexcept;
   void limit(const VectorV& static_effort, double step, double dt) noexcept;
   const GuardedEffort& update_without_state(const ConstVector& q, const ConstVector& v, double dt,
                                             const char* why) noexcept;
@@ -146,6 +154,11 @@ class PortGuard {
   const VectorV zero_velocity_;
   bool has_acting_ = false, has_offset_ = false, has_potential_ = false;
   double offset_share_ = 0.0, potential_ = 0.0;
+  // Kinetic energy less the energy given, at the first and the last state, J; samples in which it
+  // has risen, and the largest kinetic energy, J.
+  double first_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_ = 0.0;
+  unsigned long long fed_ = 0;
+  bool has_surplus_ = false;
   GuardedEffort guarded_;
   Reason reason_{1024};
 };

@@ -56,7 +56,7 @@ class BaseWrench {
 };
 
 /// Largest delay of an energy guard from measurement to effort, samples.
-constexpr int kMostDelay = 3;
+constexpr int kMostDelay = 5;
 
 /// Work over the delay + 1 samples until a state shows the effect of an effort.
 class UnobservedWork {
@@ -88,14 +88,18 @@ class DebtCeiling {
 
   explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
 
+  /// Begin with a kinetic energy, J.
+  void restart(double kinetic) noexcept { kinetic_ = kinetic; }
+
   /// Update the ceiling after a sample.
   ///
   /// @param level    of the tank, J.
   /// @param work     given by the efforts over the sample, J.
   /// @param kinetic  energy of the robot, J.
+  /// @param friction energy taken as lost to friction in the sample, J.
   /// @return the work that no state has shown yet, J.
-  double update(double level, double work, double kinetic) noexcept {
-    largest_kinetic_ = std::max(largest_kinetic_, kinetic);
+  double update(double level, double work, double kinetic, double friction) noexcept {
+    kinetic_ = std::max(kinetic, kinetic_ + work - friction);
     const double unobserved = unobserved_work_.add(work), debt = -level;
     if (debt <= kRounding) {
       ceiling_ = 0.0;
@@ -104,17 +108,25 @@ class DebtCeiling {
     }
     const double loan = std::max(kMinLoan, kLoanShare * kinetic);
     largest_loan_ = std::max(largest_loan_, loan);
-    ceiling_ = std::max(ceiling_, unobserved + loan);
+    // A share of the energy of the motion when the debt began, as it could be risked then.
+    const double risked = kRiskShare * std::max(0.0, kinetic_ - debt);
+    ceiling_ = std::max(ceiling_, std::min(unobserved, risked) + loan);
     if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
     margin_ = ceiling_ - debt;
     return unobserved;
   }
 
-  /// Sum by which all queued efforts may raise the root of twice the kinetic energy.
-  double speed_rise() const noexcept {
-    return std::sqrt(2.0 * (largest_kinetic_ + kRiskShare * std::max(0.0, margin_))) -
-           std::sqrt(2.0 * largest_kinetic_);
+  /// Sum by which efforts, those under way included, may raise the root of twice the kinetic
+  /// energy at a level, J.
+  double speed_rise(double level) const noexcept {
+    const double risk = level < -kRounding ? kRiskShare * std::max(0.0, margin_)
+                                           : std::max(0.0, level) + kRiskShare * kinetic_;
+    return std::sqrt(2.0 * (kinetic_ + risk)) - std::sqrt(2.0 * kinetic_);
   }
+
+  /// Largest energy of the motion after the last state as long as no more is given, J: kinetic
+  /// energy and what contacts may hold.
+  double kinetic() const noexcept { return kinetic_; }
 
   /// Largest loan so far, J.
   double largest_loan() const noexcept { return largest_loan_; }
@@ -123,16 +135,18 @@ class DebtCeiling {
   // Loan beyond the unobserved work, while a debt is repaid: share of the kinetic energy, and its
   // minimum, J.
   static constexpr double kLoanShare = 0.05, kMinLoan = 1e-3;
-  // Share of the margin below the ceiling that one effort may use.
+  // Share of the margin below the ceiling that one effort may use, and of the kinetic energy that
+  // efforts may give beyond a level.
   static constexpr double kRiskShare = 0.8;
 
   UnobservedWork unobserved_work_;
-  double ceiling_ = 0.0, largest_kinetic_ = 0.0, largest_loan_ = kMinLoan;
+  double ceiling_ = 0.0, kinetic_ = 0.0, largest_loan_ = kMinLoan;
   double margin_ = std::numeric_limits<double>::infinity();
 };
 
 /// A queue of efforts: one sent in a sample acts from `delay` samples later on, for a sample.
 /// Efforts here are those whose work counts: without a part of the weight that no actuator holds.
+/// What they may give while no state is seen: vms_ph_controllers.guard.effort_queue.
 class EffortQueue {
  public:
   EffortQueue(const Model& model, int delay);
@@ -151,15 +165,26 @@ class EffortQueue {
   const VectorV& waiting_active(int k) const noexcept { return active_[index(k + 1)]; }
 
   /// Note the state at which the first effort of the queue begins to act.
-  void begin_effort(Evaluation& d) noexcept;
-
-  /// Note that the first effort of the queue acts after others, without a state between them.
-  void act_between_states() noexcept;
-
-  /// The energy given since the last state, J.
   ///
-  /// If several efforts have acted since then, it is unknown how far the robot moved under each:
-  /// the largest work along the displacement is taken, and nothing is credited.
+  /// @param kinetic  largest energy of the motion after it, see DebtCeiling, J.
+  void begin_effort(Evaluation& d, double kinetic) noexcept;
+
+  /// Note that the first effort acts on for a time, s, after which no state is seen.
+  void lose(double dt) noexcept;
+
+  /// Note that the first effort of the queue begins to act at a state that is not seen.
+  void act_unseen() noexcept;
+
+  /// Whether no state was lost since the last one.
+  bool is_measured() const noexcept { return is_measured_; }
+
+  /// Largest work since the last state if others were lost, whatever the motion was meanwhile, J.
+  double largest_work() const noexcept;
+
+  /// The share of an effort beyond the resting one (nv,) that a level, J, covers, unseen.
+  double share_within(const VectorV& active, double level, double dt) noexcept;
+
+  /// The energy given since the last state, J; at most, and no credit, after lost ones.
   double work(Evaluation& d, double dt) noexcept;
 
  private:
@@ -167,6 +192,8 @@ class EffortQueue {
     return static_cast<std::size_t>((first_ + k) % (delay_ + 1));
   }
   const VectorV& at(int k) const noexcept { return queue_[index(k)]; }
+  void elapse(double dt) noexcept;
+  double norm(const VectorV& effort) noexcept;
 
   const Model& model_;
   const int delay_;
@@ -176,7 +203,11 @@ class EffortQueue {
   bool has_start_ = false, is_measured_ = true;
   VectorQ start_;
   double potential_ = 0.0;
-  VectorV low_, high_, displacement_;
+  double first_speed_ = 0.0, speed_ = 0.0, path_ = 0.0, spread_ = 0.0;
+  Evaluation lost_;  // the state after which others were lost
+  bool has_weight_ = false;
+  Cholesky inertia_;
+  VectorV acting_, acting_active_, displacement_, scratch_;
   const VectorV zero_velocity_;
 };
 
@@ -184,7 +215,8 @@ class EffortQueue {
 /// vms_ph_controllers.guard.sample_budget.
 class SampleBudget {
  public:
-  SampleBudget(const Model& model, BaseWrench wrench);
+  /// @param delay  of the guard, samples.
+  SampleBudget(const Model& model, BaseWrench wrench, int delay);
 
   /// Replace an effort (nv,) that is sent by the one that acts, with the torques of joints that are
   /// sent; return whether it is another one.
@@ -196,7 +228,11 @@ class SampleBudget {
   /// Write the part of gravity (nv,) that no actuator holds; its work does not count.
   void unactuated_gravity(Evaluation& d, VectorV& result) noexcept;
 
-  /// Write the strongest brake (nv,) within the limits of the actuators.
+  /// Whether the actuators hold the whole weight.
+  bool holds_weight(Evaluation& d) noexcept;
+
+  /// Write the strongest brake (nv,) within the limits of the actuators: those of all samples that
+  /// are not seen take out a third of the momentum together.
   void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept;
 
   /// Write the velocity (nv,) at which the next effort begins to act, about.
@@ -222,7 +258,7 @@ class SampleBudget {
 
  private:
   bool is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue, double level,
-                double dt) noexcept;
+                double kinetic, double dt) noexcept;
   void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
   double speed_rise(const VectorV& active, double dt) noexcept;
@@ -230,6 +266,7 @@ class SampleBudget {
 
   const Model& model_;
   BaseWrench wrench_;
+  const int samples_;  // from a state to the end of an effort that it led to
   Evaluation predicted_;
   SamplePrediction prediction_;
   Prediction candidate_;
