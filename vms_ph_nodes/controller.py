@@ -283,7 +283,13 @@ class ControllerNode(ManagedNode):
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
-        if self._last_state_time is None or not self.is_active:
+        if self._last_state_time is None:
+            if self.is_active:
+                missing = self._measured.missing
+                reason = self._refusal or (missing and f"; {missing}")
+                self._health.report(WARN, f"active; no state received yet{reason}")
+            return
+        if not self.is_active:
             return
         silent = (self._steady.now().nanoseconds - self._last_state_time) / NANOSECONDS
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.

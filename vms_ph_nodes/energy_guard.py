@@ -156,6 +156,8 @@ class EnergyGuardNode(ReportingNode):
 
     def _on_silence(self) -> None:
         """Send the safe output when no state arrives; the last effort must not keep acting."""
+        if self._state is None and self._measured.missing:
+            self._health.report(WARN, f"no state yet: {self._measured.missing}")
         silent = (self._now() - self._last_state_time) / NANOSECONDS
         if self._guard is None or self._state is None or silent < 0.75 * self._state_timeout:
             return

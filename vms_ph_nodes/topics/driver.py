@@ -4,8 +4,6 @@
 """The topics of the driver of a robot: its measured states, and the efforts on it."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
@@ -19,18 +17,22 @@ from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
 from ..messages.base_motion import from_odometry
-from ..messages.conversions import from_joint_state, from_stamp, to_wrench_base
-from ..messages.stamps import StampGate, StampPairing
+from ..messages.conversions import from_stamp, to_stamp, to_wrench_base
+from ..messages.state_join import JoinedState, StateJoin
+from ..node.parameters import state_spread
 
 StateCallback = Callable[[Time, Array, Array], None]
 """Called with the stamp, the configuration (nq,) and the velocity (nv,) of a measured state."""
 
 
 class MeasuredStates:
-    """Joint states, on a moving base with the odometry of the same stamp.
+    """Joint states, on a moving base with its odometry, as :class:`.StateJoin` joins them.
 
-    Messages whose stamps repeat, go back, are old or jump against the clock are refused, and so are
-    states that are not of this robot.
+    Messages whose stamps repeat, go back, are old or jump against the clock are refused, joint by
+    joint.
+
+    Attributes:
+        age: how much older than its stamp the oldest part of the last state was, s.
     """
 
     def __init__(
@@ -44,47 +46,43 @@ class MeasuredStates:
         """Subscribe to ``joint_states``, and on a moving base to ``odom``.
 
         Args:
-            node: which receives them.
+            node: which receives them; its parameter ``state_spread`` is declared.
             model: the robot.
             max_age: largest difference between stamp and clock, s; 0 for no limit.
             on_state: called with every state.
-            on_refusal: called with the reason why a message was refused.
+            on_refusal: called with the reason why a message or a state is not used.
         """
-        self._node, self._model, self._max_age = node, model, max_age
-        self._on_state, self._on_refusal = on_state, on_refusal
-        pairing = StampPairing(("odometry",), self._complete)
+        self._model, self._clock = model, node.get_clock()
+        self._on_state, self._on_refusal, self.age = on_state, on_refusal, 0.0
+        self._join = join = StateJoin(
+            model, state_spread(node), self._take, on_refusal, max_age, odometry=model.b > 0
+        )
+        node.create_subscription(
+            JointState,
+            "joint_states",
+            lambda message: join.add(message, self._clock.now().nanoseconds),
+            qos_profile_sensor_data,
+        )
         if model.b:
-            pairing.require({"odometry"})
-            self._subscribe(
-                Odometry, "odom", "odometry", partial(pairing.add_companion, "odometry")
-            )
-        self._subscribe(JointState, "joint_states", "joint state", pairing.add_primary)
+            node.create_subscription(Odometry, "odom", self._on_odometry, qos_profile_sensor_data)
 
-    def _subscribe(
-        self, message_type: Any, topic: str, label: str, take: Callable[[int, Any], None]
-    ) -> None:
-        gate = StampGate(self._max_age)
+    @property
+    def missing(self) -> str:
+        """What a first state still needs beside what was received, or an empty string."""
+        return self._join.missing
 
-        def receive(message: Any) -> None:
-            stamp = from_stamp(message.header.stamp)
-            problem = gate.problem(stamp, self._node.get_clock().now().nanoseconds)
-            if problem:
-                self._on_refusal(f"the {label} {problem}")
-            else:
-                take(stamp, message)
-
-        self._node.create_subscription(message_type, topic, receive, qos_profile_sensor_data)
-
-    def _complete(self, message: JointState, odometry: Odometry | None) -> None:
-        if self._model.b and odometry is None:
-            return
+    def _on_odometry(self, message: Odometry) -> None:
         try:
-            base = None if odometry is None else from_odometry(self._model, odometry)
-            q, v, _ = from_joint_state(self._model, message, base=base)
+            base = from_odometry(self._model, message)
         except StateError as error:
             self._on_refusal(error)
             return
-        self._on_state(message.header.stamp, q, v)
+        stamp = from_stamp(message.header.stamp)
+        self._join.add_base(stamp, base, self._clock.now().nanoseconds)
+
+    def _take(self, state: JoinedState) -> None:
+        self.age = state.age
+        self._on_state(to_stamp(state.stamp), state.q, state.v)
 
 
 class EffortPublishers:

@@ -9,7 +9,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..messages.frames import inertial_frame, with_prefix
-from ..node.health import WARN, Health
+from ..node.health import WARN, Health, InputDiagnostics
 from ..node.parameters import declare
 from ..node.process import ReportingNode
 from ..node.robot_parameters import RobotParameters
@@ -27,6 +27,7 @@ class MotionNode(ReportingNode):
         self._robot = RobotParameters(self)
         self._prefix: str = declare(self, "frame_prefix")
         self._health = Health(self, input_name="joint states")
+        self._input_diagnostics = InputDiagnostics(self)
         self._health.report(WARN, "no joint states received yet")
 
     def watch(self) -> None:
@@ -43,9 +44,13 @@ class MotionNode(ReportingNode):
             self,
             model,
             self.on_motion,
-            lambda why: self._health.report(WARN, why),
+            self._refuse,
             self._robot.settings.water_current(model),
         )
+
+    def _refuse(self, why: str) -> None:
+        self._health.report(WARN, f"ignored: {why}")
+        self._input_diagnostics.report(why)
 
     @abstractmethod
     def begin(self, model: VMSModel) -> None:

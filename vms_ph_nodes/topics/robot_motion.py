@@ -1,13 +1,15 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion of the robot from received messages of one stamp."""
+"""The motion of the robot from received messages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
@@ -24,10 +26,19 @@ from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.simulation import WaterCurrent
 
 from ..messages.base_motion import from_odometry
-from ..messages.conversions import from_joint_state, from_stamp, from_wrench, from_wrench_base
+from ..messages.conversions import (
+    NANOSECONDS,
+    from_stamp,
+    from_wrench,
+    from_wrench_base,
+    on_base,
+    to_stamp,
+)
 from ..messages.energy_messages import from_port_energy
 from ..messages.frames import tool_topic
 from ..messages.stamps import StampPairing
+from ..messages.state_join import JoinedState, StateJoin
+from ..node.parameters import state_spread
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
 # in which this process is not scheduled.
@@ -44,7 +55,8 @@ class RobotMotion:
     Attributes:
         stamp: stamp of all the messages.
         d: the dynamics at the configuration and velocity; in a current relative to the water.
-        torque: (n,) joint torques, N m or N.
+        torque: (n,) joint torques, N m or N; zero where they are not known.
+        unknown_torques: names of joints whose torques the driver does not give.
         wrench: (6,) end-effector wrench in its own axes; None without a publisher.
         wrench_base: (b,) base wrench in base axes; None without a publisher.
         port_energies: port energies of the simulator; None without a publisher.
@@ -59,7 +71,14 @@ class RobotMotion:
     wrench_base: Array | None
     port_energies: PortEnergies | None
     wrench_tools: Mapping[str, Array]
+    unknown_torques: tuple[str, ...] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unknown(self) -> str:
+        """A sentence about torques that are not known, or empty."""
+        names = ", ".join(self.unknown_torques[:10])
+        return f"the joint states have no efforts of {names}" if names else ""
 
     def ports(self, friction: Friction | None) -> Ports:
         """Return the efforts at the ports."""
@@ -108,7 +127,14 @@ class MotionListener:
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
-        self._pairing = StampPairing(tuple(companions), self._complete)
+        self._pairing = StampPairing(tuple(companions), self._complete, nearest=("odometry",))
+        self._spread = state_spread(node)
+        self._join = join = StateJoin(
+            model,
+            self._spread,
+            lambda state: self._pairing.add_primary(state.stamp, state),
+            on_refusal,
+        )
         self._subscriptions = [
             node.create_subscription(
                 kind,
@@ -124,7 +150,7 @@ class MotionListener:
             node.create_subscription(
                 JointState,
                 "joint_states",
-                lambda m: self._pairing.add_primary(from_stamp(m.header.stamp), m),
+                lambda message: join.add(message, node.get_clock().now().nanoseconds),
                 _SENSOR,
             )
         )
@@ -133,7 +159,11 @@ class MotionListener:
             present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
             # The state of a robot on a moving base is incomplete without its odometry.
             self._pairing.require(present | ({"odometry"} if model.b else set()))
+            if self._missing_before and join.missing == self._missing_before:
+                on_refusal(join.missing)
+            self._missing_before = join.missing
 
+        self._missing_before = ""
         require_published()
         self._timer = node.create_timer(0.5, require_published)
 
@@ -145,7 +175,7 @@ class MotionListener:
 
     def _complete(
         self,
-        message: JointState,
+        state: JoinedState,
         wrench: WrenchStamped | None,
         energies: PortEnergy | None,
         wrench_base: WrenchStamped | None = None,
@@ -154,10 +184,9 @@ class MotionListener:
     ) -> None:
         model = self._model
         try:
-            base = None if odometry is None else from_odometry(model, odometry)
-            if model.b and base is None:
-                raise StateError("a joint state without odometry of the same stamp")
-            q, v, torque = from_joint_state(model, message, base=base)
+            q, v = state.q, state.v
+            if model.b:
+                q, v = self._on_base(state, odometry)
             force = None if wrench is None else from_wrench(wrench.wrench)
             base_wrench = None
             if wrench_base is not None:
@@ -170,7 +199,36 @@ class MotionListener:
                 v = self._current.relative(model, q, v)
             d = model.evaluate(q, v)
         except StateError as error:
-            self._on_refusal(f"ignored: {error}")
+            self._on_refusal(str(error))
             return
-        stamp = message.header.stamp
-        self._on_motion(RobotMotion(stamp, d, torque, force, base_wrench, totals, tools, beside))
+        unknown = np.isnan(state.effort)
+        self._on_motion(
+            RobotMotion(
+                to_stamp(state.stamp),
+                d,
+                np.where(unknown, 0.0, state.effort),
+                force,
+                base_wrench,
+                totals,
+                tools,
+                tuple(compress(model.joint_names, unknown)),
+                beside,
+            )
+        )
+
+    def _on_base(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
+        """Return configuration and velocity with the base, predicted to the stamp of the joints.
+
+        Raises:
+            StateError: its stamp is too far from it, or it is no motion of a base.
+        """
+        model, spread = self._model, self._spread
+        if odometry is None:
+            raise StateError("there is no odometry of the base")
+        age = (state.stamp - from_stamp(odometry.header.stamp)) / NANOSECONDS
+        if abs(age) > spread:
+            raise StateError(
+                f"the odometry is {abs(age):.3g} s {'older' if age > 0 else 'newer'} than the "
+                f"joints; at most {spread:g} s (state_spread)"
+            )
+        return on_base(model, state.q, state.v, from_odometry(model, odometry), age)
