@@ -111,6 +111,8 @@ def test_a_process_that_stands_for_three_seconds_goes_on(world: World, process: 
     world.kill(process, signal.SIGCONT)
     world.await_life()
     assert "has died" not in world.launch.output
+    if process == "bag_recorder":
+        assert "the recorder stood still for 3." in world.launch.output
 
 
 @pytest.mark.slow

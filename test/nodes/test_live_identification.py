@@ -100,7 +100,8 @@ def test_a_load_in_the_hand_is_published_with_its_interval(monitored: Monitored)
         monitored.spin(0.0005)
     last = message
     while time.monotonic() < end + 10.0:
-        # The last state again: what is known by then is published beside it.
+        # The last state a microsecond later: what is known by then is published beside it.
+        last.header.stamp.nanosec += 1000
         monitored.joints.publish(last)
         monitored.spin(0.1)
         if monitored.found and monitored.found[-1].motion > 0.8 * SECONDS:

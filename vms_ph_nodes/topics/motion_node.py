@@ -3,6 +3,7 @@
 
 """A node that evaluates the motion of a robot."""
 
+import time
 from abc import abstractmethod
 
 from vms_ph_dynamics import VMSModel
@@ -14,6 +15,9 @@ from ..node.parameters import declare
 from ..node.process import ReportingNode
 from ..node.robot_parameters import RobotParameters
 from .robot_motion import MotionListener, RobotMotion
+
+# Time after a motion in which the status is what the node says of it, whatever else is refused, s.
+_FRESH = 0.5
 
 
 class MotionNode(ReportingNode):
@@ -27,7 +31,7 @@ class MotionNode(ReportingNode):
         self._robot = RobotParameters(self)
         self._prefix: str = declare(self, "frame_prefix")
         self._health = Health(self, input_name="joint states")
-        self._input_diagnostics = InputDiagnostics(self)
+        self._input_diagnostics, self._taken = InputDiagnostics(self), -_FRESH
         self._health.report(WARN, "no joint states received yet")
 
     def watch(self) -> None:
@@ -43,14 +47,19 @@ class MotionNode(ReportingNode):
         self._listener = MotionListener(
             self,
             model,
-            self.on_motion,
+            self._take,
             self._refuse,
             self._robot.settings.water_current(model),
         )
 
+    def _take(self, motion: RobotMotion) -> None:
+        self._taken = time.monotonic()
+        self.on_motion(motion)
+
     def _refuse(self, why: str) -> None:
-        self._health.report(WARN, f"ignored: {why}")
         self._input_diagnostics.report(why)
+        if time.monotonic() - self._taken > _FRESH:
+            self._health.report(WARN, f"ignored: {why}")
 
     @abstractmethod
     def begin(self, model: VMSModel) -> None:
