@@ -30,6 +30,7 @@ from .messages.conversions import (
     by_name,
     from_stamp,
     from_wrench_base,
+    to_stamp,
 )
 from .messages.energy_messages import to_certificate
 from .messages.frames import inertial_frame, with_prefix
@@ -97,7 +98,11 @@ class EnergyGuardNode(ReportingNode):
         if model.b:
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
         self._measured = MeasuredStates(
-            self, model, self._state_age, self._on_state, self._input_diagnostics.report
+            self,
+            model,
+            self._state_age,
+            lambda state: self._on_state(to_stamp(state.stamp), state.q, state.v),
+            self._input_diagnostics.report,
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change)
@@ -156,8 +161,6 @@ class EnergyGuardNode(ReportingNode):
 
     def _on_silence(self) -> None:
         """Send the safe output when no state arrives; the last effort must not keep acting."""
-        if self._state is None and self._measured.missing:
-            self._health.report(WARN, f"no state yet: {self._measured.missing}")
         silent = (self._now() - self._last_state_time) / NANOSECONDS
         if self._guard is None or self._state is None or silent < 0.75 * self._state_timeout:
             return

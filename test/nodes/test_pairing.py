@@ -81,7 +81,7 @@ def test_the_number_of_companions_without_a_leader_is_bounded() -> None:
 
 def test_the_nearest_companion_is_taken_where_stamps_may_differ() -> None:
     done: list[tuple[int, int]] = []
-    pairing = StampPairing(("odom",), lambda s, odom: done.append((s, odom)), nearest=("odom",))
+    pairing = StampPairing(("odom",), lambda s, odom: done.append((s, odom)), nearest="odom")
     pairing.require({"odom"})
     for stamp in range(0, 100, 10):
         pairing.add_primary(stamp, stamp)

@@ -6,19 +6,19 @@
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import JointState, Temperature
+from sensor_msgs.msg import Temperature
 from std_msgs.msg import Header
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_nodes.messages.conversions import NANOSECONDS, to_stamp
 from vms_ph_nodes.messages.frames import topic_parts
-from vms_ph_nodes.messages.state_join import JoinedState, StateJoin
+from vms_ph_nodes.messages.state_join import JoinedState
 from vms_ph_nodes.node.health import OK, WARN, Health
-from vms_ph_nodes.node.parameters import declare, state_spread
+from vms_ph_nodes.node.parameters import declare
 from vms_ph_nodes.node.process import run
 from vms_ph_nodes.node.robot_parameters import RobotParameters
+from vms_ph_nodes.topics.driver import MeasuredStates
 
 from ..multibody import Heat
 from ..multibody.joint_heat import JointHeat
@@ -68,17 +68,13 @@ class JointHeatNode(Node):
         }
         self._last: tuple[int, np.ndarray] | None = None
         self._published = 0
-        self._join = join = StateJoin(
+        self._states = MeasuredStates(
+            self,
             model,
-            state_spread(self),
+            0.0,
             self._on_state,
             lambda why: self._health.report(WARN, f"unusable joint states: {why}"),
-        )
-        self.create_subscription(
-            JointState,
-            "joint_states",
-            lambda message: join.add(message, self.get_clock().now().nanoseconds),
-            qos_profile_sensor_data,
+            odometry=False,
         )
 
     def _on_state(self, state: JoinedState) -> None:

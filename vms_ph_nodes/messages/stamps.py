@@ -53,14 +53,11 @@ class StampPairing:
     ``complete`` is called once all companions of a primary message are received, or when a
     companion with a later stamp shows that one was lost: messages of a topic arrive in the order of
     their stamps, but one topic may lag behind another when this process is busy. Primary messages
-    keep their order. Companions in ``nearest`` may have other stamps: the nearest one is taken.
+    keep their order. Of the companion ``nearest`` that with the nearest stamp is taken.
     """
 
     def __init__(
-        self,
-        companions: tuple[str, ...],
-        complete: Callable[..., None],
-        nearest: tuple[str, ...] = (),
+        self, companions: tuple[str, ...], complete: Callable[..., None], nearest: str = ""
     ) -> None:
         self._complete, self._nearest = complete, nearest
         self._primaries: deque[tuple[int, Any]] = deque()
@@ -96,7 +93,7 @@ class StampPairing:
             partners = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
             for name, waiting in self._waiting.items():
                 past = sorted(s for s in waiting if s <= stamp)
-                if name in self._nearest and waiting:
+                if name == self._nearest and waiting:
                     partners[name] = waiting[min(waiting, key=lambda s: abs(s - stamp))]
                     del past[-1:]  # which may be the nearest of the next one too
                 for old in past:

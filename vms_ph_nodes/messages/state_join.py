@@ -243,11 +243,7 @@ class StateJoin:
         if len(far):
             i = int(far[np.argmax(np.abs(age[far]))])
             name = self._names[i] if i < self._model.n else "the odometry"
-            return (
-                f"{name} is {abs(age[i]) / NANOSECONDS:.3g} s "
-                f"{'older' if age[i] > 0 else 'newer'} than the other joints; at most "
-                f"{self._spread / NANOSECONDS:g} s (state_spread)"
-            )
+            return f"{name} is {too_far(age[i] / NANOSECONDS, self._spread / NANOSECONDS)}"
         if not in_range(self._rate):
             unknown = compress(self._names, ~(np.abs(self._rate) <= LARGEST))
             return (
@@ -256,6 +252,14 @@ class StateJoin:
                 f"most {LARGEST:g}"
             )
         return ""
+
+
+def too_far(age: float, spread: float) -> str:
+    """Return by how much a part of a state is older than the others, and what is allowed, s."""
+    direction = "older" if age > 0 else "newer"
+    return (
+        f"{abs(age):.3g} s {direction} than the other joints; at most {spread:g} s (state_spread)"
+    )
 
 
 def _numbers(names: Sequence[str], values: Sequence[float], field: str) -> Array:

@@ -70,15 +70,6 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     return value
 
 
-def state_spread(node: Node) -> float:
-    """Declare ``state_spread``: by how much the stamps of the parts of a state may differ, s."""
-    if node.has_parameter("state_spread"):
-        spread: float = node.get_parameter("state_spread").value
-    else:
-        spread = declare(node, "state_spread", file="robot")
-    return spread
-
-
 def declare_gains(node: Node, controller: Any, record: str = "gains") -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 

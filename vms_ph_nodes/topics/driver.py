@@ -9,7 +9,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -17,31 +17,26 @@ from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
 from ..messages.base_motion import from_odometry
-from ..messages.conversions import from_stamp, to_stamp, to_wrench_base
+from ..messages.conversions import from_stamp, to_wrench_base
 from ..messages.state_join import JoinedState, StateJoin
-from ..node.parameters import state_spread
+from ..node.parameters import declare
 
-StateCallback = Callable[[Time, Array, Array], None]
-"""Called with the stamp, the configuration (nq,) and the velocity (nv,) of a measured state."""
+# Period in which what a first state lacks is told, s.
+_TELL = 0.5
 
 
 class MeasuredStates:
-    """Joint states, on a moving base with its odometry, as :class:`.StateJoin` joins them.
-
-    Messages whose stamps repeat, go back, are old or jump against the clock are refused, joint by
-    joint.
-
-    Attributes:
-        age: how much older than its stamp the oldest part of the last state was, s.
-    """
+    """Joint states, on a moving base with its odometry, as :class:`.StateJoin` joins them."""
 
     def __init__(
         self,
         node: Node,
         model: VMSModel,
         max_age: float,
-        on_state: StateCallback,
-        on_refusal: Callable[[object], None],
+        on_state: Callable[[JoinedState], None],
+        on_refusal: Callable[[str], None],
+        odometry: bool = True,
+        qos: QoSProfile = qos_profile_sensor_data,
     ) -> None:
         """Subscribe to ``joint_states``, and on a moving base to ``odom``.
 
@@ -51,38 +46,50 @@ class MeasuredStates:
             max_age: largest difference between stamp and clock, s; 0 for no limit.
             on_state: called with every state.
             on_refusal: called with the reason why a message or a state is not used.
+            odometry: whether the motion of a moving base is needed.
+            qos: quality of service of the subscriptions.
         """
-        self._model, self._clock = model, node.get_clock()
-        self._on_state, self._on_refusal, self.age = on_state, on_refusal, 0.0
-        self._join = join = StateJoin(
-            model, state_spread(node), self._take, on_refusal, max_age, odometry=model.b > 0
-        )
-        node.create_subscription(
-            JointState,
-            "joint_states",
-            lambda message: join.add(message, self._clock.now().nanoseconds),
-            qos_profile_sensor_data,
-        )
-        if model.b:
-            node.create_subscription(Odometry, "odom", self._on_odometry, qos_profile_sensor_data)
+        self._node, self._model, self._on_refusal = node, model, on_refusal
+        odometry, self._told = odometry and model.b > 0, ""
+        spread = state_spread(node)
+        self._join = StateJoin(model, spread, on_state, on_refusal, max_age, odometry)
+        subscribe = node.create_subscription
+        self._subscriptions = [subscribe(JointState, "joint_states", self._on_joints, qos)]
+        if odometry:
+            self._subscriptions.append(subscribe(Odometry, "odom", self._on_odometry, qos))
+        self._timer = node.create_timer(_TELL, self._tell_missing)
 
-    @property
-    def missing(self) -> str:
-        """What a first state still needs beside what was received, or an empty string."""
-        return self._join.missing
+    def close(self) -> None:
+        """End the subscriptions."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_timer(self._timer)
+
+    def _on_joints(self, message: JointState) -> None:
+        self._join.add(message, self._node.get_clock().now().nanoseconds)
 
     def _on_odometry(self, message: Odometry) -> None:
         try:
             base = from_odometry(self._model, message)
         except StateError as error:
-            self._on_refusal(error)
+            self._on_refusal(str(error))
             return
-        stamp = from_stamp(message.header.stamp)
-        self._join.add_base(stamp, base, self._clock.now().nanoseconds)
+        now = self._node.get_clock().now().nanoseconds
+        self._join.add_base(from_stamp(message.header.stamp), base, now)
 
-    def _take(self, state: JoinedState) -> None:
-        self.age = state.age
-        self._on_state(to_stamp(state.stamp), state.q, state.v)
+    def _tell_missing(self) -> None:
+        missing = self._join.missing
+        if missing and missing == self._told:
+            self._on_refusal(missing)
+        self._told = missing
+
+
+def state_spread(node: Node) -> float:
+    """Declare ``state_spread``: by how much the stamps of the parts of a state may differ, s."""
+    if not node.has_parameter("state_spread"):
+        declare(node, "state_spread", file="robot")
+    spread: float = node.get_parameter("state_spread").value
+    return spread
 
 
 class EffortPublishers:

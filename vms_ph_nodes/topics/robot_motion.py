@@ -15,7 +15,6 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState
 from vms_ph.msg import PortEnergy
 
 from vms_ph_dynamics import Evaluation, StateError, VMSModel
@@ -37,8 +36,8 @@ from ..messages.conversions import (
 from ..messages.energy_messages import from_port_energy
 from ..messages.frames import tool_topic
 from ..messages.stamps import StampPairing
-from ..messages.state_join import JoinedState, StateJoin
-from ..node.parameters import state_spread
+from ..messages.state_join import JoinedState, too_far
+from .driver import MeasuredStates, state_spread
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
 # in which this process is not scheduled.
@@ -103,7 +102,7 @@ class MotionListener:
         current: WaterCurrent | None = None,
         beside: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Subscribe to joint_states, the port efforts and, on a moving base, odom.
+        """Subscribe to the states of the robot and the port efforts.
 
         Args:
             node: which receives them.
@@ -127,14 +126,7 @@ class MotionListener:
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
-        self._pairing = StampPairing(tuple(companions), self._complete, nearest=("odometry",))
-        self._spread = state_spread(node)
-        self._join = join = StateJoin(
-            model,
-            self._spread,
-            lambda state: self._pairing.add_primary(state.stamp, state),
-            on_refusal,
-        )
+        self._pairing = StampPairing(tuple(companions), self._complete, nearest="odometry")
         self._subscriptions = [
             node.create_subscription(
                 kind,
@@ -146,24 +138,14 @@ class MotionListener:
             )
             for name, (kind, topic) in companions.items()
         ]
-        self._subscriptions.append(
-            node.create_subscription(
-                JointState,
-                "joint_states",
-                lambda message: join.add(message, node.get_clock().now().nanoseconds),
-                _SENSOR,
-            )
-        )
+        self._states = MeasuredStates(node, model, 0.0, self._pair, on_refusal, False, _SENSOR)
+        self._spread = state_spread(node)
 
         def require_published() -> None:
             present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
             # The state of a robot on a moving base is incomplete without its odometry.
             self._pairing.require(present | ({"odometry"} if model.b else set()))
-            if self._missing_before and join.missing == self._missing_before:
-                on_refusal(join.missing)
-            self._missing_before = join.missing
 
-        self._missing_before = ""
         require_published()
         self._timer = node.create_timer(0.5, require_published)
 
@@ -171,7 +153,11 @@ class MotionListener:
         """End the subscriptions."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
+        self._states.close()
         self._node.destroy_timer(self._timer)
+
+    def _pair(self, state: JoinedState) -> None:
+        self._pairing.add_primary(state.stamp, state)
 
     def _complete(
         self,
@@ -184,9 +170,7 @@ class MotionListener:
     ) -> None:
         model = self._model
         try:
-            q, v = state.q, state.v
-            if model.b:
-                q, v = self._on_base(state, odometry)
+            q, v = self._on_base(state, odometry) if model.b else (state.q, state.v)
             force = None if wrench is None else from_wrench(wrench.wrench)
             base_wrench = None
             if wrench_base is not None:
@@ -201,34 +185,21 @@ class MotionListener:
         except StateError as error:
             self._on_refusal(str(error))
             return
-        unknown = np.isnan(state.effort)
-        self._on_motion(
-            RobotMotion(
-                to_stamp(state.stamp),
-                d,
-                np.where(unknown, 0.0, state.effort),
-                force,
-                base_wrench,
-                totals,
-                tools,
-                tuple(compress(model.joint_names, unknown)),
-                beside,
-            )
-        )
+        unknown, stamp = np.isnan(state.effort), to_stamp(state.stamp)
+        torque, names = np.where(unknown, 0.0, state.effort), compress(model.joint_names, unknown)
+        efforts = (torque, force, base_wrench, totals, tools)
+        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), beside))
 
     def _on_base(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
         """Return configuration and velocity with the base, predicted to the stamp of the joints.
 
         Raises:
-            StateError: its stamp is too far from it, or it is no motion of a base.
+            StateError: its stamp is too far from theirs, or it is no motion of a base.
         """
-        model, spread = self._model, self._spread
         if odometry is None:
             raise StateError("there is no odometry of the base")
         age = (state.stamp - from_stamp(odometry.header.stamp)) / NANOSECONDS
-        if abs(age) > spread:
-            raise StateError(
-                f"the odometry is {abs(age):.3g} s {'older' if age > 0 else 'newer'} than the "
-                f"joints; at most {spread:g} s (state_spread)"
-            )
-        return on_base(model, state.q, state.v, from_odometry(model, odometry), age)
+        if abs(age) > self._spread:
+            raise StateError(f"the odometry is {too_far(age, self._spread)}")
+        base = from_odometry(self._model, odometry)
+        return on_base(self._model, state.q, state.v, base, age)
