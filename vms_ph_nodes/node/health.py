@@ -269,7 +269,9 @@ class Health:
         if not self._rate.has_ticked:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
-            level, message = max(level, WARN), f"{NO_INPUT_TEXT}{self._input_name} for {idle:.1f} s"
+            why = f"; {message}" if level > OK else ""
+            message = f"{NO_INPUT_TEXT}{self._input_name} for {idle:.1f} s{why}"
+            level = max(level, WARN)
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 
