@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from vms_ph_controllers import RobotState
 from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, PayloadObserver
 from vms_ph_controllers.observers.payload_observer import payload_regressor
 from vms_ph_dynamics import VMSModel
@@ -84,3 +85,17 @@ def test_a_payload_that_is_grasped_is_noticed_and_found() -> None:
     # It is seen half a window later, at most 10 frames.
     assert any(changes[199:215])
     assert masses[-1] == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_states_that_no_robot_has_leave_a_covariance_or_nothing_known(seed: int) -> None:
+    model, rng, dt = robots.load("panda"), np.random.default_rng(seed), 5e-3
+    noise = NoiseModel()
+    balance = ImpulseBalance(model, noise)
+    observer = PayloadObserver(balance)
+    for _ in range(150):
+        size = 10.0 ** rng.uniform(0.0, 8.9)
+        state = RobotState(model.random_configuration(rng), size * rng.normal(size=7))
+        impulse = balance.add(state, size * rng.normal(size=7), dt)
+        if impulse is not None:
+            assert observer.add(impulse).mass_deviation > 0.0
