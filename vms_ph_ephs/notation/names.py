@@ -198,7 +198,7 @@ def _space_named(name: str, text: Any) -> Space:
     if name == "R":
         return Euclidean(1)
     digits = name.removeprefix("R^").isdecimal() and len(name) <= 5
-    if name.startswith("R^") and digits and 1 < int(name[2:]):
+    if name.startswith("R^") and digits and int(name[2:]) > 1:
         return Euclidean(int(name[2:]))
     try:
         return pair_named(name)
