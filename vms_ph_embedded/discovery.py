@@ -37,7 +37,7 @@ class DiscoveryError(VmsPhError, RuntimeError):
 def domain_id() -> int:
     """Return the DDS domain of ROS_DOMAIN_ID; 0 if it is unset."""
     text = os.environ.get("ROS_DOMAIN_ID", "").strip() or "0"
-    if not text.isdecimal() or int(text) > _LAST_DOMAIN:
+    if not text.isdecimal() or len(text) > 4 or int(text) > _LAST_DOMAIN:
         raise DiscoveryError(
             f"ROS_DOMAIN_ID={text!r} is not a domain: give a whole number from 0 to {_LAST_DOMAIN}."
         )

@@ -4,6 +4,7 @@
 """Records serialized messages into a bag where ``ros2 bag record`` is not installed."""
 
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 from rclpy.qos import QoSProfile
@@ -21,6 +22,10 @@ with errors_in_one_sentence():
 
 # Period of the search for new topics, s.
 _SEARCH = 0.2
+
+# Time without callbacks after which a recording has a hole: more than this one was not running for
+# may be lost, s.
+_STOOD = 1.0
 
 # Largest number of bags of one run, after restarts.
 _FOLDERS = 1000
@@ -47,6 +52,7 @@ class BagRecorder(ReportingNode):
         self.failed = False
         self._recorded_topics: set[str] = set()
         self._count, self._failure = 0, ""
+        self._ran_at, self._holes, self._hole = time.monotonic(), 0, 0.0
         self._health = Health(self)
         self._search()
         self.create_timer(_SEARCH, self._search)
@@ -74,6 +80,7 @@ class BagRecorder(ReportingNode):
         return free
 
     def _search(self) -> None:
+        self._note_hole()
         for name, kinds in self.get_topic_names_and_types():
             if name in self._recorded_topics or (
                 self._chosen_topics and name not in self._chosen_topics
@@ -84,6 +91,19 @@ class BagRecorder(ReportingNode):
                 self._recorded_topics.add(name)
                 self._record(name, kinds[0], offered)
         self._report()
+
+    def _note_hole(self) -> None:
+        """Tell where this process has not run for a time: what came meanwhile may be missing."""
+        now = time.monotonic()
+        stood, self._ran_at = now - self._ran_at, now
+        if stood < _STOOD:
+            return
+        self._holes, self._hole = self._holes + 1, self._hole + stood
+        end = datetime.now(timezone.utc)
+        self.get_logger().warning(
+            f"the recorder stood still for {stood:.1f} s until {end:%H:%M:%S} UTC; messages of "
+            "that time may be missing in the bag"
+        )
 
     def _record(self, name: str, kind: str, offered: list[QoSProfile]) -> None:
         try:
@@ -115,11 +135,16 @@ class BagRecorder(ReportingNode):
         self.create_subscription(load_interface(kind, "msg"), name, write, quality, raw=True)
 
     def _report(self) -> None:
-        values = {"messages": self._count, "topics": len(self._recorded_topics)}
+        values: dict[str, object] = {"messages": self._count, "topics": len(self._recorded_topics)}
+        if self._holes:
+            values["holes"] = f"{self._holes}, of {self._hole:.1f} s together"
         if self._failure:
             self._health.report(ERROR, self._failure, values)
         elif not self._count:
             self._health.report(WARN, "nothing to record yet", values)
+        elif self._holes:
+            why = f"recording, with holes of {self._hole:.1f} s in which the recorder stood still"
+            self._health.report(WARN, why, values)
         else:
             self._health.report(OK, f"recording {len(self._recorded_topics)} topics", values)
 

@@ -31,7 +31,7 @@ from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
 
-from .messages.conversions import NANOSECONDS, from_stamp
+from .messages.conversions import NANOSECONDS, from_stamp, to_stamp
 from .messages.energy_messages import to_controller_state
 from .messages.frames import inertial_frame, with_prefix, without_prefix
 from .messages.observations import from_payload
@@ -250,7 +250,13 @@ class ControllerNode(ManagedNode):
         self._watching = 0.25 * self._state_timeout
         self.create_timer(self._watching, self._watch, clock=self._steady)
         self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
-        self._measured = MeasuredStates(self, model, self._state_age, self._on_state, self._refuse)
+        self._measured = MeasuredStates(
+            self,
+            model,
+            self._state_age,
+            lambda state: self._on_state(to_stamp(state.stamp), state.q, state.v),
+            self._refuse,
+        )
         self.begin()
 
     def _refuse(self, why: object) -> None:
@@ -298,7 +304,11 @@ class ControllerNode(ManagedNode):
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
-        if self._last_state_time is None or not self.is_active:
+        if self._last_state_time is None:
+            if self.is_active:
+                self._health.report(WARN, f"active; no state received yet{self._refusal}")
+            return
+        if not self.is_active:
             return
         silent = (self._steady.now().nanoseconds - self._last_state_time) / NANOSECONDS
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.

@@ -30,6 +30,7 @@ from .messages.conversions import (
     by_name,
     from_stamp,
     from_wrench_base,
+    to_stamp,
 )
 from .messages.energy_messages import to_certificate
 from .messages.frames import inertial_frame, with_prefix
@@ -97,7 +98,11 @@ class EnergyGuardNode(ReportingNode):
         if model.b:
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
         self._measured = MeasuredStates(
-            self, model, self._state_age, self._on_state, self._input_diagnostics.report
+            self,
+            model,
+            self._state_age,
+            lambda state: self._on_state(to_stamp(state.stamp), state.q, state.v),
+            self._input_diagnostics.report,
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change)

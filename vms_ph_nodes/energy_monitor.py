@@ -67,13 +67,19 @@ class EnergyMonitor(MotionNode):
         energy = to_energy(header, motion.d, self._task)
         self._energies.publish(energy)
         self._momenta.publish(to_momentum(header, self._base_frame, motion.d))
+        self._identifier.add(motion)
+        if motion.unknown:
+            self._audit = EnergyAudit()
+            why = f"{motion.unknown}; powers and their balance are unknown"
+            self._health.report(WARN, why, self._identified())
+            self._health.tick()
+            return
         ports, time = motion.ports(self._damping), from_stamp(motion.stamp)
         power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
         flow = Flow(time, energy.total, power, dissipated, motion.port_energies)
         self._audit.add(flow)
         exchange = self._exchange.at(motion.d)
         self._powers.publish(to_power(header, flow, self._audit, exchange))
-        self._identifier.add(motion)
         self._publish_identification()
         self._report()
 
@@ -86,6 +92,9 @@ class EnergyMonitor(MotionNode):
         header = Header(stamp=to_stamp(result[0]), frame_id=frame)
         self._identifications.publish(to_identification(header, self._joints, result[1]))
 
+    def _identified(self) -> dict[str, str]:
+        return diagnostic_values(self._identifier.disabled, self._identifier.result)
+
     def _report(self) -> None:
         audit = self._audit
         balanced = abs(audit.unaccounted_energy) <= self._tolerance
@@ -93,7 +102,7 @@ class EnergyMonitor(MotionNode):
         values = {
             "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",
             "residual (W)": f"{audit.residual:.3e}",
-            **diagnostic_values(self._identifier.disabled, self._identifier.result),
+            **self._identified(),
         }
         self._health.report(OK if balanced else WARN, message, values)
         self._health.tick()

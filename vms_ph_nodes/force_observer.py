@@ -86,6 +86,12 @@ class ForceObserver(MotionNode):
         if self._health.disagreement:
             self._health.tick()
             return
+        if motion.unknown:
+            self._last = None
+            self._restart()
+            self._health.report(WARN, f"{motion.unknown}; nothing is observed without them")
+            self._health.tick()
+            return
         model = self._model
         base = np.zeros(model.b) if motion.wrench_base is None else motion.wrench_base
         now, effort = from_stamp(motion.stamp), np.concatenate([base, motion.torque])

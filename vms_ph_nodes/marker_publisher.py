@@ -12,7 +12,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import NANOSECONDS, from_stamp
-from .node.health import OK
+from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run
 from .topics.motion_node import MotionNode
@@ -51,7 +51,11 @@ class MarkerPublisher(MotionNode):
         header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
         shapes = self._shapes.of(motion.d, motion.ports(None))
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))
-        self._health.report(OK, f"{len(shapes)} shapes")
+        told = f"{len(shapes)} shapes"
+        if motion.unknown:
+            self._health.report(WARN, f"{told}; {motion.unknown}, which count as zero")
+        else:
+            self._health.report(OK, told)
         self._health.tick()
 
 

@@ -104,7 +104,7 @@ class TaskRunner(ReportingNode):
             self,
             model,
             self._on_motion,
-            lambda why: self._health.report(WARN, why),
+            lambda why: self._health.report(WARN, f"ignored: {why}"),
             beside=self._score.topics,
         )
         self._health.report(WARN, "waits for the states of the robot")

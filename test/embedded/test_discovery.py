@@ -46,7 +46,7 @@ def test_a_configuration_of_the_user_wins(monkeypatch):
     assert discovery.export_line() == "export ROS_DOMAIN_ID=0 CYCLONEDDS_URI=file:///somewhere.xml"
 
 
-@pytest.mark.parametrize("text", ["-1", "233", "one", "1.5"])
+@pytest.mark.parametrize("text", ["-1", "233", "one", "1.5", "9" * 5000])
 def test_a_domain_that_does_not_exist_is_refused(monkeypatch, text):
     monkeypatch.setenv("ROS_DOMAIN_ID", text)
     with pytest.raises(discovery.DiscoveryError) as caught:

@@ -7,13 +7,18 @@ The short form does all faults of a table one after the other and looks at the n
 with ``--campaign`` each fault is a test of its own, besides long ones.
 """
 
+import random
 import re
 import signal
 from collections.abc import Iterator
 
 import pytest
+from fuzz.hostile import Robot, hostile
+from rclpy.serialization import deserialize_message, serialize_message
 
-from .messages import MESSAGES
+from vms_ph_nodes.topics.interfaces import load_interface
+
+from .messages import HOME, JOINTS, MESSAGES
 from .requests import REQUESTS, calls, changes, pause, reset
 from .world import Fault, World
 
@@ -72,6 +77,37 @@ def test_a_fault_is_answered_as_it_should_be(world: World, fault: Fault) -> None
     assert reset(world).success
 
 
+def _intrude(world: World, count: int) -> None:
+    """Publish valid messages with hostile values on every topic that a node subscribes to."""
+    robot = Robot(tuple(JOINTS), tuple(HOME), ("", "world", "odom", "panda_link0", "panda_link8"))
+    # What defines robot and time has faults of its own.
+    apart = ("/robot_description", "/clock", "/parameter_events", "/rosout")
+    topics = [
+        (name, load_interface(kinds[0], "msg"))
+        for name, kinds in world.node.get_topic_names_and_types()
+        if name not in apart and world.node.count_subscribers(name)
+    ]
+    rng = random.Random(47)
+    for number in range(count):
+        name, kind = rng.choice(topics)
+        world.publish(name, deserialize_message(serialize_message(hostile(rng, robot, kind)), kind))
+        if number % 50 == 49:
+            world.spin(0.05)
+    _survived(world)
+    assert "unexpected error" not in world.launch.output
+    assert not [text for _, text in world.status.values() if "unexpected error" in text]
+
+
+def test_valid_messages_with_hostile_values_end_no_node(world: World) -> None:
+    _intrude(world, 500)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(4 * 3600)
+def test_a_million_valid_messages_with_hostile_values_end_no_node(world: World) -> None:
+    _intrude(world, 10**6)
+
+
 @pytest.fixture
 def paused(world: World) -> Iterator[World]:
     """A simulation that stands, so that what is measured does not depend on its real time."""
@@ -111,6 +147,8 @@ def test_a_process_that_stands_for_three_seconds_goes_on(world: World, process: 
     world.kill(process, signal.SIGCONT)
     world.await_life()
     assert "has died" not in world.launch.output
+    if process == "bag_recorder":
+        assert "the recorder stood still for 3." in world.launch.output
 
 
 @pytest.mark.slow

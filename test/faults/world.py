@@ -64,7 +64,7 @@ class World(Observer):
     def publish(self, topic: str, message: Any) -> None:
         """Publish a message, as any program in the domain may."""
         if topic not in self._publishers:
-            latched = topic == "/robot_description"
+            latched = topic in ("/robot_description", "/tf_static")
             publisher = self.node.create_publisher(type(message), topic, LATCHED if latched else 10)
             self._publishers[topic] = publisher
             self.until(lambda: publisher.get_subscription_count() > 0, f"nobody reads {topic}")

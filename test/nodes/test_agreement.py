@@ -81,8 +81,19 @@ def test_the_simulator_is_right_and_other_namespaces_do_not_count() -> None:
     assert "energy_monitor" in server.disagreement  # equals, of whom nobody is right
     server.update("controller", _says(_drone(), CONTROLLER))
     assert server.disagreement == ""
-    server.update("controller", {ROBOT: "x", RANK: "no number"})
-    assert "energy_monitor" in server.disagreement
+    # What isdigit takes for a number, int may not: a superscript, more digits than it converts.
+    for rank in (
+        "no number",
+        "",
+        "-1",
+        "3",
+        "\N{SUPERSCRIPT TWO}",
+        "9" * 5000,
+        "\N{ARABIC-INDIC DIGIT TWO}",
+    ):
+        server.update("controller", _says(_drone(), CONTROLLER))
+        server.update("controller", {ROBOT: "x", RANK: rank})
+        assert "energy_monitor" in server.disagreement
 
 
 @pytest.mark.wire

@@ -38,11 +38,8 @@ def test_joints_that_are_not_in_the_model_are_ignored(panda: VMSModel) -> None:
     assert not torque.any()
 
 
-def test_missing_joints_are_reported(panda: VMSModel) -> None:
-    message = JointState(name=["panda_joint1"], position=[1.0])
-    with pytest.raises(StateError, match="lacks panda_joint2, panda_joint3"):
-        from_joint_state(panda, message)
-    q, _, _ = from_joint_state(panda, message, all_joints=False)
+def test_joints_that_a_request_does_not_name_are_at_zero(panda: VMSModel) -> None:
+    q, _, _ = from_joint_state(panda, JointState(name=["panda_joint1"], position=[1.0]))
     assert q.tolist() == [1, 0, 0, 0, 0, 0, 0]
 
 

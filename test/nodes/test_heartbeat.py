@@ -3,18 +3,23 @@
 
 """Heartbeats of nodes that are busy, and of nodes that listen late."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from vms_ph_nodes.node import health
+from vms_ph_nodes.node import health, heartbeat
 from vms_ph_nodes.node.health import TIMEOUT, TOPIC, Health, node_name
+from vms_ph_nodes.node.unexpected import UnexpectedErrors
 
 
 class Worker:
@@ -79,6 +84,108 @@ def statuses(context: rclpy.Context, seconds: float) -> list[DiagnosticStatus]:
         executor.spin_once(timeout_sec=0.05)
     node.destroy_node()
     return found
+
+
+def _beats(context: rclpy.Context, name: str, seconds: float = 0.8) -> list[DiagnosticStatus]:
+    return [s for s in statuses(context, seconds) if node_name(s) == name]
+
+
+def _tell(context: rclpy.Context, *heartbeats: dict[str, str]) -> None:
+    """Publish heartbeats of another node, with these values."""
+    node = Node("teller", context=context, start_parameter_services=False)
+    publisher = node.create_publisher(DiagnosticArray, TOPIC, 50)
+    end = time.monotonic() + 5.0
+    while publisher.get_subscription_count() == 0 and time.monotonic() < end:
+        time.sleep(0.02)
+    status = [
+        DiagnosticStatus(
+            name="x: vms_ph node", values=[KeyValue(key=k, value=v) for k, v in values.items()]
+        )
+        for values in heartbeats
+    ]
+    publisher.publish(DiagnosticArray(status=status))
+    time.sleep(0.3)
+    node.destroy_node()
+
+
+def test_no_valid_heartbeat_ends_the_thread_of_another_one(
+    context: rclpy.Context, worker: Callable[[str], Worker]
+) -> None:
+    worker("victim")
+    ranks = ("\N{SUPERSCRIPT TWO}", "9" * 5000, "-0", "1e3", "", "\0")
+    _tell(context, *({"robot": "x", "robot from": rank} for rank in ranks))
+    found = _beats(context, "victim")
+    assert len(found) >= 2
+    assert found[-1].message == "running"
+
+
+def test_an_error_in_the_heartbeat_is_contained_counted_and_told(
+    context: rclpy.Context,
+    worker: Callable[[str], Worker],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heartbeat, "UNEXPECTED", errors := UnexpectedErrors())
+    monkeypatch.setattr(health, "UNEXPECTED", errors)
+    victim = worker("victim")
+
+    def raise_it(*_: object) -> None:
+        raise ZeroDivisionError("of a test")
+
+    monkeypatch.setattr(victim.health._agreement, "update", raise_it)
+    _tell(context, {"robot": "x"})
+    found = _beats(context, "victim")
+    values = {pair.key: pair.value for pair in found[-1].values}
+    assert found[-1].level == DiagnosticStatus.WARN
+    assert "running; 1 unexpected errors" in found[-1].message
+    assert values["last"].startswith("the heartbeat: ZeroDivisionError: of a test (test_heartbeat")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_of_the_heartbeat_that_ends_begins_again(
+    context: rclpy.Context,
+    worker: Callable[[str], Worker],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heartbeat, "UNEXPECTED", errors := UnexpectedErrors())
+    victim = worker("victim")
+    monkeypatch.setattr(victim.health._agreement, "update", lambda *_: sys.exit("of a test"))
+    _tell(context, {"robot": "x"})
+    monkeypatch.undo()
+    assert len(_beats(context, "victim")) >= 2
+    assert errors.last.endswith("it has ended, and begins again")
+
+
+def test_a_callback_or_thread_that_raises_ends_no_node_and_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "node.py"
+    script.write_text(
+        "import threading\n"
+        "import vms_ph_nodes\n"
+        "from vms_ph_nodes.node.health import Health\n"
+        "from vms_ph_nodes.node.process import ReportingNode, run\n"
+        "class Raiser(ReportingNode):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('raiser')\n"
+        "        self._health, self.count = Health(self), 0\n"
+        "        self.create_timer(0.12, self.tick)\n"
+        "        threading.Thread(target=lambda: [][1], name='helper').start()\n"
+        "    def tick(self):\n"
+        "        self.count += 1\n"
+        "        if self.count == 12:\n"
+        "            status = self._health._own_status(0, 0.0)\n"
+        "            print('told', status.level, status.message, flush=True)\n"
+        "            raise KeyboardInterrupt\n"
+        "        raise TypeError('of a test')\n"
+        "run(Raiser)\n"
+    )
+    environment = {**os.environ, "ROS_DOMAIN_ID": "79", "ROS_LOG_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=60
+    )
+    told = "told b'\\x02' running; 12 unexpected errors; ended threads: helper"
+    assert told in done.stdout, done.stdout + done.stderr
+    assert "a callback: TypeError: of a test (node.py, line 17)" in done.stderr
+    assert "the thread helper, which has ended: IndexError" in done.stderr
+    assert done.returncode == 1
 
 
 def test_a_busy_node_is_not_lost_and_says_when_it_does_not_respond(

@@ -82,7 +82,8 @@ def test_a_load_in_the_hand_is_published_with_its_interval(monitored: Monitored)
     while monitored.driver.count_subscribers("joint_states") == 0 and time.monotonic() < end:
         monitored.spin(0.05)
     # A driver without efforts tells nothing: no effort is not zero effort.
-    mute = JointState(name=list(model.joint_names), position=samples.q[0].tolist())
+    still, names = [0.0] * model.n, list(model.joint_names)
+    mute = JointState(name=names, position=samples.q[0].tolist(), velocity=still)
     mute.header.stamp = to_stamp(begin - 1_000_000_000)
     monitored.joints.publish(mute)
     monitored.spin(0.6)
@@ -99,7 +100,8 @@ def test_a_load_in_the_hand_is_published_with_its_interval(monitored: Monitored)
         monitored.spin(0.0005)
     last = message
     while time.monotonic() < end + 10.0:
-        # The last state again: what is known by then is published beside it.
+        # The last state a microsecond later: what is known by then is published beside it.
+        last.header.stamp.nanosec += 1000
         monitored.joints.publish(last)
         monitored.spin(0.1)
         if monitored.found and monitored.found[-1].motion > 0.8 * SECONDS:

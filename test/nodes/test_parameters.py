@@ -73,7 +73,7 @@ def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
         declared |= _declared(ROOT / f"vms_ph_nodes/{part}.py")
     there = set(parameters_of(node))
     if node == "robot":  # declared in a loop over the settings
-        declared = {*RobotSettings.names(), "launch_arguments"}
+        declared = {*RobotSettings.names(), "state_spread", "launch_arguments"}
     if node == "force_observer":  # likewise the kinds of noise
         names = [item.name for item in fields(NoiseModel)]
         declared |= {n if n.endswith("_error") else f"{n}_noise" for n in names}

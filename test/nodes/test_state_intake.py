@@ -47,6 +47,7 @@ class Robot:
         positions |= changed
         stamp = to_stamp(time.time_ns())
         message = JointState(name=list(positions), position=list(positions.values()))
+        message.velocity = [0.0] * len(positions)
         message.header.stamp = stamp
         return message
 
@@ -98,6 +99,7 @@ def _hour_old(message: JointState) -> None:
 def _twice_named(message: JointState) -> None:
     message.name = [*message.name, message.name[0]]
     message.position = [*message.position, 0.0]
+    message.velocity = [*message.velocity, 0.0]
 
 
 def _glitch(message: JointState) -> None:
@@ -105,7 +107,11 @@ def _glitch(message: JointState) -> None:
 
 
 def _without_a_joint(message: JointState) -> None:
-    del message.name[3], message.position[3]
+    del message.name[3], message.position[3], message.velocity[3]
+
+
+def _without_velocities(message: JointState) -> None:
+    message.velocity = []
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,8 @@ def _without_a_joint(message: JointState) -> None:
         (None, "repeats the last stamp"),
         (_hour_old, "older than the last one"),
         (_twice_named, "is repeated"),
-        (_without_a_joint, "lacks panda_joint4"),
+        (_without_a_joint, "panda_joint4 is 0.1"),
+        (_without_velocities, "no velocity of panda_joint1, panda_joint2"),
         (_glitch, "panda_joint6 jumped by 3"),
     ],
 )

@@ -258,6 +258,9 @@ class PayloadObserver:
         scale = 1.0 / np.sqrt(np.diag(self._information))
         inverse = np.linalg.inv(self._information * np.outer(scale, scale))
         self._inverse = 0.5 * (inverse + inverse.T) * np.outer(scale, scale)
+        if not (np.diag(self._inverse) > 0.0).all():
+            self.restart()  # after states that no robot can have nothing is known
+            return
         self._mean = self._inverse @ self._vector
 
     def _payload(self, changed: bool) -> Payload:

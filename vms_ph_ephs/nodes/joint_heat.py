@@ -4,19 +4,21 @@
 """Publishes temperatures of the joints, computed from friction at their measured velocities."""
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import JointState, Temperature
+from sensor_msgs.msg import Temperature
 from std_msgs.msg import Header
 
-from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_nodes.messages.conversions import NANOSECONDS, from_joint_state, from_stamp
+from vms_ph_nodes.messages.conversions import NANOSECONDS, to_stamp
 from vms_ph_nodes.messages.frames import topic_parts
+from vms_ph_nodes.messages.state_join import JoinedState
 from vms_ph_nodes.node.health import OK, WARN, Health
 from vms_ph_nodes.node.parameters import declare
 from vms_ph_nodes.node.process import run
 from vms_ph_nodes.node.robot_parameters import RobotParameters
+from vms_ph_nodes.topics.driver import MeasuredStates
 
 from ..multibody import Heat
 from ..multibody.joint_heat import JointHeat
@@ -66,18 +68,17 @@ class JointHeatNode(Node):
         }
         self._last: tuple[int, np.ndarray] | None = None
         self._published = 0
-        self.create_subscription(
-            JointState, "joint_states", self._on_joint_state, qos_profile_sensor_data
+        self._states = MeasuredStates(
+            self,
+            model,
+            0.0,
+            self._on_state,
+            lambda why: self._health.report(WARN, f"unusable joint states: {why}"),
+            odometry=False,
         )
 
-    def _on_joint_state(self, message: JointState) -> None:
-        try:
-            rates = from_joint_state(self._model, message)[1]
-        except StateError as error:
-            self._health.report(WARN, f"unusable joint states: {error}")
-            return
-        now = from_stamp(message.header.stamp)
-        rates = rates[self._model.b :]
+    def _on_state(self, state: JoinedState) -> None:
+        now, rates = state.stamp, state.v[self._model.b :]
         before, self._last = self._last, (now, rates)
         if before is None or now <= before[0]:
             if before is not None and now < before[0]:
@@ -94,11 +95,11 @@ class JointHeatNode(Node):
         temperatures = self._heat.update(before[1], rates, dt)
         if now - self._published >= self._period and not self._health.disagreement:
             self._published = now
-            self._publish(message.header, temperatures)
+            self._publish(to_stamp(now), temperatures)
 
-    def _publish(self, header: Header, temperatures: "dict[str, float]") -> None:
+    def _publish(self, stamp: Time, temperatures: "dict[str, float]") -> None:
         for name, theta in temperatures.items():
-            stamped = Header(stamp=header.stamp, frame_id=self._frames[name])
+            stamped = Header(stamp=stamp, frame_id=self._frames[name])
             self._temperatures[name].publish(
                 Temperature(header=stamped, temperature=theta - _CELSIUS, variance=0.0)
             )

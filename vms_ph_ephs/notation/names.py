@@ -197,7 +197,8 @@ def _space_named(name: str, text: Any) -> Space:
         return _SPACES[name]
     if name == "R":
         return Euclidean(1)
-    if name.startswith("R^") and name[2:].isdigit() and 1 < int(name[2:]) < 1000:
+    digits = name.removeprefix("R^").isdecimal() and len(name) <= 5
+    if name.startswith("R^") and digits and int(name[2:]) > 1:
         return Euclidean(int(name[2:]))
     try:
         return pair_named(name)

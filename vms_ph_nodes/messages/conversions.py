@@ -3,7 +3,8 @@
 
 """Conversion of ROS messages from and to arrays; joints are matched by name, never by index."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,27 @@ def to_joint_state(
     )
 
 
+def require_length(names: Sized, values: Sized, field_name: str) -> None:
+    """Check that a field of a message has as many entries as names.
+
+    Raises:
+        StateError: it has more or fewer.
+    """
+    if len(values) != len(names):
+        raise StateError(f"{field_name} has {len(values)} entries for {len(names)} joint names")
+
+
+def require_unique(names: Sequence[str]) -> None:
+    """Check that every joint is named once.
+
+    Raises:
+        StateError: one is repeated.
+    """
+    if len(set(names)) != len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
+        raise StateError(f"every joint must be named once; {repeated} is repeated")
+
+
 def by_name(model: "VMSModel", names: list[str], values: Array, field_name: str) -> Array:
     """Return values in the model's joint order, zero for joints without an entry.
 
@@ -98,11 +120,8 @@ def by_name(model: "VMSModel", names: list[str], values: Array, field_name: str)
         StateError: values and names differ in number, a name is repeated, or an entry is not
             finite or above :data:`.finite.LARGEST`.
     """
-    if len(values) != len(names):
-        raise StateError(f"{field_name} has {len(values)} entries for {len(names)} joint names")
-    if len(set(names)) != len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise StateError(f"every joint must be named once; {repeated} is repeated")
+    require_length(names, values, field_name)
+    require_unique(names)
     result = np.zeros(model.n)
     for name, value in zip(names, values, strict=True):
         if name in model.joint_names:
@@ -119,36 +138,62 @@ def by_name(model: "VMSModel", names: list[str], values: Array, field_name: str)
 def from_joint_state(
     model: "VMSModel",
     message: JointState,
-    all_joints: bool = True,
     base: BaseMotion | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Return configuration, velocity and joint torques from a message.
+    """Return configuration, velocity and joint torques from a message of a request.
 
-    Velocity and effort are zero where the message does not have them.
+    Joints that it does not name are at zero, and so are velocity and effort where it has none. A
+    measured state is made by :class:`.StateJoin`, which assumes no zero.
 
     Args:
         model: the robot.
         message: joints by name; joints that are not in the model are ignored.
-        all_joints: whether to require every joint of the model; otherwise missing ones are at zero.
         base: motion of a moving base; at the origin and at rest if None.
 
     Raises:
-        StateError: a joint of the model is missing or repeated, or an entry is not finite.
+        StateError: a joint of the model is repeated, or an entry is not finite.
     """
     names = list(message.name)
-    missing = [name for name in model.joint_names if name not in names]
-    if missing and all_joints:
-        raise StateError(f"the joint state lacks {', '.join(missing)}")
     positions = by_name(model, names, message.position, "position")
     rates = by_name(model, names, message.velocity or [0.0] * len(names), "velocity")
     torques = by_name(model, names, message.effort or [0.0] * len(names), "effort")
+    q, v = from_joints(model, positions, rates)
+    return *(on_base(model, q, v, base) if base else (q, v)), torques
+
+
+def from_joints(model: "VMSModel", positions: Array, rates: Array) -> tuple[Array, Array]:
+    """Return configuration (nq,) and velocity (nv,) of joints on a base that rests at the origin.
+
+    Args:
+        model: the robot.
+        positions: (n,) of the joints, rad or m.
+        rates: (n,) of the joints, rad/s or m/s.
+    """
     v = np.zeros(model.nv)
     v[model.b :] = positions
     q = model.integrate(model.neutral_configuration(), v)
     v[model.b :] = rates
-    if base is not None:
-        q[: model.nq_base], v[: model.b] = base.q, base.v
-    return q, v, torques
+    return q, v
+
+
+def on_base(
+    model: "VMSModel", q: Array, v: Array, base: BaseMotion, age: float = 0.0
+) -> tuple[Array, Array]:
+    """Return a state with another motion of its base.
+
+    Args:
+        model: the robot.
+        q: (nq,) configuration.
+        v: (nv,) velocity.
+        base: motion of the base.
+        age: time over which its pose is predicted with its twist, s.
+    """
+    q, v = q.copy(), v.copy()
+    q[: model.nq_base], v[: model.b] = base.q, base.v
+    if age:
+        step = np.concatenate([age * base.v, np.zeros(model.n)])
+        q[: model.nq_base] = model.integrate(q, step)[: model.nq_base]
+    return q, v
 
 
 def to_wrench(header: Header, wrench: Array) -> WrenchStamped:

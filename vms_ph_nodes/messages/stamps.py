@@ -53,11 +53,13 @@ class StampPairing:
     ``complete`` is called once all companions of a primary message are received, or when a
     companion with a later stamp shows that one was lost: messages of a topic arrive in the order of
     their stamps, but one topic may lag behind another when this process is busy. Primary messages
-    keep their order.
+    keep their order. Of the companion ``nearest`` that with the nearest stamp is taken.
     """
 
-    def __init__(self, companions: tuple[str, ...], complete: Callable[..., None]) -> None:
-        self._complete = complete
+    def __init__(
+        self, companions: tuple[str, ...], complete: Callable[..., None], nearest: str = ""
+    ) -> None:
+        self._complete, self._nearest = complete, nearest
         self._primaries: deque[tuple[int, Any]] = deque()
         self._waiting: dict[str, dict[int, Any]] = {name: {} for name in companions}
         self._latest = dict.fromkeys(companions, -1)
@@ -76,6 +78,8 @@ class StampPairing:
     def add_companion(self, name: str, stamp: int, message: Any) -> None:
         """Add a companion; once one is received, later primary messages wait for that topic."""
         waiting = self._waiting[name]
+        if stamp < self._latest[name]:  # a reset, or a recording that begins again
+            waiting.clear()
         waiting[stamp] = message
         self._latest[name] = stamp
         self._required.add(name)
@@ -87,8 +91,12 @@ class StampPairing:
         while self._primaries and (self._is_ready() or len(self._primaries) > _MAX_PRIMARIES):
             stamp, message = self._primaries.popleft()
             partners = {name: waiting.get(stamp) for name, waiting in self._waiting.items()}
-            for waiting in self._waiting.values():
-                for old in [s for s in waiting if s <= stamp]:
+            for name, waiting in self._waiting.items():
+                past = sorted(s for s in waiting if s <= stamp)
+                if name == self._nearest and waiting:
+                    partners[name] = waiting[min(waiting, key=lambda s: abs(s - stamp))]
+                    del past[-1:]  # which may be the nearest of the next one too
+                for old in past:
                     del waiting[old]
             self._complete(message, **partners)
 

@@ -140,7 +140,7 @@ class ModelAnswers:
         """Return q and v of a state, or of a request with the same fields."""
         model = self._model
         base = from_pose_and_twist(model, state.base_pose, state.base_twist) if model.b else None
-        q, v, _ = from_joint_state(model, state.joint_state, all_joints=False, base=base)
+        q, v, _ = from_joint_state(model, state.joint_state, base)
         for name in state.joint_state.name:
             # A locked joint, such as that of a gripper, is a frame of the model; its position is
             # ignored. Any other unknown name is an error.

@@ -20,6 +20,11 @@ ROBOT, RANK = "robot", "robot from"
 # Who determines the motion comes first.
 SIMULATOR, CONTROLLER, OTHER = 0, 1, 2
 
+_RANKS = {str(rank): rank for rank in (SIMULATOR, CONTROLLER, OTHER)}
+
+# Longest identity of another robot that is compared.
+_LONGEST = 10_000
+
 _DIGITS = 9
 
 
@@ -71,9 +76,10 @@ class Agreement:
 
     def update(self, name: str, values: Mapping[str, str]) -> None:
         """Note what another node's heartbeat says."""
-        rank = values.get(RANK, "")
-        if name.rpartition("/")[0] == self._space and ROBOT in values and rank.isdigit():
-            self._others[name] = (values[ROBOT], int(rank))
+        rank, robot = _RANKS.get(values.get(RANK, "")), values.get(ROBOT, "")
+        here = name.rpartition("/")[0] == self._space
+        if here and rank is not None and 0 < len(robot) <= _LONGEST:
+            self._others[name] = (robot, rank)
         else:
             self._others.pop(name, None)
 

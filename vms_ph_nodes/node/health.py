@@ -26,6 +26,7 @@ from vms_ph_dynamics.errors import VmsPhError
 from ..messages.conversions import NANOSECONDS
 from .agreement import OTHER, Agreement
 from .heartbeat import PERIOD, HeartbeatThread
+from .unexpected import UNEXPECTED
 
 # Number of samples in the frequency: two seconds of heartbeats.
 _SAMPLES = 8
@@ -127,8 +128,9 @@ SPEED = "real time factor"
 NO_INPUT_TEXT = "no "
 """How the sentence of a node begins whose input has stopped."""
 
-# Largest number of other nodes whose heartbeats are supervised.
-_NODES = 100
+# Largest number of other nodes whose heartbeats are supervised, and longest name of one: ROS 2
+# allows 255 characters to a name with its namespace.
+_NODES, _LONGEST_NAME = 100, 255
 
 _SUFFIX = ": vms_ph node"
 _SHUTDOWN = "stopped"
@@ -208,6 +210,7 @@ class Health:
 
     def _note_callback(self) -> None:
         """Note that the callbacks of the node run; the only one that does not run in the thread."""
+        self._thread.revive()
         self._callback_at = self._clock.now().nanoseconds
 
     def _beat(self) -> None:
@@ -251,6 +254,11 @@ class Health:
         refused_count, why = refused_messages(self._node)
         if refused_count:
             values = {**values, "messages refused": refused_count, "last one": why}
+        if UNEXPECTED.count:
+            values = {**values, "unexpected errors": UNEXPECTED.count, "last": UNEXPECTED.last}
+            level, message = max(level, WARN), f"{message}; {UNEXPECTED.count} unexpected errors"
+        if UNEXPECTED.ended:
+            level, message = ERROR, f"{message}; ended threads: {', '.join(UNEXPECTED.ended[:10])}"
         values = {**values, **self._agreement.values()}
         if why := self.disagreement:
             return self._status(self._name, ERROR, why, values)
@@ -261,7 +269,9 @@ class Health:
         if not self._rate.has_ticked:
             return self._status(self._name, level, message, values)
         if self._input_name and idle > NO_INPUT:
-            level, message = max(level, WARN), f"{NO_INPUT_TEXT}{self._input_name} for {idle:.1f} s"
+            why = f"; {message}" if level > OK else ""
+            message = f"{NO_INPUT_TEXT}{self._input_name} for {idle:.1f} s{why}"
+            level = max(level, WARN)
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)
 
@@ -271,7 +281,7 @@ class Health:
             name = node_name(status)
             # A status about a lost node is not a heartbeat of that node.
             is_report = any(pair.key == _REPORTER for pair in status.values)
-            if name == "" or is_report:
+            if not 0 < len(name) <= _LONGEST_NAME or is_report:
                 continue
             if name == self._name:
                 self._check_namesake(status, now)
@@ -292,7 +302,7 @@ class Health:
         other = status.hardware_id
         if other in ("", self._process) or status.message == _SHUTDOWN:
             return
-        if other != self._namesake:
+        if other != self._namesake and now - self._namesake_seen > NANOSECONDS:
             self._node.get_logger().warning(_NAMESAKE.format(self._name, other))
         self._namesake, self._namesake_seen = other, now
 

@@ -4,13 +4,17 @@
 """A thread for the heartbeat of a node, apart from its callbacks."""
 
 import threading
-from contextlib import suppress
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
+from .unexpected import UNEXPECTED
+
 PERIOD = 0.25  # period of the heartbeat, s
+
+# Pause after an error, so that one that repeats does not take the processor, s.
+_PAUSE = 0.01
 
 
 class HeartbeatThread:
@@ -36,7 +40,7 @@ class HeartbeatThread:
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self.node)
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread = self._new()
 
     def start(self) -> None:
         """Begin to call callbacks."""
@@ -53,7 +57,24 @@ class HeartbeatThread:
         self.node.destroy_node()
 
     def _run(self) -> None:
-        # The context may be shut down at any time by the main thread.
-        with suppress(ExternalShutdownException, InvalidHandle):
-            while not self._ended.is_set():
+        while not self._ended.is_set():
+            try:
                 self._executor.spin_once(timeout_sec=PERIOD)
+            except (ExternalShutdownException, InvalidHandle):
+                return  # the context may be shut down at any time by the main thread
+            except Exception as error:
+                if not self.node.context.ok():
+                    return
+                UNEXPECTED.note(error, "the heartbeat")
+                self._ended.wait(_PAUSE)
+
+    def revive(self) -> None:
+        """Begin again where the thread has ended unasked."""
+        if self._ended.is_set() or self._thread.is_alive() or not self.node.context.ok():
+            return
+        UNEXPECTED.note(RuntimeError("it has ended, and begins again"), "the heartbeat")
+        self._thread = self._new()
+        self._thread.start()
+
+    def _new(self) -> threading.Thread:
+        return threading.Thread(target=self._run, name="heartbeat", daemon=True)

@@ -22,6 +22,7 @@ from vms_ph_dynamics.errors import VmsPhError
 
 from .health import Health
 from .parameters import declare
+from .unexpected import UNEXPECTED
 
 # The variable by which the embedded launcher marks its processes: its process id.
 _MARK = "VMS_PH_LAUNCH"
@@ -29,6 +30,15 @@ _MARK = "VMS_PH_LAUNCH"
 # Exit code of a node that cannot run with its parameters. The embedded launcher takes EX_CONFIG of
 # sysexits.h as the sign that a restart would not help.
 _UNUSABLE = 78 if _MARK in os.environ else 1
+
+
+# Errors by which a node ends; after others that a callback raises it goes on.
+_ENDING = (
+    ExternalShutdownException,
+    VmsPhError,
+    ParameterException,
+    NameValidationException,
+)
 
 
 @contextmanager
@@ -98,8 +108,9 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     """Run one node, or several in one process, until Ctrl-C, then exit.
 
     The exit code is 0 after Ctrl-C or a requested shutdown. It is 1 if a node has set its attribute
-    ``failed``, and 1, or 78 within a launch, if a node cannot be created; the reason is then one
-    sentence on stderr.
+    ``failed``, or after an error that no code expected; a callback that raises one ends no node. It
+    is 1, or 78 within a launch, if a node cannot be created; the reason is then one sentence on
+    stderr.
     """
     # The signal handlers of ROS would shut the context down before nodes announce their shutdown
     # and complete their files.
@@ -111,6 +122,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     except RuntimeError as error:  # RCLError: arguments or a parameter file cannot be parsed
         print(f"error: {error}", file=sys.stderr)
         sys.exit(_UNUSABLE)
+    UNEXPECTED.watch_threads()
     nodes: list[Node] = []
     code = 0
     launcher_is_alive = launcher_watch()
@@ -122,7 +134,13 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
             executor.add_node(node)
         # A waiting executor reacts to a signal by the next heartbeat at the latest.
         while rclpy.ok() and not stopped and launcher_is_alive():
-            executor.spin_once()
+            try:
+                executor.spin_once()
+            except _ENDING:
+                raise
+            except Exception as error:  # of one callback: the others go on
+                if rclpy.ok():
+                    UNEXPECTED.note(error, "a callback")
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except (VmsPhError, ParameterException, NameValidationException) as error:
@@ -132,7 +150,7 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
         for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()
-    if any(getattr(node, "failed", False) for node in nodes):
+    if UNEXPECTED.count or any(getattr(node, "failed", False) for node in nodes):
         code = code or 1
     sys.exit(code)
 

@@ -4,14 +4,12 @@
 """The topics of the driver of a robot: its measured states, and the efforts on it."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -19,72 +17,79 @@ from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
 from ..messages.base_motion import from_odometry
-from ..messages.conversions import from_joint_state, from_stamp, to_wrench_base
-from ..messages.stamps import StampGate, StampPairing
+from ..messages.conversions import from_stamp, to_wrench_base
+from ..messages.state_join import JoinedState, StateJoin
+from ..node.parameters import declare
 
-StateCallback = Callable[[Time, Array, Array], None]
-"""Called with the stamp, the configuration (nq,) and the velocity (nv,) of a measured state."""
+# Period in which what a first state lacks is told, s.
+_TELL = 0.5
 
 
 class MeasuredStates:
-    """Joint states, on a moving base with the odometry of the same stamp.
-
-    Messages whose stamps repeat, go back, are old or jump against the clock are refused, and so are
-    states that are not of this robot.
-    """
+    """Joint states, on a moving base with its odometry, as :class:`.StateJoin` joins them."""
 
     def __init__(
         self,
         node: Node,
         model: VMSModel,
         max_age: float,
-        on_state: StateCallback,
-        on_refusal: Callable[[object], None],
+        on_state: Callable[[JoinedState], None],
+        on_refusal: Callable[[str], None],
+        odometry: bool = True,
+        qos: QoSProfile = qos_profile_sensor_data,
     ) -> None:
         """Subscribe to ``joint_states``, and on a moving base to ``odom``.
 
         Args:
-            node: which receives them.
+            node: which receives them; its parameter ``state_spread`` is declared.
             model: the robot.
             max_age: largest difference between stamp and clock, s; 0 for no limit.
             on_state: called with every state.
-            on_refusal: called with the reason why a message was refused.
+            on_refusal: called with the reason why a message or a state is not used.
+            odometry: whether the motion of a moving base is needed.
+            qos: quality of service of the subscriptions.
         """
-        self._node, self._model, self._max_age = node, model, max_age
-        self._on_state, self._on_refusal = on_state, on_refusal
-        pairing = StampPairing(("odometry",), self._complete)
-        if model.b:
-            pairing.require({"odometry"})
-            self._subscribe(
-                Odometry, "odom", "odometry", partial(pairing.add_companion, "odometry")
-            )
-        self._subscribe(JointState, "joint_states", "joint state", pairing.add_primary)
+        self._node, self._model, self._on_refusal = node, model, on_refusal
+        odometry, self._told = odometry and model.b > 0, ""
+        spread = state_spread(node)
+        self._join = StateJoin(model, spread, on_state, on_refusal, max_age, odometry)
+        subscribe = node.create_subscription
+        self._subscriptions = [subscribe(JointState, "joint_states", self._on_joints, qos)]
+        if odometry:
+            self._subscriptions.append(subscribe(Odometry, "odom", self._on_odometry, qos))
+        self._timer = node.create_timer(_TELL, self._tell_missing)
 
-    def _subscribe(
-        self, message_type: Any, topic: str, label: str, take: Callable[[int, Any], None]
-    ) -> None:
-        gate = StampGate(self._max_age)
+    def close(self) -> None:
+        """End the subscriptions."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._node.destroy_timer(self._timer)
 
-        def receive(message: Any) -> None:
-            stamp = from_stamp(message.header.stamp)
-            problem = gate.problem(stamp, self._node.get_clock().now().nanoseconds)
-            if problem:
-                self._on_refusal(f"the {label} {problem}")
-            else:
-                take(stamp, message)
+    def _on_joints(self, message: JointState) -> None:
+        self._join.add(message, self._node.get_clock().now().nanoseconds)
 
-        self._node.create_subscription(message_type, topic, receive, qos_profile_sensor_data)
-
-    def _complete(self, message: JointState, odometry: Odometry | None) -> None:
-        if self._model.b and odometry is None:
-            return
+    def _on_odometry(self, message: Odometry) -> None:
         try:
-            base = None if odometry is None else from_odometry(self._model, odometry)
-            q, v, _ = from_joint_state(self._model, message, base=base)
+            base = from_odometry(self._model, message)
         except StateError as error:
-            self._on_refusal(error)
+            self._on_refusal(str(error))
             return
-        self._on_state(message.header.stamp, q, v)
+        now = self._node.get_clock().now().nanoseconds
+        self._join.add_base(from_stamp(message.header.stamp), base, now)
+
+    def _tell_missing(self) -> None:
+        missing = self._join.missing
+        if missing and missing == self._told:
+            self._on_refusal(missing)
+        self._told = missing
+
+
+def state_spread(node: Node) -> float:
+    """Declare ``state_spread``: by how much the stamps of the parts of a state may differ, s."""
+    if not node.has_parameter("state_spread"):
+        declare(node, "state_spread", file="robot")
+    spread: float = node.get_parameter("state_spread").value
+    return spread
 
 
 class EffortPublishers:

@@ -87,6 +87,8 @@ class LiveIdentifier:
         """Return which works are unknown, without which nothing must be claimed; or empty."""
         if self._failed:
             return self._failed
+        if motion.unknown:
+            return motion.unknown
         if not motion.torque.any():
             return "the joint states have no efforts"
         if self._model.b and motion.wrench_base is None:
@@ -103,7 +105,7 @@ class LiveIdentifier:
         while not self._ended.wait(self._period):
             try:
                 identified = estimator.update()
-            except np.linalg.LinAlgError as error:
+            except Exception as error:  # the thread ends, which the diagnostics then say
                 self._failed = f"the estimator failed: {error}"
                 return
             if identified is not None and self._origin is not None:

@@ -3,17 +3,21 @@
 
 """A node that evaluates the motion of a robot."""
 
+import time
 from abc import abstractmethod
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..messages.frames import inertial_frame, with_prefix
-from ..node.health import WARN, Health
+from ..node.health import WARN, Health, InputDiagnostics
 from ..node.parameters import declare
 from ..node.process import ReportingNode
 from ..node.robot_parameters import RobotParameters
 from .robot_motion import MotionListener, RobotMotion
+
+# Time after a motion in which the status is what the node says of it, whatever else is refused, s.
+_FRESH = 0.5
 
 
 class MotionNode(ReportingNode):
@@ -27,6 +31,7 @@ class MotionNode(ReportingNode):
         self._robot = RobotParameters(self)
         self._prefix: str = declare(self, "frame_prefix")
         self._health = Health(self, input_name="joint states")
+        self._input_diagnostics, self._taken = InputDiagnostics(self), -_FRESH
         self._health.report(WARN, "no joint states received yet")
 
     def watch(self) -> None:
@@ -42,10 +47,19 @@ class MotionNode(ReportingNode):
         self._listener = MotionListener(
             self,
             model,
-            self.on_motion,
-            lambda why: self._health.report(WARN, why),
+            self._take,
+            self._refuse,
             self._robot.settings.water_current(model),
         )
+
+    def _take(self, motion: RobotMotion) -> None:
+        self._taken = time.monotonic()
+        self.on_motion(motion)
+
+    def _refuse(self, why: str) -> None:
+        self._input_diagnostics.report(why)
+        if time.monotonic() - self._taken > _FRESH:
+            self._health.report(WARN, f"ignored: {why}")
 
     @abstractmethod
     def begin(self, model: VMSModel) -> None:

@@ -1,19 +1,20 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion of the robot from received messages of one stamp."""
+"""The motion of the robot from received messages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState
 from vms_ph.msg import PortEnergy
 
 from vms_ph_dynamics import Evaluation, StateError, VMSModel
@@ -24,10 +25,19 @@ from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.simulation import WaterCurrent
 
 from ..messages.base_motion import from_odometry
-from ..messages.conversions import from_joint_state, from_stamp, from_wrench, from_wrench_base
+from ..messages.conversions import (
+    NANOSECONDS,
+    from_stamp,
+    from_wrench,
+    from_wrench_base,
+    on_base,
+    to_stamp,
+)
 from ..messages.energy_messages import from_port_energy
 from ..messages.frames import tool_topic
 from ..messages.stamps import StampPairing
+from ..messages.state_join import JoinedState, too_far
+from .driver import MeasuredStates, state_spread
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
 # in which this process is not scheduled.
@@ -44,7 +54,8 @@ class RobotMotion:
     Attributes:
         stamp: stamp of all the messages.
         d: the dynamics at the configuration and velocity; in a current relative to the water.
-        torque: (n,) joint torques, N m or N.
+        torque: (n,) joint torques, N m or N; zero where they are not known.
+        unknown_torques: names of joints whose torques the driver does not give.
         wrench: (6,) end-effector wrench in its own axes; None without a publisher.
         wrench_base: (b,) base wrench in base axes; None without a publisher.
         port_energies: port energies of the simulator; None without a publisher.
@@ -59,7 +70,14 @@ class RobotMotion:
     wrench_base: Array | None
     port_energies: PortEnergies | None
     wrench_tools: Mapping[str, Array]
+    unknown_torques: tuple[str, ...] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unknown(self) -> str:
+        """A sentence about torques that are not known, or empty."""
+        names = ", ".join(self.unknown_torques[:10])
+        return f"the joint states have no efforts of {names}" if names else ""
 
     def ports(self, friction: Friction | None) -> Ports:
         """Return the efforts at the ports."""
@@ -84,7 +102,7 @@ class MotionListener:
         current: WaterCurrent | None = None,
         beside: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Subscribe to joint_states, the port efforts and, on a moving base, odom.
+        """Subscribe to the states of the robot and the port efforts.
 
         Args:
             node: which receives them.
@@ -108,7 +126,7 @@ class MotionListener:
         if model.b:
             companions["wrench_base"] = (WrenchStamped, "vms_ph/wrench_base")
             companions["odometry"] = (Odometry, "odom")
-        self._pairing = StampPairing(tuple(companions), self._complete)
+        self._pairing = StampPairing(tuple(companions), self._complete, nearest="odometry")
         self._subscriptions = [
             node.create_subscription(
                 kind,
@@ -120,14 +138,8 @@ class MotionListener:
             )
             for name, (kind, topic) in companions.items()
         ]
-        self._subscriptions.append(
-            node.create_subscription(
-                JointState,
-                "joint_states",
-                lambda m: self._pairing.add_primary(from_stamp(m.header.stamp), m),
-                _SENSOR,
-            )
-        )
+        self._states = MeasuredStates(node, model, 0.0, self._pair, on_refusal, False, _SENSOR)
+        self._spread = state_spread(node)
 
         def require_published() -> None:
             present = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
@@ -141,11 +153,15 @@ class MotionListener:
         """End the subscriptions."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
+        self._states.close()
         self._node.destroy_timer(self._timer)
+
+    def _pair(self, state: JoinedState) -> None:
+        self._pairing.add_primary(state.stamp, state)
 
     def _complete(
         self,
-        message: JointState,
+        state: JoinedState,
         wrench: WrenchStamped | None,
         energies: PortEnergy | None,
         wrench_base: WrenchStamped | None = None,
@@ -154,10 +170,7 @@ class MotionListener:
     ) -> None:
         model = self._model
         try:
-            base = None if odometry is None else from_odometry(model, odometry)
-            if model.b and base is None:
-                raise StateError("a joint state without odometry of the same stamp")
-            q, v, torque = from_joint_state(model, message, base=base)
+            q, v = self._on_base(state, odometry) if model.b else (state.q, state.v)
             force = None if wrench is None else from_wrench(wrench.wrench)
             base_wrench = None
             if wrench_base is not None:
@@ -170,7 +183,23 @@ class MotionListener:
                 v = self._current.relative(model, q, v)
             d = model.evaluate(q, v)
         except StateError as error:
-            self._on_refusal(f"ignored: {error}")
+            self._on_refusal(str(error))
             return
-        stamp = message.header.stamp
-        self._on_motion(RobotMotion(stamp, d, torque, force, base_wrench, totals, tools, beside))
+        unknown, stamp = np.isnan(state.effort), to_stamp(state.stamp)
+        torque, names = np.where(unknown, 0.0, state.effort), compress(model.joint_names, unknown)
+        efforts = (torque, force, base_wrench, totals, tools)
+        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), beside))
+
+    def _on_base(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
+        """Return configuration and velocity with the base, predicted to the stamp of the joints.
+
+        Raises:
+            StateError: its stamp is too far from theirs, or it is no motion of a base.
+        """
+        if odometry is None:
+            raise StateError("there is no odometry of the base")
+        age = (state.stamp - from_stamp(odometry.header.stamp)) / NANOSECONDS
+        if abs(age) > self._spread:
+            raise StateError(f"the odometry is {too_far(age, self._spread)}")
+        base = from_odometry(self._model, odometry)
+        return on_base(self._model, state.q, state.v, base, age)

@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from vms_ph_controllers import RobotState
 from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, PayloadObserver
 from vms_ph_controllers.observers.payload_observer import payload_regressor
 from vms_ph_dynamics import VMSModel
@@ -107,3 +108,17 @@ def test_the_noise_of_the_smoothed_velocity_is_in_the_uncertainty_of_a_heavy_pay
         squares.append(float(error @ np.linalg.solve(payload.covariance, error)) / 4.0)
     # Of the 16 squares of standard normal errors, three deviations of their mean.
     assert 0.3 < np.mean(squares) < 1.0 + 3.0 * np.sqrt(2.0 / 16.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_states_that_no_robot_has_leave_a_covariance_or_nothing_known(seed: int) -> None:
+    model, rng, dt = robots.load("panda"), np.random.default_rng(seed), 5e-3
+    noise = NoiseModel()
+    balance = ImpulseBalance(model, noise)
+    observer = PayloadObserver(balance)
+    for _ in range(150):
+        size = 10.0 ** rng.uniform(0.0, 8.9)
+        state = RobotState(model.random_configuration(rng), size * rng.normal(size=7))
+        impulse = balance.add(state, size * rng.normal(size=7), dt)
+        if impulse is not None:
+            assert observer.add(impulse).mass_deviation > 0.0

@@ -13,12 +13,13 @@ from .mjcf import MJCF
 from .robots import DESCRIPTION, PATTERN, URDF, XACRO
 from .services import SERVICES, VALUES_SET
 from .texts import METADATA, QOS, SCHEMAS, VALUES, VEHICLES
+from .topics import TOPICS, TOPICS_OF_A_BASE
 
 SURFACES = {
     surface.name: surface
     for surface in (
         CDR, REQUESTS, URDF, DESCRIPTION, PATTERN, XACRO, MJCF, LAUNCH, INCLUDED, PARAMETERS,
         VALUES, SCHEMAS, VEHICLES, METADATA, QOS, MCAP, DB3, DEFINITIONS, SERVICES, VALUES_SET,
-        COMMAND_LINE,
+        COMMAND_LINE, TOPICS, TOPICS_OF_A_BASE,
     )
 }  # fmt: skip

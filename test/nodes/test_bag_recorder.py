@@ -1,0 +1,41 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A recorder that has not run for a time."""
+
+import time
+from pathlib import Path
+
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
+
+pytest.importorskip("mcap")
+
+from vms_ph_nodes.bag_recorder import BagRecorder
+
+pytestmark = pytest.mark.wire
+
+
+def test_a_recorder_that_stood_still_says_that_the_bag_has_a_hole(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rclpy.init(args=["--ros-args", "-p", f"bag:={tmp_path / 'bag'}"], domain_id=77)
+    recorder = BagRecorder()
+    try:
+        recorder._search()
+        assert "holes" not in recorder._health._reported[2]
+        time.sleep(1.1)
+        recorder._search()
+        recorder._count = 1
+        recorder._search()
+        level, message, values = recorder._health._reported
+    finally:
+        recorder.destroy_node()
+        rclpy.shutdown()
+    assert level == DiagnosticStatus.WARN
+    assert message.startswith("recording, with holes of 1.")
+    assert str(values["holes"]).startswith("1, of 1.")
+    told = capfd.readouterr().err
+    assert told.count("the recorder stood still for 1.") == 1
+    assert "messages of that time may be missing" in told
