@@ -31,7 +31,8 @@ with errors_in_one_sentence():
         from .views.control_tab import ControlTab
         from .views.marker_scene import Surroundings
         from .views.overview import Overview
-        from .views.page_server import HOST, serve_page, stop_page
+        from .views.page_address import page_address, page_token
+        from .views.page_server import serve_page, stop_page
         from .views.robot_scene import RobotScene
         from .views.strip_chart import LivePlots
         from .views.view_tab import ViewTab, prepare
@@ -59,13 +60,15 @@ class WebViewer(ReportingNode):
         """Start the server.
 
         Raises:
-            VmsPhError: the port is in use, or an allowed origin is not valid.
+            VmsPhError: the port is in use, or an allowed origin or the token is not valid.
         """
         super().__init__("web_viewer")
         self._robot = RobotParameters(self)
         port: int = declare(self, "port")
         self._name_of_robot = ""
-        self._server = serve_page(port, declare(self, "allowed_origins"), self._title)
+        origins: str = declare(self, "allowed_origins")
+        token = page_token(declare(self, "token"))
+        self._server = serve_page(port, origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
         self._recording = Recording(Path(declare(self, "recordings")))
         self._pictures = 0
@@ -84,7 +87,8 @@ class WebViewer(ReportingNode):
         self._still = self.create_client(StepSimulation, "simulator/step")
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
-        self.get_logger().info(f"web page at http://{HOST}:{port}")
+        # Not in the log of the node, which is a topic, and a file that others may read.
+        print(f"web page at {page_address(port, token, origins)}", flush=True)
 
     def destroy_node(self) -> None:
         """End the recording and the page, then the node."""

@@ -125,7 +125,10 @@ def test_a_recording_is_started_and_ended_and_the_tank_is_refilled(
     file = tmp_path / "with_tank.yaml"
     file.write_text(yaml.safe_dump(config))
     words = ("launch", "panda.launch.xml", f"config:={file}", *_LIGHT)
-    with served(start, *words) as (program, port), browser(port, tmp_path / "profile") as page:
+    with (
+        served(start, *words) as (program, address),
+        browser(address, tmp_path / "profile") as page,
+    ):
         page.await_text("tank", BEGINS)
         page.click("Control")
         page.tick("record all topics")
@@ -174,7 +177,7 @@ def test_a_page_to_look_at_has_no_controls(
 
 
 # Opens a connection as the page does; tells what becomes of it.
-_CONNECT = """window.found = '', window.socket = new WebSocket('ws://127.0.0.1:%d', 'viser-v%s'),
+_CONNECT = """window.found = '', window.socket = new WebSocket('%s', 'viser-v%s'),
 socket.onopen = () => window.found += 'open ', socket.onerror = () => window.found += 'refused '"""
 
 
@@ -182,9 +185,9 @@ def test_two_browsers_share_a_page_and_a_page_of_another_origin_is_refused(
     start: Start, observer: Observer, tmp_path: Path
 ) -> None:
     with (
-        served(start, "launch", "borinot.launch.xml", *_LIGHT) as (_, port),
-        browser(port, tmp_path / "first") as first,
-        browser(port, tmp_path / "second") as second,
+        served(start, "launch", "borinot.launch.xml", *_LIGHT) as (_, address),
+        browser(address, tmp_path / "first") as first,
+        browser(address, tmp_path / "second") as second,
     ):
         for page in (first, second):
             page.await_text("Energy is conserved", BEGINS)
@@ -203,7 +206,7 @@ def test_two_browsers_share_a_page_and_a_page_of_another_origin_is_refused(
         second.click("push")
         observer.until(lambda: any(m.wrench.force.x for m in pushes), "no push", BEGINS)
         observer.node.destroy_subscription(heard)
-        call = _CONNECT % (port, viser.__version__)
+        call = _CONNECT % (address.replace("http", "ws"), viser.__version__)
         second.run(call)
         second.await_true("window.found == 'open '", "the page itself is refused")
         with _elsewhere(tmp_path) as other:
