@@ -3,8 +3,11 @@
 
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -20,11 +23,12 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots
 from vms_ph_io.audits.energy_split import BASE, LawSplit, moves
 
-from .node.health import TOPIC, Health
+from .messages.finite import in_range
+from .node.health import TOPIC, Health, InputDiagnostics
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
 from .node.robot_parameters import LATCHED, RobotParameters
-from .views.commands import Commands, Recording
+from .views.commands import Commands, Recording, containing
 
 with errors_in_one_sentence():
     try:
@@ -46,6 +50,8 @@ with errors_in_one_sentence():
 _POSES_HZ = 30.0
 _PICTURES_HZ = 5.0
 _PLOTS_EVERY = 2  # pictures
+
+_MOST_FRAMES = 10_000  # whose poses wait to be drawn
 
 # Pictures of the robot without a pose until the simulator is asked for one.
 _PATIENCE = 15
@@ -70,6 +76,8 @@ class WebViewer(ReportingNode):
         token = page_token(declare(self, "token"))
         self._server = serve_page(port, origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
+        self._input_diagnostics = InputDiagnostics(self)
+        self._further = {name: declare(self, name) for name in ("robots", "laws", "scenes")}
         self._recording = Recording(Path(declare(self, "recordings")))
         self._pictures = 0
         self._scene: RobotScene | None = None
@@ -80,8 +88,8 @@ class WebViewer(ReportingNode):
         self._markers: MarkerArray | None = None
         self._health = Health(self)
         self._simulator = f"{self.get_namespace()}/simulator".lstrip("/")
-        self.create_subscription(String, "robot_description", self._on_description, LATCHED)
-        self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
+        self._hear(String, "robot_description", self._on_description, LATCHED)
+        self._hear(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self._live: list[Subscription] = []
         self._poses_requested = 0  # calls of _draw_robot until they are asked for
         self._still = self.create_client(StepSimulation, "simulator/step")
@@ -109,7 +117,9 @@ class WebViewer(ReportingNode):
         self._control: ControlTab | None = None
         if self._commands is not None:
             tab = tabs.add_tab("Control")
-            self._control = ControlTab(server, tab, self._commands, self._recording, self._robot)
+            self._control = ControlTab(
+                server, tab, self._commands, self._recording, self._robot, self._further
+            )
 
     def _title(self) -> str:
         return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
@@ -127,12 +137,26 @@ class WebViewer(ReportingNode):
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
-                self._live.append(self.create_subscription(kind, topic, received, depth))
+                self._live.append(self._hear(kind, topic, received, depth))
             self._poses_requested = _PATIENCE
         elif not has_clients and self._live:
             while self._live:
                 self.destroy_subscription(self._live.pop())
             self._overview.forget()
+
+    def _hear(
+        self, kind: type, topic: str, received: Callable[[Any], None], depth: Any
+    ) -> Subscription:
+        """Return a subscription; a message that cannot be shown is left out, with a warning."""
+
+        def take(message: Any) -> None:
+            with containing(self._input_diagnostics, f"a message on {topic}"):
+                received(message)
+
+        return self.create_subscription(kind, topic, take, depth)
+
+    def _contained(self, subject: str) -> AbstractContextManager[None]:
+        return containing(self._input_diagnostics, subject)
 
     def _ask_for_poses(self) -> None:
         """Ask a simulator for its poses where none arrive: its time stands."""
@@ -177,7 +201,9 @@ class WebViewer(ReportingNode):
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
             p, r = item.transform.translation, item.transform.rotation
-            self._poses[item.child_frame_id] = ((p.x, p.y, p.z), (r.w, r.x, r.y, r.z))
+            place, turn = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
+            if in_range(np.array([*place, *turn])) and len(self._poses) < _MOST_FRAMES:
+                self._poses[item.child_frame_id] = place, turn
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers = message
@@ -203,31 +229,39 @@ class WebViewer(ReportingNode):
         self._view.listen(watched)
         if self._scene is None or not watched:
             return
+        with self._contained("the scene"):
+            self._draw_scene(self._scene)
+
+    def _draw_scene(self, scene: RobotScene) -> None:
         self._ask_for_poses()
         poses, self._poses = self._poses, {}
-        self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
+        self._root_place = poses.get(scene.root, (self._root_place,))[0]
         with self._server.atomic():
             self._world.follow(np.array(self._root_place))
             for link, pose in poses.items():
-                self._scene.set_link_pose(link, pose)
-            self._surroundings.draw(self._scene)
+                scene.set_link_pose(link, pose)
+            self._surroundings.draw(scene)
             if self._control is not None:
                 self._control.draw_pull()
             if self._markers is not None:
-                self._view.markers.show(self._markers)
-                self._markers = None
+                markers, self._markers = self._markers, None
+                self._view.markers.show(markers)
 
     def _draw_pictures(self) -> None:
         if not self._server.get_clients():
             return
         if self._control is not None:
             paused = self._overview.is_paused(self._simulator)
-            self._control.draw(paused, self._overview.speed(self._simulator))
-        self._overview.draw(self._health.disagreement)
+            with self._contained("the controls"):
+                self._control.draw(paused, self._overview.speed(self._simulator))
+        with self._contained("the flow of energy"):
+            self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
-            self._plots.draw()
-            self._view.draw()
+            with self._contained("the plots"):
+                self._plots.draw()
+            with self._contained("the pattern"):
+                self._view.draw()
 
 
 def main() -> None:
