@@ -57,7 +57,7 @@ def _joints(observer: Observer, wanted: set[str]) -> None:
     observer.take(JointState, "joint_states", lambda m: set(m.name) == wanted, BEGINS)
 
 
-def test_robot_law_scene_and_files_are_chosen_from_lists(
+def test_robot_law_and_scene_are_chosen_from_lists_which_the_command_fills(
     start: Start, observer: Observer, tmp_path: Path
 ) -> None:
     told: list[str] = []
@@ -68,11 +68,17 @@ def test_robot_law_scene_and_files_are_chosen_from_lists(
         )
         for topic in ("robot", "law", "scene")
     ]
-    with shown(start, tmp_path / "profile", "page", "panda") as page:
+    own, broken, law = (tmp_path / name for name in ("own.urdf", "broken.urdf", "my_law.py"))
+    own.write_text(robots.get("panda").description())
+    broken.write_text("<robot name='<b>'><link name='<img src=x>'/><link name='b'/></robot>")
+    law.write_text("from vms_ph_controllers import PoseIDAPBC as Mine")
+    named = (f"robots:={own},{broken}", f"laws:={law}:Mine")
+    with shown(start, tmp_path / "profile", "page", "panda", *named) as page:
         _at(page, "panda")
-        page.choose("law", "PoseIDAPBC")
-        observer.until(lambda: told == ["PoseIDAPBC"], "no law is chosen", BEGINS)
-        _await_argument(observer, "controller=PoseIDAPBC")
+        assert "own law" not in page.text()
+        page.choose("law", f"{law}:Mine")
+        observer.until(lambda: told == [f"{law}:Mine"], "no law is chosen", BEGINS)
+        _await_argument(observer, f"controller={law}:Mine")
         _at(page, "panda")
         page.run(CLOSE_NOTES)
         before = page.picture()
@@ -85,13 +91,10 @@ def test_robot_law_scene_and_files_are_chosen_from_lists(
         observer.until(lambda: told[2:] == ["borinot"], "no robot is chosen", BEGINS)
         _joints(observer, set(robots.load("borinot").joint_names))
         _at(page, "borinot")
-        own = tmp_path / "own.urdf"
-        own.write_text(robots.get("panda").description())
-        for file, answer in ((tmp_path / "none.urdf", "not done"), (own, "")):
-            page.fill(field("own robot"), str(file))
-            page.click("take what is written")
-            if answer:
-                page.await_text(answer)
+        page.choose("robot", str(broken))
+        page.await_text("not done")
+        page.await_text("<img src=x>")
+        page.choose("robot", str(own))
         _joints(observer, set(robots.load("panda").joint_names))
         assert told[3:] == [str(own)]
         _at(page, "panda")

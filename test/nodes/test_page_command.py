@@ -6,6 +6,8 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from std_msgs.msg import String
@@ -16,6 +18,7 @@ from vms_ph_io import robots
 from vms_ph_io.settings import scenes
 from vms_ph_nodes.check_settings import choices
 from vms_ph_nodes.cli.app import make_app
+from vms_ph_nodes.views.commands import Request
 
 from .conftest import environment
 from .observer import Observer
@@ -126,3 +129,35 @@ def test_what_is_named_at_the_start_can_be_chosen_and_nothing_else() -> None:
     assert "EndEffectorImpedance" in named["law"]
     assert not {"Command", "Controller", "gain", "EnergyTank"} & {*named["law"]}
     assert named["scene"] == tuple(scenes.names())
+
+
+def test_a_value_that_is_not_in_the_list_of_the_page_loads_nothing(tmp_path: Path) -> None:
+    viser = pytest.importorskip("viser")
+    from vms_ph_nodes.views.choices import Choices
+
+    law, chosen = tmp_path / "other.py", list[tuple[str, str]]()
+    law.write_text(_LAW)
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+
+    def choose(choice: str, name: str) -> Request:
+        chosen.append((choice, name))
+        return Request("", lambda reply: None)
+
+    commands: Any = SimpleNamespace(choose=choose)
+    fields: dict[str, Any] = {}
+    add = server.gui.add_dropdown
+    server.gui.add_dropdown = lambda name, *given, **options: fields.setdefault(
+        name, add(name, *given, **options)
+    )
+    try:
+        tab = server.gui.add_folder("tab")
+        Choices(server, tab, commands, robots.load("panda"), {"robot": "panda"}, None)
+        for choice, name in (("law", f"{law}:Mine"), ("robot", str(law)), ("scene", "/etc/passwd")):
+            fields[choice].value = name  # as a program may send it
+        assert not chosen
+        assert not [*tmp_path.glob("*.ran")]
+        fields["law"].value = "PoseIDAPBC"
+        assert chosen == [("law", "PoseIDAPBC")]
+        assert "AttitudeControl" not in fields["law"].options  # it is for another base
+    finally:
+        server.stop()
