@@ -77,7 +77,11 @@ class WebViewer(ReportingNode):
         self._server = serve_page(port, origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
         self._input_diagnostics = InputDiagnostics(self)
-        self._further = {name: declare(self, name) for name in ("robots", "laws", "scenes")}
+        self._further = {
+            "robots": declare(self, "robots"),
+            "laws": declare(self, "laws"),
+            "scenes": declare(self, "scenes"),
+        }
         self._recording = Recording(Path(declare(self, "recordings")))
         self._pictures = 0
         self._scene: RobotScene | None = None

@@ -3,6 +3,9 @@
 
 """A page that stays open: not loaded anew while nothing is wrong, connected again afterwards."""
 
+import os
+import re
+import signal
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,7 +14,7 @@ import pytest
 
 from .chromium import PROGRAM, Chromium
 from .conftest import Start
-from .page_session import BEGINS, LONG, browser, served
+from .page_session import ADDRESS, BEGINS, LONG, browser, served
 
 pytestmark = [
     pytest.mark.wire,
@@ -60,3 +63,18 @@ def test_a_page_finds_its_server_again(start: Start, tmp_path: Path) -> None:
             page.await_text("unaccounted", BEGINS)
     finally:
         page.close()
+
+
+def test_a_page_that_is_killed_comes_back_at_its_address(start: Start, tmp_path: Path) -> None:
+    words = ("launch", "panda.launch.xml", "markers:=false")
+    with served(start, *words) as (program, address), browser(address, tmp_path) as page:
+        page.await_text("unaccounted", BEGINS)
+        time.sleep(6.0)  # the page has seen that it is connected
+        found = re.search(r"\[web_viewer-\d+\]: process started with pid \[(\d+)\]", program.output)
+        assert found
+        os.kill(int(found[1]), signal.SIGKILL)
+        page.await_true(_LOST, "the page does not say that its server is away")
+        program.await_count("web page at", 2)
+        assert {*re.findall(ADDRESS, program.output)} == {address}
+        page.await_true(f"!({_FOLDED})", "the page does not connect again")
+        page.errors.clear()  # of the connection that was lost

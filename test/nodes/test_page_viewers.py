@@ -139,7 +139,7 @@ def test_viewers_that_leave_leave_nothing_behind() -> None:
 def test_the_memory_of_a_page_with_fifty_viewers_is_flat(start: Start) -> None:
     minutes = float(os.environ.get("VMS_PH_PAGE_MINUTES", "30"))
     seen: list[float] = []
-    with served(start, "launch", "prismatic_hopper", "markers:=false") as (program, address):
+    with served(start, "launch", "bluerov2_alpha5", "push_period:=1.0") as (program, address):
         found = re.search(r"\[web_viewer-\d+\]: process started with pid \[(\d+)\]", program.output)
         assert found, program.output
         server = int(found[1])
