@@ -4,7 +4,6 @@
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,11 +76,6 @@ class WebViewer(ReportingNode):
         self._server = serve_page(port, origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
         self._input_diagnostics = InputDiagnostics(self)
-        self._further = {
-            "robots": declare(self, "robots"),
-            "laws": declare(self, "laws"),
-            "scenes": declare(self, "scenes"),
-        }
         self._recording = Recording(Path(declare(self, "recordings")))
         self._pictures = 0
         self._scene: RobotScene | None = None
@@ -121,9 +115,7 @@ class WebViewer(ReportingNode):
         self._control: ControlTab | None = None
         if self._commands is not None:
             tab = tabs.add_tab("Control")
-            self._control = ControlTab(
-                server, tab, self._commands, self._recording, self._robot, self._further
-            )
+            self._control = ControlTab(server, tab, self._commands, self._recording, self._robot)
 
     def _title(self) -> str:
         return f"{self._name_of_robot} – vms_ph" if self._name_of_robot else "vms_ph"
@@ -158,9 +150,6 @@ class WebViewer(ReportingNode):
                 received(message)
 
         return self.create_subscription(kind, topic, take, depth)
-
-    def _contained(self, subject: str) -> AbstractContextManager[None]:
-        return containing(self._input_diagnostics, subject)
 
     def _ask_for_poses(self) -> None:
         """Ask a simulator for its poses where none arrive: its time stands."""
@@ -233,7 +222,7 @@ class WebViewer(ReportingNode):
         self._view.listen(watched)
         if self._scene is None or not watched:
             return
-        with self._contained("the scene"):
+        with containing(self._input_diagnostics, "the scene"):
             self._draw_scene(self._scene)
 
     def _draw_scene(self, scene: RobotScene) -> None:
@@ -256,15 +245,15 @@ class WebViewer(ReportingNode):
             return
         if self._control is not None:
             paused = self._overview.is_paused(self._simulator)
-            with self._contained("the controls"):
+            with containing(self._input_diagnostics, "the controls"):
                 self._control.draw(paused, self._overview.speed(self._simulator))
-        with self._contained("the flow of energy"):
+        with containing(self._input_diagnostics, "the flow of energy"):
             self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
-            with self._contained("the plots"):
+            with containing(self._input_diagnostics, "the plots"):
                 self._plots.draw()
-            with self._contained("the pattern"):
+            with containing(self._input_diagnostics, "the pattern"):
                 self._view.draw()
 
 

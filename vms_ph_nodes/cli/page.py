@@ -54,19 +54,15 @@ def page(
     from ..views.page_address import page_token
 
     further = dict(_argument(word) for word in context.args)
-    first = Choice(
-        robot if robot in robots.names() else str(Path(robot).resolve()), controller, scene
-    )
     check({"robot": robot, "controller": controller, "scene": scene})
-    files = [
-        name if name in robots.names() else str(Path(name).resolve())
-        for name in names_in({"first": first.robot, **further}, "first", "robots")
-    ]
-    further |= {
-        "robots": ",".join(files),
-        "laws": ",".join(names_in({"first": controller, **further}, "first", "laws")),
-        "scenes": ",".join(names_in({"first": scene, **further}, "first", "scenes")),
-    }
+
+    def file(name: str) -> str:
+        return name if name in robots.names() else str(Path(name).resolve())
+
+    first = Choice(file(robot), controller, scene)
+    for key, present in zip(("robots", "laws", "scenes"), first, strict=True):
+        named = names_in({"first": present, **further}, "first", key)
+        further[key] = ",".join(map(file, named) if key == "robots" else named)
     page_token(further.get("token", "auto"))  # one for all launches: open browsers find the next
 
     def command_of(choice: Choice) -> list[str]:

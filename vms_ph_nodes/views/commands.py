@@ -138,7 +138,7 @@ class Efforts:
         )
 
 
-MOST_STEPS, LONGEST_PUSH = 100_000, 60.0  # s
+LONGEST_PUSH = 60.0  # s
 
 
 @contextmanager

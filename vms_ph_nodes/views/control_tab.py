@@ -3,7 +3,7 @@
 
 """What can be done on a live page: its controls, gains, choices, and links that are dragged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import viser
@@ -32,7 +32,6 @@ class ControlTab:
         commands: Commands,
         recording: Recording,
         robot: RobotParameters,
-        further: Mapping[str, str],
     ) -> None:
         """Begin with an empty tab.
 
@@ -42,10 +41,9 @@ class ControlTab:
             commands: of the node.
             recording: of all topics.
             robot: of the node.
-            further: lists of robots, laws and scenes that can be chosen; see check_settings.
         """
         self._server, self._tab, self._commands = server, tab, commands
-        self._recording, self._robot, self._further = recording, robot, further
+        self._recording, self._robot = recording, robot
         self._model: VMSModel | None = None
         self._controls: Controls | None = None
         self._choices: Choices | None = None
@@ -101,6 +99,6 @@ class ControlTab:
         controls.show(paused, speed)
 
     def _choices_of(self, model: VMSModel) -> Choices:
-        arguments = {**self._robot.arguments, **self._further, "robot": self._robot.robot}
+        arguments = {**self._robot.arguments, "robot": self._robot.robot}
         allocation = self._robot.allocation()
         return Choices(self._server, self._tab, self._commands, model, arguments, allocation)

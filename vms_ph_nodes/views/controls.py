@@ -17,15 +17,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 
-from .commands import (
-    LONGEST_PUSH,
-    MOST_STEPS,
-    Commands,
-    Gain,
-    Recording,
-    Request,
-    wrench_topic,
-)
+from .commands import LONGEST_PUSH, Commands, Gain, Recording, Request, wrench_topic
 from .shapes import reach
 
 # Words of the page for ports, which have other names in topics.
@@ -36,6 +28,8 @@ _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 # Time for which what a user has just set is not overwritten by what the simulator last said, s.
 _SETTLING_TIME = 1.5
+
+_STEPS = 100_000  # that can be asked for at once
 
 # Size of the handle, for a robot with a reach of 1 m.
 _HANDLE = 0.25
@@ -96,7 +90,7 @@ class Controls:
     def _add_simulation(self) -> None:
         with self._folder("Simulation") as gui:
             self._paused = paused = gui.add_checkbox("paused", initial_value=False)
-            steps = gui.add_number("steps", initial_value=10, min=1, max=MOST_STEPS, step=1)
+            steps = gui.add_number("steps", initial_value=10, min=1, max=_STEPS, step=1)
             do = gui.add_button_group("", ("step", "reset"))
             self._speed = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             answer = gui.add_html("")
@@ -120,7 +114,7 @@ class Controls:
             if do.value == "reset":
                 send(answer, commands.call("simulator/reset"))
             else:
-                number = min(max(int(steps.value), 1), MOST_STEPS)
+                number = min(max(int(steps.value), 1), _STEPS)
                 send(answer, commands.call("simulator/step", steps=number))
 
     def _add_push(self) -> None:
