@@ -73,7 +73,7 @@ def page(
             *("web:=true", f"port:={port}", f"push_period:={push}"),
             *([f"controller:={law}"] if law else []),
             *([f"scene:={around}"] if around else []),
-            *(f"{name}:={text}" for name, text in further.items()),
+            *(f"{name}:={text}" for name, text in further.items() if text),
         ]
 
     sys.exit(supervise(first, command_of, choices(further)))
