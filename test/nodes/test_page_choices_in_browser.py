@@ -112,7 +112,7 @@ def _at(page: Chromium, name: str) -> None:
         assert time.monotonic() < end, page.text()
         page.click("Control")
         time.sleep(2.0)
-    page.await_true(f"!!{field('own robot')}", "there are no lists", BEGINS)
+    page.await_true(f"!!{field('law')}", "there are no lists", BEGINS)
 
 
 def _await_argument(observer: Observer, wanted: str) -> None:
