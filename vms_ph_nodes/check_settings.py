@@ -10,6 +10,7 @@ stderr, instead of one from each node.
 import os
 import sys
 import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
@@ -20,7 +21,33 @@ from vms_ph_io.settings.bounded_text import read_yaml
 from vms_ph_io.wings import hook
 
 
-def check(arguments: dict[str, str]) -> list[str]:
+def choices(arguments: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the names of robots, laws and scenes among which the page chooses, and nothing else.
+
+    Args:
+        arguments: of a launch. Besides what is bundled, these are its ``robot``, ``controller`` and
+            ``scene``, and its lists ``robots``, ``laws`` and ``scenes``: files and classes are
+            named by whoever starts a process, not by a message or a page.
+    """
+    from vms_ph_controllers.hosting.loading import bundled_controllers
+
+    def among(bundled: Iterable[str], *keys: str) -> tuple[str, ...]:
+        return (*dict.fromkeys((*names_in(arguments, *keys), *bundled)),)
+
+    return {
+        "robot": among(robots.names(), "robot", "robots"),
+        "law": among(bundled_controllers(), "controller", "laws"),
+        "scene": among(scenes.names(), "scene", "scenes"),
+    }
+
+
+def names_in(arguments: Mapping[str, str], *keys: str) -> list[str]:
+    """Return the names in some launch arguments, which have commas between them."""
+    names = ",".join(arguments.get(key, "") for key in keys).split(",")
+    return [name.strip() for name in names if name.strip()]
+
+
+def check(arguments: Mapping[str, str]) -> list[str]:
     """Build the model and the controller of launch arguments, and return the warnings.
 
     Raises:

@@ -3,8 +3,10 @@
 
 """A web page that shows the robot in 3D with live plots of its energies and port powers."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -20,18 +22,20 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots
 from vms_ph_io.audits.energy_split import BASE, LawSplit, moves
 
-from .node.health import TOPIC, Health
+from .messages.finite import in_range
+from .node.health import TOPIC, Health, InputDiagnostics
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
 from .node.robot_parameters import LATCHED, RobotParameters
-from .views.commands import Commands, Recording
+from .views.commands import Commands, Recording, containing
 
 with errors_in_one_sentence():
     try:
         from .views.control_tab import ControlTab
         from .views.marker_scene import Surroundings
         from .views.overview import Overview
-        from .views.page_server import HOST, serve_page, stop_page
+        from .views.page_address import page_address, page_token
+        from .views.page_server import serve_page, stop_page
         from .views.robot_scene import RobotScene
         from .views.strip_chart import LivePlots
         from .views.view_tab import ViewTab, prepare
@@ -46,6 +50,8 @@ _POSES_HZ = 30.0
 _PICTURES_HZ = 5.0
 _PLOTS_EVERY = 2  # pictures
 
+_MOST_FRAMES = 10_000  # whose poses wait to be drawn
+
 # Pictures of the robot without a pose until the simulator is asked for one.
 _PATIENCE = 15
 
@@ -59,14 +65,17 @@ class WebViewer(ReportingNode):
         """Start the server.
 
         Raises:
-            VmsPhError: the port is in use, or an allowed origin is not valid.
+            VmsPhError: the port is in use, or an allowed origin or the token is not valid.
         """
         super().__init__("web_viewer")
         self._robot = RobotParameters(self)
         port: int = declare(self, "port")
         self._name_of_robot = ""
-        self._server = serve_page(port, declare(self, "allowed_origins"), self._title)
+        origins: str = declare(self, "allowed_origins")
+        token = page_token(declare(self, "token"))
+        self._server = serve_page(port, origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
+        self._input_diagnostics = InputDiagnostics(self)
         self._recording = Recording(Path(declare(self, "recordings")))
         self._pictures = 0
         self._scene: RobotScene | None = None
@@ -77,14 +86,15 @@ class WebViewer(ReportingNode):
         self._markers: MarkerArray | None = None
         self._health = Health(self)
         self._simulator = f"{self.get_namespace()}/simulator".lstrip("/")
-        self.create_subscription(String, "robot_description", self._on_description, LATCHED)
-        self.create_subscription(TFMessage, "/tf_static", self._on_transforms, LATCHED)
+        self._hear(String, "robot_description", self._on_description, LATCHED)
+        self._hear(TFMessage, "/tf_static", self._on_transforms, LATCHED)
         self._live: list[Subscription] = []
         self._poses_requested = 0  # calls of _draw_robot until they are asked for
         self._still = self.create_client(StepSimulation, "simulator/step")
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
-        self.get_logger().info(f"web page at http://{HOST}:{port}")
+        # Not in the log of the node, which is a topic, and a file that others may read.
+        print(f"web page at {page_address(port, token, origins)}", flush=True)
 
     def destroy_node(self) -> None:
         """End the recording and the page, then the node."""
@@ -123,12 +133,23 @@ class WebViewer(ReportingNode):
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),
                 (DiagnosticArray, TOPIC, self._overview.on_diagnostics, 50),
             ):
-                self._live.append(self.create_subscription(kind, topic, received, depth))
+                self._live.append(self._hear(kind, topic, received, depth))
             self._poses_requested = _PATIENCE
         elif not has_clients and self._live:
             while self._live:
                 self.destroy_subscription(self._live.pop())
             self._overview.forget()
+
+    def _hear(
+        self, kind: type, topic: str, received: Callable[[Any], None], depth: Any
+    ) -> Subscription:
+        """Return a subscription; a message that cannot be shown is left out, with a warning."""
+
+        def take(message: Any) -> None:
+            with containing(self._input_diagnostics, f"a message on {topic}"):
+                received(message)
+
+        return self.create_subscription(kind, topic, take, depth)
 
     def _ask_for_poses(self) -> None:
         """Ask a simulator for its poses where none arrive: its time stands."""
@@ -173,7 +194,9 @@ class WebViewer(ReportingNode):
     def _on_transforms(self, message: TFMessage) -> None:
         for item in message.transforms:
             p, r = item.transform.translation, item.transform.rotation
-            self._poses[item.child_frame_id] = ((p.x, p.y, p.z), (r.w, r.x, r.y, r.z))
+            place, turn = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
+            if in_range(np.array([*place, *turn])) and len(self._poses) < _MOST_FRAMES:
+                self._poses[item.child_frame_id] = place, turn
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers = message
@@ -199,31 +222,39 @@ class WebViewer(ReportingNode):
         self._view.listen(watched)
         if self._scene is None or not watched:
             return
+        with containing(self._input_diagnostics, "the scene"):
+            self._draw_scene(self._scene)
+
+    def _draw_scene(self, scene: RobotScene) -> None:
         self._ask_for_poses()
         poses, self._poses = self._poses, {}
-        self._root_place = poses.get(self._scene.root, (self._root_place,))[0]
+        self._root_place = poses.get(scene.root, (self._root_place,))[0]
         with self._server.atomic():
             self._world.follow(np.array(self._root_place))
             for link, pose in poses.items():
-                self._scene.set_link_pose(link, pose)
-            self._surroundings.draw(self._scene)
+                scene.set_link_pose(link, pose)
+            self._surroundings.draw(scene)
             if self._control is not None:
                 self._control.draw_pull()
             if self._markers is not None:
-                self._view.markers.show(self._markers)
-                self._markers = None
+                markers, self._markers = self._markers, None
+                self._view.markers.show(markers)
 
     def _draw_pictures(self) -> None:
         if not self._server.get_clients():
             return
         if self._control is not None:
             paused = self._overview.is_paused(self._simulator)
-            self._control.draw(paused, self._overview.speed(self._simulator))
-        self._overview.draw(self._health.disagreement)
+            with containing(self._input_diagnostics, "the controls"):
+                self._control.draw(paused, self._overview.speed(self._simulator))
+        with containing(self._input_diagnostics, "the flow of energy"):
+            self._overview.draw(self._health.disagreement)
         self._pictures += 1
         if self._pictures % _PLOTS_EVERY == 0:  # most of what is sent
-            self._plots.draw()
-            self._view.draw()
+            with containing(self._input_diagnostics, "the plots"):
+                self._plots.draw()
+            with containing(self._input_diagnostics, "the pattern"):
+                self._view.draw()
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ robots. It takes some minutes, and needs Pillow.
 import argparse
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -64,8 +65,8 @@ _SHAPES = 8.0
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
 
 
-def serve(folder: str, domain: str, *words: str) -> tuple["subprocess.Popen[str]", int, str]:
-    """Run a command that serves a page; return it, its port and what it has said so far."""
+def serve(folder: str, domain: str, *words: str) -> tuple["subprocess.Popen[str]", str, str]:
+    """Run a command that serves a page; return it, its address and what it has said so far."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     launched = ["web:=true", f"port:={port}"]
@@ -80,7 +81,7 @@ def serve(folder: str, domain: str, *words: str) -> tuple["subprocess.Popen[str]
         said += line
         if "web page at" in line:
             break
-    return program, port, said
+    return program, re.findall(r"web page at (\S+)", said)[0], said
 
 
 def end(program: "subprocess.Popen[str]") -> None:
@@ -93,9 +94,9 @@ def end(program: "subprocess.Popen[str]") -> None:
 def page(folder: str, *words: str) -> Iterator[Chromium]:
     """Run a command that serves a page, and show the page."""
     # A domain of its own: nothing else that runs here is seen.
-    program, port, _ = serve(folder, str(random.randint(1, 99)), *words)
+    program, address, _ = serve(folder, str(random.randint(1, 99)), *words)
     with tempfile.TemporaryDirectory() as profile:
-        shown = Chromium(f"http://127.0.0.1:{port}", Path(profile))
+        shown = Chromium(address, Path(profile))
         try:
             shown.resize(1280, 720)
             shown.await_text("vms_ph: ", 600.0)

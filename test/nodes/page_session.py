@@ -23,6 +23,9 @@ BEGINS, _ENDS = 300.0, 120.0
 # What takes a minute takes half an hour on a machine with much other work.
 LONG = pytest.mark.timeout(3600)
 
+# What a command prints that serves a page, with its token.
+ADDRESS = r"web page at (http://127.0.0.1:\d+/\?token=\S+)"
+
 # Of the page, pixels; the panel takes 400 of them. A browser without a graphics card draws slowly.
 _SIZE = (960, 540)
 
@@ -45,24 +48,23 @@ DRAWN, STRONG, _NEAR = 0.03, 0.25, 6.0
 
 
 @contextmanager
-def served(start: Start, *words: str, port: int = 0) -> Iterator[tuple[Program, int]]:
-    """Run a command that serves a page; return it and its port. It ends by Ctrl-C without error."""
+def served(start: Start, *words: str, port: int = 0) -> Iterator[tuple[Program, str]]:
+    """Run a command that serves a page; return it and its address. It ends by Ctrl-C."""
     with socket.create_server(("127.0.0.1", port)) as probe:
         port = probe.getsockname()[1]
     launched = ("web:=true", f"port:={port}")
     program = start(*words, *(launched if words[0] == "launch" else ("--port", str(port))))
     try:
-        program.await_output("web page at", BEGINS)
-        yield program, port
+        yield program, program.await_output(ADDRESS, BEGINS)[1]
         assert program.interrupt(_ENDS) == 0, program.output
     finally:
         program.close()
 
 
 @contextmanager
-def browser(port: int, folder: Path) -> Iterator[Chromium]:
-    """Show the page of a port; at its end the console of the browser has no errors."""
-    page = Chromium(f"http://127.0.0.1:{port}", folder)
+def browser(address: str, folder: Path) -> Iterator[Chromium]:
+    """Show a page; at its end the console of the browser has no errors."""
+    page = Chromium(address, folder)
     try:
         page.resize(*_SIZE)
         yield page
@@ -76,7 +78,7 @@ def browser(port: int, folder: Path) -> Iterator[Chromium]:
 @contextmanager
 def shown(start: Start, folder: Path, *words: str) -> Iterator[Chromium]:
     """Run a command that serves a page, and show it."""
-    with served(start, *words) as (_, port), browser(port, folder) as page:
+    with served(start, *words) as (_, address), browser(address, folder) as page:
         yield page
 
 

@@ -53,15 +53,15 @@ def test_every_marker_is_drawn_where_rviz_draws_it(server: Any) -> None:
             atol=1e-6,
         )
         for marker in array.markers:
-            handle = scene._shapes.get(marker.ns)
+            handle = _drawn(scene).get(marker.ns)
             if handle is not None:
                 p = marker.pose.position
                 np.testing.assert_allclose(handle.position, [p.x, p.y, p.z])
         centre = next(m for m in array.markers if m.ns == "centre of mass")
-        assert scene._shapes["centre of mass"].scale == pytest.approx([centre.scale.x] * 3)
-        assert scene._shapes["centre of mass"].visible
-        assert not scene._shapes["locked inertia"].visible
-    drawn = set(scene._shapes)
+        assert _drawn(scene)["centre of mass"].scale == pytest.approx([centre.scale.x] * 3)
+        assert _drawn(scene)["centre of mass"].visible
+        assert not _drawn(scene)["locked inertia"].visible
+    drawn = set(_drawn(scene))
     assert drawn >= {"locked inertia", "task inertia", "kinetic energy", "kinetic energy, label"}
 
 
@@ -92,8 +92,8 @@ def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any
     scene.show(array)
     assert len(scene._arrows.points) == arrows
     assert not scene._arrows.visible
-    shown = {name for name, handle in scene._shapes.items() if handle.visible}
-    assert shown == {name for name in scene._shapes if not groups[name][0].is_visible}
+    shown = {name for name, handle in _drawn(scene).items() if handle.visible}
+    assert shown == {name for name in _drawn(scene) if not groups[name][0].is_visible}
 
 
 def test_the_legend_names_what_is_drawn(
@@ -123,7 +123,7 @@ def test_the_bodies_of_a_scene_stand_where_they_are_and_a_tool_goes_with_its_lin
     around.on_scene(MarkerArray(markers=markers))
     for _ in range(2):  # again with another robot
         around.draw(drawn)
-        box, sphere = around._bodies["wall", 0], around._bodies["tool", 0]
+        box, sphere = _drawn(around)["wall"], _drawn(around)["tool"]
         np.testing.assert_allclose(box.position, (2.0, 0.0, 0.0))
         np.testing.assert_allclose(box.scale, (0.1, 2.0, 1.0))
         assert box.color == (51, 102, 153)
@@ -134,7 +134,52 @@ def test_the_bodies_of_a_scene_stand_where_they_are_and_a_tool_goes_with_its_lin
     around.draw(drawn)
     around.on_scene(MarkerArray(markers=[marker_of(here, "wall", 0, wall, _moved(1.0))]))
     around.draw(drawn)
-    np.testing.assert_allclose(around._bodies["wall", 0].position, (2.5, 0.0, 0.0))
+    np.testing.assert_allclose(_drawn(around)["wall"].position, (2.5, 0.0, 0.0))
+
+
+def test_a_marker_that_becomes_another_one_is_made_anew_and_one_that_is_deleted_goes(
+    server: Any,
+) -> None:
+    scene = MarkerScene(server)
+    kinds = (
+        Marker.TEXT_VIEW_FACING,
+        Marker.SPHERE,
+        Marker.CUBE,
+        Marker.ARROW,
+        Marker.TEXT_VIEW_FACING,
+    )
+    for kind in (*kinds, Marker.LINE_STRIP, Marker.CYLINDER):
+        scene.show(MarkerArray(markers=[Marker(ns="a", type=kind, text="a" * 10_000)]))
+    assert len(_drawn(scene)) == 1
+    several = [Marker(ns="a/b", id=k, type=Marker.SPHERE) for k in range(3)]
+    scene.show(MarkerArray(markers=several))
+    assert len(scene._bodies.handles()) == 4
+    scene.show(MarkerArray(markers=[Marker(ns="a", action=Marker.DELETE), *several]))
+    assert len(scene._bodies.handles()) == 3
+    scene.show(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
+    assert not scene._bodies.handles()
+
+
+@pytest.mark.parametrize("number", [1e300, -1e300, float("inf"), float("nan")])
+def test_a_marker_without_a_size_is_left_out(server: Any, number: float) -> None:
+    scene = MarkerScene(server)
+    for kind in (Marker.CUBE, Marker.TEXT_VIEW_FACING):
+        marker = Marker(ns="a", type=kind)
+        marker.scale.z = number
+        scene.show(MarkerArray(markers=[marker]))
+    assert not scene._bodies.handles()
+
+
+def test_a_topic_cannot_fill_a_page_with_markers(server: Any) -> None:
+    scene = MarkerScene(server)
+    for k in range(11):
+        names = [f"{k}/{n}" for n in range(100)]
+        scene.show(MarkerArray(markers=[Marker(ns=n, type=Marker.TEXT_VIEW_FACING) for n in names]))
+    assert len(scene._bodies.handles()) == 1000
+
+
+def _drawn(scene: Any) -> dict[str, Any]:
+    return {namespace: handle for (namespace, _), handle in scene._bodies.handles()}
 
 
 def _moved(x: float) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from std_msgs.msg import Header
 from vms_ph.msg import ControllerState, Energy, Power
 
@@ -17,8 +17,9 @@ from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audits.energy_split import BASE, TASK
 
 pytest.importorskip("viser")
+from vms_ph_nodes.node.health import SPEED
 from vms_ph_nodes.views.energy_flow import PORT_WORDS, Flow, LoopFlow, RobotFlow, Stream
-from vms_ph_nodes.views.overview import status_line, verdict
+from vms_ph_nodes.views.overview import Overview, status_line, verdict
 from vms_ph_nodes.views.sankey import Sankey, quantity
 
 
@@ -192,6 +193,16 @@ def test_the_verdict_goes_by_the_share_of_the_energy_that_was_moved(
     power = Power(torque_energy=2.0, stored=2.0, unaccounted_energy=unaccounted)
     assert said in verdict(power)
     assert "<b>robot</b> since the start: 2 J stored = 2 J supplied" in verdict(power)
+
+
+@pytest.mark.parametrize("text", ["abc", "", "nan", "inf", "-1", "0", "1e300", "9" * 5000, "²"])
+def test_a_speed_that_is_none_is_not_known(text: str) -> None:
+    overview = Overview.__new__(Overview)
+    value = KeyValue(key=SPEED, value=text)
+    overview._nodes = {"simulator": DiagnosticStatus(values=[value])}
+    assert overview.speed("simulator") is None
+    value.value = "0.25"
+    assert overview.speed("simulator") == 0.25
 
 
 def test_the_status_line_is_in_words_and_escapes_what_others_say() -> None:

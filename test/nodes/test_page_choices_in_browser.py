@@ -57,7 +57,7 @@ def _joints(observer: Observer, wanted: set[str]) -> None:
     observer.take(JointState, "joint_states", lambda m: set(m.name) == wanted, BEGINS)
 
 
-def test_robot_law_scene_and_files_are_chosen_from_lists(
+def test_robot_law_and_scene_are_chosen_from_lists_which_the_command_fills(
     start: Start, observer: Observer, tmp_path: Path
 ) -> None:
     told: list[str] = []
@@ -68,11 +68,17 @@ def test_robot_law_scene_and_files_are_chosen_from_lists(
         )
         for topic in ("robot", "law", "scene")
     ]
-    with shown(start, tmp_path / "profile", "page", "panda") as page:
+    own, broken, law = (tmp_path / name for name in ("own.urdf", "broken.urdf", "my_law.py"))
+    own.write_text(robots.get("panda").description())
+    broken.write_text("<robot name='<b>'><link name='<img src=x>'/><link name='b'/></robot>")
+    law.write_text("from vms_ph_controllers import PoseIDAPBC as Mine")
+    named = (f"robots:={own},{broken}", f"laws:={law}:Mine")
+    with shown(start, tmp_path / "profile", "page", "panda", *named) as page:
         _at(page, "panda")
-        page.choose("law", "PoseIDAPBC")
-        observer.until(lambda: told == ["PoseIDAPBC"], "no law is chosen", BEGINS)
-        _await_argument(observer, "controller=PoseIDAPBC")
+        assert "own law" not in page.text()
+        page.choose("law", f"{law}:Mine")
+        observer.until(lambda: told == [f"{law}:Mine"], "no law is chosen", BEGINS)
+        _await_argument(observer, f"controller={law}:Mine")
         _at(page, "panda")
         page.run(CLOSE_NOTES)
         before = page.picture()
@@ -85,13 +91,10 @@ def test_robot_law_scene_and_files_are_chosen_from_lists(
         observer.until(lambda: told[2:] == ["borinot"], "no robot is chosen", BEGINS)
         _joints(observer, set(robots.load("borinot").joint_names))
         _at(page, "borinot")
-        own = tmp_path / "own.urdf"
-        own.write_text(robots.get("panda").description())
-        for file, answer in ((tmp_path / "none.urdf", "not done"), (own, "")):
-            page.fill(field("own robot"), str(file))
-            page.click("take what is written")
-            if answer:
-                page.await_text(answer)
+        page.choose("robot", str(broken))
+        page.await_text("not done")
+        page.await_text("<img src=x>")
+        page.choose("robot", str(own))
         _joints(observer, set(robots.load("panda").joint_names))
         assert told[3:] == [str(own)]
         _at(page, "panda")
@@ -109,7 +112,7 @@ def _at(page: Chromium, name: str) -> None:
         assert time.monotonic() < end, page.text()
         page.click("Control")
         time.sleep(2.0)
-    page.await_true(f"!!{field('own robot')}", "there are no lists", BEGINS)
+    page.await_true(f"!!{field('law')}", "there are no lists", BEGINS)
 
 
 def _await_argument(observer: Observer, wanted: str) -> None:
@@ -125,7 +128,10 @@ def test_a_recording_is_started_and_ended_and_the_tank_is_refilled(
     file = tmp_path / "with_tank.yaml"
     file.write_text(yaml.safe_dump(config))
     words = ("launch", "panda.launch.xml", f"config:={file}", *_LIGHT)
-    with served(start, *words) as (program, port), browser(port, tmp_path / "profile") as page:
+    with (
+        served(start, *words) as (program, address),
+        browser(address, tmp_path / "profile") as page,
+    ):
         page.await_text("tank", BEGINS)
         page.click("Control")
         page.tick("record all topics")
@@ -174,7 +180,7 @@ def test_a_page_to_look_at_has_no_controls(
 
 
 # Opens a connection as the page does; tells what becomes of it.
-_CONNECT = """window.found = '', window.socket = new WebSocket('ws://127.0.0.1:%d', 'viser-v%s'),
+_CONNECT = """window.found = '', window.socket = new WebSocket('%s', 'viser-v%s'),
 socket.onopen = () => window.found += 'open ', socket.onerror = () => window.found += 'refused '"""
 
 
@@ -182,9 +188,9 @@ def test_two_browsers_share_a_page_and_a_page_of_another_origin_is_refused(
     start: Start, observer: Observer, tmp_path: Path
 ) -> None:
     with (
-        served(start, "launch", "borinot.launch.xml", *_LIGHT) as (_, port),
-        browser(port, tmp_path / "first") as first,
-        browser(port, tmp_path / "second") as second,
+        served(start, "launch", "borinot.launch.xml", *_LIGHT) as (_, address),
+        browser(address, tmp_path / "first") as first,
+        browser(address, tmp_path / "second") as second,
     ):
         for page in (first, second):
             page.await_text("Energy is conserved", BEGINS)
@@ -203,7 +209,7 @@ def test_two_browsers_share_a_page_and_a_page_of_another_origin_is_refused(
         second.click("push")
         observer.until(lambda: any(m.wrench.force.x for m in pushes), "no push", BEGINS)
         observer.node.destroy_subscription(heard)
-        call = _CONNECT % (port, viser.__version__)
+        call = _CONNECT % (address.replace("http", "ws"), viser.__version__)
         second.run(call)
         second.await_true("window.found == 'open '", "the page itself is refused")
         with _elsewhere(tmp_path) as other:

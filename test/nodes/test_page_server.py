@@ -1,11 +1,16 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The server of the page: for whom it is, what it sends, and how it ends."""
+"""The server of the page: for whom it is, what it sends, and how it ends.
+
+A stranger is another user of the machine, who reaches its loopback interface but not its files.
+"""
 
 import gzip
+import os
 import socket
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
@@ -17,6 +22,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_nodes.views.page_address import page_address, page_token
 from vms_ph_nodes.views.page_server import serve_page, stop_page
 
 
@@ -27,20 +33,29 @@ def _free() -> int:
     return number
 
 
+_TOKEN, _ALLOWED = "a-secret-of-the-terminal", "http://forwarded.example:9000  https://lab.example"
+
+# What strangers may try: nothing, another token, a part of it, the token at another place.
+_WRONG = (
+    "/", "/?token=", "/?token=a-secret", f"/?token={_TOKEN}x", f"/?token={_TOKEN}%00",
+    "/?token=%FF", f"/?Token={_TOKEN}", f"/{_TOKEN}/", f"/?token=x&token={_TOKEN}", "//[?token[]=x",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     number = _free()
     before = websockets.asyncio.server.serve
-    server = serve_page(number, "http://forwarded.example:9000  https://lab.example")
+    server = serve_page(number, _ALLOWED, token=_TOKEN)
     assert websockets.asyncio.server.serve is before
     server.scene.add_frame("/robot")
     yield number
     server.stop()
 
 
-def _received(port: int, origin: str | None) -> bytes:
+def _received(port: int, origin: str | None, path: str = f"/?token={_TOKEN}") -> bytes:
     with connect(
-        f"ws://127.0.0.1:{port}",
+        f"ws://127.0.0.1:{port}{path}",
         origin=None if origin is None else Origin(origin.format(port=port)),
         subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
     ) as connection:
@@ -82,6 +97,56 @@ def test_a_page_of_another_origin_is_refused(port: int, origin: str) -> None:
     assert refused.value.response.status_code == 403
 
 
+@pytest.mark.parametrize("path", _WRONG)
+@pytest.mark.parametrize("origin", [None, "http://127.0.0.1:{port}", "https://lab.example"])
+def test_without_the_token_no_program_or_page_sees_the_scene(
+    port: int, path: str, origin: str | None
+) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        _received(port, origin, path)
+    assert refused.value.response.status_code == 403
+
+
+@pytest.mark.parametrize("path", [*_WRONG, "/index.html", "/%2e%2e/%2e%2e/etc/passwd"])
+@pytest.mark.parametrize("asks", [{}, {"Upgrade": "WebSocket"}, {"Accept-Encoding": "gzip"}])
+def test_without_the_token_the_page_is_a_sentence(
+    port: int, path: str, asks: dict[str, str]
+) -> None:
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=asks)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(asked, timeout=10.0)
+    assert refused.value.code == 403
+    said = refused.value.read().decode()
+    assert "open the address with its token" in said
+    assert _TOKEN not in said
+
+
+def test_a_page_that_is_started_anew_has_the_token_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("VMS_PH_PAGE_TOKEN", raising=False)
+    first = page_token()
+    assert len(first) >= 32
+    assert page_token() == first == os.environ["VMS_PH_PAGE_TOKEN"]
+    monkeypatch.setenv("VMS_PH_PAGE_TOKEN", "")
+    assert page_token() != first
+    assert page_token("fixed-by-me") == "fixed-by-me"
+    assert page_token("off") == ""
+
+
+@pytest.mark.parametrize("token", ["", "short", "a b c d e f", "a&token=b&c", "é" * 20, "x" * 201])
+def test_what_cannot_stand_in_an_address_or_is_guessed_is_no_token(token: str) -> None:
+    with pytest.raises(VmsPhError, match="token must be auto, off, or 8 to 200 letters"):
+        page_token(token)
+
+
+def test_the_address_is_given_for_every_allowed_origin() -> None:
+    assert page_address(8080, "") == "http://127.0.0.1:8080"
+    assert page_address(8080, "abc", "http://localhost:9000") == (
+        "http://127.0.0.1:8080/?token=abc, http://localhost:9000/?token=abc"
+    )
+
+
 @pytest.mark.parametrize("origin", ["localhost:9000", "*", "http://", "http://a/b", "ftp://a"])
 def test_what_is_no_origin_cannot_be_allowed(origin: str) -> None:
     with pytest.raises(VmsPhError, match="an origin is a scheme, a host and a port"):
@@ -108,7 +173,7 @@ def test_a_server_whose_origins_cannot_be_checked_is_not_used(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         free = probe.getsockname()[1]
-    with pytest.raises(VmsPhError, match="origin cannot be checked"):
+    with pytest.raises(VmsPhError, match="origin and token cannot be checked"):
         serve_page(free)
     assert len(stopped) == 1
 
@@ -125,6 +190,7 @@ def test_the_page_has_the_title_of_the_robot_and_not_that_of_viser(packed: bool)
             body = gzip.decompress(answer.read()) if packed else answer.read()
         assert b"<title>a &lt;robot&gt;</title>" in body
         assert b"<title>Viser" not in body
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
     finally:
         server.stop()
 

@@ -82,22 +82,21 @@ def test_the_robots_of_the_tutorial_run_with_page_bag_report_and_plot(
     tutorials = [lines for lines in TUTORIALS if _name(lines) in chosen]
     assert len(tutorials) == len(chosen)
     ports = iter(_free_ports(len(chosen)))
-    launches: list[tuple[Program, int]] = []
+    launches: list[Program] = []
     for check, new, launch, _, _ in tutorials:
         assert "is valid" in _type(check)
         _type(new)
-        port = next(ports)
-        words = [*_words(launch), f"port:={port}"]
-        launches.append((Program(words, environment(next(_domains)), tmp_path), port))
+        words = [*_words(launch), f"port:={next(ports)}"]
+        launches.append(Program(words, environment(next(_domains)), tmp_path))
     try:
-        for (program, port), (_, _, launch, _, _) in zip(launches, tutorials, strict=True):
-            program.await_output("web page at http", 90.0)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}", timeout=20) as page:
+        for program, (_, _, launch, _, _) in zip(launches, tutorials, strict=True):
+            address = program.await_output(r"web page at (http\S+)", 90.0)[1]
+            with urllib.request.urlopen(address, timeout=20) as page:
                 assert page.status == 200, launch
         _await_energies([tmp_path / f"{name}_bag" for name in chosen])
     finally:
-        end([program for program, _ in launches])
-    for (program, _), (_, _, _, report, plot) in zip(launches, tutorials, strict=True):
+        end(launches)
+    for program, (_, _, _, report, plot) in zip(launches, tutorials, strict=True):
         assert "Traceback" not in program.output
         said = _type(report)
         found = re.search(r"unaccounted energy +(\S+) J", said)

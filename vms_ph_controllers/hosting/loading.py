@@ -93,16 +93,23 @@ def make_controller(
     return controller
 
 
+def bundled_controllers() -> tuple[str, ...]:
+    """Return the names of the controllers of this package."""
+    bundled = importlib.import_module(_BUNDLED)
+    kinds = {name: getattr(bundled, name) for name in bundled.__all__}
+    return tuple(
+        name
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, Controller) and kind is not Controller
+    )
+
+
 def suitable_controllers(
     model: VMSModel, allocation: Allocation | None = None, base_actuated: bool = True
 ) -> tuple[str, ...]:
     """Return the names of the bundled controllers that support a robot; see make_controller."""
-    bundled = importlib.import_module(_BUNDLED)
     fits = []
-    for name in bundled.__all__:
-        kind = getattr(bundled, name)
-        if not (isinstance(kind, type) and issubclass(kind, Controller)) or kind is Controller:
-            continue
+    for name in bundled_controllers():
         with contextlib.suppress(VmsPhError):
             make_controller(name, model, allocation, base_actuated)
             fits.append(name)

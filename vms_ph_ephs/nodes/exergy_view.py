@@ -4,6 +4,7 @@
 """Exergy of a robot with motors, battery and heat: where it flows, and who destroys how much."""
 
 from html import escape
+from math import isfinite
 
 from vms_ph.msg import Exergy
 
@@ -89,7 +90,7 @@ def exergy_list(message: Exergy) -> str:
         body = _body_of(name, temperatures)
         theta = temperatures.get(body)
         warm = ""
-        if theta is not None:
+        if theta is not None and isfinite(theta):
             red, green, blue = (round(255 * c) for c in colour_of(theta))
             warm = (
                 f'<span style="display:inline-block;width:10px;height:10px;border-radius:5px;'

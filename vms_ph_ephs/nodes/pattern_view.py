@@ -160,6 +160,11 @@ def _cut(name: str) -> str:
     return name[-_LONG:]
 
 
+def _css(text: str) -> str:
+    """Return a text as a string of CSS within HTML: letters that mean something have numbers."""
+    return "".join(c if c.isalnum() or c in "_." else f"\\{ord(c):x} " for c in text)
+
+
 def styles(system: System, powers: Mapping[str, float], full: float) -> str:
     """Return the colours and widths of the wires as HTML, with a legend.
 
@@ -182,7 +187,7 @@ def styles(system: System, powers: Mapping[str, float], full: float) -> str:
                 round(n + (s - n) * share) for n, s in zip(_NONE, strong, strict=True)
             )
             rules.append(
-                f'.ep [data-end="{end}"]{{stroke:rgb({red},{green},{blue});'
+                f'.ep [data-end="{_css(end)}"]{{stroke:rgb({red},{green},{blue});'
                 f"stroke-width:{_THIN + (_WIDE - _THIN) * share:.1f}px}}"
             )
     squares = "".join(

@@ -119,7 +119,7 @@ def write_page(audit: Audit, file: Path) -> None:
         _list(content["conditioning"]["statements"]),
         *_identified(content),
     ]
-    data = json.dumps(content).replace("</", "<\\/")
+    data = json.dumps(content).replace("<", "\\u003c")
     file.write_text(
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f"<title>Energy audit of {escape(audit.recording.path.name)}</title>"

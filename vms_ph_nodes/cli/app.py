@@ -100,7 +100,7 @@ def make_app() -> typer.Typer:
     app.command("launch", context_settings=anything)(launch.launch)
     app.command("run", context_settings=anything)(run.run)
     app.add_typer(bag.app, name="bag")
-    app.command("page")(page.page)
+    app.command("page", context_settings={"allow_extra_args": True})(page.page)
     app.command("check")(check.check)
     app.command("new")(new.new)
     app.command("plot")(plot.plot)

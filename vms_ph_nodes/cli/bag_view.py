@@ -23,6 +23,7 @@ def view(
     base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
     port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
     allowed_origins: str = typer.Option("", help="origins besides the page's own"),
+    token: str = typer.Option("auto", help="of the page's address: auto, off, or a fixed one"),
     speed: str = typer.Option("1", help="0.1, 0.25, 0.5, 1, 2 or 5 times real time"),
 ) -> None:
     """Show recorded runs on a web page: scrub, compare two of them, go to what the audit found.
@@ -30,7 +31,8 @@ def view(
     For instance: vms-ph bag view run/bag other/bag
     """
     try:
-        from ..views.page_server import HOST, serve_page, stop_page
+        from ..views.page_address import page_address, page_token
+        from ..views.page_server import serve_page, stop_page
         from ..views.replay import SPEEDS, Replay
     except ModuleNotFoundError as error:
         raise VmsPhError(f"the web page requires {error.name}: pip install 'vms-ph[web]'") from None
@@ -51,11 +53,13 @@ def view(
     if speed not in SPEEDS:
         raise VmsPhError(f"speed must be one of {', '.join(SPEEDS)}; given: {speed}")
     paths = recordings(runs)
-    server = serve_page(port, allowed_origins, lambda: "replay – vms_ph")
+    token = page_token(token)
+    server = serve_page(port, allowed_origins, lambda: "replay – vms_ph", token)
     try:
         compare = runs == paths and len(runs) == 2
         replay = Replay(server, paths, load, compare, speed)
-        print(f"web page at http://{HOST}:{port}; press Ctrl-C to end", flush=True)
+        address = page_address(port, token, allowed_origins)
+        print(f"web page at {address} ; press Ctrl-C to end", flush=True)
         last = time.monotonic()
         # No exception: it is lost where it arises in what Python calls by itself.
         ended: list[int] = []

@@ -60,6 +60,9 @@ def demo(
     speed: float = typer.Option(1.0, help="ratio of simulated to real time", min=0.01, max=100.0),
     push: float = typer.Option(5.0, help="period of the pushes, s; 0: no pushes", min=0.0),
     port: int = typer.Option(8080, help="port of the web page on 127.0.0.1", min=1, max=65535),
+    token: str = typer.Option(
+        "auto", help="of the page's address: auto for a new one, off for none, or a fixed one"
+    ),
     bag: bool = typer.Option(True, help="record a bag and plot it at the end"),
     out: Path = typer.Option(None, help="folder for bag and plot; default: vms_ph_runs/<time>"),
 ) -> None:
@@ -89,7 +92,7 @@ def demo(
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     arguments = {name: context.params[name] for name in _OF_ROBOT}
-    options = Options(arguments, headless, seconds, rate, speed, push, port, bag, folder)
+    options = Options(arguments, headless, seconds, rate, speed, push, port, token, bag, folder)
     sys.exit(Demo(options).run())
 
 

@@ -23,9 +23,9 @@ from vms_ph_io.installation import command_name
 from vms_ph_io.wings import hook
 
 from ..node.process import require_free_port
+from ..views.page_address import HOST, page_address, page_token
 from .launch import find_launch_file, find_share
 
-_HOST = "127.0.0.1"
 _PATIENCE = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
 
 
@@ -40,6 +40,7 @@ class Options:
     speed: float
     push: float
     port: int
+    token: str
     bag: bool
     folder: Path
 
@@ -51,13 +52,14 @@ class Demo:
         """Check the options before anything starts.
 
         Raises:
-            VmsPhError: a setting of the robot that is not accepted, an invalid DDS domain, a port
-                in use, or a folder that cannot be used.
+            VmsPhError: a setting of the robot that is not accepted, an invalid DDS domain or
+                token, a port in use, or a folder that cannot be used.
         """
         self._options = options
         hook("embedded", "discovery").domain_id()  # an invalid one is reported here
         if not options.headless:
-            require_free_port(_HOST, options.port, f"--port {options.port + 1}")
+            require_free_port(HOST, options.port, f"--port {options.port + 1}")
+        self._token = page_token(options.token)
         self._bag = options.folder / "bag"
         # Reading the launch file checks the settings of the robot.
         self._description = self._load()
@@ -100,6 +102,7 @@ class Demo:
             "push_period": str(float(options.push)),
             "web": str(not options.headless).lower(),
             "port": str(options.port),
+            "token": options.token,
             "record": str(options.bag).lower(),
             "bag": str(self._bag),
         }
@@ -112,7 +115,7 @@ class Demo:
     def _print_addresses(self) -> None:
         options = self._options
         if not options.headless:
-            typer.echo(f"page      http://{_HOST}:{options.port}")
+            typer.echo(f"page      {page_address(options.port, self._token)}")
         typer.echo(f"bag       {self._bag if options.bag else 'none'}")
         typer.echo(f"topics    in another terminal: {command_name()} topic echo /vms_ph/energy")
         typer.echo(f'ROS 2     eval "$({command_name()} env)" in its terminal, with Cyclone DDS')

@@ -6,12 +6,14 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
+
+from vms_ph_dynamics.errors import OptionError, VmsPhError
 
 # Time that a launch has to end, s.
 _PATIENCE = 20.0
@@ -32,6 +34,7 @@ class Choice(NamedTuple):
 
 
 def page(
+    context: typer.Context,
     robot: str = typer.Argument(
         "panda", help="the first robot: a bundled one, or the path of a URDF, xacro or MJCF file"
     ),
@@ -40,27 +43,62 @@ def page(
     port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
     push: float = typer.Option(0.0, help="period of the pushes, s; 0: no pushes", min=0.0),
 ) -> None:
-    """Simulate a robot on a web page, where robot, law and scene are chosen; Ctrl-C ends it."""
+    """Simulate a robot on a web page, where robot, law and scene are chosen; Ctrl-C ends it.
+
+    Files and laws of your own are on its lists where they are named here, with launch arguments:
+    vms-ph page panda laws:=my_law.py:MyLaw,other.py:Other robots:=my_arm.urdf scenes:=desk.yaml
+    """
     from vms_ph_io import robots
 
-    from ..check_settings import check
+    from ..check_settings import check, choices, names_in
+    from ..views.page_address import page_token
 
+    further = dict(_argument(word) for word in context.args)
     check({"robot": robot, "controller": controller, "scene": scene})
+
+    def file(name: str) -> str:
+        return name if name in robots.names() else str(Path(name).resolve())
+
+    first = Choice(file(robot), controller, scene)
+    for key, present in zip(("robots", "laws", "scenes"), first, strict=True):
+        named = names_in({"first": present, **further}, "first", key)
+        further[key] = ",".join(map(file, named) if key == "robots" else named)
+    page_token(further.get("token", "auto"))  # one for all launches: open browsers find the next
 
     def command_of(choice: Choice) -> list[str]:
         name, law, around = choice
         return [
             *(sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch"),
-            *([name] if name in robots.names() else ["robot", f"robot:={Path(name).resolve()}"]),
+            *([name] if name in robots.names() else ["robot", f"robot:={name}"]),
             *("web:=true", f"port:={port}", f"push_period:={push}"),
             *([f"controller:={law}"] if law else []),
             *([f"scene:={around}"] if around else []),
+            *(f"{name}:={text}" for name, text in further.items() if text),
         ]
 
-    sys.exit(supervise(Choice(robot, controller, scene), command_of))
+    sys.exit(supervise(first, command_of, choices(further)))
 
 
-def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
+def _argument(word: str) -> tuple[str, str]:
+    """Return name and value of a launch argument.
+
+    Raises:
+        OptionError: it is none, or one that has an option here.
+    """
+    name, given, text = word.partition(":=")
+    if not given or name in ("robot", "controller", "scene", "web", "port", "push_period"):
+        raise OptionError(
+            "further arguments are those of the launch file but robot, controller, scene, web, "
+            f"port and push_period, as name:=value; given: {word!r}"
+        )
+    return name, text
+
+
+def supervise(
+    first: Choice,
+    command_of: Callable[[Choice], list[str]],
+    offered: Mapping[str, Collection[str]],
+) -> int:
     """Run the command of a choice until another one is made, then that of the other one.
 
     A command that fails after a choice is replaced by that of the choice before.
@@ -68,6 +106,7 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     Args:
         first: what is shown first.
         command_of: returns the command of a choice.
+        offered: names that can be chosen, by the fields of a choice.
 
     Returns:
         The exit code: that of a command that ends by itself, zero after Ctrl-C.
@@ -75,8 +114,6 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     import rclpy
     from rclpy.node import Node
     from std_msgs.msg import String
-
-    from vms_ph_dynamics.errors import VmsPhError
 
     from ..check_settings import check
     from ..node.process import interrupt
@@ -99,9 +136,16 @@ def supervise(first: Choice, command_of: Callable[[Choice], list[str]]) -> int:
     node = Node("page_supervisor", start_parameter_services=False)
 
     def take(choice: str, message: Any) -> None:
+        name = message.data
+        if name not in offered[choice] and (name or choice == "robot"):
+            node.get_logger().warning(
+                f"there is no {choice} {name!r} to choose; there are {', '.join(offered[choice])}, "
+                f"and those that vms-ph page is started with, as in {choice}s:=..."
+            )
+            return
         # Another robot begins with its own law, and alone.
         before = Choice("") if choice == "robot" else present
-        choose(before._replace(**{choice: message.data}))
+        choose(before._replace(**{choice: name}))
 
     for choice, topic in CHOICES.items():
         node.create_subscription(String, topic, partial(take, choice), 10)

@@ -3,36 +3,27 @@
 
 """The choice of robot, law and scene on a page that ``vms-ph page`` serves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import viser
 
-from vms_ph_controllers.hosting.loading import suitable_controllers
+from vms_ph_controllers.hosting.loading import bundled_controllers, suitable_controllers
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_io import robots
-from vms_ph_io.settings import scenes
 
-from ..check_settings import check
+from ..check_settings import check, choices
 from .commands import Commands
-from .controls import send, shell
+from .controls import send, show_refusal, text_html
 
-AS_CONFIGURED = "as in the parameter file"
-NO_SCENE = "none"
+_NONE = {"law": "as in the parameter file", "scene": "none"}
 
 # Launch arguments of other names than on the page.
 _ARGUMENTS = {"law": "controller"}
 
-_FILES = {
-    "robot": "path of a URDF, xacro or MJCF file",
-    "law": "package.module:Class or path/to/law.py:Class",
-    "scene": "path of a YAML file",
-}
-
 
 class Choices:
-    """Lists of robots, laws and scenes, and fields for those of a user."""
+    """Lists of robots, laws and scenes: the bundled ones, and those that the launch names."""
 
     def __init__(
         self,
@@ -40,7 +31,7 @@ class Choices:
         tab: Any,
         commands: Commands,
         model: VMSModel,
-        present: tuple[str, str, str],
+        arguments: Mapping[str, str],
         allocation: Allocation | None,
     ) -> None:
         """Add them to the page.
@@ -50,47 +41,34 @@ class Choices:
             tab: where on the page.
             commands: of the node.
             model: the present robot.
-            present: name or file of the robot; of its law, empty: as in the parameter file; of the
-                scene around it, empty: none.
+            arguments: of the launch: those that are chosen now, and further ones.
             allocation: of the base.
         """
-        self._robot, law, scene = present
-        self._commands = commands
-        known_robots = robots.names()
-        user_robots = () if self._robot in known_robots else (self._robot,)
-        offers = {
-            "robot": ((*user_robots, *known_robots), self._robot, None),
-            "law": ((AS_CONFIGURED, *suitable_controllers(model, allocation)), law, None),
-            "scene": ((NO_SCENE, *scenes.names()), scene, "it needs MuJoCo"),
-        }
+        self._robot, self._commands = arguments["robot"], commands
+        unsuitable = {*bundled_controllers()} - {*suitable_controllers(model, allocation)}
         gui = server.gui
         with tab, gui.add_folder("Robot, law and scene", order=-1.0) as self.folder:
-            for choice, (names, chosen, hint) in offers.items():
-                names = names if not chosen or chosen in names else (*names, chosen)
-                field = gui.add_dropdown(choice, names, initial_value=chosen or names[0], hint=hint)
-                field.on_update(self._on_choice(choice, field))
-            files = {
-                choice: gui.add_text(f"own {choice}", "", hint=hint)
-                for choice, hint in _FILES.items()
-            }
-            open_file = gui.add_button("take what is written")
-            self._answer = gui.add_markdown(
-                "The page begins anew with another robot, law or scene."
+            for choice, names in choices(arguments).items():
+                chosen = arguments.get(_ARGUMENTS.get(choice, choice), "")
+                none = _NONE.get(choice, "")
+                suitable = [name for name in names if name == chosen or name not in unsuitable]
+                shown = (*filter(None, [none, *suitable]),)
+                hint = "it needs MuJoCo" if choice == "scene" else None
+                field = gui.add_dropdown(choice, shown, initial_value=chosen or none, hint=hint)
+                field.on_update(self._on_choice(choice, field, shown))
+            self._answer = gui.add_html(
+                text_html("The page begins anew with another robot, law or scene.")
             )
-
-        @open_file.on_click
-        def _(_: Any) -> None:
-            choice = next((choice for choice, text in files.items() if text.value), None)
-            if choice is not None:
-                self._take(choice, files[choice].value)
 
     def remove(self) -> None:
         """Take them from the page."""
         self.folder.remove()
 
-    def _on_choice(self, choice: str, field: Any) -> Callable[[Any], None]:
+    def _on_choice(self, choice: str, field: Any, names: tuple[str, ...]) -> Callable[[Any], None]:
         def chosen(_: Any) -> None:
-            self._take(choice, "" if field.value in (AS_CONFIGURED, NO_SCENE) else field.value)
+            name = field.value
+            if name in names:  # a program may send any other, which must not be loaded
+                self._take(choice, "" if name == _NONE.get(choice) else name)
 
         return chosen
 
@@ -100,6 +78,6 @@ class Choices:
         try:
             check({"robot": self._robot, _ARGUMENTS.get(choice, choice): name})
         except VmsPhError as error:
-            self._answer.content = f"{shell(request.command)}\n\n**not done**: {error}"
+            show_refusal(self._answer, request, str(error))
             return
         send(self._answer, request)

@@ -4,16 +4,19 @@
 """Commands of a user to simulator, controller and recorder, as topics, services, parameters."""
 
 import json
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import Pose, PoseStamped, Quaternion, Wrench, WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
@@ -26,10 +29,13 @@ from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import StateError
 from vms_ph_io.wings import WINGS
 
 from ..messages.conversions import NANOSECONDS, to_point, to_vector, to_wrench
+from ..messages.finite import check_range, in_range
 from ..messages.frames import tool_topic
+from ..node.health import InputDiagnostics
 from ..node.process import interrupt
 
 
@@ -52,7 +58,8 @@ class Recording:
                 words = [sys.executable, "-m", "vms_ph_nodes.bag_recorder", "--ros-args"]
                 words += ["-r", "__node:=page_recorder", "-p", f"bag:={bag}"]
             self._process = subprocess.Popen(words, start_new_session=True)
-        return f"{'vms-ph bag record' if embedded else 'ros2 bag record -a'} -o {self._bag}"
+        command = "vms-ph bag record" if embedded else "ros2 bag record -a"
+        return f"{command} -o {shlex.quote(str(self._bag))}"
 
     def end(self, seconds: float = 10.0) -> Path | None:
         """End the recording; return its bag, or None where none was made.
@@ -123,12 +130,31 @@ class Efforts:
     torques: dict[str, float]
     base: Array | None
 
+    @property
+    def are_in_range(self) -> bool:
+        """Whether they can be sent: a pointer may be anywhere."""
+        return in_range(
+            np.array([*self.torques.values(), *(() if self.base is None else self.base)])
+        )
+
+
+LONGEST_PUSH = 60.0  # s
+
+
+@contextmanager
+def containing(diagnostics: InputDiagnostics, subject: str) -> Iterator[None]:
+    """Report any error within, and go on: nothing that others send may end a page."""
+    try:
+        yield
+    except Exception as error:
+        diagnostics.report(f"{subject}: {type(error).__name__}: {str(error)[:300]}", "left out")
+
 
 class Commands:
     """Sends commands; other threads may give them, :meth:`work` sends them in that of the node."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self._node, self._diagnostics = node, InputDiagnostics(node)
         self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._clients = {
@@ -153,8 +179,10 @@ class Commands:
     def work(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
         while not self._queue.empty():
-            self._queue.get()()
-        self._publish_pull()
+            with containing(self._diagnostics, "a command of the page"):
+                self._queue.get()()
+        with containing(self._diagnostics, "a link that is dragged"):
+            self._publish_pull()
         now = self._steady.now().nanoseconds
         for topic, (wrench, end) in list(self._pushes.items()):
             # The last message is zero: the simulator drops a wrench only after its timeout.
@@ -169,6 +197,8 @@ class Commands:
     def _publish_pull(self) -> None:
         """Publish the efforts of the pull; after its end, zero for those that it had."""
         efforts = None if self._pull_efforts is None else self._pull_efforts()
+        if efforts is not None and not efforts.are_in_range:
+            efforts = None
         if efforts is None and self._pulled is not None:
             base = None if self._pulled.base is None else 0.0 * self._pulled.base
             efforts, self._pulled = Efforts(dict.fromkeys(self._pulled.torques, 0.0), base), None
@@ -193,16 +223,16 @@ class Commands:
         text = f"ros2 service call {self.full_name(name)} {words}"
         if fields:
             values = ", ".join(f"{key}: {json.dumps(value)}" for key, value in fields.items())
-            text += f" '{{{values}}}'"
+            text += f" {shlex.quote(f'{{{values}}}')}"
         client = self._clients[name]
 
         def answer(response: Any) -> str:
             return "" if response.success else str(response.message)
 
-        def ask() -> "Future":
-            return client.call_async(kind.Request(**fields))
-
-        return self._request(text, name, client.service_is_ready, ask, answer)
+        request = kind.Request(**fields)
+        return self._request(
+            text, name, client.service_is_ready, lambda: client.call_async(request), answer
+        )
 
     def set(self, node: str, name: str, value: float) -> Request:
         """Return a change of a parameter of the simulator or controller."""
@@ -215,7 +245,7 @@ class Commands:
         def ask() -> "Future":
             return client.set_parameters([Parameter(name, Parameter.Type.DOUBLE, value)])
 
-        text = f"ros2 param set {self.full_name(node)} {name} {value!r}"
+        text = f"ros2 param set {self.full_name(node)} {shlex.quote(name)} {value!r}"
         return self._request(text, node, client.services_are_ready, ask, answer)
 
     def _request(
@@ -227,8 +257,12 @@ class Commands:
         answer: Callable[[Any], str],
     ) -> Request:
         def send(reply: Reply) -> None:
+            def answered(future: "Future") -> None:
+                with containing(self._diagnostics, f"the answer to {name}"):
+                    reply(answer(future.result()))
+
             if is_ready():
-                ask().add_done_callback(lambda future: reply(answer(future.result())))
+                ask().add_done_callback(answered)
             else:
                 reply(f"the {name.partition('/')[0]} does not answer")
 
@@ -236,7 +270,8 @@ class Commands:
 
     def choose(self, choice: str, name: str) -> Request:
         """Return the choice of another robot, law or scene, which nobody answers."""
-        text = f"ros2 topic pub --once {CHOICES[choice]} std_msgs/msg/String '{{data: {name!r}}}'"
+        data = shlex.quote(f"{{data: {json.dumps(name)}}}")
+        text = f"ros2 topic pub --once {CHOICES[choice]} std_msgs/msg/String {data}"
         publish = self._choices[choice].publish
         return Request(text, lambda _: self._queue.put(lambda: publish(String(data=name))))
 
@@ -247,7 +282,13 @@ class Commands:
             port: empty for the end effector and ``base`` for the base; or the name of a tool.
             force: in world axes; of the base, in its own.
             seconds: how long it acts.
+
+        Raises:
+            StateError: the force is not finite, or the time is none, or too long.
         """
+        check_range(np.array([*force]), "the force of a push")
+        if not 0.0 < seconds <= LONGEST_PUSH:
+            raise StateError(f"a push acts for up to {LONGEST_PUSH:g} s; given: {seconds} s")
         wrench, topic = Wrench(force=to_vector(force)), wrench_topic(port)
 
         def begin() -> None:
@@ -277,7 +318,13 @@ class Commands:
             position: (3,) m.
             wxyz: unit quaternion, the real part first.
             frame: in whose axes; the inertial frame.
+
+        Raises:
+            StateError: it is not finite, or the quaternion has not the length one.
         """
+        check_range(np.array([*position, *wxyz]), "the reference")
+        if not abs(np.linalg.norm(wxyz) - 1.0) < 1e-3:
+            raise StateError(f"a unit quaternion is needed; given: {[*map(float, wxyz)]}")
         w, x, y, z = map(float, wxyz)
         turn = Quaternion(x=x, y=y, z=z, w=w)
         message = PoseStamped(pose=Pose(position=to_point(position), orientation=turn))
@@ -293,20 +340,28 @@ class Commands:
         if not client.services_are_ready():
             return False
 
+        def contained(take: Callable[["Future"], None]) -> Callable[["Future"], None]:
+            def done(future: "Future") -> None:
+                with containing(self._diagnostics, "the gains of the controller"):
+                    take(future)
+
+            return done
+
         def listed(future: "Future") -> None:
             names = list(future.result().result.names)
-            client.describe_parameters(names).add_done_callback(described)
+            client.describe_parameters(names).add_done_callback(contained(described))
 
         def described(future: "Future") -> None:
             descriptors = [entry for entry in future.result().descriptors if _is_gain(entry)]
             names = [descriptor.name for descriptor in descriptors]
-            client.get_parameters(names).add_done_callback(lambda got: valued(descriptors, got))
+            got = client.get_parameters(names)
+            got.add_done_callback(contained(lambda future: valued(descriptors, future)))
 
         def valued(descriptors: list[ParameterDescriptor], future: "Future") -> None:
             values = [entry.double_value for entry in future.result().values]
             answer([_gain(entry, value) for entry, value in zip(descriptors, values, strict=True)])
 
-        client.list_parameters().add_done_callback(listed)
+        client.list_parameters().add_done_callback(contained(listed))
         return True
 
 

@@ -99,6 +99,6 @@ class ControlTab:
         controls.show(paused, speed)
 
     def _choices_of(self, model: VMSModel) -> Choices:
-        chosen, allocation = self._robot.arguments, self._robot.allocation()
-        present = (self._robot.robot, chosen.get("controller", ""), chosen.get("scene", ""))
-        return Choices(self._server, self._tab, self._commands, model, present, allocation)
+        arguments = {**self._robot.arguments, "robot": self._robot.robot}
+        allocation = self._robot.allocation()
+        return Choices(self._server, self._tab, self._commands, model, arguments, allocation)

@@ -3,17 +3,21 @@
 
 """The controls of the page; each says the command that does the same in a terminal."""
 
+import json
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import Any
 
 import viser
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import StateError
 
-from .commands import Commands, Gain, Recording, Request, wrench_topic
+from .commands import LONGEST_PUSH, Commands, Gain, Recording, Request, wrench_topic
 from .shapes import reach
 
 # Words of the page for ports, which have other names in topics.
@@ -24,6 +28,8 @@ _SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2")
 
 # Time for which what a user has just set is not overwritten by what the simulator last said, s.
 _SETTLING_TIME = 1.5
+
+_STEPS = 100_000  # that can be asked for at once
 
 # Size of the handle, for a robot with a reach of 1 m.
 _HANDLE = 0.25
@@ -84,10 +90,10 @@ class Controls:
     def _add_simulation(self) -> None:
         with self._folder("Simulation") as gui:
             self._paused = paused = gui.add_checkbox("paused", initial_value=False)
-            steps = gui.add_number("steps", initial_value=10, min=1, max=100_000, step=1)
+            steps = gui.add_number("steps", initial_value=10, min=1, max=_STEPS, step=1)
             do = gui.add_button_group("", ("step", "reset"))
             self._speed = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
-            answer = gui.add_markdown("")
+            answer = gui.add_html("")
         commands = self._commands
 
         def on_choice(request: Callable[[], Request]) -> Callable[[Any], None]:
@@ -108,23 +114,27 @@ class Controls:
             if do.value == "reset":
                 send(answer, commands.call("simulator/reset"))
             else:
-                send(answer, commands.call("simulator/step", steps=int(steps.value)))
+                number = min(max(int(steps.value), 1), _STEPS)
+                send(answer, commands.call("simulator/step", steps=number))
 
     def _add_push(self) -> None:
         model, named = self._model, self._commands.full_name
-        ports = [port for port in _PORTS if model.b or port != "base"]
+        bodies = [port for port in _PORTS if model.b or port != "base"]
+        ports = (*dict.fromkeys([*bodies, *model.tools]),)
         force = float(f"{max(model.total_mass * _SPEED / _SECONDS, 0.1):.2g}")
         with self._folder("Push") as gui:
-            port = gui.add_dropdown("at", [*ports, *model.tools])
+            port = gui.add_dropdown("at", ports)
             vector = gui.add_vector3("force (N)", initial_value=(force, 0.0, 0.0), step=0.1)
             seconds = gui.add_number(
-                "for (s)", initial_value=_SECONDS, min=0.01, max=60.0, step=0.01
+                "for (s)", initial_value=_SECONDS, min=0.01, max=LONGEST_PUSH, step=0.01
             )
             button = gui.add_button("push")
-            answer = gui.add_markdown("")
-            gui.add_markdown(
-                "Or drag a link with the pointer while Shift is held: a spring pulls it "
-                f"(`{named('simulator/torque')}`, `{named(wrench_topic('base'))}`)."
+            answer = gui.add_html("")
+            gui.add_html(
+                text_html(
+                    "Or drag a link with the pointer while Shift is held: a spring pulls it "
+                    f"({named('simulator/torque')}, {named(wrench_topic('base'))})."
+                )
             )
 
         def update_command(_: Any) -> None:
@@ -143,21 +153,25 @@ class Controls:
 
         @button.on_click
         def _(_: Any) -> None:
-            name = _PORTS.get(port.value, port.value)
-            self._commands.push(name, vector.value, seconds.value)
+            if port.value not in ports:
+                return
+            try:
+                self._commands.push(_PORTS.get(port.value, port.value), vector.value, seconds.value)
+            except StateError as error:
+                answer.content = refusal_html(str(error))
 
     def _add_reference(self) -> None:
         with self._folder("Reference") as gui:
             handle_box = gui.add_checkbox("handle in the scene", initial_value=False)
-            self._reference_answer = gui.add_markdown(
-                "Drag the handle to move the reference of the controller."
+            self._reference_answer = gui.add_html(
+                text_html("Drag the handle to move the reference of the controller.")
             )
         handle_box.on_update(lambda _: self._show_handle(handle_box.value))
 
     def _add_recording(self) -> None:
         with self._folder("Recording") as gui:
             runs = gui.add_checkbox("record all topics", initial_value=False)
-            answer = gui.add_markdown("")
+            answer = gui.add_html("")
 
         @runs.on_update
         def _(_: Any) -> None:
@@ -166,9 +180,9 @@ class Controls:
                 return
             bag = self._recording.end()
             if bag is None:
-                answer.content = "**not done**: the recorder has ended by itself; see the terminal"
+                answer.content = refusal_html("the recorder has ended by itself; see the terminal")
             else:
-                answer.content = shell(f"vms-ph bag view {bag}")
+                answer.content = shell(f"vms-ph bag view {shlex.quote(str(bag))}")
 
     def _add_law(self) -> None:
         with self._folder("Law") as gui:
@@ -176,7 +190,7 @@ class Controls:
                 "restart the law, refill its tank",
                 hint="The law then holds the present pose, with its tank at tank_initial.",
             )
-            answer = gui.add_markdown("")
+            answer = gui.add_html("")
         button.on_click(lambda _: send(answer, self._commands.call("controller/restart")))
 
     def show(self, paused: bool | None, speed: float | None) -> None:
@@ -214,23 +228,31 @@ class Controls:
 
         @handle.on_update
         def _(_: Any) -> None:
+            try:
+                self._commands.set_reference_pose(handle.position, handle.wxyz, self._frame)
+            except StateError as error:
+                self._reference_answer.content = refusal_html(str(error))
+                return
             x, y, z = handle.position
             w, i, j, k = handle.wxyz
+            pose = shlex.quote(
+                f"{{header: {{frame_id: {json.dumps(self._frame)}}}, pose: {{"
+                f"position: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}}}, orientation: "
+                f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}"
+            )
             self._reference_answer.content = shell(
                 f"ros2 topic pub --once {self._commands.full_name('controller/reference_pose')} "
-                "geometry_msgs/msg/PoseStamped "
-                f"'{{header: {{frame_id: {self._frame}}}, pose: {{"
-                f"position: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}}}, orientation: "
-                f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}'"
+                f"geometry_msgs/msg/PoseStamped {pose}"
             )
-            self._commands.set_reference_pose(handle.position, handle.wxyz, self._frame)
 
     def show_gains(self, gains: list[Gain]) -> None:
         """Add a number for every gain of the controller."""
         if self._gains or not gains:
             return
         with self._folder("Gains", expanded=False) as gui:
-            answer = gui.add_markdown("Parameters of the controller that may change while it runs.")
+            answer = gui.add_html(
+                text_html("Parameters of the controller that may change while it runs.")
+            )
             for gain in gains:
                 # The field steps by a hundredth of what the gain is now.
                 step = float(f"{max(abs(gain.value), 1.0) / 100:.1g}")
@@ -275,16 +297,42 @@ def send(
         request: what is sent.
         on_answer: called with the refusal, empty if there is none.
     """
-    answer.content = command = shell(request.command)
+    answer.content = shell(request.command)
 
     def reply(refusal: str) -> None:
         on_answer(refusal)
         if refusal:
-            answer.content = f"{command}\n\n**not done**: {refusal}"
+            show_refusal(answer, request, refusal)
 
     request.send(reply)
 
 
+def show_refusal(answer: Any, request: Request, refusal: str) -> None:
+    """Show the command of a request with a refusal below it."""
+    answer.content = shell(request.command) + refusal_html(refusal)
+
+
+# Whatever is shown may have been written by others, in names and in sentences about them: it is
+# text, and is escaped here.
+
+
+def text_html(text: str) -> str:
+    """Return a text as HTML."""
+    return f'<div style="{_TEXT}">{escape(text)}</div>'
+
+
+def refusal_html(refusal: str) -> str:
+    """Return as HTML why something was not done."""
+    return f'<div style="{_TEXT}"><b>not done</b>: {escape(refusal)}</div>'
+
+
 def shell(command: str) -> str:
-    """Return a line for a terminal as Markdown that can be copied."""
-    return f"```sh\n{command}\n```"
+    """Return a line for a terminal as HTML."""
+    return f'<pre style="{_SHELL}">{escape(command)}</pre>'
+
+
+_TEXT = "font:14px/1.45 sans-serif;padding:0 12px 8px;overflow-wrap:anywhere"
+_SHELL = (
+    "font:12px/1.45 monospace;margin:0 12px 8px;padding:6px;border-radius:4px;overflow-x:auto;"
+    "background:rgba(128,128,128,.15)"
+)

@@ -11,9 +11,7 @@ import numpy as np
 import viser
 from visualization_msgs.msg import Marker, MarkerArray
 
-from vms_ph_dynamics.errors import StateError
-
-from ..messages.finite import require_finite
+from ..messages.finite import in_range, is_finite
 from .robot_scene import RobotScene
 from .shapes import ANGULAR, BODY, IN, LINEAR, LOCKED, OUT, POINT, TASK, Rgba
 
@@ -87,11 +85,10 @@ class MarkerScene:
         self._server = server
         server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
-        self._shapes: dict[str, Any] = {}
+        self._bodies = Bodies(server.scene)
         self._hidden = {group.name for group in GROUPS if not group.is_visible}
         self.boxes: list[Any] = []
         self._legend: dict[str, Any] = {}
-        self._explained: set[str] = set()
         for group in GROUPS:
             # There is a line for what has been drawn.
             box = server.gui.add_checkbox(group.name, initial_value=group.is_visible, visible=False)
@@ -102,36 +99,25 @@ class MarkerScene:
     def _switch(self, group: Group, box: Any, _: Any) -> None:
         change = self._hidden.discard if box.value else self._hidden.add
         change(group.name)
-        for name, handle in list(self._shapes.items()):
+        for (name, _), handle in self._bodies.handles():
             handle.visible = self._is_shown(name)
 
     def _is_shown(self, name: str) -> bool:
         """Return whether markers with this namespace are shown; others than ours always are."""
         return _group(name) not in self._hidden
 
-    def _explain(self, names: set[str]) -> None:
-        """Show the lines of the legend for these namespaces."""
-        new = {_group(name) for name in names - self._explained}
-        self._explained |= names
-        for box, group in zip(self.boxes, GROUPS, strict=True):
-            if group.name in new:
-                box.visible = self._legend[group.name].visible = True
-
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
         arrows = []
-        self._explain({marker.ns for marker in message.markers})
+        drawn = {_group(marker.ns) for marker in message.markers}
+        for box, group in zip(self.boxes, GROUPS, strict=True):
+            if group.name in drawn:
+                box.visible = self._legend[group.name].visible = True
         for marker in filter(is_sound, message.markers):
-            if marker.type == Marker.ARROW:
-                if marker.action == Marker.ADD and self._is_shown(marker.ns):
-                    arrows.append(marker)
-            elif marker.type in (*_SOLIDS, Marker.TEXT_VIEW_FACING):
-                path, visible = f"/world/markers/{marker.ns}", self._is_shown(marker.ns)
-                body = self._shapes.get(marker.ns)
-                if body is None:
-                    body = add_body(self._server.scene, path, marker, visible=visible)
-                    self._shapes[marker.ns] = body
-                update_body(body, marker)
+            visible = self._is_shown(marker.ns)
+            self._bodies.draw(marker, "/world/markers", visible=visible)
+            if visible and marker.type == Marker.ARROW and marker.action == Marker.ADD:
+                arrows.append(marker)
         self._show_arrows(arrows)
 
     def _show_arrows(self, markers: list[Marker]) -> None:
@@ -173,12 +159,14 @@ def _legend(group: Group) -> str:
 
 
 def is_sound(marker: Marker) -> bool:
-    """Return whether a marker can be drawn: the numbers are finite, and an arrow has two ends."""
-    try:
-        require_finite(marker)
-    except StateError:
-        return False
-    return bool(marker.type != Marker.ARROW or len(marker.points) == 2)
+    """Return whether a marker can be drawn: its numbers have a size, and an arrow has two ends."""
+    places = [marker.pose.position, marker.scale, *marker.points]
+    sizes = [(place.x, place.y, place.z) for place in places]
+    return bool(
+        is_finite(marker)
+        and in_range(np.array(sizes))
+        and (len(marker.points) == 2 or (marker.type, marker.action) != (Marker.ARROW, Marker.ADD))
+    )
 
 
 # Methods of viser that draw solids, which have here the extents of a unit cube.
@@ -188,34 +176,70 @@ _SOLIDS: dict[int, tuple[str, dict[str, Any]]] = {
     Marker.CYLINDER: ("add_cylinder", {"radius": 0.5, "height": 1.0}),
 }
 
-
-def add_body(scene: viser.SceneApi, path: str, marker: Marker, **look: Any) -> Any:
-    """Add what a marker shows: a box, sphere, cylinder or label.
-
-    Args:
-        scene: of the page.
-        path: its name in the scene.
-        marker: what is shown.
-        look: further properties.
-    """
-    if marker.type == Marker.TEXT_VIEW_FACING:
-        height = float(marker.scale.z)
-        return scene.add_label(
-            path, marker.text, font_size_mode="scene", font_scene_height=height, **look
-        )
-    method, size = _SOLIDS[marker.type]
-    look = {"opacity": float(marker.color.a), "cast_shadow": False} | size | look
-    return getattr(scene, method)(path, color=colour_of(marker), **look)
+# Largest number of bodies of a topic, and of letters of a label.
+_BODIES, _LETTERS = 1000, 200
 
 
-def update_body(body: Any, marker: Marker) -> None:
-    """Draw a body as its marker is now."""
-    if marker.type == Marker.TEXT_VIEW_FACING:
-        body.text = marker.text
-    else:
-        body.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
-    p, r = marker.pose.position, marker.pose.orientation
-    body.position, body.wxyz = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
+class Bodies:
+    """What markers show, by namespace and number: boxes, spheres, cylinders and labels."""
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._scene = scene
+        self._bodies: dict[tuple[str, int], tuple[int, Any]] = {}
+        self._added = 0
+
+    def handles(self) -> list[tuple[tuple[str, int], Any]]:
+        """Return what is drawn, each with namespace and number."""
+        return [(key, handle) for key, (_, handle) in self._bodies.items()]
+
+    def draw(self, marker: Marker, parent: str, **look: Any) -> None:
+        """Draw a marker in place of that of the same namespace and number, or remove it.
+
+        Args:
+            marker: what is shown; one of another type is left out.
+            parent: name in the scene of what it goes with.
+            look: further properties.
+        """
+        key, kind = (marker.ns, marker.id), marker.type
+        if marker.action == Marker.DELETEALL:
+            self.clear()
+        known_kind, handle = self._bodies.get(key, (None, None))
+        if handle is not None and (kind != known_kind or marker.action != Marker.ADD):
+            handle.remove()
+            del self._bodies[key]
+            handle = None
+        if marker.action != Marker.ADD or kind not in (*_SOLIDS, Marker.TEXT_VIEW_FACING):
+            return
+        if handle is None:
+            if len(self._bodies) >= _BODIES:
+                return
+            # Its name in the scene is a number: one that is received may be part of another.
+            self._added += 1
+            handle = self._add(f"{parent}/body_{self._added}", marker, look)
+            self._bodies[key] = kind, handle
+        if kind == Marker.TEXT_VIEW_FACING:
+            handle.text = marker.text[:_LETTERS]
+        else:
+            handle.scale = (marker.scale.x, marker.scale.y, marker.scale.z)
+        p, r = marker.pose.position, marker.pose.orientation
+        handle.position, handle.wxyz = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
+
+    def _add(self, path: str, marker: Marker, look: dict[str, Any]) -> Any:
+        if marker.type == Marker.TEXT_VIEW_FACING:
+            look = {key: look[key] for key in ("visible",) if key in look}
+            height = float(marker.scale.z)
+            return self._scene.add_label(
+                path, "", font_size_mode="scene", font_scene_height=height, **look
+            )
+        method, size = _SOLIDS[marker.type]
+        look = {"opacity": float(marker.color.a), "cast_shadow": False} | size | look
+        return getattr(self._scene, method)(path, color=colour_of(marker), **look)
+
+    def clear(self) -> None:
+        """Remove them all."""
+        for _, handle in self.handles():
+            handle.remove()
+        self._bodies.clear()
 
 
 def colour_of(marker: Marker) -> tuple[int, int, int]:
@@ -232,8 +256,7 @@ class Surroundings:
     """Draws the markers of a scene; those in the frame of a link go with it."""
 
     def __init__(self, server: viser.ViserServer) -> None:
-        self._server = server
-        self._bodies: dict[tuple[str, int], Any] = {}
+        self._bodies = Bodies(server.scene)
         self._message: MarkerArray | None = None
         self._is_drawn = True
 
@@ -246,20 +269,13 @@ class Surroundings:
         if self._message is None or self._is_drawn:
             return
         self._is_drawn = True
-        solids = (m for m in self._message.markers if m.type in _SOLIDS and is_sound(m))
-        for marker in solids:
-            body = self._bodies.get((marker.ns, marker.id))
-            if body is None:
-                path = f"{scene.path(marker.header.frame_id, '/world')}/{marker.ns}_{marker.id}"
-                # The robot is seen behind what stands around it.
-                opacity = None if marker.frame_locked else min(_OPACITY, float(marker.color.a))
-                body = add_body(self._server.scene, path, marker, opacity=opacity, cast_shadow=True)
-                self._bodies[marker.ns, marker.id] = body
-            update_body(body, marker)
+        for marker in filter(is_sound, self._message.markers):
+            # The robot is seen behind what stands around it.
+            opacity = None if marker.frame_locked else min(_OPACITY, float(marker.color.a))
+            parent = scene.path(marker.header.frame_id, "/world")
+            self._bodies.draw(marker, parent, opacity=opacity, cast_shadow=True)
 
     def begin(self) -> None:
         """Draw them anew, around another robot."""
-        for body in self._bodies.values():
-            body.remove()
         self._bodies.clear()
         self._is_drawn = False

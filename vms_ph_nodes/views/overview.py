@@ -24,6 +24,9 @@ _SMALL, _LARGE = 1e-3, 5e-2
 
 _SMALLEST_ENERGY = 1e-12  # J
 
+_FASTEST = 1e3  # ratio of simulated to real time
+_LETTERS = 500  # of a sentence of a node
+
 _EXERGY = "battery to heat (exergy)"
 _BASES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
 
@@ -122,7 +125,12 @@ class Overview:
         """Return the ratio of simulated to real time of a simulator; None: it is not known."""
         status = self._nodes.get(simulator)
         values = () if status is None else status.values
-        return next((float(item.value) for item in values if item.key == SPEED), None)
+        text = next((item.value for item in values if item.key == SPEED), "")
+        try:
+            speed = float(text)
+        except ValueError:
+            return None
+        return speed if 0.0 < speed < _FASTEST else None
 
     def forget(self) -> None:
         """Forget what was received: the topics end here."""
@@ -214,7 +222,7 @@ def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStat
     phrases = []
     if control is not None:
         word = _STATUS.get(control.status, f"status {control.status}")
-        why = f" ({escape(control.reason)})" if control.reason else ""
+        why = f" ({escape(control.reason[:_LETTERS])})" if control.reason else ""
         phrases.append(f"<b>controller</b> {word}{why}")
         phrases.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
@@ -229,8 +237,8 @@ def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStat
         line += f" · <b>{good} node{'s' if good > 1 else ''}</b> fine"
     for name, status in sorted(bad.items()):
         colour = _FAIR if status.level == DiagnosticStatus.WARN else _BAD
-        text = escape(status.message)
-        line += f'<br><span style="color:{colour}"><b>{escape(name)}</b>: {text}</span>'
+        text = escape(status.message[:_LETTERS])
+        line += f'<br><span style="color:{colour}"><b>{escape(name[:_LETTERS])}</b>: {text}</span>'
     return f'<div style="{_SMALL_TEXT}">{line}</div>'
 
 

@@ -1,9 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The web server of the page, which sends its scene to pages of allowed origins only.
+"""The web server of the page, for those who have its token, in pages of allowed origins only.
 
-A browser lets any web page open a connection to 127.0.0.1 and names the page in the header Origin.
+Every user of the machine can open a connection to 127.0.0.1: each request, that for the connection
+of the scene included, must have the token. A browser lets any web page open such a connection, and
+names the page in the header Origin.
 """
 
 import contextlib
@@ -11,9 +13,11 @@ import gzip
 import io
 import logging
 from collections.abc import Callable, Iterator
-from functools import partial
+from hmac import compare_digest
 from html import escape
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qs
 
 import viser
 import websockets.asyncio.server
@@ -22,9 +26,7 @@ from websockets.typing import Origin
 from vms_ph_dynamics import VmsPhError
 
 from ..node.process import require_free_port
-
-HOST = "127.0.0.1"  # reachable from this machine only
-
+from .page_address import HOST
 
 # Browsers open and drop spare connections, for each of which websockets logs a traceback.
 logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
@@ -55,9 +57,35 @@ _RELOAD = b"""<script>(() => {
   }, 5000);
 })()</script>"""
 
+# The connection of the scene has the token of the page; viser opens it without the query.
+_CONNECT = b"""<script>(() => {
+  const token = new URLSearchParams(location.search).get('token');
+  const send = Worker.prototype.postMessage;
+  if (token) Worker.prototype.postMessage = function (message, ...rest) {
+    if (message && message.type == 'set_server')
+      message = {...message, server: `${message.server}/?token=${token}`};
+    return send.call(this, message, ...rest);
+  };
+})()</script>"""
+
+# The address of the page goes to no other server, and a text that became HTML runs nothing.
+_HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "script-src-attr 'none'; object-src 'none'; frame-src 'none'; "
+    "base-uri 'none'; form-action 'none'",
+}
+
+_REFUSAL = (
+    "This page is for whoever started it: open the address with its token, which stands in the "
+    "terminal, http://.../?token=...\n"
+)
+
 
 def serve_page(
-    port: int, allowed: str = "", title: Callable[[], str] = lambda: "vms_ph"
+    port: int,
+    allowed: str = "",
+    title: Callable[[], str] = lambda: "vms_ph",
+    token: str = "",
 ) -> viser.ViserServer:
     """Start the server of the page.
 
@@ -65,9 +93,11 @@ def serve_page(
         port: on 127.0.0.1.
         allowed: origins besides the page's own, such as http://localhost:9000, separated by spaces.
         title: returns what a browser shows in the tab of the page, when it is loaded.
+        token: that every request must have; empty: none.
 
     Raises:
-        VmsPhError: the port is in use, an origin is not one, or viser does not check origins.
+        VmsPhError: the port is in use, an origin is not one, or viser checks neither origin nor
+            token.
     """
     own_origins = [f"http://{host}:{port}" for host in (HOST, "localhost")]
     further_origins = allowed.split()
@@ -83,14 +113,14 @@ def serve_page(
     # The banner of viser is suppressed; the node logs the address.
     with (
         contextlib.redirect_stdout(io.StringIO()),
-        _restricted_origins([*own_origins, *further_origins], title) as calls,
+        _restricted([*own_origins, *further_origins], token, title) as calls,
     ):
         server = viser.ViserServer(host=HOST, port=port, label="vms_ph", verbose=False)
     if not calls:
         server.stop()
         raise VmsPhError(
-            f"viser {viser.__version__} serves its pages in a way in which their origin cannot be "
-            "checked; install another version"
+            f"viser {viser.__version__} serves its pages in a way in which origin and token "
+            "cannot be checked; install another version"
         )
     return server
 
@@ -102,28 +132,39 @@ def stop_page(server: viser.ViserServer) -> None:
 
 
 @contextlib.contextmanager
-def _restricted_origins(origins: list[str], title: Callable[[], str]) -> Iterator[list[Any]]:
-    """Let servers started meanwhile accept these origins and have a title; yield the calls.
+def _restricted(origins: list[str], token: str, title: Callable[[], str]) -> Iterator[list[Any]]:
+    """Let servers started meanwhile check origin and token and have a title; yield the calls.
 
     viser has no such options, and starts its server before its constructor returns. A client that
-    sends no origin is no browser, and may as well send any.
+    sends no origin is no browser, and may as well send any: it must have the token all the same.
     """
     module, calls = websockets.asyncio.server, list[Any]()
     original = module.serve
     accepted = [None, *(Origin(origin) for origin in origins)]
 
-    def serve(*args: Any, **options: Any) -> Any:
+    def serve(*args: Any, process_request: Any = None, **options: Any) -> Any:
         calls.append(args)
-        answer = options.get("process_request")
-        if answer is not None:
-            options["process_request"] = lambda *asked: _titled(answer(*asked), title())
-        return partial(original, origins=accepted, close_timeout=_CLOSES)(*args, **options)
 
-    module.serve = serve  # type: ignore[assignment,misc]
+        def answer(connection: Any, request: Any) -> Any:
+            if not _has_token(request.path, token):
+                return connection.respond(HTTPStatus.FORBIDDEN, _REFUSAL)
+            return _titled(process_request and process_request(connection, request), title())
+
+        return original(
+            *args, process_request=answer, origins=accepted, close_timeout=_CLOSES, **options
+        )
+
+    module.serve = serve  # type: ignore[assignment]
     try:
         yield calls
     finally:
         module.serve = original  # type: ignore[misc]
+
+
+def _has_token(path: str, token: str) -> bool:
+    """Whether the path of a request has the token, or needs none."""
+    sent_token = parse_qs(path.partition("?")[2]).get("token", [""])[0]
+    return not token or compare_digest(sent_token.encode(), token.encode())
 
 
 def _titled(response: Any, title: str) -> Any:
@@ -133,8 +174,9 @@ def _titled(response: Any, title: str) -> Any:
     packed = response.headers.get("Content-Encoding") == "gzip"
     body = gzip.decompress(response.body) if packed else response.body
     named = f"<title>{escape(title)}</title>".encode()
-    body = body.replace(_TITLE, named + _STYLE + _RELOAD, 1)
+    body = body.replace(_TITLE, named + _STYLE + _CONNECT + _RELOAD, 1)
     response.body = gzip.compress(body, 1) if packed else body
     del response.headers["Content-Length"]
+    response.headers.update(_HEADERS)
     response.headers["Content-Length"] = str(len(response.body))
     return response

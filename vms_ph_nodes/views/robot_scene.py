@@ -53,11 +53,12 @@ class RobotScene:
         self._root_frame = server.scene.add_frame(root, show_axes=False)
         tree = LinkTree(model.tree)
         self.root, self.end_effector = tree.root, model.end_effector
-        paths = {tree.root: f"{root}/{tree.root}"}
+        # A name of a link may be part of another one, with a slash in it: paths have numbers.
+        paths = {tree.root: f"{root}/root"}
         base = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: base}
-        for edge in tree.edges:
-            paths[edge.child] = f"{paths[edge.parent]}/{edge.child}"
+        for k, edge in enumerate(tree.edges):
+            paths[edge.child] = f"{paths[edge.parent]}/link_{k}"
             self._frames[edge.child] = server.scene.add_frame(paths[edge.child], show_axes=False)
         self.missing: list[str] = []
         self.meshes: dict[str, list[Any]] = {}

@@ -23,6 +23,8 @@ from .sankey import COLOURS, PREFIXES
 _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
 
+_LARGEST = 1e30  # that is drawn; a message may have any number
+
 # The palette of Okabe and Ito, which colour-blind readers tell apart. Vermilion is last: in the
 # flow of energy it is what is unaccounted for.
 PALETTE = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00")
@@ -117,6 +119,7 @@ class StripChart:
             return (np.array([-_SECONDS, 0.0]), *np.zeros((len(self._labels), 2)))
         times = np.array(self._times) - self._times[-1]
         values = np.array(self._values).reshape(len(times), len(self._labels))
+        values = np.clip(values, -_LARGEST, _LARGEST)
         return (times, *np.ascontiguousarray(values.T))
 
 
