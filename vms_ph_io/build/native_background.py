@@ -178,7 +178,7 @@ def _install_packages(log: TextIO) -> None:
         for text in requires("vms-ph") or []
         if re.search(r"""extra\s*==\s*['"]native['"]""", text)
     ]
-    command = [sys.executable, environment.__file__, _FOLDER, "--disable-pip-version-check"]
+    command = [sys.executable, environment.__file__, str(_FOLDER), "--disable-pip-version-check"]
     done = subprocess.run([*command, *needed], stdout=log, stderr=subprocess.STDOUT, check=False)
     if done.returncode:
         raise VmsPhError(f"pip could not install {', '.join(needed)}")
