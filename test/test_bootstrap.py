@@ -4,13 +4,17 @@
 """The script that a fresh clone is started by."""
 
 import os
+import pwd
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from vms_ph_io import share_directory
+from vms_ph_embedded.launch.output import default_log_folder
+from vms_ph_io import installation, share_directory
+from vms_ph_nodes.node.user_files import write_user_file
 
 ROOT = Path(__file__).parent.parent
 
@@ -92,3 +96,20 @@ def test_the_shared_files_are_found_in_a_workspace_before_the_checkout(
     (index / "vms_ph").touch()
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere{os.pathsep}{tmp_path}")
     assert share_directory() == tmp_path / "share/vms_ph"
+
+
+def test_a_user_without_a_home_has_a_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "ROS_HOME", "ROS_LOG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["no entry"])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    installation.ros_home.cache_clear()
+    try:
+        assert default_log_folder().is_relative_to(tmp_path)
+        assert write_user_file("a.yaml", "b").read_text() == "b"
+        assert not Path("~").exists()
+    finally:
+        installation.ros_home.cache_clear()

@@ -55,7 +55,12 @@ class Messages:
             for message in source:
                 count += 1
                 yield message
-        except (BagError, UnfoldingError, OSError, EOFError) as error:
+        except UnfoldingError as error:
+            raise RecordingError(
+                f"a part of {self.path.name} is refused: {error}; `rosbag decompress` of ROS 1 or "
+                "`ros2 bag convert` of ROS 2 unpacks it"
+            ) from None
+        except (BagError, OSError, EOFError) as error:
             if not count:
                 raise RecordingError(f"{error}") from None
             self.notes.append(f"the file is damaged: read up to message {count}; {error}")
