@@ -8,7 +8,6 @@ Every node builds its model here, so that all nodes of a launch have the same on
 
 import difflib
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -323,17 +322,24 @@ class RobotSettings:
 def from_arguments(text: str) -> dict[str, str]:
     """Return the launch arguments in a text like ``base=floating; gravity=0 0 -1.62``.
 
-    A value may contain ; unless a name and = follow.
+    A path may contain ; unless a name and = follow.
 
     Raises:
         OptionError: a part is not of the form name=value.
     """
-    arguments = {}
-    for part in filter(None, map(str.strip, re.split(r";(?=\s*(?:\w+\s*=|$))", text))):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise OptionError(f"launch arguments are name=value with ; between; given: '{part}'")
-        arguments[name.strip()] = value.strip()
+    arguments: dict[str, str] = {}
+    name = ""
+    for part in text.split(";"):
+        key, equals, value = part.strip().partition("=")
+        if equals and key.strip().isidentifier():
+            name = key.strip()
+            arguments[name] = value.strip()
+        elif "/" in arguments.get(name, ""):
+            arguments[name] += f";{part}".rstrip()
+        elif part.strip():
+            raise OptionError(
+                f"launch arguments are name=value with ; between; given: '{part.strip()}'"
+            )
     return arguments
 
 
