@@ -56,7 +56,8 @@ def test_a_mesh_that_is_drawn_twice_is_accepted(tmp_path: Path) -> None:
 def test_a_zipped_mesh_does_not_collide(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.dae", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.dae", " " * 10**6)
-    inertial = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    inertia = "<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
+    inertial = f"<inertial><mass value='1'/>{inertia}</inertial>"
     shape = f"<geometry><mesh filename='file://{tmp_path}/a.dae'/></geometry>"
     mesh = f"<collision>{shape}</collision>"
     text = (
