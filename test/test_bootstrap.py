@@ -4,13 +4,21 @@
 """The script that a fresh clone is started by."""
 
 import os
+import pwd
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
-from vms_ph_io import share_directory
+from vms_ph_embedded.launch.output import default_log_folder
+from vms_ph_io import installation, share_directory
+from vms_ph_io.build import environment
+from vms_ph_nodes.node.user_files import write_user_file
 
 ROOT = Path(__file__).parent.parent
 
@@ -59,7 +67,7 @@ def test_without_words_it_teaches_what_it_can_do() -> None:
     [
         ("echo Python 3.6.9; exit 1", "too old; Python 3.10 or newer"),
         (
-            'case "$1" in -c) exit 0;; esac; exit 1',
+            'case "$2" in *ensurepip*) exit 1;; esac',
             "apt install python3-venv",
         ),
     ],
@@ -83,6 +91,90 @@ def test_a_missing_python_gets_one_sentence(tmp_path: Path) -> None:
     assert "install Python 3.10 or newer" in refused.stderr
 
 
+_BACKEND = """
+import zipfile
+def build_editable(folder, *_):
+    with zipfile.ZipFile(f"{folder}/vms_ph-1-py3-none-any.whl", "w") as wheel:
+        about = "vms_ph-1.dist-info"
+        wheel.writestr("vms_ph_probe.py", "def main(): print('it runs')")
+        wheel.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\\nName: vms-ph\\nVersion: 1\\n")
+        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{about}/entry_points.txt", "[console_scripts]\\nvms-ph=vms_ph_probe:main")
+        names = [*wheel.namelist(), f"{about}/RECORD"]
+        wheel.writestr(f"{about}/RECORD", "".join(f"{name},,\\n" for name in names))
+    return "vms_ph-1-py3-none-any.whl"
+"""
+
+
+def _checkout(folder: Path) -> Path:
+    """Make a checkout of nothing but ./vms, whose program says that it runs."""
+    (folder / "vms_ph_io/build").mkdir(parents=True)
+    for name in ("vms", "vms_ph_io/build/environment.py"):
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "setup.py").touch()
+    (folder / "backend.py").write_text(_BACKEND)
+    build = "requires = []\nbuild-backend = 'backend'\nbackend-path = ['.']"
+    (folder / "pyproject.toml").write_text(f"[build-system]\n{build}\n")
+    return folder / "vms"
+
+
+def _run(script: Path, killed_at: str = "") -> tuple[int, str]:
+    """Run ./vms of a checkout, or kill all its processes as soon as a file exists."""
+    variables = {**os.environ, "VMS_NATIVE": "off", "VMS_PYTHON": sys.executable}
+    variables.pop("VMS_VENV", None)
+    with subprocess.Popen(
+        [script], env=variables, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        while killed_at and process.poll() is None:
+            if any(script.parent.glob(f".venv/{killed_at}")):
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return process.returncode, ""
+            time.sleep(0.005)
+        output = process.communicate(timeout=300)[0]
+    return process.returncode, output
+
+
+_PACKAGES = "lib/python3*/site-packages"
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        ["bin/python", f"{_PACKAGES}/pip/__init__.py"],
+        pytest.param(
+            [".packages.lock", "pyvenv.cfg", "bin/python3", f"{_PACKAGES}/pip/_vendor",
+             f"{_PACKAGES}/pip/_vendor/rich", f"{_PACKAGES}/pip-*/METADATA", "bin/pip*",
+             "bin/activate", f"{_PACKAGES}/vms_ph_probe.py", f"{_PACKAGES}/vms_ph-*/METADATA"],
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["two moments", "ten moments"],
+)  # fmt: skip
+def test_a_killed_installation_is_completed_by_the_next_start(
+    moments: list[str], tmp_path: Path
+) -> None:
+    script = _checkout(tmp_path)
+    for moment in moments:
+        _run(script, moment)
+    code, output = _run(script)
+    assert (code, output.splitlines()[-1]) == (0, "it runs"), output
+    assert _run(script) == (0, "it runs\n")
+
+
+def test_packages_without_all_files_are_installed_anew(tmp_path: Path) -> None:
+    complete, killed, partly = (tmp_path / f"{name}-1.dist-info" for name in "abc")
+    for folder in (complete, killed, partly):
+        folder.mkdir()
+        (folder / "METADATA").touch()
+    (complete / "RECORD").write_text('"a-1.dist-info/METADATA",,\na/__pycache__/a.pyc,,\n')
+    (partly / "RECORD").write_text("c-1.dist-info/METADATA,,\nc/__init__.py,,\n")
+    (tmp_path / "~umpy").mkdir()
+    assert set(environment.remove_incomplete(tmp_path)) == {killed.name, partly.name}
+    assert list(tmp_path.iterdir()) == [complete]
+
+
 def test_the_shared_files_are_found_in_a_workspace_before_the_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,3 +184,20 @@ def test_the_shared_files_are_found_in_a_workspace_before_the_checkout(
     (index / "vms_ph").touch()
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere{os.pathsep}{tmp_path}")
     assert share_directory() == tmp_path / "share/vms_ph"
+
+
+def test_a_user_without_a_home_has_a_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "ROS_HOME", "ROS_LOG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: {}["no entry"])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    installation.ros_home.cache_clear()
+    try:
+        assert default_log_folder().is_relative_to(tmp_path)
+        assert write_user_file("a.yaml", "b").read_text() == "b"
+        assert not Path("~").exists()
+    finally:
+        installation.ros_home.cache_clear()

@@ -5,6 +5,8 @@
 
 import os
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
@@ -35,6 +37,13 @@ def share_directory() -> Path:
         f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {searched}; "
         "install the package again with pip, or source the colcon workspace it was built in"
     )
+
+
+@cache
+def ros_home() -> Path:
+    """Return the folder of ROS: ROS_HOME, or ~/.ros; a temporary one for a user without a home."""
+    folder = os.path.expanduser(os.environ.get("ROS_HOME") or "~/.ros")
+    return Path(tempfile.mkdtemp(prefix="ros_") if folder.startswith("~") else folder)
 
 
 def command_name() -> str:

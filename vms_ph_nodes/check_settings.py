@@ -4,7 +4,7 @@
 """Checks the settings of a robot before a launch file starts its nodes.
 
 ``check_settings "robot=arm.urdf; base=floating"``: a setting that is wrong is one sentence on
-stderr, instead of one from each node.
+stderr, instead of one from each node. Launch files have the settings in VMS_PH_LAUNCH_ARGUMENTS.
 """
 
 import os
@@ -90,9 +90,11 @@ def _law_of(file: Path) -> str:
 
 
 def main() -> None:
-    """Check the settings in the first argument."""
+    """Check the settings in the arguments, or in VMS_PH_LAUNCH_ARGUMENTS."""
     try:
-        warning_texts = check(from_arguments(sys.argv[1] if len(sys.argv) > 1 else ""))
+        warning_texts = check(
+            from_arguments(" ".join(sys.argv[1:]) or os.environ.get("VMS_PH_LAUNCH_ARGUMENTS", ""))
+        )
     except VmsPhError as error:
         print(error, file=sys.stderr)
         sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence

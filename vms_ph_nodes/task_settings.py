@@ -183,16 +183,13 @@ def arguments(name: str) -> dict[str, str]:
 
 
 def main() -> None:
-    """Print the launch arguments of the task in the first argument."""
+    """Print the launch arguments of the task in the arguments, or in VMS_PH_TASK."""
     try:
-        launch_arguments = arguments(sys.argv[1] if len(sys.argv) > 1 else "")
-        for name, value in launch_arguments.items():
-            if set(value) & set(";'\"\\"):
-                raise OptionError(f"{name} must not contain quotes, ; or \\; given: {value}")
+        launch_arguments = arguments(" ".join(sys.argv[1:]) or os.environ.get("VMS_PH_TASK", ""))
     except VmsPhError as error:
         print(error, file=sys.stderr)
         sys.exit(os.EX_CONFIG)  # the embedded launcher then prints nothing but the sentence
-    print(";".join(launch_arguments[name] for name in ARGUMENTS), end="")
+    print(tuple(launch_arguments[name] for name in ARGUMENTS), end="")  # for $(eval ...)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.robot.description import MOST_LINKS
 from vms_ph_io import load_urdf
-from vms_ph_io.bag.mcap_reader import LARGEST_CHUNK, MAGIC, McapReader
+from vms_ph_io.bag.mcap_reader import MAGIC, McapReader
 from vms_ph_io.descriptions.urdf import xacro_text
 from vms_ph_io.descriptions.urdf.checks import check_urdf
 from vms_ph_io.descriptions.urdf.visuals import visuals
@@ -117,7 +117,7 @@ def _file_of_one_chunk(compression: bytes, claimed: int, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("compression", [b"zstd", b"lz4", b""])
-@pytest.mark.parametrize("claimed", [2**62, 2**64 - 1, LARGEST_CHUNK + 1])
+@pytest.mark.parametrize("claimed", [2**62, 2**64 - 1, 2**30])
 def test_a_chunk_with_an_excessive_stated_size_is_skipped(compression: bytes, claimed: int) -> None:
     content = _file_of_one_chunk(compression, claimed, b"\0" * 64)
     reader = McapReader(BytesIO(content), len(content), "bag")

@@ -3,6 +3,7 @@
 
 """The settings of a robot reach every node that builds its model."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots, share_directory
+from vms_ph_io.robots.robot_settings import from_arguments
 from vms_ph_nodes.check_settings import check
 
 launching = pytest.importorskip(
@@ -58,6 +60,16 @@ def test_every_launched_node_gets_all_arguments(file: str, given: dict[str, str]
             pairs = dict(part.split("=", 1) for part in text.split(":=", 1)[1].split("; "))
             pairs.pop("config", "")
             assert {k: v for k, v in pairs.items() if v} == {"robot": DRONE, **given}, name
+
+
+@pytest.mark.parametrize("file", ["robot", "replay", "joint_heat"])
+def test_a_path_may_have_quotes_and_semicolons(file: str, tmp_path: Path) -> None:
+    folder = tmp_path / 'o\'b; "q" $x\\'
+    folder.mkdir()
+    path = shutil.copy(DRONE, folder)
+    for line in _nodes(file, {"robot": path}).values():
+        (text,) = [w for w in line if w.startswith("launch_arguments:=")]
+        assert from_arguments(text.split(":=", 1)[1])["robot"] == path
 
 
 @pytest.mark.parametrize("name", robots.names())

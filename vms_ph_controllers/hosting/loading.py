@@ -9,6 +9,7 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,7 @@ def _find(kind: str) -> Any:
         module_name, _, name = kind.rpartition(".")
     try:
         if module_name.endswith(".py"):
-            return _class_in(Path(module_name).expanduser(), name)
+            return _class_in(Path(os.path.expanduser(module_name)), name)
         return getattr(importlib.import_module(module_name or _BUNDLED), name)
     # A file of a user may raise anything while it is loaded.
     except Exception as error:

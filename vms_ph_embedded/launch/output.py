@@ -13,6 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from vms_ph_io.installation import ros_home
+
 Screen = Callable[[str], None]
 """Takes one line, without its newline."""
 
@@ -26,11 +28,9 @@ ROUTES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 
 def default_log_folder() -> Path:
     """The folder for the logs of one run, by the rules of ROS 2: ROS_LOG_DIR, ROS_HOME, ~/.ros."""
-    base = os.environ.get("ROS_LOG_DIR")
-    if not base:
-        base = os.path.join(os.environ.get("ROS_HOME") or os.path.join("~", ".ros"), "log")
+    base = os.environ.get("ROS_LOG_DIR") or ros_home() / "log"
     stamp = datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
-    return Path(base).expanduser() / f"{stamp}-{socket.gethostname()}-{os.getpid()}"
+    return Path(os.path.expanduser(base)) / f"{stamp}-{socket.gethostname()}-{os.getpid()}"
 
 
 def print_line(line: str) -> None:

@@ -3,6 +3,7 @@
 
 """Battery, motors and heat of a robot, of config/drives/robots.yaml or a file of its form."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import fields
@@ -65,7 +66,7 @@ def load(
         OptionError: there is no such file.
         ModelError: the file is not valid, or does not suffice for this robot.
     """
-    file = Path(path).expanduser() if path else share_directory() / "config/drives/robots.yaml"
+    file = Path(os.path.expanduser(path or share_directory() / "config/drives/robots.yaml"))
     if not file.is_file():
         raise OptionError(
             f"there is no file {file}; leave the parameter drives empty for "

@@ -15,19 +15,16 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import BinaryIO
 
-import lz4.frame  # type: ignore[import-untyped]
 import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Schema
 
+from ..settings.bounded_files import UnfoldingError, largest_unfolded, unfold
 from .errors import BagError
 
 MAGIC = b"\x89MCAP0\r\n"
-
-LARGEST_CHUNK = 2**30
-"""Largest accepted size of a chunk's records, bytes; rosbag2 writes less than 1 MB by default."""
 
 _FRAME = struct.Struct("<BQ")
 _MESSAGE = struct.Struct("<HIQQ")
@@ -122,7 +119,8 @@ class McapReader:
         chunk = Chunk.read(_stream(body))
         if self.compression is None:
             self.compression = chunk.compression or "none"
-        content = memoryview(_decompressed(chunk))
+        most = min(chunk.uncompressed_size, largest_unfolded(len(chunk.data)))
+        content = memoryview(unfold(chunk.data, chunk.compression, most))
         if chunk.uncompressed_crc and zlib.crc32(content) != chunk.uncompressed_crc:
             raise ValueError("checksum")
         position = 0
@@ -180,30 +178,9 @@ _DAMAGE = (
     OverflowError,
     zstandard.ZstdError,
     McapError,
-    BagError,
+    UnfoldingError,
 )
 
 
 def _stream(body: bytes) -> ReadDataStream:
     return ReadDataStream(BytesIO(body))
-
-
-def _decompressed(chunk: Chunk) -> bytes:
-    """Return the uncompressed records of a chunk, within a size limit.
-
-    Raises:
-        ValueError: the stated or actual uncompressed size exceeds the limit.
-    """
-    if chunk.uncompressed_size > LARGEST_CHUNK:
-        raise ValueError(f"a chunk has a stated size of {chunk.uncompressed_size} bytes")
-    content: bytes
-    if chunk.compression == "zstd":
-        with zstandard.ZstdDecompressor().stream_reader(chunk.data) as stream:
-            content = stream.read(chunk.uncompressed_size)
-        return content
-    if chunk.compression == "lz4":
-        content = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size)
-        return content
-    if chunk.compression:
-        raise BagError(f"unknown chunk compression {chunk.compression!r}")
-    return chunk.data

@@ -3,7 +3,9 @@
 
 """Reading of the messages of a complete or truncated bag in the order of the recording."""
 
+import sqlite3
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from mcap.records import Channel, Schema
@@ -115,6 +117,7 @@ class BagReader:
         types = MessageTypes()
         decoders: dict[int, Decoder | None] = {}
         try:
+            _check_columns(path)
             with RosbagsReader(path) as reader:
                 for connection in reader.connections:
                     _check_types(path, str, connection.topic, connection.msgtype)
@@ -146,6 +149,15 @@ class BagReader:
         except Exception as error:  # rosbags and SQLite raise anything for a damaged file
             reason = str(error) if isinstance(error, ReaderError) else repr(error)
             raise BagError(f"cannot read {path}: {reason}") from None
+
+
+def _check_columns(path: Path) -> None:
+    """Refuse columns that SQLite generates, whose entries the file does not contain."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as database:
+        for table in ("messages", "topics"):
+            for column in database.execute(f"PRAGMA table_xinfo({table})"):
+                if column[-1]:
+                    raise BagError(f"cannot read {path}: column {column[1]} is generated")
 
 
 def _check_types(path: Path, expected: type, *values: object) -> None:

@@ -19,15 +19,13 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import requires
 from pathlib import Path
 from typing import TextIO
 
 from vms_ph_dynamics.errors import VmsPhError
 
-from . import native_build
+from . import environment, native_build
 
 # The start of a demo, during which nothing is compiled, s.
 _DELAY = 20.0
@@ -44,8 +42,6 @@ LOG = _FOLDER / "native.log"
 TARGETS = ("vms_ph_native_module",)
 """What is built: the library and the Python module."""
 _LOCK = _FOLDER / ".native.lock"
-PACKAGES_LOCK = _FOLDER / ".packages.lock"
-"""Held while packages are installed, here and by ``./vms``."""
 
 
 def begin(sources: str, delay: float = _DELAY) -> None:
@@ -182,19 +178,10 @@ def _install_packages(log: TextIO) -> None:
         for text in requires("vms-ph") or []
         if re.search(r"""extra\s*==\s*['"]native['"]""", text)
     ]
-    pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
-    with package_lock():
-        done = subprocess.run([*pip, *needed], stdout=log, stderr=subprocess.STDOUT, check=False)
+    command = [sys.executable, environment.__file__, str(_FOLDER), "--disable-pip-version-check"]
+    done = subprocess.run([*command, *needed], stdout=log, stderr=subprocess.STDOUT, check=False)
     if done.returncode:
         raise VmsPhError(f"pip could not install {', '.join(needed)}")
-
-
-@contextmanager
-def package_lock() -> Iterator[None]:
-    """Wait until nobody else installs packages in this environment."""
-    with PACKAGES_LOCK.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.simulation.contact.mujoco_robot import RobotShape
 from vms_ph_dynamics.simulation.contact.scene import Shape
 
+from .mesh_files import check_mesh
+
 _ROBOT = (0.85, 0.85, 0.88, 1.0)
 
 
@@ -80,4 +82,6 @@ def _without_missing_meshes(description: str) -> str:
             name = "" if mesh is None else str(mesh.get("filename"))
             if mesh is not None and not os.path.isfile(name.removeprefix("file://")):
                 link.remove(collision)
+            elif mesh is not None:
+                check_mesh(name.removeprefix("file://"))
     return ET.tostring(root, encoding="unicode")

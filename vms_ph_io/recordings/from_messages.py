@@ -14,6 +14,7 @@ from vms_ph_dynamics.forms import PORTS
 
 from ..bag import BagMessage
 from ..progress import Progress, no_progress
+from ..settings.bounded_files import check_unfolded
 from .messages import Messages, decoded
 from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
 
@@ -94,6 +95,8 @@ class _Reader:
         self._undecoded: dict[str, int] = {}
         self._descriptions: dict[str, str] = {}
         self._unstamped: dict[int, tuple[Series, array[int], array[int]]] = {}
+        self.bytes = 0
+        """Of the messages that were taken."""
         self._tools: tuple[str, ...] = ()
         self._handlers: dict[str, Callable[[BagMessage, Any], None]] = {
             "sensor_msgs/msg/JointState": self._joint_state,
@@ -115,11 +118,13 @@ class _Reader:
         if quick is not None:
             fast = quick[0].read(message.data)
             if fast is not None:
+                self.bytes += len(message.data)
                 self._append(quick[1], message, *fast)
                 return
         handler = self._handlers.get(message.type)
         if handler is None or not self._is_wanted(message):
             return
+        self.bytes += len(message.data)
         content = decoded(message)
         try:
             if content is not None:
@@ -295,6 +300,7 @@ def read_messages(
     count = 0
     for message in messages:
         count += 1
+        check_unfolded(path.name, messages.bytes, reader.bytes, "`ros2 bag convert` unpacks it")
         if message.topic not in types_by_topic:
             types_by_topic[message.topic] = message.type
         reader.add(message)

@@ -11,14 +11,15 @@ from typing import Any
 
 import zstandard
 from rosbags.rosbag1 import Reader as Ros1Reader
+from rosbags.rosbag1.reader import Chunk, decompressors
 
 from ..bag import BagError, BagMessage, BagReader, PresentNames
 from ..bag.messages import SchemaDecoder
 from ..bag.metadata import BagMetadata, by_number
 from ..progress import Progress, no_progress
+from ..settings.bounded_files import UnfoldingError, unfold, unfold_file
 from .recording import RecordingError
 
-_PIECE = 2**20
 _EVERY = 5000  # messages between two reports of the progress
 
 
@@ -54,6 +55,11 @@ class Messages:
             for message in source:
                 count += 1
                 yield message
+        except UnfoldingError as error:
+            raise RecordingError(
+                f"a part of {self.path.name} is refused: {error}; `rosbag decompress` of ROS 1 or "
+                "`ros2 bag convert` of ROS 2 unpacks it"
+            ) from None
         except (BagError, OSError, EOFError) as error:
             if not count:
                 raise RecordingError(f"{error}") from None
@@ -112,21 +118,21 @@ class Messages:
 
     def _decompressed(self, file: Path, folder: Path) -> Path:
         target = folder / file.stem
-        with file.open("rb") as packed, target.open("wb") as unpacked:
-            try:
-                stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-                while piece := stream.read(_PIECE):
-                    unpacked.write(piece)
-            except zstandard.ZstdError as error:
-                self.notes.append(
-                    f"{file.name} is damaged: decompressed as far as it goes; {error}"
-                )
+        try:
+            unfold_file(file, target)
+        except zstandard.ZstdError as error:
+            self.notes.append(f"{file.name} is damaged: decompressed as far as it goes; {error}")
+        except OSError as error:
+            raise RecordingError(
+                f"{file.name} cannot be decompressed into {folder.parent}: {error.strerror}; "
+                "TMPDIR names another folder, or unpack it with zstd -d, and read that"
+            ) from None
         return target
 
     def _ros1(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
         self.bytes = self.path.stat().st_size
         try:
-            with Ros1Reader(self.path) as reader:
+            with _BoundedRos1Reader(self.path) as reader:
                 decoders = {
                     c.id: SchemaDecoder(_two(c.msgtype), "ros2msg", c.msgdef.data, "ros1")
                     for c in reader.connections
@@ -140,7 +146,7 @@ class Messages:
                         yield BagMessage(
                             connection.topic, kind, time, time, bytes(data), 0, decoder
                         )
-        except (BagError, GeneratorExit):
+        except (BagError, UnfoldingError, GeneratorExit):
             raise
         except Exception as error:  # rosbags raises anything for a damaged file
             raise BagError(
@@ -157,10 +163,22 @@ def _two(kind: str) -> str:
 def _unpacked_message(message: BagMessage) -> BagMessage:
     """Return a message that was compressed by itself."""
     try:
-        unpacked = zstandard.ZstdDecompressor().decompressobj().decompress(message.data)
+        return replace(message, data=unfold(message.data, "zstd"))
     except zstandard.ZstdError as error:
         raise BagError(f"a compressed message is damaged: {error}") from None
-    return replace(message, data=unpacked)
+
+
+class _BoundedRos1Reader(Ros1Reader):
+    """Reads ROS 1 bags whose chunks are bounded, and each listed once."""
+
+    def read_chunk(self) -> Chunk:
+        """Read the head of a chunk."""
+        chunk = super().read_chunk()
+        if any(chunk.datapos == other.datapos for other in self.chunks.values()):
+            raise ValueError("a chunk is listed twice")
+        names = {function: name for name, function in decompressors.items()}
+        compression = names[chunk.decompressor]
+        return chunk._replace(decompressor=lambda data: unfold(data, compression))
 
 
 def decoded(message: BagMessage) -> Any:

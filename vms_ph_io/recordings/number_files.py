@@ -17,6 +17,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 
 from ..progress import Progress
+from ..settings.bounded_files import check_unfolded, load_mat, load_npz
 from .recording import RecordingError
 
 _DELIMITERS = (";", "\t", ",")  # with a decimal comma, the comma is no delimiter
@@ -162,19 +163,15 @@ def load_arrays(path: Path) -> dict[str, Any]:
     Raises:
         RecordingError: the file cannot be read, or scipy is not installed for a MAT file.
     """
-    if path.suffix == ".npz":
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
-        except Exception as error:  # numpy and zipfile raise anything for a damaged file
-            raise RecordingError(f"{path} cannot be read: {error}") from None
     try:
-        from scipy.io import loadmat
+        arrays = load_npz(path) if path.suffix == ".npz" else load_mat(path)
+        check_unfolded(
+            path.name, path.stat().st_size, 8 * sum(a.size for a in arrays.values()), "split it"
+        )
+        return arrays
     except ImportError:
         raise ImportError(
             "MAT files are read with scipy; install it with: pip install 'vms-ph[audit]'"
         ) from None
-    try:
-        return {name: value for name, value in loadmat(path).items() if name[:2] != "__"}
-    except Exception as error:  # likewise
+    except Exception as error:  # numpy, zipfile and scipy raise anything for a damaged file
         raise RecordingError(f"{path} cannot be read: {error}") from None

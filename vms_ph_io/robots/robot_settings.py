@@ -7,6 +7,7 @@ Every node builds its model here, so that all nodes of a launch have the same on
 """
 
 import difflib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -294,7 +295,7 @@ class RobotSettings:
         if self.actuators == "own":
             return self._own_actuators(description)
         file = resolve(self.actuators)
-        file = None if file is None else file.expanduser()
+        file = None if file is None else Path(os.path.expanduser(file))
         if file is None or not file.is_file():
             raise OptionError(
                 f"actuators must be own, ideal or the path of a file; given: '{self.actuators}'"
@@ -321,15 +322,24 @@ class RobotSettings:
 def from_arguments(text: str) -> dict[str, str]:
     """Return the launch arguments in a text like ``base=floating; gravity=0 0 -1.62``.
 
+    A path may contain ; unless a name and = follow.
+
     Raises:
         OptionError: a part is not of the form name=value.
     """
-    arguments = {}
-    for part in filter(None, map(str.strip, text.split(";"))):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise OptionError(f"launch arguments are name=value with ; between; given: '{part}'")
-        arguments[name.strip()] = value.strip()
+    arguments: dict[str, str] = {}
+    name = ""
+    for part in text.split(";"):
+        key, equals, value = part.strip().partition("=")
+        if equals and key.strip().isidentifier():
+            name = key.strip()
+            arguments[name] = value.strip()
+        elif "/" in arguments.get(name, ""):
+            arguments[name] += f";{part}".rstrip()
+        elif part.strip():
+            raise OptionError(
+                f"launch arguments are name=value with ; between; given: '{part.strip()}'"
+            )
     return arguments
 
 

@@ -3,6 +3,7 @@
 
 """Checked entries of parameter files: numbers, vectors, lists and mappings with known keys."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -195,7 +196,7 @@ def load_named(
         OptionError: there is no such file.
         ModelError: the file does not have the format.
     """
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     if path.suffix not in (".yaml", ".yml"):
         bundled = bundled_names(folder)
         if name not in bundled:

@@ -3,6 +3,7 @@
 
 """Tasks of robots with their own actuators, read from files in config/tasks."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import pairwise
@@ -58,7 +59,7 @@ def names_of_legs() -> tuple[str, ...]:
 
 def is_of_leg(name: str) -> bool:
     """Return whether a name is that of a bundled task of a leg, or a file is about a leg."""
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return name in names_of_legs()
     try:

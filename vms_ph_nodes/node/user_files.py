@@ -3,14 +3,15 @@
 
 """Files that nodes and launch files make for a user."""
 
-import os
 import tempfile
 from pathlib import Path
+
+from vms_ph_io.installation import ros_home
 
 
 def write_user_file(name: str, text: str) -> Path:
     """Write a file into the folder of ROS in the home of the user; return its path."""
-    home = Path(os.environ.get("ROS_HOME") or Path.home() / ".ros") / "vms_ph"
+    home = ros_home() / "vms_ph"
     try:
         home.mkdir(parents=True, exist_ok=True)
         # Another launch may read the file at the same time.

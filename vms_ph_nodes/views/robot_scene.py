@@ -15,6 +15,7 @@ import viser
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
+from vms_ph_io.descriptions.mesh_files import check_mesh
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.descriptions.urdf.visuals import Visual, visuals
 
@@ -183,6 +184,7 @@ def _to_mesh(visual: Visual) -> trimesh.Trimesh:
         path = resolve(visual.mesh)
         if path is None or not os.path.isfile(path):
             raise OSError("no such file")
+        check_mesh(path)
         mesh = trimesh.load_scene(path).to_mesh()
         mesh.apply_scale(visual.size)
         coloured = visual.coloured

@@ -4,10 +4,12 @@
 """Fits a configuration of RViz to a robot: camera, grid, frame prefix and namespace.
 
 ``rviz_config TEMPLATE "robot=hextilt; base=floating" --prefix left/ --namespace left`` writes a
-configuration file and prints its path; the launch files pass it to RViz.
+configuration file and prints its path; the launch files pass it to RViz. Without settings, those in
+VMS_PH_LAUNCH_ARGUMENTS are taken.
 """
 
 import argparse
+import os
 import sys
 from itertools import product
 from math import radians, sin
@@ -96,7 +98,8 @@ def main() -> None:
     """Print the path of a fitted configuration, or of the template where there is no robot."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("template", type=Path)
-    parser.add_argument("settings", nargs="?", default="")
+    arguments = os.environ.get("VMS_PH_LAUNCH_ARGUMENTS", "")
+    parser.add_argument("settings", nargs="?", default=arguments)
     parser.add_argument("--prefix", default="")
     parser.add_argument("--namespace", default="")
     options = parser.parse_args()

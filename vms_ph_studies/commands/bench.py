@@ -6,7 +6,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import typer
 
@@ -34,10 +34,10 @@ def bench(
         "", help="fixed, planar or floating; default: the base of the benchmark"
     ),
     seconds: float = typer.Option(5.0, min=0.0, help="duration of the measurement, s"),
-    out: Path | None = typer.Option(
+    out: Optional[Path] = typer.Option(
         None, help="folder for plots and tables, if the benchmark has any; created if missing"
     ),
-    page: Path | None = typer.Option(
+    page: Optional[Path] = typer.Option(
         None,
         help="Markdown file to write dated tables into; without a benchmark: those of the page",
     ),

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from math import floor, isfinite, log10
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 import typer
 
@@ -38,7 +38,9 @@ def reproduce(
         metavar="NAME=VALUE",
         help="value of a parameter of the study; may be given several times",
     ),
-    out: Path | None = typer.Option(None, help="folder for plots and tables; created if missing"),
+    out: Optional[Path] = typer.Option(
+        None, help="folder for plots and tables; created if missing"
+    ),
     as_json: bool = typer.Option(False, "--json", help="print one JSON document and nothing else"),
     strict: bool = typer.Option(False, help="exit with code 1 if a check differs"),
 ) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 import typer
 
@@ -31,7 +31,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 def sweep(
     study: str = typer.Argument("", help="path of a study file; see docs/sweeps.md"),
     list_: bool = typer.Option(False, "--list", help="list the targets of this project"),
-    out: Path | None = typer.Option(
+    out: Optional[Path] = typer.Option(
         None, help="folder of journal, table and report; default: vms_ph_runs/sweeps/<study>"
     ),
     cluster: str = typer.Option(

@@ -6,6 +6,7 @@
 import hashlib
 import importlib
 import inspect
+import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -69,7 +70,7 @@ class Target:
         module_path = name.rpartition(":")[0]
         target = cls(name)
         if module_path.endswith(".py"):
-            path = (folder or Path()) / Path(module_path).expanduser()
+            path = (folder or Path()) / os.path.expanduser(module_path)
             try:
                 text = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:

@@ -1,0 +1,82 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Makes a virtual environment and installs packages into it, also after one that was killed.
+
+    python vms_ph_io/build/environment.py FOLDER ARGUMENTS OF pip install
+
+Run as a file, before anything but Python is there. Others that install into the folder wait.
+"""
+
+import csv
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+
+def has_pip(python: Path) -> bool:
+    """Return whether an interpreter runs and has pip, the last part that an environment gets."""
+    try:
+        return not subprocess.run(
+            [python, "-m", "pip", "--version"], capture_output=True
+        ).returncode
+    except OSError:
+        return False
+
+
+def remove_incomplete(folder: Path) -> list[str]:
+    """Remove descriptions of packages without all files, which pip would take for installed.
+
+    Args:
+        folder: site-packages of an environment.
+
+    Returns:
+        Their names.
+    """
+    removed = []
+    for description in folder.glob("*.dist-info"):
+        try:
+            with (description / "RECORD").open(newline="", encoding="utf-8") as record:
+                files = [row[0] for row in csv.reader(record) if row]
+        except OSError:
+            files = []
+        # Python itself compiles anew.
+        if not files or not all((folder / f).exists() for f in files if f[-4:] != ".pyc"):
+            removed.append(description.name)
+            shutil.rmtree(description)
+    for leftover in folder.glob("~*"):  # what pip had moved away
+        shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    return removed
+
+
+def main(folder: Path, arguments: list[str]) -> None:
+    """Make the environment if it is not complete, and become pip."""
+    python = folder / "bin/python"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / ".packages.lock", os.O_CREAT | os.O_RDWR)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not has_pip(python):
+            if python.is_symlink() and not python.exists():  # its Python was removed
+                shutil.rmtree(python.parent)
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        if not has_pip(python):
+            sys.exit(
+                f"vms: the environment in {folder} has no pip; remove this folder and run again."
+            )
+        for packages in folder.glob("lib/python3*/site-packages"):
+            remove_incomplete(packages)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(
+            f"vms: the environment could not be made in {folder}: {error}\n"
+            "     VMS_VENV names another folder."
+        )
+    os.set_inheritable(lock, True)  # pip holds it
+    os.execv(python, [str(python), "-m", "pip", "install", *arguments])
+
+
+if __name__ == "__main__":
+    main(Path(os.path.abspath(sys.argv[1])), sys.argv[2:])
