@@ -101,8 +101,24 @@ def test_logarithm_and_exponential_are_inverse(group: Group, seed: int, size: fl
     np.testing.assert_allclose(group.cayley_inverse(group.cayley(x)), x, rtol=1e-8, atol=tolerance)
 
 
+@every_group
+def test_random_elements_fill_a_cube_of_the_algebra_below_half_a_turn(group: Group) -> None:
+    rng, reach = np.random.default_rng(0), np.pi / np.sqrt(3)
+    drawn = np.array([group.log(group.random(rng)) for _ in range(200)])
+    assert np.abs(drawn).max() <= reach * (1.0 + 1e-12)
+    assert (np.abs(drawn).max(axis=0) > 0.9 * reach).all()
+    assert (np.abs(drawn.mean(axis=0)) < 0.2 * reach).all()
+
+
 @pytest.mark.parametrize("short", [0.0, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3])
-@pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -2, 0.5]])
+@pytest.mark.parametrize(
+    "axis",
+    [
+        *([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -2, 0.5]),
+        # Two components are the largest, and one is too small to be divided by.
+        *([1, 1, 1e-9], [1, 1e-9, 1], [1e-9, 1, 1], [1, -1, 1e-9], [1, 1e-9, -1], [1e-9, 1, -1]),
+    ],
+)
 def test_the_logarithm_is_exact_next_to_half_a_turn(short: float, axis: list[float]) -> None:
     direction = np.array(axis) / np.linalg.norm(axis)
     w = (np.pi - short) * direction
