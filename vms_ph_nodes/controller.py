@@ -254,7 +254,7 @@ class ControllerNode(ManagedNode):
             self,
             model,
             self._state_age,
-            lambda state: self._on_state(to_stamp(state.stamp), state.q, state.v),
+            lambda state: self._on_state(to_stamp(state.stamp), state.q, state.v, state.age),
             self._refuse,
         )
         self.begin()
@@ -280,11 +280,12 @@ class ControllerNode(ManagedNode):
                 self._last_received_body = body
                 self.take_body(body)
 
-    def _on_state(self, message_stamp: Time, q: Array, v: Array) -> None:
+    def _on_state(self, message_stamp: Time, q: Array, v: Array, spread: float = 0.0) -> None:
         if not self.is_active:
             return
         stamp = from_stamp(message_stamp)
-        age = (self.get_clock().now().nanoseconds - stamp) / NANOSECONDS if self._state_age else 0.0
+        now = self.get_clock().now().nanoseconds
+        age = spread + ((now - stamp) / NANOSECONDS if self._state_age else 0.0)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
         known = min(self._age, self._state_age) - 0.25 * max(0.0, passed)
