@@ -316,7 +316,8 @@ def test_garbage_lost_messages_and_settings_at_their_bounds_give_finite_efforts_
             for guard in (plain, core):
                 if fault == "budget":
                     for energy in (*GARBAGE, -5.0):
-                        assert 0.0 <= guard.refill(energy) <= 1e6
+                        # A debt leaves more room than the capacity.
+                        assert 0.0 <= guard.refill(energy) < np.inf
                         assert 0.0 <= guard.drain(energy) <= 1e6
                 if fault == "lost":
                     sent = guard.hold("no message", dt)

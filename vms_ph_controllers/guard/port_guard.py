@@ -352,10 +352,11 @@ class PortGuard:
         step = max(dt, self._period) if is_timed else self._period
         d, queue = Evaluation(self._model, q, self._zero), self._queue
         queue.lose(dt if is_timed or dt == 0.0 else LONGEST_STEP)
-        rest = self._safe_effort(q, self._zero, step)
-        brake = self._safe_effort(q, v, step) - rest
-        force = rest + queue.share_within(brake, self._available(), step) * brake
-        queue.send(force - self._budget.uncompensated(d), force - self._budget.compensation(d))
+        compensation = self._budget.compensation(d)
+        brake = self._safe_effort(q, v, step) - compensation
+        active = queue.share_within(brake, self._available(), step) * brake
+        force = compensation + active
+        queue.send(force - self._budget.uncompensated(d), active)
         queue.act()
         self._limits.replace(force[self._b :])
         self._acting, self._offset = force, None
