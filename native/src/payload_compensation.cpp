@@ -68,10 +68,10 @@ const Command& PayloadCompensation::update(const RobotState& state, const Refere
 
 bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& moment,
                                 double deviation) noexcept {
-  // Not so for what is not a number.
-  if (!(mass <= model_.total_mass() && moment.norm() <= std::max(mass, 0.0) * reach_)) return false;
   // A payload that is hardly known is none.
   const bool is_reliable = mass > 0.0 && deviation < kKnown * mass;
+  const bool is_possible = mass <= model_.total_mass() && moment.norm() <= mass * reach_;
+  if (!std::isfinite(mass + moment.norm()) || (is_reliable && !is_possible)) return false;
   target_ << (is_reliable ? mass : 0.0), (is_reliable ? moment : Eigen::Vector3d::Zero());
   return true;
 }

@@ -73,14 +73,15 @@ class PayloadCompensation(LawWrapper):
         target = np.zeros(4)
         if payload is not None:
             mass, offset = payload.mass, float(np.linalg.norm(payload.moment))
-            # Not so for what is not a number.
-            if not (mass <= self.model.total_mass and offset <= max(mass, 0.0) * self._reach):
+            is_known = mass > 0.0 and payload.mass_deviation < _LARGEST_DEVIATION * mass
+            is_possible = mass <= self.model.total_mass and offset <= mass * self._reach
+            if not np.isfinite(mass + offset) or (is_known and not is_possible):
                 return (
                     f"'{self.model.name}' holds at most {self.model.total_mass:.4g} kg, its own "
                     f"mass, within {self._reach:.3g} m of its end effector; a payload of "
                     f"{mass:.4g} kg with a first moment of {offset:.4g} kg m is not compensated"
                 )
-            if mass > 0.0 and payload.mass_deviation < _LARGEST_DEVIATION * mass:
+            if is_known:
                 target = np.concatenate([[mass], payload.moment])
         self._target = target
         return ""
