@@ -86,7 +86,8 @@ class OutputStage:
         if actuation is not None:
             self._actuation = actuation
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
-        self._rest = self._load = np.zeros(model.nv)
+        self._rest: Array = np.zeros(model.nv)
+        self._load: Array = self._rest
 
     @property
     def load(self) -> Array:
