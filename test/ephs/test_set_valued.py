@@ -103,6 +103,44 @@ def test_a_sliding_block_stops_where_its_energy_is_spent_and_stays(scheme: str) 
     assert 300.0 * (motion.entropy[-1] - motion.entropy[0]) == pytest.approx(0.01, rel=1e-12)
 
 
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.9])
+def test_a_block_that_stops_within_a_step_under_a_changing_load_is_slowed_evenly(
+    share: float,
+) -> None:
+    equations = assemble(on_a_line(DryFriction(1.0, R, "p"), "p"))
+    dt, force, rate = 1e-3, 0.3, 300.0
+    momentum = share * dt
+    motion = simulate(
+        equations,
+        equations.states.vector({"p": momentum}),
+        dt,
+        1,
+        inputs=lambda t, x: {"p": [force * np.sin(rate * t)]},
+    )
+    # The friction of the step takes its momentum and the impulse of the load, and no more.
+    impulse = force * (1.0 - np.cos(rate * dt)) / rate
+    moved = force * (dt - np.sin(rate * dt) / rate) / rate
+    path = momentum * dt + moved - 0.5 * (momentum + impulse) * dt
+    # Runge-Kutta integrates the load to 1.1e-11 m.
+    assert motion.value("q")[-1][0] == pytest.approx(path, abs=2e-11)
+    assert motion.value("p")[-1][0] == pytest.approx(0.0, abs=1e-18)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_ball_under_a_load_that_changes_stays_on_the_ground(scheme: str) -> None:
+    equations = assemble(ball(0.0))
+    motion = simulate(
+        equations,
+        equations.states.vector(),
+        1e-3,
+        60,
+        scheme=scheme,
+        inputs=lambda t, x: {"p": [-2.0 + 4.0 * np.sin(300.0 * t)]},
+    )
+    assert np.abs(motion.value("q")).max() < 1e-17
+    assert np.abs(motion.value("p")).max() < 1e-17
+
+
 def test_a_block_that_a_force_turns_back_produces_entropy_in_every_step() -> None:
     equations = assemble(on_a_line(DryFriction(1.0, R, "p"), "p"))
     start = equations.states.vector({"p": 0.05})
