@@ -200,3 +200,20 @@ def test_the_variance_of_a_work_is_that_of_its_slopes_by_the_noise(source: str) 
             for e in step * np.eye(7)
         ]
         assert stated == pytest.approx(deviation**2 * np.sum(np.square(slopes)), rel=1e-4)
+
+
+def test_the_noise_of_a_robot_at_rest_bounds_the_energy_that_it_shows() -> None:
+    model, q = _home("omnidirectional_panda")
+    noise = NoiseModel(velocity=2e-3, base_linear=3e-3, base_angular=5e-3)
+    balance, rest = ImpulseBalance(model, noise), np.zeros(model.nv)
+    works = WorkBalance(balance)
+    for _ in range(3):
+        impulse = balance.add(RobotState(q, rest), rest, 2e-3)
+        found = None if impulse is None else works.add(impulse)
+    assert found is not None
+    # The mean of e^T M e: each velocity's noise has an energy of its own.
+    deviation = noise.of_velocity(model)
+    energies = [model.evaluate(q, v).kinetic_energy for v in np.diag(deviation)]
+    assert found.curved == pytest.approx(2.0 * sum(energies), rel=1e-12)
+    scaled = deviation[:, None] * model.evaluate(q, rest).M * deviation
+    assert np.linalg.eigvalsh(scaled)[-1] <= found.curved

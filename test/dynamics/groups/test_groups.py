@@ -102,7 +102,14 @@ def test_logarithm_and_exponential_are_inverse(group: Group, seed: int, size: fl
 
 
 @pytest.mark.parametrize("short", [0.0, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3])
-@pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -2, 0.5]])
+@pytest.mark.parametrize(
+    "axis",
+    [
+        *([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -2, 0.5]),
+        # Two components are the largest, and one is too small to be divided by.
+        *([1, 1, 1e-9], [1, 1e-9, 1], [1e-9, 1, 1], [1, -1, 1e-9], [1, 1e-9, -1], [1e-9, 1, -1]),
+    ],
+)
 def test_the_logarithm_is_exact_next_to_half_a_turn(short: float, axis: list[float]) -> None:
     direction = np.array(axis) / np.linalg.norm(axis)
     w = (np.pi - short) * direction
