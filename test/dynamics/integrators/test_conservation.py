@@ -191,6 +191,23 @@ def _here() -> pin.SE3:
     return pin.SE3.Identity()
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_an_arm_whose_weight_is_carried_stays_where_it_is(scheme: str, panda: VMSModel) -> None:
+    q = np.array([0.3, -0.5, 0.2, -1.8, 0.4, 1.5, -0.6])
+    form, rest = StandardForm(panda), np.zeros(7)
+    run = integrate(
+        form,
+        form.state(q, rest),
+        Ports(panda.evaluate(q, rest).g),
+        dt=1e-3,
+        steps=20,
+        scheme=scheme,
+    )
+    assert not run.failures
+    np.testing.assert_allclose(run.q[-1], q, rtol=0, atol=1e-13)
+    assert run.energy[-1] == pytest.approx(run.energy[0], rel=1e-14)
+
+
 def test_the_centred_motion_has_no_linear_momentum(satellite: VMSModel) -> None:
     form, x = centred(satellite)
     np.testing.assert_allclose(seen(form, x).linear, 0, atol=1e-13)
