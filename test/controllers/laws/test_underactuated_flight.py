@@ -8,8 +8,8 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_controllers import Reference, RobotState, Status, UnderactuatedFlight
-from vms_ph_controllers.laws.underactuated_flight import ThrustDirection
-from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_controllers.laws.underactuated_flight import ThrustDirection, single_axis
+from vms_ph_dynamics import Allocation, ModelError, VMSModel
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
@@ -119,6 +119,39 @@ def test_attitudes_thrust_along_the_force_in_every_direction(rng: np.random.Gene
         bounded = direction.within(20.0 * rng.normal(size=3), up, 9.81, 0.5)
         assert bounded[2] >= 0.3 * 9.81 * (1 - 1e-12)
         assert np.hypot(*bounded[:2]) <= bounded[2] * np.tan(0.5) * (1 + 1e-12)
+
+
+def test_a_reference_turns_about_the_vertical_alone_also_where_thrusts_are_along_the_nose(
+    borinot: VMSModel,
+) -> None:
+    own = robots.get("borinot").own_actuators().allocation
+    to_nose = pin.rpy.rpyToMatrix(0.0, np.pi / 2, 0.0)
+    law = UnderactuatedFlight(
+        borinot,
+        allocation=Allocation.of_matrix(
+            np.kron(np.eye(2), to_nose) @ own.matrix, own.lower, own.upper
+        ),
+    )
+    q = borinot.neutral_configuration()
+    q[3:7] = pin.Quaternion(to_nose.T).coeffs()
+    state = RobotState(q, np.zeros(borinot.nv))
+    law.reset(state)
+    twist = np.array([0.0, 0.0, 0.0, 0.2, -0.1, 0.15])
+    for _ in range(5):
+        law.update(state, Reference(pose=borinot.base_pose(q), twist=twist), 0.02)
+    turn = law._base.pose[:3, :3] @ law._base.twist[3:]
+    assert turn[2] > 0.01
+    np.testing.assert_allclose(turn[:2], 0.0, atol=1e-12)
+
+
+def test_thrust_is_the_same_in_every_unit_of_the_inputs() -> None:
+    own = robots.get("borinot").own_actuators().allocation
+    axis, least, most = single_axis(own, "borinot")
+    np.testing.assert_allclose(axis, [0.0, 0.0, 1.0], atol=1e-12)
+    per_millinewton = Allocation.of_matrix(1e-3 * own.matrix, 1e3 * own.lower, 1e3 * own.upper)
+    again = single_axis(per_millinewton, "borinot")
+    np.testing.assert_allclose(again[0], axis, atol=1e-12)
+    assert again[1:] == pytest.approx((least, most))
 
 
 def test_robots_that_the_law_is_not_for_are_told_what_to_do(borinot: VMSModel) -> None:
