@@ -144,14 +144,15 @@ def test_a_reference_turns_about_the_vertical_alone_also_where_thrusts_are_along
     np.testing.assert_allclose(turn[:2], 0.0, atol=1e-12)
 
 
-def test_thrust_is_the_same_in_every_unit_of_the_inputs() -> None:
+def test_thrust_is_along_the_rotors_in_every_unit_of_the_inputs() -> None:
     own = robots.get("borinot").own_actuators().allocation
     axis, least, most = single_axis(own, "borinot")
     np.testing.assert_allclose(axis, [0.0, 0.0, 1.0], atol=1e-12)
-    per_millinewton = Allocation.of_matrix(1e-3 * own.matrix, 1e3 * own.lower, 1e3 * own.upper)
-    again = single_axis(per_millinewton, "borinot")
-    np.testing.assert_allclose(again[0], axis, atol=1e-12)
-    assert again[1:] == pytest.approx((least, most))
+    for side in (1.0, -1.0):  # the sign of a singular vector is any
+        matrix, bounds = side * 1e-3 * own.matrix, (1e3 * own.lower, 1e3 * own.upper)
+        again = single_axis(Allocation.of_matrix(matrix, *bounds), "borinot")
+        np.testing.assert_allclose(again[0], side * axis, atol=1e-12)
+        assert again[1:] == pytest.approx((least, most))
 
 
 def test_robots_that_the_law_is_not_for_are_told_what_to_do(borinot: VMSModel) -> None:
