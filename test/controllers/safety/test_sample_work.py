@@ -1,0 +1,61 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The energy of a sample whose effort is held, and the least brake that a budget needs."""
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers.safety.sample_grant import SampleGrant, strongest_brake
+from vms_ph_controllers.safety.sample_prediction import SamplePrediction
+from vms_ph_controllers.safety.sample_work import SampleWork
+from vms_ph_dynamics import VMSModel
+
+Q = np.array([0.3, -0.5, 0.2, -1.8, 0.4, 1.5, -0.6])
+
+
+@pytest.mark.parametrize("largest", ["held", "safe", "one after the other"])
+def test_over_an_unseen_sample_the_largest_possible_work_is_booked(
+    largest: str, panda: VMSModel
+) -> None:
+    first, rest = np.eye(7)[0], np.zeros(7)
+    moved, predicted = 0.1 * first, 0.04 * first
+    held, safe = {"held": (5.0, 2.0), "safe": (2.0, 5.0), "one after the other": (5.0, 2.0)}[
+        largest
+    ]
+    if largest == "one after the other":  # it went on in the direction of both
+        predicted = 0.2 * first
+    works = {
+        "held": held * 0.1,
+        "safe": safe * 0.1,
+        "one after the other": held * predicted[0] + safe * (0.1 - predicted[0]),
+    }
+    assert max(works, key=works.__getitem__) == largest
+    work, before, after = SampleWork(panda), 3.0, 4.0
+    d, later = panda.evaluate(Q, rest), panda.evaluate(Q + moved, rest)
+    work.hold(d, held * first, predicted, before)
+    assert work.recovered_energy(later, after, 1e-3) == pytest.approx(before - after - held * 0.1)
+    work.missed_updates(safe * first)
+    found = work.recovered_energy(later, after, 1e-3)
+    assert found == pytest.approx(before - after - works[largest])
+    assert work.recovered_energy(later, 1.0, 1e-3) == 0.0  # no credit
+
+
+@pytest.mark.parametrize("kept", [-1e4, 0.2, 0.6])
+def test_a_brake_takes_out_what_the_budget_lacks_and_is_gentle_where_little_is_lacking(
+    kept: float, panda: VMSModel
+) -> None:
+    d, dt = panda.evaluate(Q, np.array([0.3, -0.2, 0.4, 0.1, -0.3, 0.2, 0.1])), 2e-3
+    prediction, strongest = SamplePrediction(panda), strongest_brake(d, dt)
+    prediction.start_at(d, np.zeros(7), 0.0, dt)
+    # The compensation is held while the weight changes: that gives 9 uJ.
+    budget = kept * prediction.predict(d.g).energy
+    grant = SampleGrant(panda)
+    granted = grant.grant(d, d.g + 2.0 * np.sign(d.v), d.g, budget, dt)
+    assert not granted.is_covered
+    force, along = grant.brake(granted, d.g, strongest) - d.g, strongest - d.g
+    share = float(force @ along) / float(along @ along)
+    np.testing.assert_allclose(force, share * along, atol=1e-9 * np.abs(along).max())
+    assert share == pytest.approx(min(1.0, 1.0 - kept))
+    assert prediction.predict(d.g + force).energy <= budget
+    np.testing.assert_array_equal(grant.displacement, prediction.predict(d.g + force).displacement)
