@@ -6,7 +6,8 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics import Friction, Ports, VMSModel
+from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies, PowerQuadrature
 
 NONE = {"torque": 0.0, "wrench_base": 0.0, "wrench_end_effector": 0.0}
 
@@ -50,10 +51,11 @@ def test_energy_that_no_port_has_brought_is_unaccounted_and_gives_a_residual() -
 
 def test_port_energies_of_the_simulator_are_used_as_they_are() -> None:
     audit = EnergyAudit()
-    audit.add(flow(0.0, 0.0, exact(torque=2.0), torque=100.0))
-    audit.add(flow(0.1, 0.7, exact(torque=3.0, dissipated=0.3), torque=100.0))
+    audit.add(flow(0.0, 0.0, exact(torque=2.0, dissipated=0.2), torque=100.0))
+    audit.add(flow(0.1, 0.7, exact(torque=3.0, dissipated=0.5), torque=100.0))
     assert audit.exact
     assert audit.port_energy["torque"] == 1.0
+    assert audit.dissipated == pytest.approx(0.3)
     assert audit.unaccounted_energy == pytest.approx(0.0)
 
 
@@ -97,3 +99,15 @@ def test_a_sample_whose_port_energies_were_lost_on_the_way_is_passed_over() -> N
     assert audit.stored == pytest.approx(0.9)
     assert audit.unaccounted_energy == pytest.approx(0.0)
     assert audit.exact
+
+
+def test_a_quadrature_adds_what_ports_supply_and_friction_takes(panda: VMSModel) -> None:
+    v = np.linspace(-0.3, 0.3, 7)
+    torque, viscous = np.linspace(1.0, 2.0, 7), 0.4
+    acting = Ports(torque, friction=Friction(np.full(7, viscous), np.zeros(7), 0.1))
+    energies, durations = PowerQuadrature(), (0.1, 0.25)
+    for duration in durations:
+        energies.add(acting, panda.evaluate(panda.neutral_configuration(), v), duration)
+    assert energies.supplied["torque"] == pytest.approx(sum(durations) * float(torque @ v))
+    assert energies.dissipated == pytest.approx(sum(durations) * viscous * float(v @ v))
+    assert energies.net == pytest.approx(energies.supplied["torque"] - energies.dissipated)
