@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from vms_ph_controllers import RobotState
 from vms_ph_controllers.observers import ContactDetector, ImpulseBalance, NoiseModel
@@ -107,6 +108,38 @@ def test_a_contact_is_felt_by_no_joint_beyond_the_touched_link() -> None:
         if impulse is not None:
             last = detector.add(impulse).joint
     assert 0 <= last <= 3
+
+
+@pytest.mark.parametrize("windows", [1, 3])
+def test_thresholds_share_the_false_alarms_of_an_hour_among_windows_and_statistics(
+    windows: int,
+) -> None:
+    model, q = _home("panda")
+    balance = ImpulseBalance(model, _NOISE)
+    detector, dt, rest = ContactDetector(balance, windows=windows), 4e-3, np.zeros(7)
+    weight = model.evaluate(q, rest).g
+    balance.add(RobotState(q, rest), weight, dt)
+    # A hand holds what the second joint pushes with.
+    impulse = balance.add(RobotState(q, rest), weight + 2.0 * np.eye(7)[1], dt)
+    assert impulse is not None
+    spread = impulse.before + impulse.after + impulse.effort_noise
+    statistic = impulse.value @ np.linalg.solve(
+        spread + np.diag(impulse.systematic**2), impulse.value
+    )
+    tail = 0.5 * dt / 3600.0 / (2 * windows)
+    found = detector.add(impulse).by_momentum
+    assert found == pytest.approx(statistic / chi2.isf(tail, model.nv), rel=1e-5)
+
+
+def test_without_noise_a_robot_that_is_held_against_its_torques_is_touched() -> None:
+    model, q = _home("panda")
+    balance = ImpulseBalance(model, NoiseModel(*[0.0] * 10))
+    detector, rest = ContactDetector(balance), np.zeros(7)
+    weight = model.evaluate(q, rest).g
+    for push in (0.0, 0.0, 0.0, 0.1):
+        impulse = balance.add(RobotState(q, rest), weight + push, 4e-3)
+        contact = impulse is not None and detector.add(impulse).contact
+        assert contact == (push > 0.0)
 
 
 def test_mistakes_are_reported_with_what_is_accepted() -> None:
