@@ -76,6 +76,16 @@ def test_a_random_configuration_keeps_the_joint_limits(
         assert (q <= panda.joints.upper).all()
 
 
+@pytest.mark.parametrize("base", ["planar", "floating"])
+def test_random_bases_fill_a_cube_of_two_metres(base: str, rng: np.random.Generator) -> None:
+    model = VMSModel.from_urdf(robots.get("panda").description(), base)
+    places = np.array([model.base_pose(model.random_configuration(rng))[:3, 3] for _ in range(200)])
+    moving = slice(2 if base == "planar" else 3)
+    assert np.abs(places).max() <= 1.0
+    assert (places[:, moving].min(axis=0) < -0.9).all()
+    assert (places[:, moving].max(axis=0) > 0.9).all()
+
+
 def test_integrate_and_difference_are_inverse_on_every_base(rng: np.random.Generator) -> None:
     xml = robots.get("panda").description()
     for base in ("fixed", "planar", "floating"):

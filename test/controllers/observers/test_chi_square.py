@@ -15,3 +15,8 @@ def test_a_quantile_is_that_of_the_chi_square_distribution(dimension: int, tail:
     value = chi_square_quantile(tail, dimension)
     assert value == pytest.approx(chi2.isf(tail, dimension), rel=1e-9)
     assert chi_square_tail(value, dimension) == pytest.approx(tail, rel=1e-9)
+
+
+@pytest.mark.parametrize("value", [-1.0, 0.0])
+def test_what_is_never_negative_exceeds_zero_for_certain(value: float) -> None:
+    assert chi_square_tail(value, 3) == 1.0

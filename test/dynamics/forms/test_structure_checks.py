@@ -4,6 +4,7 @@
 """The checks of the structure hold for a right model, and each finds the violation it names."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import DecoupledForm, Evaluation, Form, PHState, StandardForm, VMSModel
@@ -22,6 +23,17 @@ def test_trees_on_all_bases_pass(seed: int) -> None:
     d = model.evaluate(*state_of(model, np.random.default_rng(seed)))
     assert not failed(d)
     assert len(structure_checks(d)) == 9
+
+
+def test_violations_are_relative_to_the_size_of_the_robot(panda: VMSModel) -> None:
+    heavy = panda.pinocchio
+    for i, inertia in enumerate(list(heavy.inertias)):
+        heavy.inertias[i] = pin.Inertia(1e6 * inertia.mass, inertia.lever, 1e6 * inertia.inertia)
+    model = VMSModel.from_pinocchio(heavy, panda.end_effector)
+    q, v = np.array([0.3, -0.5, 0.2, -1.8, 0.4, 1.5, -0.6]), np.linspace(-0.5, 0.5, 7)
+    d = model.evaluate(q, v)
+    assert np.abs(d.M).max() > 1e6
+    assert not failed(d)
 
 
 def test_a_robot_at_rest_passes(panda: VMSModel) -> None:

@@ -101,6 +101,15 @@ def test_logarithm_and_exponential_are_inverse(group: Group, seed: int, size: fl
     np.testing.assert_allclose(group.cayley_inverse(group.cayley(x)), x, rtol=1e-8, atol=tolerance)
 
 
+@every_group
+def test_random_elements_fill_a_cube_of_the_algebra_below_half_a_turn(group: Group) -> None:
+    rng, reach = np.random.default_rng(0), np.pi / np.sqrt(3)
+    drawn = np.array([group.log(group.random(rng)) for _ in range(200)])
+    assert np.abs(drawn).max() <= reach * (1.0 + 1e-12)
+    assert (np.abs(drawn).max(axis=0) > 0.9 * reach).all()
+    assert (np.abs(drawn.mean(axis=0)) < 0.2 * reach).all()
+
+
 @pytest.mark.parametrize("short", [0.0, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3])
 @pytest.mark.parametrize(
     "axis",
