@@ -3,11 +3,14 @@
 
 """The tree of links and their relative poses."""
 
+import xml.etree.ElementTree as ET
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.robot.building import read_inertials
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io import robots
 
@@ -70,3 +73,19 @@ def test_links_behind_locked_joints_keep_their_parents() -> None:
     assert {e.child: e.moves for e in edges if e.child in ("panda_link2", "panda_link4")} == {
         "panda_link2": False, "panda_link4": True
     }  # fmt: skip
+
+
+def test_an_inertia_is_read_in_the_axes_of_its_link() -> None:
+    angles = (0.4, -0.7, 1.1)
+    element = ET.fromstring(
+        '<robot><link name="a"><inertial><origin xyz="0.1 0.2 0.3" '
+        f'rpy="{" ".join(map(str, angles))}"/><mass value="2"/>'
+        '<inertia ixx="1" iyy="2" izz="2.5" ixy="0.1" ixz="0.2" iyz="-0.3"/>'
+        "</inertial></link></robot>"
+    )
+    found = read_inertials(element)["a"]
+    tensor = np.array([[1.0, 0.1, 0.2], [0.1, 2.0, -0.3], [0.2, -0.3, 2.5]])
+    turn = pin.SE3(pin.rpy.rpyToMatrix(*angles), np.array([0.1, 0.2, 0.3]))
+    expected = turn.act(pin.Inertia(2.0, np.zeros(3), tensor))
+    np.testing.assert_allclose(found.rotational, expected.inertia, atol=1e-15)
+    np.testing.assert_allclose(found.centre, expected.lever, atol=1e-15)

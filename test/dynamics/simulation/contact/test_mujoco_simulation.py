@@ -102,6 +102,20 @@ def test_random_trees_fall_as_in_the_forms(seed: int) -> None:
     assert apart[1] < 0.6 * apart[0] + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_motion_that_is_set_is_the_one_that_is_read(
+    seed: int, rng: np.random.Generator
+) -> None:
+    model = random_tree(seed)
+    engine = MujocoEngine()
+    q, v = model.random_configuration(rng), rng.normal(size=model.nv)
+    engine.assemble(StandardForm(model), q, 1e-3, None, False)
+    engine.start(q, v, 0.0)
+    found_q, found_v = engine.motion()
+    np.testing.assert_allclose(model.difference(q, found_q), 0.0, atol=1e-12)
+    np.testing.assert_allclose(found_v, v, atol=1e-14)
+
+
 def test_a_wrench_at_a_second_tool_has_its_own_port() -> None:
     model, q = at_home("baxter")
     model = model.with_tools(("left_gripper",))
