@@ -38,6 +38,7 @@ def test_the_scatter_is_what_the_noise_of_the_references_does_not_explain() -> N
     assert sessions == 4
     assert between == pytest.approx(0.4)  # 0.5^2 = 0.3^2 + 0.4^2
     assert scatter(_found([0.1, -0.1], 0.3))[0] == 0.0
+    assert scatter(_found([0.5, -0.5], 0.4))[0] == pytest.approx(0.3)
     # Ten recordings of one session weigh as much as one of another.
     between, sessions = scatter(_found([0.5] * 10 + [0.0], 0.0 + 1e-9, "a" * 10 + "b"))
     assert sessions == 2
