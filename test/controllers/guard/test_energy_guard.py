@@ -232,7 +232,9 @@ def test_an_effort_that_is_no_number_is_a_reflex_with_a_reason(panda: VMSModel) 
         assert np.isfinite(sent.effort).all()
         active = sent.effort - panda.evaluate(_home(panda), v).g
         assert float(active @ v) < 0.0  # brakes
+    counted = guard.certificate.samples
     assert guard.hold("the state is old", DT).reason.startswith("reflex: the state is old")
+    assert guard.certificate.samples == counted + 1
 
 
 @pytest.mark.parametrize("delay", [-1, 4, 1.5, "2"])
