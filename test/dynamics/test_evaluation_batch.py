@@ -3,6 +3,8 @@
 
 """Many states at once give what each of them gives."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ from vms_ph_dynamics import (
     momenta,
 )
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation_batch import TERMS, EvaluationBatch
+from vms_ph_dynamics.evaluation_batch import TERMS, EvaluationBatch, threads_of
 from vms_ph_dynamics.forms import Form
 from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
@@ -168,3 +170,14 @@ def test_a_state_that_is_none_is_named(rng: np.random.Generator) -> None:
     assert {"M", "pi_hat"} <= set(dir(batch))
     with pytest.raises(AttributeError, match="there is no term 'inertia'"):
         _ = batch.inertia
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a system without affinities")
+def test_threads_are_those_that_this_process_may_use() -> None:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert threads_of(None) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert threads_of(3) == 3
