@@ -59,3 +59,27 @@ def test_a_brake_takes_out_what_the_budget_lacks_and_is_gentle_where_little_is_l
     assert share == pytest.approx(min(1.0, 1.0 - kept))
     assert prediction.predict(d.g + force).energy <= budget
     np.testing.assert_array_equal(grant.displacement, prediction.predict(d.g + force).displacement)
+
+
+def test_a_covered_effort_is_granted_whole(panda: VMSModel) -> None:
+    d, force, grant = panda.evaluate(Q, np.full(7, 0.1)), np.full(7, 3.0), SampleGrant(panda)
+    for dt in (0.0, 2e-3):
+        granted = grant.grant(d, force, d.g, 100.0, dt)
+        assert granted.force is force
+        assert (granted.share, granted.is_covered) == (1.0, True)
+
+
+def test_a_long_sample_is_predicted_as_its_parts(panda: VMSModel) -> None:
+    v, parts, dt = np.array([6.0, -4.0, 3.0, 5.0, -3.0, 8.0, 6.0]), 40, 0.08
+    d, force, prediction = panda.evaluate(Q, v), panda.evaluate(Q, v).g, SamplePrediction(panda)
+    prediction.start_at(d, np.zeros(7), 0.0, dt)
+    whole, energy = prediction.predict(force), 0.0
+    for _ in range(parts):
+        prediction.start_at(d, np.zeros(7), 0.0, dt / parts)
+        part = prediction.predict(force)
+        energy += part.energy
+        d = panda.evaluate(part.q, part.v)
+    # Steps of a fifth of a radian in place of some of 0.02.
+    np.testing.assert_allclose(whole.q, d.q, atol=1e-4)
+    np.testing.assert_allclose(whole.v, d.v, atol=1e-2)
+    assert whole.energy == pytest.approx(energy, abs=0.05 * d.kinetic_energy)
