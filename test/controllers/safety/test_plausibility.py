@@ -1,0 +1,71 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which states are believed after others were not, and the bounds that follow from a robot."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers.safety.plausibility import PlausibilityBounds, StatePlausibility
+from vms_ph_io import robots
+
+DT, GAP = 0.01, 20  # s, samples
+
+
+def _nan(q: np.ndarray) -> np.ndarray:
+    return np.full_like(q, np.nan)
+
+
+def _longer(factor: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a fault of the quaternion of a floating base."""
+
+    def fault(q: np.ndarray) -> np.ndarray:
+        wrong = q.copy()
+        wrong[3:7] *= factor
+        return wrong
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("panda", _nan), ("hextilt", _nan), ("hextilt", _longer(1.1)), ("hextilt", _longer(1e200))],
+)
+def test_a_robot_may_have_moved_while_its_positions_were_none(
+    name: str, fault: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    model = robots.load(name)
+    q = model.configuration(robots.get(name).home)
+    states, bounds = StatePlausibility(model), PlausibilityBounds()
+    states.restart(q)
+    v = 0.3 * bounds.speeds(model) * np.eye(model.nv)[0 if model.b else -1]
+    assert not states.judge(q, v, DT).reason
+    for _ in range(GAP):
+        judged = states.judge(fault(q), v, DT)
+        assert judged.reason
+        np.testing.assert_array_equal(judged.q, q)
+    later = model.integrate(q, (GAP + 1) * DT * v)
+    assert np.abs(model.difference(q, later)).max() > DT * v.max() + bounds.step_tolerance
+    reasons = []
+    for _ in range(bounds.recovery_samples):
+        reasons.append(states.judge(later, v, DT).reason)
+        later = model.integrate(later, DT * v)
+    assert set(reasons[:-1]) == {"the state was implausible a moment ago"}
+    assert not reasons[-1]
+
+
+def test_speeds_are_bounded_by_the_joints_and_by_the_largest_of_all() -> None:
+    model = robots.load("hextilt")
+    limit, bounds = model.joints.velocity, PlausibilityBounds(joint_speed=1.0)
+    speeds = bounds.speeds(model)
+    known = limit > 0.0
+    np.testing.assert_allclose(speeds[:3], bounds.base_speed)
+    np.testing.assert_allclose(speeds[3:6], bounds.base_turn)
+    np.testing.assert_allclose(
+        speeds[6:], np.where(known, np.minimum(bounds.velocity_factor * limit, 1.0), 1.0)
+    )
+    panda = robots.load("panda")
+    wide = PlausibilityBounds(joint_speed=100.0)
+    np.testing.assert_allclose(wide.speeds(panda), wide.velocity_factor * panda.joints.velocity)
