@@ -148,6 +148,7 @@ def test_thrust_is_along_the_rotors_in_every_unit_of_the_inputs() -> None:
     own = robots.get("borinot").own_actuators().allocation
     axis, least, most = single_axis(own, "borinot")
     np.testing.assert_allclose(axis, [0.0, 0.0, 1.0], atol=1e-12)
+    assert (least, most) == pytest.approx((own.lower.sum(), own.upper.sum()))
     for side in (1.0, -1.0):  # the sign of a singular vector is any
         matrix, bounds = side * 1e-3 * own.matrix, (1e3 * own.lower, 1e3 * own.upper)
         again = single_axis(Allocation.of_matrix(matrix, *bounds), "borinot")
