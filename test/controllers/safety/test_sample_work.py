@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_controllers.safety.sample_grant import SampleGrant, strongest_brake
+from vms_ph_controllers.safety.sample_grant import SampleGrant, _largest, strongest_brake
 from vms_ph_controllers.safety.sample_prediction import SamplePrediction
 from vms_ph_controllers.safety.sample_work import SampleWork
 from vms_ph_dynamics import VMSModel
@@ -83,3 +83,24 @@ def test_a_long_sample_is_predicted_as_its_parts(panda: VMSModel) -> None:
     np.testing.assert_allclose(whole.q, d.q, atol=1e-4)
     np.testing.assert_allclose(whole.v, d.v, atol=1e-2)
     assert whole.energy == pytest.approx(energy, abs=0.05 * d.kinetic_energy)
+
+
+def test_in_debt_an_effort_along_the_motion_is_granted_no_share(panda: VMSModel) -> None:
+    v = np.full(7, 0.1)
+    d, grant = panda.evaluate(Q, v), SampleGrant(panda)
+    granted = grant.grant(d, d.g + 3.0, d.g, -0.1, 2e-3)
+    np.testing.assert_array_equal(granted.force, d.g)
+    assert (granted.share, granted.is_covered) == (0.0, False)
+
+
+@pytest.mark.parametrize(("a", "b", "room"), [(2.0, 3.0, 0.5), (0.0, 3.0, 0.5), (-2.0, 3.0, 0.5)])
+def test_the_largest_share_fills_the_room(a: float, b: float, room: float) -> None:
+    s = _largest(a, b, room)
+    # Where the effort brakes at first, the room counts from the least work on.
+    least = -(min(a, 0.0) ** 2) / (2.0 * b)
+    assert s * a + 0.5 * s * s * b == pytest.approx(least + room)
+
+
+@pytest.mark.parametrize(("a", "room"), [(0.0, 0.0), (1.0, 0.0), (1.0, -1.0), (0.0, -1.0)])
+def test_without_room_an_effort_that_does_not_brake_has_no_share(a: float, room: float) -> None:
+    assert _largest(a, 3.0, room) == 0.0
