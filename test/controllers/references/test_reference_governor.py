@@ -20,10 +20,18 @@ Gains = TaskSpaceIDAPBC.Gains
 
 
 def test_the_minimum_keeps_the_margin_of_the_limits(panda: VMSModel, law: TaskSpaceIDAPBC) -> None:
-    for _ in range(3000):
-        law.update(RobotState(Q0, REST), Reference(position=np.array([0.3, 0.9, 0.1])), 5e-3)
-    assert (law.q_star >= panda.joints.lower + 0.05 - 1e-12).all()
-    assert (law.q_star <= panda.joints.upper - 0.05 + 1e-12).all()
+    goal, lower, upper = np.array([-0.35, 0.1, 0.5]), panda.joints.lower, panda.joints.upper
+    stopped = np.zeros(7, dtype=bool)
+    for _ in range(1200):
+        command = law.update(RobotState(Q0, REST), Reference(position=goal), 1e-2)
+        assert command.status is not Status.HOLDING
+        stopped |= np.minimum(law.q_star - lower, upper - law.q_star) < 0.052
+    assert (law.q_star >= lower + 0.05 - 1e-12).all()
+    assert (law.q_star <= upper - 0.05 + 1e-12).all()
+    assert np.count_nonzero(stopped) >= 2
+    # The others still lead it to the goal.
+    at = law.task.value(panda.evaluate(law.q_star, REST))
+    np.testing.assert_allclose(at, goal, atol=1e-3)
 
 
 def test_a_reference_out_of_reach_gets_the_nearest_minimum_and_one_in_reach_again_is_met(
