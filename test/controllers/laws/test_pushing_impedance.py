@@ -89,6 +89,28 @@ def test_a_push_into_the_void_gives_no_more_energy_than_its_tank_had() -> None:
     assert "the energy for pushing is used up" in run.reasons
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_the_reference_slides_along_the_push_however_the_base_is_turned(relative: bool) -> None:
+    model = robots.load("satellite_panda")
+    q, v = model.configuration(robots.get("satellite_panda").home), np.zeros(13)
+    q = model.integrate(q, np.array([0.5, -0.3, 0.2, 1.0, -0.7, 0.4, *np.zeros(7)]))
+    law = PushingImpedance(model, PushingImpedance.Gains(relative_to_base=relative))
+    law.reset(RobotState(q, v))
+    d, base, normal = model.evaluate(q, v), model.base_pose(q), np.array([0.6, 0.0, -0.8])
+    law._normal = normal
+
+    def place() -> np.ndarray:
+        """Return the place of the reference in the inertial frame."""
+        pose = base @ law._tool.pose if relative else law._tool.pose
+        return pose[:3, 3]
+
+    before, placement = place().copy(), d.placement(model.end_effector).copy()
+    placement[:3, 3] += [0.03, -0.02, 0.01]
+    law._slide(d, placement)
+    along = float(normal @ (placement[:3, 3] - before))
+    np.testing.assert_allclose(place() - before, along * normal, atol=1e-12)
+
+
 def test_a_wrench_of_zero_ends_a_push_and_the_pose_is_held() -> None:
     model = robots.load("panda")
     q, v = model.configuration(robots.get("panda").home), np.zeros(7)

@@ -164,6 +164,7 @@ def test_a_joint_of_its_own_that_moves_no_inertia_gets_a_small_one() -> None:
     (repair,) = model.repairs
     assert (repair.kind, repair.link, repair.grade) == ("no inertia", "three", "negligible")
     assert repair.repaired[0] == pytest.approx(2.001e-3)
+    assert repair.original == (0.0, 0.0, 0.0, 0.0)
     held = VMSModel.from_urdf(xml, locked_joints=["to_three"])
     kept = model.evaluate([0.3, 0.2, 0.1], np.zeros(3)).M[:2, :2]
     locked = held.evaluate([0.3, 0.2], np.zeros(2)).M
