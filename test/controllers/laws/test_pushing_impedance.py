@@ -111,6 +111,21 @@ def test_the_reference_slides_along_the_push_however_the_base_is_turned(relative
     np.testing.assert_allclose(place() - before, along * normal, atol=1e-12)
 
 
+def test_only_damping_across_the_push_and_of_turning_pays_for_it(rng: np.random.Generator) -> None:
+    model = robots.load("panda")
+    law = PushingImpedance(model)
+    law._normal = np.array([0.6, 0.0, -0.8])
+    d = model.evaluate(model.random_configuration(rng), rng.normal(size=7))
+    placement = d.placement(model.end_effector)
+    law._account(d, placement, law.gains, 1e-3)
+    twist = d.J_end_effector @ d.v
+    velocity = placement[:3, :3] @ twist[:3]
+    across = float(velocity @ velocity) - float(velocity @ law._normal) ** 2
+    turning = float(twist[3:] @ twist[3:])
+    expected = law.gains.damping * across + law.gains.damping_rotation * turning
+    assert law._routable == pytest.approx(expected)
+
+
 def test_a_wrench_of_zero_ends_a_push_and_the_pose_is_held() -> None:
     model = robots.load("panda")
     q, v = model.configuration(robots.get("panda").home), np.zeros(7)
