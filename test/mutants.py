@@ -176,18 +176,17 @@ def main(count: int = 300, seed: int = 47, first: int = 0) -> None:
     for name in AHEAD.split():  # once, for all mutants
         import_module(name)
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
         subprocess.run(["git", "checkout-index", "-a", f"--prefix={folder}/"], cwd=ROOT, check=True)
-        compileall.compile_dir(copy, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+        compileall.compile_dir(folder, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
         for mutant in draw(count, seed)[first:]:
-            path, node = copy / mutant.file, mutant.node
+            path, node = Path(folder, mutant.file), mutant.node
             text = path.read_bytes()
             lines = [0, *(end.end() for end in re.finditer(rb"\n", text))]
             start = lines[node.lineno - 1] + node.col_offset
             end = lines[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
             new = mutant.new if isinstance(node, ast.AugAssign) else f"({mutant.new})"
             path.write_bytes(text[:start] + new.encode() + text[end:])
-            status, by = run(copy, nearest(mutant.file, mutant.function))
+            status, by = run(Path(folder), nearest(mutant.file, mutant.function))
             path.write_bytes(text)
             place = {"line": node.lineno, "node": ast.unparse(node), "status": status, "by": by}
             print(json.dumps({**mutant._asdict(), **place}), flush=True)
