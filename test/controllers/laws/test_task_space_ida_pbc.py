@@ -208,3 +208,22 @@ def test_an_eigenvalue_of_zero_up_to_rounding_is_accepted(panda: VMSModel) -> No
     TaskSpaceIDAPBC(panda, weight=weight)
     with pytest.raises(ModelError, match="weight must not have negative eigenvalues"):
         TaskSpaceIDAPBC(panda, weight=weight - 1e-3 * np.eye(7))
+
+
+def test_the_stiffness_of_the_task_is_what_a_displaced_end_effector_feels(
+    panda: VMSModel, rng: np.random.Generator
+) -> None:
+    gains = TaskSpaceIDAPBC.Gains(task_stiffness=300.0, null_stiffness=0.0)
+    law = TaskSpaceIDAPBC(panda, gains=gains)
+    law.reset(RobotState(Q0, np.zeros(7)))
+    there = law.task.value(panda.evaluate(Q0, np.zeros(7)))
+    jacobian = law.task.jacobian(panda.evaluate(Q0, np.zeros(7)))
+    q = Q0 + 1e-4 * jacobian.T @ rng.normal(size=3)
+    d = panda.evaluate(q, np.zeros(7))
+    command = law.update(RobotState(q, np.zeros(7)), HOLD, 0.0)
+    assert command.status is not Status.HOLDING
+    displacement = law.task.value(d) - there
+    stored = 0.5 * 300.0 * float(displacement @ displacement)
+    assert command.energy.shaped_potential == pytest.approx(stored, rel=1e-2)
+    force = np.linalg.solve(jacobian @ jacobian.T, jacobian @ (d.g - command.torque))
+    assert float(force @ displacement) == pytest.approx(2.0 * stored, rel=1e-2)

@@ -20,6 +20,24 @@ REST = np.zeros(7)
 Gains = TaskSpaceIDAPBC.Gains
 
 
+def test_depths_begin_at_the_margins_and_a_joint_beyond_one_goes_no_further(
+    panda: VMSModel,
+) -> None:
+    limits, margin = JointLimitPotential(panda), 0.1
+    lower, upper = panda.joints.lower, panda.joints.upper
+    assert not limits.depth(0.5 * (lower + upper), margin).any()
+    np.testing.assert_allclose(limits.depth(lower + 0.03, margin), -0.07)
+    np.testing.assert_allclose(limits.depth(upper - 0.02, margin), 0.08)
+    np.testing.assert_array_equal(limits.depth(lower + margin + 1e-3, margin), 0.0)
+    np.testing.assert_array_equal(limits.depth(upper - margin - 1e-3, margin), 0.0)
+    assert limits.energy(np.full(7, -0.07), 50.0) == pytest.approx(0.5 * 50.0 * 7 * 0.07**2)
+    middle = 0.5 * (lower + upper)
+    np.testing.assert_allclose(limits.clipped(lower - 1.0, middle, margin), lower + margin)
+    np.testing.assert_allclose(limits.clipped(upper + 1.0, middle, margin), upper - margin)
+    np.testing.assert_allclose(limits.clipped(lower, lower + 0.04, margin), lower + 0.04)
+    np.testing.assert_allclose(limits.clipped(upper, upper - 0.04, margin), upper - 0.04)
+
+
 def test_springs_keep_the_joints_off_their_limits(panda: VMSModel) -> None:
     # A hard push along joint 4 towards its upper limit.
     limit = panda.joints.upper[3]
