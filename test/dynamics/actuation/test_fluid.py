@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics import ModelError, VMSModel, momenta
 from vms_ph_dynamics.actuation.fluid import Fluid, ImmersedBody, immersed_cylinder
 from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
 from vms_ph_io import robots
@@ -225,6 +225,18 @@ def test_the_impulse_of_robot_and_fluid_is_conserved_without_forces(
         # The rate that components in turning axes have while the vector in space stands still.
         expected = np.concatenate([np.cross(f, w), np.cross(m, w) + np.cross(f, v)])
         np.testing.assert_allclose(form.rate(x, still).zdot[:6], expected, atol=1e-12)
+
+
+def test_the_momentum_in_space_is_that_of_the_base_moved_to_the_origin(
+    rng: np.random.Generator,
+) -> None:
+    model = robots.load("bluerov2_alpha5")
+    assert model.fluid is not None
+    d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
+    pose = model.base_pose(d.q)
+    linear = pose[:3, :3] @ d.p[:3]  # Ad^-T of the pose
+    angular = pose[:3, :3] @ d.p[3:] + np.cross(pose[:3, 3], linear)
+    np.testing.assert_allclose(momenta(d).spatial, [*linear, *angular], atol=1e-10)
 
 
 def test_a_slender_cylinder_carries_its_own_volume_along_across_its_axis() -> None:
