@@ -8,6 +8,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.evaluation import in_space
 from vms_ph_io import robots
 
 
@@ -122,3 +123,13 @@ def test_the_end_effector_jacobian_gives_its_twist_in_its_own_frame(
     d = robot.evaluate(q, v)
     np.testing.assert_allclose(d.J_end_effector @ v, twist, atol=1e-8)
     np.testing.assert_array_equal(d.jacobian("panda_link8"), d.J_end_effector)
+
+
+def test_twists_of_every_base_are_vectors_in_space() -> None:
+    for b, linear, angular in ((0, [0, 0, 0], [0, 0, 0]), (3, [1, 2, 0], [0, 0, 3])):
+        found = in_space(b, np.array([1.0, 2.0, 3.0])[:b])
+        np.testing.assert_array_equal(found.linear, linear)
+        np.testing.assert_array_equal(found.angular, angular)
+    found = in_space(6, np.arange(1.0, 7.0))
+    np.testing.assert_array_equal(found.linear, [1, 2, 3])
+    np.testing.assert_array_equal(found.angular, [4, 5, 6])
