@@ -213,7 +213,10 @@ void bind_laws(py::module_& module) {
       .def("set_gain", &Law::set_gain, "name"_a, "value"_a)
       .def("set_gains", &set_gains, "gains"_a)
       .def("carry", &Law::carry, "mass"_a, "moment"_a, "deviation"_a)
-      .def("carry_load", &Law::carry_load, "load"_a)
+      .def(
+          "carry_load",
+          [](Law& law, const Numbers& load) { return law.carry_load(load.of_any_size()); },
+          "load"_a, "Hold a weight (nv,) before the output stage; False where it does not fit.")
       .def_property_readonly("gains", &Law::gains);
   module.def("make_law", &law_by_name, "name"_a, "model"_a, "gains"_a = py::dict(),
              "allocation"_a = py::none(), "base_actuated"_a = true, "wheels"_a = py::dict(),

@@ -169,6 +169,7 @@ class Kit:
             "Law.set_gain": (law.gains[0].name, law.gains[0].value),
             "Law.set_gains": ({law.gains[0].name: law.gains[0].value},),
             "Law.carry": (1.0, np.zeros(3), 0.01),
+            "Law.carry_load": (np.zeros(len(v)),),
             "TaskSpaceIDAPBC.__init__": (fixed, "", {}),
             "PayloadCompensation.__init__": (robot, shaped, 2.0),
             "Supervisor.__init__": (robot, law, {}, allocation if b else None, True),

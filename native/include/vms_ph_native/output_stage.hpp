@@ -39,7 +39,11 @@ class OutputStage {
   bool base_is_actuated() const noexcept { return actuation_->actuated(); }
 
   /// Hold a further weight (nv,), such as of a payload, from now on: within all limits.
-  void carry(const Eigen::VectorXd& load) noexcept { load_ = load; }
+  bool carry(const Eigen::VectorXd& load) noexcept {
+    if (load.size() != load_.size()) return false;
+    load_ = load;
+    return true;
+  }
 
   /// The further weight (nv,).
   const VectorV& load() const noexcept { return load_; }

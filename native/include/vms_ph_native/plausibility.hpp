@@ -58,8 +58,8 @@ struct Judgement {
 };
 
 /// The rate at which the safe output damps motion at a time step (s), 1/s: the k of
-/// (D^-1 + h M^-1)^-1 = k M with D = 10 M and h = 3 dt + 2 age, stable at any rate, with a sample of
-/// delay and states of an age, s, with which it is up to twice as large.
+/// (D^-1 + h M^-1)^-1 = k M with D = 10 M and h = 3 dt + 2 age, stable at any rate, with a sample
+/// of delay and states of an age, s, with which it is up to twice as large.
 double braking_rate(double dt, double age = 0.0) noexcept;
 
 /// Judges every state by itself and by its predecessors, and decides when the law may go on; see

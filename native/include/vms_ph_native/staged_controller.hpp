@@ -28,10 +28,7 @@ class StagedController : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   void missed_updates() noexcept override { output_.missed_updates(); }
-  bool carry_load(const Eigen::VectorXd& load) noexcept override {
-    output_.carry(load);
-    return true;
-  }
+  bool carry_load(const Eigen::VectorXd& load) noexcept override { return output_.carry(load); }
 
  protected:
   StagedController(const Model& model, std::unique_ptr<Actuation> actuation);
