@@ -13,6 +13,7 @@
 #include <pinocchio/algorithm/rnea.hpp>
 
 #include "contender.hpp"
+#include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph {

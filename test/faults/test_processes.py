@@ -199,7 +199,7 @@ def test_a_controller_without_states_holds_the_robot_and_reports_it(
         assert "success: true" in _output(
             start("service", "call", "/simulator/change_state", "", ask)
         )
-    states.await_output("reason: ''")
+    states.await_output("status: 0")
     os.kill(robot.process.pid, signal.SIGKILL)
     states.await_output(r"status: 2\s+reason: '?no usable state for .*holding against gravity", 5.0)
     efforts = start("topic", "echo", "--once", "/torque")

@@ -37,9 +37,10 @@ def test_the_weight_of_an_observed_payload_is_added_to_the_efforts_of_a_law() ->
         told = Payload(mass=1.0, mass_deviation=0.02, centre_deviation=spread)
         told.centre_of_mass = Point(x=0.0, y=0.0, z=0.05)
         until = time.monotonic() + 20.0
-        while node.controller.payload is None and time.monotonic() < until:
+        while not node.controller.mass and time.monotonic() < until:
             found.publish(told)
             executor.spin_once(0.05)
+            node.control(q, v, 0.01)
         for _ in range(100):
             loaded = node.control(q, v, 0.01).torque
         d = model.evaluate(q, v)

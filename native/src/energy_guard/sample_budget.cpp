@@ -69,7 +69,8 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
 
 namespace {
 
-// Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is seen.
+// Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is
+// seen.
 constexpr double kInertia = 1.1;
 
 // Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a

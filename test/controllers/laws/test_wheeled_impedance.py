@@ -25,11 +25,10 @@ def _closed_loop(
     motion = stepper.begin(form.state(q, np.zeros(form.model.nv)), 0.0)
     commands = []
     for k in range(n):
-        v = form.terms(motion.q, motion.nu).d.v
-        commands.append(law.update(RobotState(motion.q, v), reference, dt))
+        commands.append(law.update(RobotState(motion.q, motion.v), reference, dt))
         ports = Ports(torque=commands[-1].torque)
         motion = stepper.step(motion, ports, k * dt, dt).solver_state
-    return motion.q, form.terms(motion.q, motion.nu).d.v, commands
+    return motion.q, motion.v, commands
 
 
 @pytest.mark.parametrize("make", [differential_drive, bicycle, mecanum_cart])

@@ -136,14 +136,14 @@ def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured()
     assert 0.02 < np.abs(away).max() <= 0.05
     sensor = unknown.sensor(model, 0.005)
     v = np.zeros(model.nv)
-    seen = [sensor.measured(home, v + k)[1].mean() for k in range(5)]
+    seen = [sensor.measured(home, v + k).v.mean() for k in range(5)]
     np.testing.assert_allclose(seen, [0, 0, 0, 1, 2], atol=0.02)
     assert len(set(seen)) > 2
     # Without errors everything is as it is.
     certain = Uncertainty()
     assert certain.plant(model) is model
     assert certain.start(model, home) is home
-    assert certain.sensor(model, 0.005).measured(home, v)[0] is home
+    assert certain.sensor(model, 0.005).measured(home, v).q is home
     with pytest.raises(OptionError, match="mass=1: a number of at least zero and below 1"):
         Uncertainty(mass=1.0)
 
@@ -158,8 +158,8 @@ def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"robot": "package://no_such_data/x.urdf"}, "there is no package 'no_such_data'; install"),
-        ({"robot": "package://example-robot-data/no.urdf"}, "'no.urdf' is not in it; install"),
+        ({"robot": "package://no_such_data/x.urdf"}, "there is no package 'no_such_data'; source"),
+        ({"robot": "package://example-robot-data/no.urdf"}, "'no.urdf' is not in it; source"),
         ({"wheels": {"wheel_joint": 0.1}}, "'wheel_joint' is no joint of"),
         ({"wheels": {"arm_1_joint": 0.1}}, "must turn a wheel about an axis that is parallel"),
         ({"base": "floating"}, "load it with base='planar'"),
