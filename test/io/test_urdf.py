@@ -13,6 +13,7 @@ from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import load_urdf, read_urdf, robots
 from vms_ph_io.descriptions.packages import package_directory, resolve
 from vms_ph_io.descriptions.urdf import UrdfWarning, check_urdf
+from vms_ph_io.robots.robot_settings import RobotSettings
 
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
 SOLID = f'<inertial><mass value="1"/>{INERTIA}</inertial>'
@@ -396,3 +397,22 @@ def test_a_continuous_joint_may_mimic_one_that_has_limits(tmp_path: Path) -> Non
     both = xml.replace('type="revolute"', 'type="continuous"')
     with pytest.raises(ModelError, match="known only up to turns"):
         load_urdf(_written(tmp_path, both))
+
+
+def test_arguments_of_a_xacro_may_follow_its_path(tmp_path: Path) -> None:
+    file = tmp_path / "my arm.xacro"
+    file.write_text(
+        '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="n" '
+        'default="x"/>' + link("$(arg n)") + "</robot>"
+    )
+    assert '"left"' in read_urdf(f"{file} n:=left")
+    settings = RobotSettings(f"{file} n:=left")
+    assert settings.is_file
+    assert '"left"' in settings.description()
+    with pytest.raises(ModelError, match="has no argument 'm'"):
+        read_urdf(f"{file} m:=left")
+
+
+def test_an_sdf_is_answered_by_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"given: <sdf>; an SDF has to be converted"):
+        load_urdf(_written(tmp_path, '<sdf version="1.9"><model name="a"/></sdf>'))

@@ -27,7 +27,8 @@ _HAVE_AXES = ("revolute", "continuous", "prismatic", "planar")
 def tree_errors(root: ET.Element) -> Iterator[str]:
     """Yield an error for everything that keeps the links and joints from being one tree."""
     if root.tag != "robot":
-        yield f"the root element must be <robot>; given: <{root.tag}>"
+        sdf = "; an SDF has to be converted, for instance by sdformat_urdf or sdf2urdf"
+        yield f"the root element must be <robot>; given: <{root.tag}>{sdf * (root.tag == 'sdf')}"
         return
     links, joints = root.findall("link"), root.findall("joint")
     nameless = [*_nameless("link", links), *_nameless("joint", joints)]

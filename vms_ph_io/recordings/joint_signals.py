@@ -70,6 +70,13 @@ class Companion:
             )
         return interpolated
 
+    def spans(self, stamps: Array) -> npt.NDArray[np.bool_]:
+        """Return whether stamps (N,) lie between the first row and the last."""
+        if not len(self._times):
+            return np.zeros(len(stamps), dtype=bool)
+        first, last = self._times[0] - _SAME, self._times[-1] + _SAME
+        return np.asarray((stamps >= first) & (stamps <= last))
+
     def covers(self, stamps: Array) -> npt.NDArray[np.bool_]:
         """Return whether stamps (N,) lie between rows that follow each other without a pause."""
         if len(self._times) < 2:

@@ -4,6 +4,7 @@
 """Which recorded joint is which joint of the model; joints are matched by name, never by index."""
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from vms_ph_dynamics import VMSModel
 
 from .. import robots
 from .recording import Recording, RecordingError, Series
+
+_COMMANDS = re.compile(r"command|cmd|desired|target|reference|goal|setpoint", re.IGNORECASE)
+"""Topics of what joints should do, which are taken where nothing else has a joint."""
 
 
 class Column(NamedTuple):
@@ -53,10 +57,11 @@ def sources(
                 f"{', '.join(model.joint_names)}"
             )
 
-    def size(series: Series) -> tuple[bool, int, int]:
+    def size(series: Series) -> tuple[bool, bool, int, int]:
         common = set(names.values()) & set(series.names)
+        is_command = bool(_COMMANDS.search(series.name))
         has_positions = any(series.table.has(series.names.index(name)) for name in common)
-        return has_positions, len(common), len(series.table)
+        return has_positions, not is_command, len(common), len(series.table)
 
     ranked = sorted(recording.joints, key=size, reverse=True)
     matches = []

@@ -269,8 +269,13 @@ class RecordedMotion:
         cut = slice(begin - low, end - low)
         q = np.hstack([q_base, self._configuration(position)])[cut]
         v = np.hstack([v_base, velocity])[cut]
-        torque = self._meant(q, np.nan_to_num(signals.effort[cut]))
-        wrenches = {port: _plausible(s.at(begin, end)) for port, s in self._wrenches.items()}
+        torque = self._meant(q, filled(signals.effort, t)[cut])
+        wrenches = {
+            port: np.where(
+                s.spans(self.order.stamps[begin:end])[:, None], _plausible(s.at(begin, end)), 0.0
+            )
+            for port, s in self._wrenches.items()
+        }
         return MotionSamples(t[cut].copy(), q, v, torque, wrenches, self.options.commanded)
 
     def _configuration(self, position: Array) -> Array:
@@ -315,7 +320,7 @@ class RecordedMotion:
         low, high = self._signals.most_active(first, behind, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
         position, velocity = self._positions(signals, t), filled(signals.velocity, t)
-        effort = np.nan_to_num(signals.effort)
+        effort = filled(signals.effort, t)
         measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
         n, names = self.model.n, self.model.joint_names
         lag = 0.0
@@ -337,6 +342,19 @@ class RecordedMotion:
                 f"no effort of {missing} is recorded: the energy that it supplies is not known, "
                 "and is part of what is unaccounted"
             )
+        for joint, share in zip(names, np.isnan(signals.effort).mean(axis=0), strict=True):
+            if 0.0 < share < 1.0:
+                notes.append(
+                    f"the effort of {joint} is not a number in {100 * share:.3g} % of the samples "
+                    "and is interpolated there"
+                )
+        for port, wrench in self._wrenches.items():
+            share = float((~wrench.spans(self.order.stamps)).mean())
+            if share > 0.0:
+                notes.append(
+                    f"the wrench on {wrench.series.name} is not recorded in {100 * share:.3g} % of "
+                    f"the time; it is taken as zero at {port} there"
+                )
         factors = {names[j]: defect.factor for j, defect in self._estimated.items()}
         return Conditioning(
             self.order,

@@ -38,7 +38,8 @@ class RobotSettings:
     """A robot and what is chosen about it; empty text means the default of the robot.
 
     Attributes:
-        robot: name of a bundled robot, or path of a URDF, xacro or MJCF file.
+        robot: name of a bundled robot, or path of a URDF, xacro or MJCF file, which arguments of
+            xacro may follow: ``arm.xacro name:=value``.
         base: one of :data:`BASES`; auto is the base of a bundled robot, and else that of the URDF.
         end_effector: frame of the end-effector wrench.
         tools: frames of further wrench ports, with spaces or commas between.
@@ -91,7 +92,8 @@ class RobotSettings:
     @property
     def is_file(self) -> bool:
         """Whether the robot is given by the path of a file, which need not be there."""
-        return self.robot.endswith(_SUFFIXES) or "/" in self.robot
+        path = self.robot.split(":=")[0]
+        return path.endswith(_SUFFIXES) or "/" in path or path != self.robot
 
     @property
     def are_defaults(self) -> bool:

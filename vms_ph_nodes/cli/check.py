@@ -22,6 +22,8 @@ def check(
     inertia: Annotated[
         str, typer.Option(help="inertias of no body: auto, strict, repair or as_given")
     ] = "auto",
+    locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
+    xacro: list[str] = typer.Option([], help="argument of a xacro file: name:=value, repeatable"),
 ) -> None:
     """Say what a robot description is, what is wrong with it, and what to type next."""
     import numpy as np
@@ -35,6 +37,7 @@ def check(
     from vms_ph_io.descriptions.urdf import check_urdf
     from vms_ph_io.robots.robot_settings import RobotSettings
 
+    robot = " ".join([robot, *xacro])
     bundled = robots.get(robot) if robot in robots.names() else None
     if bundled is not None:
         xml, name = bundled.description(), bundled.path().name
@@ -57,7 +60,9 @@ def check(
         raise VmsPhError(f"{name} is not valid: {len(findings.errors)} error(s), see above{hint}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
-        model = RobotSettings(robot, base, end_effector, inertia=inertia).model(xml)
+        model = RobotSettings(
+            robot, base, end_effector, inertia=inertia, locked_joints=locked_joints
+        ).model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
     q = model.neutral_configuration() if bundled is None else model.configuration(bundled.home)
     inertias = np.linalg.eigvalsh(model.evaluate(q, np.zeros(model.nv)).M)

@@ -315,3 +315,47 @@ def test_a_wrench_of_an_unknown_frame_is_never_passed_over_in_silence(
     else:
         with pytest.raises(RecordingError, match=said):
             audit(path, panda)
+
+
+def test_commands_are_not_taken_for_states(known: Known, panda: VMSModel, tmp_path: Path) -> None:
+    messages: list[tuple[int, str, object]] = []
+    for k, (s, q, v, effort) in enumerate(
+        zip(stamps(known), known.q, known.v, known.effort, strict=True)
+    ):
+        for topic in ("/joint_command", "/a/desired_joint_states"):
+            messages.append((s, topic, state(s, known.joints, q + 0.5, 0 * v, 0 * effort)))
+        if k % 2 == 0:  # fewer than commands
+            messages.append((s, "/joint_states", state(s, known.joints, q, v, effort)))
+    found = audit(write(tmp_path / "bag", messages), panda)
+    assert abs(missing(found)) < 4 * SMALL
+    assert "/joint_command has 7 of the joints too and is not used" in statements(found)
+
+
+def test_efforts_that_are_no_numbers_for_a_while_are_interpolated_and_named(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    effort = known.effort.copy()
+    effort[100:110, 1] = np.nan
+    found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
+    assert "the effort of panda_joint2 is not a number in 2 % of the samples" in statements(found)
+    assert abs(missing(found)) < 4 * SMALL
+
+
+def test_a_wrench_that_begins_later_is_zero_before(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    vector = STORE.types["geometry_msgs/msg/Vector3"]
+    wrench = STORE.types["geometry_msgs/msg/Wrench"](vector(9.0, 0.0, 0.0), vector(0.0, 0.0, 0.0))
+    messages: list[tuple[int, str, object]] = []
+    for k, (s, q, v, effort) in enumerate(
+        zip(stamps(known), known.q, known.v, known.effort, strict=True)
+    ):
+        messages.append((s, "/joint_states", state(s, known.joints, q, v, effort)))
+        if k >= 499:
+            stamped = STORE.types["geometry_msgs/msg/WrenchStamped"](
+                header(s, "panda_link8"), wrench
+            )
+            messages.append((s, "/ft", stamped))
+    found = audit(write(tmp_path / "bag", messages), panda)
+    assert "the wrench on /ft is not recorded in 99" in statements(found)
+    assert abs(missing(found)) < 30 * SMALL

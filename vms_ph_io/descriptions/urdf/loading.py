@@ -98,6 +98,14 @@ def kind_of(text: str, path: Path) -> Kind:
     return Kind.XACRO if path.suffix == ".xacro" else Kind.URDF
 
 
+def with_arguments(address: str | Path) -> tuple[str, dict[str, str]]:
+    """Split ``"arm.xacro name:=value name:=value"`` into the path and the arguments of xacro."""
+    words = str(address).split(" ")
+    first = next((k for k, word in enumerate(words) if ":=" in word), len(words))
+    pairs = (word.partition(":=") for word in words[first:] if word)
+    return " ".join(words[:first]), {name: value for name, _, value in pairs}
+
+
 def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None) -> str:
     """Return the URDF text of a file; xacro is processed, and MJCF converted.
 
@@ -105,18 +113,20 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
     elements of xacro are processed under any name. The suffix .xacro is that of xacro in any case.
 
     Args:
-        path: path of a URDF, xacro or MJCF file.
+        path: path of a URDF, xacro or MJCF file; arguments of xacro may follow it as name:=value.
         xacro_arguments: values of ``<xacro:arg>``.
 
     Raises:
         VmsPhError: no such file, an unreadable file, a xacro error, or an unknown argument.
     """
+    path, own = with_arguments(path)
+    xacro_arguments = {**own, **(xacro_arguments or {})}
     file = existing_file(path)
     try:
         text = read_text(file)
         kind = kind_of(text, file)
         if kind is Kind.XACRO:
-            return with_own_package(process_xacro(file, xacro_arguments or {}), file)
+            return with_own_package(process_xacro(file, xacro_arguments), file)
         if kind is Kind.MJCF:
             text = mjcf_to_urdf(file)
     except OSError as error:
