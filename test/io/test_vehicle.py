@@ -139,7 +139,7 @@ def test_a_missing_or_unreadable_file_gets_one_clear_sentence(
     with pytest.raises(ModelError, match="must contain a mapping"):
         load(file)
     file.write_bytes(b"\xff\xfe\x00\xd8")
-    with pytest.raises(ModelError, match="not UTF-(8|16) text"):
+    with pytest.raises(ModelError, match=r"not UTF-(8|16) text"):
         load(file)
 
 

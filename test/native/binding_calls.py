@@ -36,7 +36,7 @@ REFUSALS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, Memo
 
 # These judge what they are given: they return that it is none, or the safe output.
 JUDGES = re.compile(
-    r"Law\.(reset|resume|update)|StatePlausibility\.judge|PortGuard\.(engage|update)|"
+    r"Law\.(reset|resume|update|carry_load)|StatePlausibility\.judge|PortGuard\.(engage|update)|"
     r"Dynamics\.(rate|state)|ClosedLoop\.run"
 )
 

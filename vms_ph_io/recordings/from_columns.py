@@ -79,7 +79,7 @@ def _fill(
         if rows and not np.any(np.abs(seconds) < _LATEST) and np.isfinite(seconds).any():
             raise RecordingError(
                 f"the times of {recording.path.name} reach {np.nanmax(np.abs(seconds)):.3g} s, "
-                "which no clock shows; if they are nanoseconds, give time a scale of 1e-9 in a "
+                "which no clock shows; if they are nanoseconds, give time the unit ns in a "
                 "column map"
             )
         if epoch is None:

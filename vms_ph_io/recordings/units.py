@@ -12,7 +12,7 @@ from .recording import RecordingError
 
 _BEYOND = 3.0  # times its limits, where the positions of a joint are in another unit
 _SLOWEST = 2.0  # Hz, below which times may be in another unit
-_TIME_UNITS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+_TIME_UNITS = {1e3: "ms", 1e6: "us", 1e9: "ns"}
 
 
 def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> None:
@@ -38,7 +38,7 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
         raise RecordingError(
             f"the positions of {joints.names[worst]} reach {largest[worst]:.4g}, its limits are "
             f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g} rad: they look like degrees; "
-            "give position (and velocity) a scale of 0.017453292519943295 in a column map"
+            "give position the unit deg, and velocity deg/s, in a column map"
         )
     rate = 1.0 / float(np.median(np.diff(t)))
     slope = np.gradient(position, t, axis=0)
@@ -50,6 +50,6 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
         if follows and rate < _SLOWEST and 0.8 < factor / unit < 1.25:
             raise RecordingError(
                 f"by its times the recording has {rate:.3g} Hz, and its velocities are {unit:g} "
-                f"times the slopes of the positions: the times look like {name}; give time a scale "
-                f"of {1 / unit:g} in a column map"
+                f"times the slopes of the positions: the times look like {name}; give time the "
+                f"unit {name} in a column map"
             )
