@@ -33,6 +33,8 @@ _NAMES_ELSEWHERE = {
     "energy": "kinetic_energy and potential_energy",
     "J": 'J_end_effector, or jacobian("frame")',
     "forward_kinematics": 'placement("frame")',
+    "fk": 'placement("frame")',
+    "pose": 'placement("frame")',
 }
 """Our names for terms, by the names that other libraries give them."""
 

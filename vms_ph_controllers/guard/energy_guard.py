@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
 
 from ..controller import Command, Controller, LawWrapper, Reference, RobotState, Status
 from .certificate import Certificate
@@ -45,6 +46,7 @@ class EnergyGuard(LawWrapper):
 
     Raises:
         ModelError: the law is none, or settings and options do not fit the robot.
+        OptionError: the budget is no energy.
     """
 
     def __init__(
@@ -58,6 +60,8 @@ class EnergyGuard(LawWrapper):
     ) -> None:
         self._settings = EnergyGuardSettings() if settings is None else settings
         if budget is not None:
+            if not isinstance(budget, (int, float, np.number)) or not 0.0 <= budget < float("inf"):
+                raise OptionError(f"budget must be an energy, J, of at least 0; given: {budget!r}")
             self._settings = replace(self._settings, tank_capacity=budget, tank_initial=budget)
         self._options = options
         self._ports: PortGuard | None = None

@@ -4,6 +4,7 @@
 """A law or a function behind an energy guard is a law, and gives no more than its budget."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from vms_ph_controllers import (
 from vms_ph_controllers.guard import EnergyGuardSettings
 from vms_ph_dynamics import DecoupledForm, ModelError, Ports, VMSModel, integrate
 from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_io import robots
 
 DT = 2e-3
@@ -110,3 +112,9 @@ def test_efforts_may_be_arrays_or_records(panda: VMSModel) -> None:
 def test_a_robot_in_place_of_a_law_is_refused_with_what_guards_efforts(panda: VMSModel) -> None:
     with pytest.raises(ModelError, match=r"PortGuard\(model\)"):
         EnergyGuard(panda)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("budget", [-1.0, float("nan"), float("inf"), "1"])
+def test_a_budget_that_is_no_energy_is_refused(budget: Any) -> None:
+    with pytest.raises(OptionError, match="budget must be an energy, J, of at least 0; given: "):
+        EnergyGuard(budget=budget)
