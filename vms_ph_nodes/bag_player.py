@@ -128,7 +128,7 @@ class BagPlayer(ReportingNode):
         passed = now - self._start
         if passed < 0:
             return
-        due = self._origin + round(passed * self._rate)
+        due = min(self._origin + round(passed * self._rate), self._bounds[1])
         while self._waiting is not None and self._waiting.log_time <= due:
             self._publish_next()
         self._publish_clock(due)

@@ -22,8 +22,12 @@ def check(
     inertia: Annotated[
         str, typer.Option(help="inertias of no body: auto, strict, repair or as_given")
     ] = "auto",
-    locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
-    xacro: list[str] = typer.Option([], help="argument of a xacro file: name:=value, repeatable"),
+    locked_joints: Annotated[
+        str, typer.Option(help="joints to lock: 'name name=position ...'")
+    ] = "",
+    xacro: Annotated[
+        list[str], typer.Option(help="argument of a xacro file, name:=value; repeatable")
+    ] = [],  # noqa: B006  not changed
 ) -> None:
     """Say what a robot description is, what is wrong with it, and what to type next."""
     import numpy as np
