@@ -342,6 +342,12 @@ class RecordedMotion:
                 f"no effort of {missing} is recorded: the energy that it supplies is not known, "
                 "and is part of what is unaccounted"
             )
+        jumps = np.abs(position - filled(signals.position, t)).max(axis=0, initial=0.0) > 1.0
+        notes += [
+            f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
+            for joint, is_wrapped in zip(names, jumps, strict=True)
+            if is_wrapped
+        ]
         for joint, share in zip(names, np.isnan(signals.effort).mean(axis=0), strict=True):
             if 0.0 < share < 1.0:
                 notes.append(

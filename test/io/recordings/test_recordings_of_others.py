@@ -183,6 +183,8 @@ def test_angles_that_are_wrapped_are_unwrapped(
     found = audit(bag(tmp_path / "bag", known, q=q, v=np.full_like(known.v, np.nan)), panda)
     assert abs(missing(found)) < SMALL
     assert np.abs(found.ledger.series["unaccounted"]).max() < 10 * SMALL
+    assert "the angle of panda_joint4 is recorded within a turn" in statements(found)
+    assert "panda_joint5 is recorded within" not in statements(found)
 
 
 def test_an_effort_that_is_missing_is_named_and_is_no_evidence(
