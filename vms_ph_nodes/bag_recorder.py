@@ -9,8 +9,6 @@ from pathlib import Path
 
 from rclpy.qos import QoSProfile
 
-from vms_ph_io import share_directory
-
 from .node.health import ERROR, OK, WARN, Health
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
@@ -46,8 +44,7 @@ class BagRecorder(ReportingNode):
         folder: str = declare(self, "bag")
         chosen_topics: list[str] = declare(self, "topics")
         self._chosen_topics = {self.resolve_topic_name(name) for name in chosen_topics if name}
-        self._types = MessageTypes()
-        self._types.register_folder("vms_ph", share_directory() / "msg")
+        self._types = MessageTypes.of_project()
         self._writer = BagWriter(self._free(Path(folder)))
         self.failed = False
         self._recorded_topics: set[str] = set()

@@ -16,7 +16,6 @@ from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
 from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
-from vms_ph_io.settings.parameter_schema import load_parameters
 
 _TENFOLD = "\n".join(
     f"{name}: &{name} [{', '.join([f'*{of}' if of else 'x'] * 10)}]"
@@ -63,7 +62,6 @@ def _metadata(path: Path) -> None:
 
 
 READERS: dict[str, tuple[Callable[[Path], object], type[Exception]]] = {
-    "parameter schema": (load_parameters, VmsPhError),
     "rotors": (load_actuators, VmsPhError),
     "metadata of a bag": (_metadata, BagError),
 }
@@ -96,9 +94,7 @@ def test_every_reader_refuses_it_with_its_own_error(
         read(path)
 
 
-@pytest.mark.parametrize(
-    "reader", sorted(READERS.keys() & {"parameter schema", "rotors", "parameter file"})
-)
+@pytest.mark.parametrize("reader", sorted(READERS.keys() & {"rotors", "parameter file"}))
 def test_an_endless_file_is_refused(reader: str) -> None:
     read, error = READERS[reader]
     with pytest.raises(error, match="too large"):
@@ -107,16 +103,3 @@ def test_an_endless_file_is_refused(reader: str) -> None:
 
 def test_a_profile_that_is_no_yaml_is_skipped() -> None:
     assert parse_profiles("[" * 3000) == ()
-
-
-@pytest.mark.parametrize(
-    "validation", ["x", "{bounds<>: [a, b]}", "{not_empty<>: []}", "{bounds<>: [1]}"]
-)
-def test_a_validation_that_does_not_fit_is_refused(validation: str, tmp_path: Path) -> None:
-    path = tmp_path / "schema.yaml"
-    path.write_text(
-        "node: {gain: {type: double, default_value: 1.0, description: x, "
-        f"validation: {validation}}}}}"
-    )
-    with pytest.raises(VmsPhError, match="validation of gain"):
-        load_parameters(path)

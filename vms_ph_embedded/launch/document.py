@@ -49,15 +49,8 @@ def read(file: Path) -> Element:
     """
     try:
         source = read_bytes(file, LARGEST)
-    except IsADirectoryError:
-        raise LaunchError(f"{file} is a folder; give a launch file (*.launch.xml)") from None
-    except OSError as error:
-        raise LaunchError(
-            f"cannot read launch file {file}: {error.strerror or error}; "
-            "give the path of a *.launch.xml file"
-        ) from None
     except VmsPhError as error:
-        raise LaunchError(f"cannot read launch file: {error}") from None
+        raise LaunchError(f"{error}; give the path of a launch file (*.launch.xml)") from None
     return _Builder(file).build(source)
 
 

@@ -18,6 +18,7 @@ from vms_ph_dynamics.energy.port_certificate import PortCertificate
 
 from ..progress import Progress, no_progress
 from ..recordings.motion import Block, RecordedMotion
+from ..settings.bounded_text import writing
 
 # Components of a wrench that a planar base has.
 _PLANAR = [0, 1, 5]
@@ -221,7 +222,8 @@ def certify(
 
 def write_certificate(certificate: RecordedCertificate, folder: Path) -> Path:
     """Write ``certificate.json`` into a folder, which is made where it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "certificate.json"
-    path.write_text(json.dumps(certificate.document(), indent=2) + "\n")
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(certificate.document(), indent=2) + "\n")
     return path

@@ -31,6 +31,7 @@ from vms_ph_dynamics.identification import (
 
 from ..descriptions.urdf.identified_urdf import identified_urdf
 from ..recordings.motion import RecordedMotion
+from ..settings.bounded_text import read_text, writing
 from .energy_audit import Audit
 
 _MIN_SAMPLES = 20  # samples of a part without gaps
@@ -230,13 +231,11 @@ def write_identified(
         )
         texts["friction.yaml"] += "\n"
     written = []
-    try:
+    with writing(folder):
         for name in FILES:
             if name in texts:
                 (folder / name).write_text(texts[name], encoding="utf-8")
                 written.append(folder / name)
-    except OSError as error:
-        raise VmsPhError(f"{folder} cannot be written: {error.strerror or error}") from None
     return written
 
 
@@ -263,13 +262,11 @@ def read_prior(path: Path) -> Posterior:
         VmsPhError: the file cannot be read or is no such file.
     """
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = json.loads(read_text(path))
         names = tuple(str(name) for name in content["names"])
         mean = np.array(content["mean"], dtype=np.float64)
         covariance = np.array(content["covariance"], dtype=np.float64)
         references = tuple(LoadEstimate(**one) for one in content.get("references", ()))
-    except OSError as error:
-        raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
         raise VmsPhError(
             f"{path} is no belief of an identification; give a prior.json that --out wrote"

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
 
+from ..settings.bounded_text import writing
 from .document import document
 from .energy_audit import Audit, balance
 from .picture import curves, draw
@@ -41,14 +41,12 @@ def write_report(audit: Audit, folder: Path) -> list[Path]:
         ImportError: plotly is not installed.
     """
     files = [folder / f"audit.{suffix}" for suffix in ("html", "png", "csv", "json")]
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_page(audit, files[0])
         draw(audit, files[1])
         write_csv(audit, files[2])
         files[3].write_text(json.dumps(document(audit), indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise VmsPhError(f"{folder} cannot be written: {error.strerror or error}") from None
     return files
 
 

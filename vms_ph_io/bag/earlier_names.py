@@ -15,7 +15,6 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc
 
-from ..installation import share_directory
 from .messages import BagMessage, Decoder, SchemaDecoder
 from .types import MessageTypes
 
@@ -103,11 +102,7 @@ class PresentNames:
         return self._is_earlier[decoder]
 
 
-@cache
-def _types() -> MessageTypes:
-    types = MessageTypes()
-    types.register_folder("vms_ph", share_directory() / "msg")
-    return types
+_types = cache(MessageTypes.of_project)
 
 
 def _serialised(kind: str, recorded: object, renamed: dict[str, str]) -> bytes:

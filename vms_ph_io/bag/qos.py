@@ -5,7 +5,7 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import yaml
@@ -16,6 +16,7 @@ _NANOSECONDS = 10**9
 
 # The duration that ROS 2 writes for "no limit", in nanoseconds.
 INFINITE = 2**63 - 1
+_DURATIONS = ("deadline", "lifespan", "liveliness_lease_duration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +45,11 @@ class QosProfile:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the profile in the order and format of version 9 of rosbag2."""
-        return {
-            "history": self.history,
-            "depth": self.depth,
-            "reliability": self.reliability,
-            "durability": self.durability,
-            "deadline": _duration(self.deadline),
-            "lifespan": _duration(self.lifespan),
-            "liveliness": self.liveliness,
-            "liveliness_lease_duration": _duration(self.liveliness_lease_duration),
-            "avoid_ros_namespace_conventions": False,
+        entries = {
+            name: _duration(value) if name in _DURATIONS else value
+            for name, value in asdict(self).items()
         }
+        return {**entries, "avoid_ros_namespace_conventions": False}
 
 
 def _duration(nanoseconds: int) -> dict[str, int]:
@@ -99,20 +94,12 @@ def _load(text: str) -> Any:
 
 
 def _profile(item: Any) -> QosProfile:
-    def word(name: str) -> str:
+    def entry(name: str) -> Any:
         value = item[name]
+        if name in _DURATIONS:
+            return min(int(value["sec"]) * _NANOSECONDS + int(value["nsec"]), INFINITE)
+        if name == "depth":
+            return int(value)
         return _NUMBERED[name][value] if isinstance(value, int) else str(value)
 
-    def time(name: str) -> int:
-        return min(int(item[name]["sec"]) * _NANOSECONDS + int(item[name]["nsec"]), INFINITE)
-
-    return QosProfile(
-        word("history"),
-        int(item["depth"]),
-        word("reliability"),
-        word("durability"),
-        time("deadline"),
-        time("lifespan"),
-        word("liveliness"),
-        time("liveliness_lease_duration"),
-    )
+    return QosProfile(*(entry(field.name) for field in fields(QosProfile)))

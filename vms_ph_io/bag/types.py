@@ -12,6 +12,7 @@ from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc, Typesdict
 from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
 
+from ..installation import PACKAGE, share_directory
 from .errors import BagError
 
 _SEPARATOR = "=" * 80 + "\n"
@@ -41,6 +42,13 @@ class MessageTypes:
         self.store = get_typestore(Stores.ROS2_JAZZY)
         self._texts: dict[str, str] = {}
         self._definitions: dict[str, MessageDefinition] = {}
+
+    @classmethod
+    def of_project(cls) -> "MessageTypes":
+        """Return the standard types and those of this project, ``vms_ph/msg``."""
+        types = cls()
+        types.register_folder(PACKAGE, share_directory() / "msg")
+        return types
 
     def register(self, type_name: str, text: str) -> None:
         """Register a type.

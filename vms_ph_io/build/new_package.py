@@ -15,6 +15,7 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..installation import share_directory
 from ..robots.robot_settings import RobotSettings
+from ..settings.bounded_text import writing
 
 # Where each template goes; ${name} is the name of the package.
 _FILES = {
@@ -64,10 +65,8 @@ class NewPackage:
             raise VmsPhError(f"{folder} exists already; choose another name or folder")
         description = self.settings.description()
         values = self._values(description)
-        try:
+        with writing(folder):
             self._write(folder, description, values)
-        except OSError as error:
-            raise VmsPhError(f"{folder} cannot be written: {error.strerror}") from None
         return folder
 
     def _check_name(self) -> None:

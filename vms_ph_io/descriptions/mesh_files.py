@@ -30,9 +30,9 @@ def check_mesh(path: str) -> None:
     """Check the file of a mesh.
 
     Raises:
-        OSError: it cannot be read.
-        ModelError: it is of no accepted kind, too large, or an archive.
-        VmsPhError: it unfolds to more than is accepted of its size.
+        ModelError: it is of no accepted kind, or an archive.
+        VmsPhError: it cannot be read, is too large, or unfolds to more than is accepted of its
+            size.
     """
     name = os.path.basename(path)
     suffix = os.path.splitext(path)[1].lower()

@@ -50,7 +50,7 @@ def package_directory(name: str, beside: Path | None = None) -> Path | None:
 def _package_above(file: Path) -> tuple[str, Path] | None:
     """Return name and folder of the package in which a file is."""
     for folder in file.absolute().parents:
-        with suppress(OSError, VmsPhError):
+        with suppress(VmsPhError):
             name = _PACKAGE_NAME.search(read_text(folder / "package.xml"))
             return None if name is None else (name[1], folder)
     return None

@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from vms_ph_dynamics import ModelError, StateError
 from vms_ph_dynamics.arrays import Array
 
 from ..settings.bounded_text import read_yaml
+from ..settings.yaml_files import check_keys, mapping, number
 from .recording import RecordingError
 
 UNITS = {
@@ -34,7 +36,7 @@ _BASE_SIZES = {
 }  # fmt: skip
 _KEYS = ("joints", "time", "rate", "header", "delimiter", "skip", *JOINT_QUANTITIES, *_BASE_SIZES,
          "wrenches")  # fmt: skip
-_ENTRY_KEYS = ("columns", "unit", "gain", "file", "array", "interleaved", "rate")
+_ENTRY_KEYS = ("columns", "unit", "gain", "file", "array", "interleaved")
 
 Columns = tuple[str | int, ...]
 
@@ -96,53 +98,46 @@ def read_map(path: Path) -> ColumnMap:
         VmsPhError: the file cannot be read, or has an unknown key or a wrong value.
     """
     content = read_yaml(path)
-    if not isinstance(content, dict):
-        raise RecordingError(f"{path} must have keys and values; accepted are {', '.join(_KEYS)}")
-    if unknown := [str(key) for key in content if key not in _KEYS]:
-        raise RecordingError(
-            f"{path} has the unknown key '{unknown[0]}'; accepted are {', '.join(_KEYS)}"
-        )
-    joints = tuple(map(str, _list(content.get("joints", ()), path, "joints")))
+    try:
+        check_keys(content, "the map", (), _KEYS)
+        return _column_map(content, path.parent)
+    except (ModelError, StateError) as error:
+        raise RecordingError(f"{path}: {error}") from None
+
+
+def _column_map(content: Mapping[str, Any], folder: Path) -> ColumnMap:
+    joints = tuple(map(str, _list(content.get("joints", ()), "joints")))
     quantities = {}
     for name in ("time", *JOINT_QUANTITIES, *_BASE_SIZES):
         if name in content:
             size = 1 if name == "time" else _BASE_SIZES.get(name, len(joints))
-            quantities[name] = _quantity(content[name], size, path, name)
-    wrenches = content.get("wrenches") or {}
-    if not isinstance(wrenches, dict):
-        raise RecordingError(f"{path}: wrenches must have the form frame: columns")
+            quantities[name] = _quantity(content[name], size, name)
+    wrenches = mapping(content.get("wrenches") or {}, "wrenches", "columns")
     return ColumnMap(
-        path.parent,
+        folder,
         joints,
         quantities,
-        {str(frame): _quantity(entry, 6, path, str(frame)) for frame, entry in wrenches.items()},
-        _number(content.get("rate", 0.0), path, "rate"),
+        {str(frame): _quantity(entry, 6, str(frame)) for frame, entry in wrenches.items()},
+        number(content.get("rate", 0.0), "rate"),
         content.get("header"),
         str(content.get("delimiter", "")),
-        int(_number(content.get("skip", 0), path, "skip")),
+        int(number(content.get("skip", 0), "skip")),
     )
 
 
-def _quantity(entry: Any, size: int, path: Path, name: str) -> Quantity:
+def _quantity(entry: Any, size: int, name: str) -> Quantity:
     """Return a quantity given as columns, or with further keys."""
     fields = entry if isinstance(entry, dict) else {"columns": entry}
-    if unknown := [str(key) for key in fields if key not in _ENTRY_KEYS]:
-        raise RecordingError(
-            f"{path}: {name} has the unknown key '{unknown[0]}'; accepted are "
-            f"{', '.join(_ENTRY_KEYS)}"
-        )
-    columns = tuple(_column(c, path, name) for c in _list(fields.get("columns", ()), path, name))
+    check_keys(fields, name, (), _ENTRY_KEYS)
+    columns = tuple(_column(c, name) for c in _list(fields.get("columns", ()), name))
     if columns and size and len(columns) != size:
-        raise RecordingError(f"{path}: {name} must have {size} columns; given: {len(columns)}")
+        raise ModelError(f"{name} must have {size} columns; given: {len(columns)}")
     unit = str(fields.get("unit", "")) or "rad"
     if unit not in UNITS:
-        raise RecordingError(
-            f"{path}: {name} has the unknown unit '{unit}'; accepted are {', '.join(UNITS)}"
-        )
-    gain = fields.get("gain", 1.0)
-    factors = [_number(g, path, f"the gain of {name}") for g in _list(gain, path, name)]
+        raise ModelError(f"{name} has the unknown unit '{unit}'; accepted are {', '.join(UNITS)}")
+    factors = [number(g, f"the gain of {name}") for g in _list(fields.get("gain", 1.0), name)]
     if len(factors) not in (1, size or len(factors)):
-        raise RecordingError(f"{path}: {name} must have one gain, or {size}; given: {len(factors)}")
+        raise ModelError(f"{name} must have one gain, or {size}; given: {len(factors)}")
     scale = UNITS[unit] * np.array(factors)
     return Quantity(
         columns,
@@ -153,27 +148,15 @@ def _quantity(entry: Any, size: int, path: Path, name: str) -> Quantity:
     )
 
 
-def _column(value: Any, path: Path, name: str) -> str | int:
+def _column(value: Any, name: str) -> str | int:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == 0:
-        raise RecordingError(
-            f"{path}: columns of {name} must be names, or numbers from 1; given: {value!r}"
-        )
+        raise ModelError(f"columns of {name} must be names, or numbers from 1; given: {value!r}")
     return value
 
 
-def _list(value: Any, path: Path, name: str) -> Sequence[Any]:
+def _list(value: Any, name: str) -> Sequence[Any]:
     if isinstance(value, (list, tuple)):
         return value
     if isinstance(value, (str, int, float)):
         return [value]
-    raise RecordingError(f"{path}: {name} must be a value or a list; given: {value!r}")
-
-
-def _number(value: Any, path: Path, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not np.isfinite(number):
-        raise RecordingError(f"{path}: {name} must be a number; given: {value!r}")
-    return number
+    raise ModelError(f"{name} must be a value or a list; given: {value!r}")

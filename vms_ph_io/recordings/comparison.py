@@ -75,8 +75,6 @@ def compare(
     length = min(end - start for start, end in zip(starts, ends, strict=True))
     if length > 0 and overlap > 0.5 * length:
         starts[1] = starts[0]
-    elif length <= 0:
-        starts[1] = starts[0] if starts[0] == starts[1] else starts[1]
     shift = 0.0
     if align:
         shift = _best_shift(first, second, shared, starts)

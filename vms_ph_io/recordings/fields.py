@@ -15,6 +15,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 
+from ..settings.bounded_text import writing
 from .messages import Messages, decoded
 from .recording import Table
 
@@ -139,7 +140,7 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
     Raises:
         VmsPhError: a file of one topic is asked for several, or cannot be written.
     """
-    try:
+    with writing(out):
         if out.suffix == ".npz":
             arrays = {}
             for topic, c in columns.items():
@@ -161,8 +162,6 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
             _write(c, out / (topic.strip("/").replace("/", "__") + ".csv"))
             for topic, c in columns.items()
         ]
-    except OSError as error:
-        raise VmsPhError(f"{out} cannot be written: {error.strerror or error}") from None
 
 
 def _write(columns: Columns, file: Path) -> Path:

@@ -145,33 +145,6 @@ class RecordedMotion:
                     yield Block(samples, begin > first, self._exact_at(start, end))
                 begin = end
 
-    def samples(self, most: int = 1_000_000) -> MotionSamples:
-        """Return all samples as one motion; gaps are steps in its times.
-
-        Args:
-            most: of more samples than this, the longest part without gaps is taken, cut to it.
-        """
-        parts = []
-        if len(self) <= most:
-            for block in self.blocks():
-                parts.append((block.samples, 1 if block.continues else 0))
-        else:
-            first, behind = max(self.order.segments, key=lambda s: s[1] - s[0])
-            parts.append((self._samples(first, min(behind, first + most), first, behind), 0))
-
-        def concatenated(values: list[Array]) -> Array:
-            pairs = zip(values, parts, strict=True)
-            return np.concatenate([rows[skip:] for rows, (_, skip) in pairs])
-
-        return MotionSamples(
-            concatenated([part.t for part, _ in parts]),
-            concatenated([part.q for part, _ in parts]),
-            concatenated([part.v for part, _ in parts]),
-            concatenated([part.torque for part, _ in parts]),
-            {port: concatenated([part.wrenches[port] for part, _ in parts]) for port in self.ports},
-            self.options.commanded,
-        )
-
     def _leave_out_unknown(self) -> None:
         """Leave out samples at which not every position of joints and base is known."""
         order = self.order

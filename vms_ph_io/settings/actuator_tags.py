@@ -25,12 +25,11 @@ _PARTS = ("motor", "tilt")
 _ONE = {section[:-1]: section for section in SECTIONS}
 
 
-def actuators_of_urdf(description: str, name: str = "") -> "Actuators | None":
+def actuators_of_urdf(description: str) -> "Actuators | None":
     """Return the actuators in the text of a URDF, or None where it has none.
 
     Args:
         description: the text, after xacro.
-        name: of the robot in messages; that in the text if empty.
 
     Raises:
         ModelError: they are not valid; the message names the entry and states what is accepted.
@@ -42,7 +41,7 @@ def actuators_of_urdf(description: str, name: str = "") -> "Actuators | None":
     elements = root.findall(TAG)
     if not elements:
         return None
-    subject = f"<{TAG}> of '{name or root.get('name', '')}'"
+    subject = f"<{TAG}> of '{root.get('name', '')}'"
     if len(elements) > 1:
         raise ModelError(
             f"{subject} must stand once in a description; it stands {len(elements)} times"

@@ -5,6 +5,8 @@
 
 import codecs
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,17 +27,32 @@ def read_bytes(path: str | Path, largest: int = MAX_FILE_BYTES) -> bytes:
     """Return the content of a file.
 
     Raises:
-        OSError: no such file, or an unreadable one.
-        VmsPhError: a path that no file can have, or a file that is too large or endless.
+        VmsPhError: no such file, an unreadable one, a path that no file can have, or a file that is
+            too large or endless.
     """
     try:
         with open(path, "rb") as file:
             content = file.read(largest + 1)
+    except OSError as error:
+        raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a null character
         raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {error}") from None
     if len(content) > largest:
         raise VmsPhError(f"{path} is too large: at most {largest} bytes are accepted")
     return content
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say of an error while a file or folder is written which it is.
+
+    Raises:
+        VmsPhError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise VmsPhError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 _DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
@@ -47,9 +64,8 @@ def read_text(path: str | Path, largest: int = MAX_FILE_BYTES) -> str:
     The text is UTF-8, or what a byte order mark or the declaration of an XML file says.
 
     Raises:
-        OSError: no such file, or an unreadable one.
         NotTextError: a file that is not text in its encoding.
-        VmsPhError: a file that is too large or endless.
+        VmsPhError: no such file, an unreadable one, or one that is too large or endless.
     """
     content = read_bytes(path, largest)
     declaration = _DECLARATION.match(content[:200])
@@ -163,12 +179,8 @@ def read_yaml(path: str | Path) -> Any:
         VmsPhError: the file cannot be read, or is not YAML within the bounds.
     """
     try:
-        text = read_text(path, 4 * MAX_YAML_CHARACTERS)
+        return parse_yaml(read_text(path, 4 * MAX_YAML_CHARACTERS))
     except NotTextError as error:
         raise YamlError(str(error)) from None
-    except OSError as error:
-        raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
-    try:
-        return parse_yaml(text)
     except YamlError as error:
         raise YamlError(f"{path} is not YAML: {error}") from None

@@ -19,7 +19,6 @@ from vms_ph_dynamics.simulation import Sample
 from vms_ph_dynamics.tasks import PositionTask
 
 from ..bag import BagWriter, MessageTypes
-from ..installation import share_directory
 
 # Stamps begin at one second: a stamp of zero means that there is none.
 _START = 1_000_000_000
@@ -50,8 +49,7 @@ def write_bag(
     Raises:
         BagError: the folder exists, or cannot be created.
     """
-    types = MessageTypes()
-    types.register_folder("vms_ph", share_directory() / "msg")
+    types = MessageTypes.of_project()
     moving = {"/vms_ph/wrench_base", "/odom"}
     topics = {t: k for t, k in _TYPES.items() if model.b or t not in moving}
     with BagWriter(folder, ros_distro="") as bag:

@@ -83,10 +83,7 @@ def read_study(path: str | Path) -> SweepStudy:
         VmsPhError: the file cannot be read, or is no study; the message says what is accepted.
     """
     file = Path(path)
-    try:
-        text = read_text(file)
-    except OSError as error:
-        raise VmsPhError(f"{file} cannot be read: {error.strerror or error}") from None
+    text = read_text(file)
     try:
         return _read(parse_yaml(text), text, file)
     except VmsPhError as error:

@@ -22,7 +22,6 @@ from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles
 from vms_ph_io.settings.actuators_file import load_actuators
 from vms_ph_io.settings.fluid_file import load_fluid
-from vms_ph_io.settings.parameter_schema import load_parameters
 
 _METADATA = """rosbag2_bagfile_information:
   version: 9
@@ -125,10 +124,6 @@ def _qos_seeds() -> list[bytes]:
 
 
 VALUES = Surface("values", _values, _value_seeds, YAML_WORDS, text=True, short=30, long=20_000)
-SCHEMAS = Surface(
-    "schemas", lambda data: load_parameters(_file(data)) and None, lambda: _config("parameters"),
-    YAML_WORDS, text=True, short=6, long=3_000,
-)  # fmt: skip
 VEHICLES = Surface(
     "vehicles", _vehicle, lambda: _config("actuators", "fluids"), YAML_WORDS, text=True, short=12,
     long=8_000,

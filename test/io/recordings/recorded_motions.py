@@ -3,7 +3,7 @@
 
 """Motions with known efforts, and recordings of them in every kind of file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from vms_ph_dynamics import StandardForm, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
+from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.forms import PORTS, Ports
 from vms_ph_dynamics.simulation import Actuation, FormEngine, Sample, Simulation
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.installation import share_directory
+from vms_ph_io.recordings.motion import RecordedMotion
 
 START = 1_700_000_000_000_000_000
 
@@ -46,6 +48,24 @@ class Known:
         header = ",".join(["time", *names])
         np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=header, comments="")
         return path
+
+
+def samples_of(motion: RecordedMotion) -> MotionSamples:
+    """All samples of a recording as one motion; gaps are steps in its times."""
+    blocks = list(motion.blocks())
+
+    def rows(quantity: Callable[[MotionSamples], Array]) -> Array:
+        return np.concatenate([quantity(b.samples)[int(b.continues) :] for b in blocks])
+
+    ports = {port: rows(lambda s, port=port: s.wrenches[port]) for port in motion.ports}
+    return replace(
+        blocks[0].samples,
+        t=rows(lambda s: s.t),
+        q=rows(lambda s: s.q),
+        v=rows(lambda s: s.v),
+        torque=rows(lambda s: s.torque),
+        wrenches=ports,
+    )
 
 
 def excited(model: VMSModel, seconds: float = 3.0, rate: float = 1000.0) -> Known:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded_motions import START, simulated
+from recorded_motions import START, samples_of, simulated
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.simulation import Sample
@@ -117,7 +117,7 @@ def test_the_motion_of_the_base_is_taken_from(
 ) -> None:
     model, samples = motion
     bag = Recorder().write(model, samples, tmp_path / "bag", source)
-    read = RecordedMotion(read_recording(bag), model).samples()
+    read = samples_of(RecordedMotion(read_recording(bag), model))
     np.testing.assert_allclose(read.q, [s.q for s in samples], atol=1e-12)
     velocity = np.array([s.v for s in samples])
     # Without a twist it is estimated from the poses, least well at the ends.
@@ -135,7 +135,7 @@ def test_a_base_at_a_lower_rate_is_interpolated_and_that_is_said(
     read = RecordedMotion(read_recording(bag), model)
     assert read.conditioning.rates == {"/odom": pytest.approx(100.0)}
     expected = np.array([s.q for s in samples])
-    np.testing.assert_allclose(read.samples().q[:400], expected[:400], atol=1e-4)
+    np.testing.assert_allclose(samples_of(read).q[:400], expected[:400], atol=1e-4)
 
 
 def test_a_moving_base_without_a_recorded_pose_is_refused(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded_motions import Known, excited
+from recorded_motions import Known, excited, samples_of
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.ledger import LedgerWriter
@@ -46,7 +46,7 @@ def said(motion: RecordedMotion) -> str:
 
 def test_a_clean_recording_is_left_as_it_is(panda: VMSModel, known: Known, tmp_path: Path) -> None:
     motion = motion_of(known, panda, tmp_path)
-    samples = motion.samples()
+    samples = samples_of(motion)
     np.testing.assert_allclose(samples.q, known.q, atol=1e-14)
     np.testing.assert_allclose(samples.v, known.v, atol=1e-14)
     np.testing.assert_allclose(samples.torque, known.effort, atol=1e-14)
@@ -68,7 +68,7 @@ def test_velocities_that_lag_are_found_and_shifted(
     assert motion.conditioning.lag_corrected
     assert "were shifted" in said(motion)
     inner = slice(20, -20)
-    np.testing.assert_allclose(motion.samples().v[inner], known.v[inner], atol=5e-3)
+    np.testing.assert_allclose(samples_of(motion).v[inner], known.v[inner], atol=5e-3)
     left = motion_of(known.changed(v=late), panda, tmp_path, as_recorded=True)
     assert not left.conditioning.lag_corrected
     assert unaccounted(motion) < 0.2 * unaccounted(left)
@@ -93,7 +93,7 @@ def test_velocities_that_are_no_use_are_estimated_from_the_positions(
         "junk": "does not follow", "degrees": "57.3 times",
     }  # fmt: skip
     assert why[kind] in said(motion)
-    error = motion.samples().v[:, 2] - known.v[:, 2]
+    error = samples_of(motion).v[:, 2] - known.v[:, 2]
     stated = motion.conditioning.noise.velocity[2]
     inner = np.sqrt(np.mean(error[40:-40] ** 2))
     assert inner < 0.01

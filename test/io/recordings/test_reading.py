@@ -197,7 +197,7 @@ REFUSED = {
     "joints: [a]\nposition: 1": "needs a time or a rate",
     "joints: [a]\nrate: 5": "lacks position",
     "joints: [a]\nposition: nosuch\nrate: 1": "no column 'nosuch'",
-    "- 1": "must have keys",
+    "- 1": "must have the keys",
 }
 
 

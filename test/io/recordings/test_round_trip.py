@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded_motions import simulated, write_bag
+from recorded_motions import samples_of, simulated, write_bag
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
@@ -160,7 +160,7 @@ def test_the_clock_and_velocities_of_a_simulation_are_taken_as_they_are(
     assert not motion.conditioning.lag_corrected
     assert motion.conditioning.clock == "stamps"
     file = tmp_path / "run.csv"
-    samples = motion.samples()
+    samples = samples_of(motion)
     names = [f"{w}.{j}" for w in ("position", "velocity", "effort") for j in model.joint_names]
     rows = np.column_stack([samples.t, samples.q, samples.v, samples.torque])
     np.savetxt(file, rows, "%.17g", ",", header=",".join(["time", *names]), comments="")

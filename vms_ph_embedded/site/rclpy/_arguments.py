@@ -195,7 +195,7 @@ def _log_level(text: str) -> tuple[str, int]:
 def _parameter_file(path: str) -> dict[str, dict[str, Any]]:
     try:
         tree = parse_yaml(read_text(path), _ParameterLoader)
-    except (OSError, VmsPhError) as error:
+    except VmsPhError as error:
         raise RCLError(f"Failed to parse ROS arguments: params file {path!r}: {error}") from error
     nodes: dict[str, dict[str, Any]] = {}
     _find_nodes(tree, (), nodes, path)

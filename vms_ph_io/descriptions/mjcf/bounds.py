@@ -36,7 +36,6 @@ def check_bounds(path: Path) -> None:
     """Check an MJCF file and those that it includes against the bounds.
 
     Raises:
-        OSError: a file cannot be read.
         ModelError: a file exceeds a bound, is not well-formed, or has deformable bodies.
     """
     _Scan(path.parent).file(path, (), 1.0)

@@ -78,8 +78,7 @@ def compile_mjcf(path: Path) -> Compiled:
     """Return MuJoCo's model of an MJCF file.
 
     Raises:
-        OSError: a file cannot be read.
-        VmsPhError: MuJoCo is not installed.
+        VmsPhError: a file cannot be read, or MuJoCo is not installed.
         ModelError: the file exceeds a bound, or MuJoCo refuses it.
     """
     try:

@@ -181,8 +181,7 @@ def convert(file: Path) -> str:
     """Return the URDF equivalent of an MJCF file; see :func:`.mjcf_to_urdf`.
 
     Raises:
-        OSError: the file cannot be read.
-        VmsPhError: MuJoCo is not installed.
+        VmsPhError: the file cannot be read, or MuJoCo is not installed.
         ModelError: MuJoCo refuses the file, or the robot in it is not covered.
     """
     compiled = compile_mjcf(file)

@@ -131,8 +131,6 @@ def _answer(path: Path) -> dict[str, Any]:
         return {"urdf": convert(path)}
     except VmsPhError as error:
         return {"error": str(error), "model": isinstance(error, ModelError)}
-    except OSError as error:
-        return {"error": f"{path} cannot be read: {error}", "model": False}
     except Exception as error:  # the process goes on, and the message is one sentence
         where = traceback.extract_tb(error.__traceback__)[-1]
         line = f"{Path(where.filename).name}:{where.lineno}"

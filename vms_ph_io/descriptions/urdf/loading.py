@@ -31,10 +31,7 @@ def srdf_end_effectors(path: str | Path) -> tuple[str, ...]:
         ModelError: it is no SRDF, or names no end effector.
     """
     file = Path(path)
-    try:
-        text = read_text(file)
-    except OSError as error:
-        raise VmsPhError(f"the SRDF {file} cannot be read: {error.strerror or error}") from None
+    text = read_text(file)
     try:
         root = parse_description(text)
     except ModelError as error:
