@@ -18,11 +18,12 @@ from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings import scenes
 from vms_ph_io.settings.bounded_text import read_yaml
+from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.wings import hook
 
 
 def choices(arguments: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the names of robots, laws and scenes among which the page chooses, and nothing else.
+    """Return the demos, robots, laws and scenes among which the page chooses, and nothing else.
 
     Args:
         arguments: of a launch. Besides what is bundled, these are its ``robot``, ``controller`` and
@@ -35,6 +36,7 @@ def choices(arguments: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         return (*dict.fromkeys((*names_in(arguments, *keys), *bundled)),)
 
     return {
+        "demo": robot_tasks.demos(),
         "robot": among(robots.names(), "robot", "robots"),
         "law": among(bundled_controllers(), "controller", "laws"),
         "scene": among(scenes.names(), "scene", "scenes"),

@@ -76,7 +76,7 @@ class TaskRunner(ReportingNode):
             settings, model = chosen, chosen.model(chosen.description())
         kind = arguments.get("controller") or task.controller
         form = settings.wheel_form(model)
-        law = make_controller(kind, model, settings.allocation(), form=form)
+        law = make_controller(kind, model, settings.allocation(), task.base_actuated, form)
         self._both = law.LEADS_BASE_AND_TOOL
         self._model, self._simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model, settings.description())
@@ -217,6 +217,9 @@ class TaskRunner(ReportingNode):
     def _judge_motion(self, time: float, motion: RobotMotion) -> None:
         self._publish_due(time)
         self._score.update(time, motion)
+        if 0.0 < self._task.repeat <= time and self._simulated and not self._once:
+            self._stage = "ready"  # it begins anew
+            return
         if time - self._last_report_time < self._period and time < self._end:
             return
         self._last_report_time = time

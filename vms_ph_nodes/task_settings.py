@@ -119,9 +119,10 @@ def parameters(
         # As in the task alone, whose references stay within the limits.
         "joint_stops": False,
     }
-    if task.wind is not None:
-        wind = {f"wind.{item.name}": getattr(task.wind, item.name) for item in fields(task.wind)}
-        simulator |= {name: np.asarray(value, float).tolist() for name, value in wind.items()}
+    for prefix, effect in (("wind", task.wind), ("push", task.push)):
+        for item in fields(effect) if effect is not None else ():
+            size = np.asarray(getattr(effect, item.name), float).tolist()
+            simulator[f"{prefix}.{item.name}"] = size
     if task.mechanism is not None:
         simulator |= mechanism_parameters(task.mechanism)
     if task.payload is not None:
@@ -141,7 +142,11 @@ def parameters(
     }
     nodes = {
         "simulator": simulator,
-        "controller": {"controller": task.controller, **gains},
+        "controller": {
+            "controller": task.controller,
+            "base_actuated": task.base_actuated,
+            **gains,
+        },
         "energy_monitor": monitor,
     }
     return {f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}
@@ -157,7 +162,8 @@ def arguments(name: str) -> dict[str, str]:
     settings, model = node_settings(task)
     settings.water_current(model)
     form = settings.wheel_form(model)
-    law = make_controller(task.controller, model, settings.allocation(), form=form)
+    allocation = settings.allocation()
+    law = make_controller(task.controller, model, allocation, task.base_actuated, form)
     home = settings.initial_configuration(model, settings.description())
     # These say what is wrong with a target, and with what the end effector takes.
     TaskReference(task, model, home, law.LEADS_BASE_AND_TOOL)

@@ -29,7 +29,7 @@ def test_the_demo_ends_with_exit_code_1_where_a_goal_is_not_met(tmp_path: Path) 
     for name in (*robot_tasks.names(), "wall"):
         assert name in listed
     for words, said in (
-        (["demo", "hextilt"], "'hextilt' is a robot; its tasks are flight_inspect, flight_survey"),
+        (["demo", "hextilt"], "'hextilt' is a robot; its tasks are drone, flight_inspect"),
         (["demo", "arm_reach", "--robot", "panda"], "a task has no option --robot"),
         (["demo", "moon"], "there is no task 'moon'"),
     ):

@@ -32,7 +32,7 @@ body = "import sys, signal, time; signal.signal(signal.SIGINT, lambda *_: sys.ex
     "print('shown', *sys.argv[1:], flush=True);" \\
     "sys.exit(7) if sys.argv[1] in ('baxter', 'fails') else time.sleep(60)"
 offered = choices({"laws": sys.argv[2] if len(sys.argv) > 2 else ""})
-command = lambda choice: [sys.executable, "-c", body, *choice]
+command = lambda choice: [sys.executable, "-c", body, *choice[:3]]
 sys.exit(supervise(Choice(sys.argv[1]), command, offered))
 """
 

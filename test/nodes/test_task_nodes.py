@@ -3,6 +3,7 @@
 
 """Tasks under nodes: the motion of the task alone, references at their times, goals, refusals."""
 
+import time
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from rclpy.executors import SingleThreadedExecutor
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
@@ -21,6 +23,7 @@ from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_io.tasks.task_run import TaskRun
 from vms_ph_nodes import closed_loop, task_settings
 from vms_ph_nodes.node.parameters import parameters_of
+from vms_ph_nodes.task_runner import TaskRunner
 from vms_ph_nodes.views.marker_scene import is_sound
 
 from .conftest import Start
@@ -223,6 +226,25 @@ def test_a_task_whose_goals_are_not_met_fails(
     assert run.failed
     assert run.progress[-1].ended
     assert not run.progress[-1].met
+
+
+def test_a_demo_begins_anew_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    soon = own_task(tmp_path, "arm", repeat=0.1)
+    with running(soon, monkeypatch, tmp_path, f"task:={soon}", "use_sim_time:=true"):
+        nodes, runner = closed_loop.make(), TaskRunner()
+        executor = SingleThreadedExecutor()
+        for node in (*nodes, runner):
+            executor.add_node(node)
+        end = time.monotonic() + 60.0
+        while nodes[0].simulation.resets < 3:
+            executor.spin_once(timeout_sec=0.1)
+            assert time.monotonic() < end, "it does not begin anew"
+        pushes = nodes[0]._external._pushes
+        for node in (*nodes, runner):
+            node.destroy_node()
+    assert (pushes.force, pushes.first) == (60.0, 4.0)
 
 
 @pytest.mark.slow

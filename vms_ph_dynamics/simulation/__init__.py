@@ -9,9 +9,9 @@ from .held_mechanism import HeldMechanism
 from .mechanism import Mechanism
 from .payload import Payload
 from .simulation import Sample, Simulation
-from .surroundings import WaterCurrent, Wind
+from .surroundings import Pushes, WaterCurrent, Wind
 
 __all__ = [
     "Actuation", "Control", "Engine", "FormEngine", "HeldMechanism", "Mechanism", "Payload",
-    "Sample", "Simulation", "WaterCurrent", "Wind", "WorldFramePorts", "in_world_axes",
+    "Pushes", "Sample", "Simulation", "WaterCurrent", "Wind", "WorldFramePorts", "in_world_axes",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from ..arrays import Array, zeros
 from ..errors import ModelError
 from .mechanism import Mechanism
 from .payload import Payload
-from .surroundings import Wind
+from .surroundings import Pushes, Wind
 
 ERRORS: Mapping[str, str] = {
     "base": "distance of the base from its reference (m)",
@@ -89,6 +89,7 @@ class RobotTask:
         base: kind of base; that of the robot if empty.
         actuators: of the base, as for the simulator: own, ideal, a file; empty for the default.
         controller: name of the law, as for the controller node.
+        base_actuated: whether the law moves the base; otherwise it floats freely.
         gains: of the law, by name.
         initial_positions: of joints, rad or m; the home of the robot for the others.
         end_effector: frame; that of the robot if empty.
@@ -101,12 +102,15 @@ class RobotTask:
         joint_friction: whether the friction of the description acts.
         current: (3,) velocity of the water around the robot, in inertial axes, m/s.
         wind: None for still air.
+        push: at the end effector; None for none.
         mechanism: whose handle the end effector holds; None for none.
         payload: that the end effector takes; None for none.
         targets: by increasing time.
         goals: bounds of errors, by name.
         unaccounted: largest residual of the energy balance, J.
         shortest: duration after which all goals have been judged, s.
+        repeat: time after which nodes begin it anew, s; zero for a task that ends. Such a task is a
+            demo: the command ``demo`` shows it on the web page.
 
     Raises:
         ModelError: a target or goal needs what the task does not have.
@@ -118,6 +122,7 @@ class RobotTask:
     base: str = ""
     actuators: str = ""
     controller: str = "auto"
+    base_actuated: bool = True
     gains: Mapping[str, float] = field(default_factory=dict)
     initial_positions: Mapping[str, float] = field(default_factory=dict)
     end_effector: str = ""
@@ -129,12 +134,14 @@ class RobotTask:
     joint_friction: bool = True
     current: Array = field(default_factory=lambda: zeros(3))
     wind: Wind | None = None
+    push: Pushes | None = None
     mechanism: Mechanism | None = None
     payload: Payload | None = None
     targets: tuple[Target, ...] = ()
     goals: Mapping[str, ErrorGoal] = field(default_factory=dict)
     unaccounted: float = 1e-6
     shortest: float = 5.0
+    repeat: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""

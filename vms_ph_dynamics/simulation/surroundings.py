@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What flows around a robot: a steady current of water, and wind on its base."""
+"""What acts on a robot from around it: a steady current of water, wind, and pushes."""
 
 from dataclasses import dataclass
 
@@ -103,3 +103,32 @@ class Wind:
         share = 1.0 + self.gust / max(mean, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
         relative = share * self.velocity - velocity
         return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(relative) * relative)
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """Pushes at the end effector, whose directions alternate between x, y and z of the world.
+
+    Attributes:
+        force: N.
+        duration: of each, s.
+        period: from one to the next, s; none where zero.
+        first: time of the first, s.
+    """
+
+    force: float = 10.0
+    duration: float = 0.15
+    period: float = 0.0
+    first: float = 1.0
+
+    def wrench(self, time: float) -> Array:
+        """Return the wrench (6,) in world axes that acts from a time (s) on."""
+        wrench = np.zeros(6)
+        # They begin and end on a step; half a microsecond covers the rounding of its time.
+        since = time - self.first + 5e-7
+        if self.period <= 0.0 or since < 0.0:
+            return wrench
+        count, within = divmod(since, self.period)
+        if within < self.duration:
+            wrench[int(count) % 3] = self.force
+        return wrench

@@ -12,7 +12,7 @@ from typing import Any
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.simulation import Mechanism, Payload, Wind
+from vms_ph_dynamics.simulation import Mechanism, Payload, Pushes, Wind
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target
 
 from .. import robots
@@ -50,6 +50,11 @@ def load(name: str, hint: str = "") -> RobotTask:
         ModelError: the file does not have the format of those in config/tasks.
     """
     return load_named(name, _FOLDER, "task", _task, hint)
+
+
+def demos() -> tuple[str, ...]:
+    """Return the names of the bundled tasks that are demos: they begin anew again and again."""
+    return (*(name for name in names() if load(name).repeat),)
 
 
 def names_of_legs() -> tuple[str, ...]:
@@ -99,11 +104,12 @@ def settings_of(task: RobotTask) -> RobotSettings:
 def _task(name: str, content: Any) -> RobotTask:
     readers: dict[str, Reader] = {
         "wind": _wind,
+        "push": lambda item, _: Pushes(**fields_of(Pushes, item, "the push")),
         "mechanism": lambda item, _: Mechanism(**fields_of(Mechanism, item, "a mechanism")),
         "payload": lambda item, _: Payload(**fields_of(Payload, item, "a payload")),
         "targets": _targets,
         "goals": _goals,
-        **dict.fromkeys(("step", "unaccounted", "shortest"), positive),
+        **dict.fromkeys(("step", "unaccounted", "shortest", "repeat"), positive),
     }
     names = [f.name for f in fields(RobotTask) if f.name != "name"]
     needed = ("title", "robot", "goals")

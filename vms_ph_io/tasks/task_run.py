@@ -6,6 +6,7 @@
 import time as clock
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import InertiaWarning, OptionError
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
-from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent
+from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent, in_world_axes
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from ..robots.robot_settings import RobotSettings
@@ -129,6 +130,8 @@ class TaskRun:
         current = WaterCurrent(task.current) if task.current.any() else None
         wheels = on_wheels(model, task.wheels)
         self._make_law, self._allocation = make_law, allocation
+        if not task.base_actuated:
+            self._make_law = partial(make_controller, base_actuated=False)
         self._wheels = None if wheels is None else WheelUse(wheels, task.wheels)
         self._payload: PayloadUse | None = None
         if task.payload is not None:
@@ -174,7 +177,8 @@ class TaskRun:
             raise OptionError(f"{task.controller} has no gains {missing}")
         law.gains = replace(law.gains, **accepted_gains)
         self.law = law
-        self._supervisor = Supervisor(law, self._allocation, wheels is None)
+        actuated = task.base_actuated and wheels is None
+        self._supervisor = Supervisor(law, self._allocation, actuated)
 
     def _restart_law(self, model: VMSModel) -> None:
         """Go on with the law for a model with other inertias; it starts where the robot is."""
@@ -237,13 +241,17 @@ class TaskRun:
         self._integrate(steps)
 
     def _integrate(self, steps: int) -> None:
-        if self._task.wind is None:
+        task, plant = self._task, self._plant
+        if task.wind is None and task.push is None:
             self.simulation.advance(steps, Ports())
             return
         for _ in range(steps):
-            now = self.simulation.sample()
-            wind = self._task.wind.ports(self._plant, now.q, now.v, now.time + self._task.step)
-            self.simulation.advance(1, wind)
+            now, acting = self.simulation.sample(), Ports()
+            if task.wind is not None:
+                acting += task.wind.ports(plant, now.q, now.v, now.time + task.step)
+            if task.push is not None:
+                acting += Ports(wrench_end_effector=task.push.wrench(now.time))
+            self.simulation.advance(1, in_world_axes(plant, acting, [plant.end_effector]))
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:
         """Return the command of the law; the first call comes before the first step."""

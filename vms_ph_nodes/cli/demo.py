@@ -14,8 +14,9 @@ from vms_ph_io.wings import WINGS
 
 from .task import list_tasks, run_by_name
 
-# Options that a task has too.
+# Options that a task has too; those of one with nodes and page.
 _OF_A_TASK = ("task", "seconds", "controller", "as_json", "headless")
+_OF_A_PAGE = ("task", "seconds", "rate", "speed", "port", "token", "bag", "out")
 
 # Options that are launch arguments about the robot.
 _OF_ROBOT = (
@@ -27,7 +28,7 @@ _OF_ROBOT = (
 def demo(
     context: typer.Context,
     task: str = typer.Argument(
-        "", help="a task of --list or the path of its YAML file; without it, the live demo"
+        "", help="arm, drone or satellite; or a task of --list, or the path of its YAML file"
     ),
     list_: bool = typer.Option(False, "--list", help="list the tasks and scenes of this project"),
     as_json: bool = typer.Option(False, "--json", help="of a task: print one JSON document"),
@@ -68,19 +69,27 @@ def demo(
 ) -> None:
     """Simulate and control a robot; show its energies on a web page.
 
-    The Panda holds its end effector at a point by a virtual spring and is pushed periodically.
-    Press Ctrl-C to end; a summary and a plot of the run follow.
+    The demos are arm (the default), drone and satellite; the page has the others on its list. With
+    --robot or --push a robot holds its pose and is pushed periodically. Press Ctrl-C to end; a
+    summary and a plot of the run follow.
 
-    With a task, such as vms-ph demo underwater_station: simulates a robot with its own actuators
-    as fast as possible, prints goals and energies, and exits with code 1 if a goal is not met.
+    With another task, such as vms-ph demo underwater_station, or with --headless: simulates a robot
+    with its own actuators as fast as possible, prints goals and energies, and exits with code 1 if
+    a goal is not met.
     """
     if list_:
         list_tasks()
         return
-    if task:
-        _check_options(context)
+    of_robot = _given(context) - {*_OF_A_PAGE}
+    if not (task or headless or of_robot):
+        task = "arm"
+    is_live = bool(task) and not (headless or as_json) and _is_demo(task)
+    if task and not is_live:
+        _check_options(context, _OF_A_TASK)
         run_by_name(task, seconds, controller, as_json)
         return
+    if is_live:
+        _check_options(context, _OF_A_PAGE)
     embedded = WINGS["embedded"]
     if not embedded.is_installed:
         raise VmsPhError(
@@ -92,20 +101,33 @@ def demo(
 
     folder = out or Path("vms_ph_runs") / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     arguments = {name: context.params[name] for name in _OF_ROBOT}
-    options = Options(arguments, headless, seconds, rate, speed, push, port, token, bag, folder)
+    options = Options(
+        task, arguments, headless, seconds, rate, speed, push, port, token, bag, folder
+    )
     sys.exit(Demo(options).run())
 
 
-def _check_options(context: typer.Context) -> None:
+def _is_demo(task: str) -> bool:
+    from vms_ph_io.tasks import robot_tasks
+
+    return task in robot_tasks.names() and robot_tasks.load(task).repeat > 0.0
+
+
+def _given(context: typer.Context) -> set[str]:
+    """Return the names of the options in the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+
+
+def _check_options(context: typer.Context, accepted: tuple[str, ...]) -> None:
     """Reject options that a task does not have.
 
     Raises:
         OptionError: naming one.
     """
-    for name in context.params:
-        source = context.get_parameter_source(name)
-        if name not in _OF_A_TASK and source is not None and source.name == "COMMANDLINE":
-            raise OptionError(
-                f"a task has no option --{name.replace('_', '-')}: its file states the robot; "
-                "accepted are --seconds, --controller and --json"
-            )
+    for name in sorted(_given(context) - {*accepted}):
+        options = " ".join(f"--{name}" for name in accepted[1:]).replace("as_", "")
+        raise OptionError(
+            f"a task has no option --{name.replace('_', '-')}: its file states the robot; "
+            f"accepted are {options}"
+        )

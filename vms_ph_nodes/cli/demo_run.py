@@ -7,22 +7,25 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import rclpy
 import typer
 from rclpy.executors import ExternalShutdownException
+from std_msgs.msg import String
 from vms_ph.msg import Energy
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.audits.run_record import read_run, report
 from vms_ph_io.installation import command_name
+from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.wings import hook
 
 from ..node.process import require_free_port
+from ..views.commands import CHOICES
 from ..views.page_address import HOST, page_address, page_token
 from .launch import find_launch_file, find_share
 
@@ -31,8 +34,14 @@ _PATIENCE = 120.0  # timeout of the first energy message, s; a busy machine star
 
 @dataclass(frozen=True)
 class Options:
-    """The options of the command line; ``robot`` holds the launch arguments about the robot."""
+    """The options of the command line.
 
+    Attributes:
+        task: a demo; empty for a robot that is pushed.
+        robot: the launch arguments about that robot.
+    """
+
+    task: str
     robot: Mapping[str, str]
     headless: bool
     seconds: float
@@ -60,21 +69,47 @@ class Demo:
         if not options.headless:
             require_free_port(HOST, options.port, f"--port {options.port + 1}")
         self._token = page_token(options.token)
-        self._bag = options.folder / "bag"
-        # Reading the launch file checks the settings of the robot.
+        self._choose(options)
+
+    def run(self) -> int:
+        """Run to the end, and a demo that is chosen on the page after it; return the exit code."""
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
+        self._node = rclpy.create_node("demo", start_parameter_services=False)
+        if self._options.task:
+            self._node.create_subscription(String, CHOICES["demo"], self._on_choice, 10)
+        first, count, self._chosen = self._options, 1, ""
+        try:
+            code = self._run(stop)
+            while self._chosen and not stop.is_set():
+                count += 1
+                folder = first.folder.with_name(f"{first.folder.name}_{count}_{self._chosen}")
+                self._choose(replace(first, task=self._chosen, folder=folder))
+                self._chosen = ""
+                code = self._run(stop)
+            return code
+        finally:
+            self._node.destroy_node()
+            rclpy.try_shutdown()
+
+    def _choose(self, options: Options) -> None:
+        """Take what is run next, and check it: reading the launch file checks the settings."""
+        self._options, self._bag = options, options.folder / "bag"
         self._description = self._load()
         if options.bag:
             _make_folder(options.folder)
 
-    def run(self) -> int:
-        """Run to the end and return the exit code."""
+    def _on_choice(self, message: String) -> None:
+        if message.data in robot_tasks.demos():
+            self._chosen = message.data
+
+    def _run(self, stop: threading.Event) -> int:
         options, start_time = self._options, time.monotonic()
         log = options.folder / "log"
         launch = hook("embedded", "launch")
         launcher = launch.Launcher(self._description, screen=typer.echo, log_folder=log)
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
         self._print_addresses()
         launcher.start()
         try:
@@ -95,11 +130,12 @@ class Demo:
 
     def _load(self) -> Any:
         options = self._options
+        of_robot = {name: value for name, value in options.robot.items() if value}
+        of_robot["push_period"] = str(float(options.push))
         arguments = {
-            **{name: value for name, value in options.robot.items() if value},
+            **({"task": options.task} if options.task else of_robot),
             "rate": str(float(options.rate)),
             "real_time_factor": str(float(options.speed)),
-            "push_period": str(float(options.push)),
             "web": str(not options.headless).lower(),
             "port": str(options.port),
             "token": options.token,
@@ -107,7 +143,9 @@ class Demo:
             "bag": str(self._bag),
         }
         robot = options.robot["robot"]
-        file = find_launch_file(robot if robot in robots.names() else "robot")
+        file = find_launch_file(
+            "task" if options.task else robot if robot in robots.names() else "robot"
+        )
         return hook("embedded", "launch", user="vms-ph demo").load(
             file, arguments, find_share=find_share
         )
@@ -122,8 +160,7 @@ class Demo:
 
     def _watch(self, launcher: Any, stop: threading.Event, start_time: float) -> bool:
         """Wait until the end; return whether any energy message was received."""
-        rclpy.init(args=[], signal_handler_options=rclpy.SignalHandlerOptions.NO)
-        node = rclpy.create_node("demo", start_parameter_services=False)
+        node = self._node
         first: float | None = None
 
         def on_energy(message: Energy) -> None:
@@ -135,7 +172,7 @@ class Demo:
 
         subscription = node.create_subscription(Energy, "vms_ph/energy", on_energy, 10)
         try:
-            while not stop.is_set() and launcher.poll() is None:
+            while not (stop.is_set() or self._chosen) and launcher.poll() is None:
                 rclpy.spin_once(node, timeout_sec=0.05)
                 now = time.monotonic()
                 if first is None and now - start_time > _PATIENCE:
@@ -144,9 +181,6 @@ class Demo:
                     break
         except ExternalShutdownException:
             pass
-        finally:
-            node.destroy_node()
-            rclpy.try_shutdown()
         return first is not None
 
     def _print_summary(self) -> None:

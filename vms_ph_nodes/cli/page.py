@@ -26,11 +26,13 @@ class Choice(NamedTuple):
         robot: name or file.
         law: its control law; empty: that of the parameter file.
         scene: around it; empty: none.
+        demo: instead of all this; empty: none.
     """
 
     robot: str
     law: str = ""
     scene: str = ""
+    demo: str = ""
 
 
 def page(
@@ -60,15 +62,20 @@ def page(
         return name if name in robots.names() else str(Path(name).resolve())
 
     first = Choice(file(robot), controller, scene)
-    for key, present in zip(("robots", "laws", "scenes"), first, strict=True):
+    for key, present in zip(("robots", "laws", "scenes"), first, strict=False):
         named = names_in({"first": present, **further}, "first", key)
         further[key] = ",".join(map(file, named) if key == "robots" else named)
     page_token(further.get("token", "auto"))  # one for all launches: open browsers find the next
 
     def command_of(choice: Choice) -> list[str]:
-        name, law, around = choice
+        name, law, around, demo = choice
+        launch = (sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch")
+        if demo:
+            token = further.get("token", "auto")
+            shown = ("web:=true", f"port:={port}", f"token:={token}")
+            return [*launch, "task", f"task:={demo}", *shown]
         return [
-            *(sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch"),
+            *launch,
             *([name] if name in robots.names() else ["robot", f"robot:={name}"]),
             *("web:=true", f"port:={port}", f"push_period:={push}"),
             *([f"controller:={law}"] if law else []),
@@ -144,7 +151,7 @@ def supervise(
             )
             return
         # Another robot begins with its own law, and alone.
-        before = Choice("") if choice == "robot" else present
+        before = Choice("") if choice == "robot" else present._replace(demo="")
         choose(before._replace(**{choice: name}))
 
     for choice, topic in CHOICES.items():

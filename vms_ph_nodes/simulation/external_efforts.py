@@ -8,7 +8,7 @@ controller commands.
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -23,39 +23,13 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
-from vms_ph_dynamics.simulation import in_world_axes
+from vms_ph_dynamics.simulation import Pushes, in_world_axes
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
 from ..messages.frames import ODOM, WORLD, tool_topic, without_prefix
 from ..messages.stamps import Recent
 from ..node.health import InputDiagnostics
 from ..node.parameters import declare
-
-
-class Disturbances:
-    """Force pulses defined by the parameters ``push.*`` of the simulator.
-
-    Their directions alternate between x, y and z of the world.
-    """
-
-    def __init__(self, node: Node) -> None:
-        self._force: float = declare(node, "push.force")
-        self._duration: float = declare(node, "push.duration")
-        self._period: float = declare(node, "push.period")
-        self._first: float = declare(node, "push.first")
-
-    def force(self, time: float) -> Array:
-        """Return the wrench (6,) in world axes that acts from ``time`` (s) on."""
-        wrench = np.zeros(6)
-        # Pushes begin and end on a tick; half a microsecond covers the rounding of its time.
-        since = time - self._first + 5e-7
-        if self._period <= 0.0 or since < 0.0:
-            return wrench
-        count, within = divmod(since, self._period)
-        if within < self._duration:
-            wrench[int(count) % 3] = self._force
-        return wrench
-
 
 # Acceleration of the whole robot by the largest force, m/s^2: that of a hard crash, twenty times
 # the weight. What is beyond it is a mistake in a unit or in a program.
@@ -161,7 +135,7 @@ _TRANSIT_TIME = NANOSECONDS // 10
 
 
 class ExternalEfforts:
-    """Efforts from topics, and disturbances.
+    """Efforts from topics, and the pushes of the parameters ``push.*``.
 
     ``~/wrench_end_effector``, ``~/wrench/<tool>``, ``~/wrench_base`` and ``~/torque``.
     """
@@ -170,7 +144,8 @@ class ExternalEfforts:
         self._model, self._prefix = model, frame_prefix
         self._root = LinkTree(model.tree).root
         self._timeout: float = declare(node, "command_timeout")
-        self._disturbances = Disturbances(node)
+        pushes = {item.name: declare(node, f"push.{item.name}") for item in fields(Pushes)}
+        self._pushes = Pushes(**pushes)
         self._bounds = EffortBounds.declared(node, model)
         self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
@@ -219,7 +194,7 @@ class ExternalEfforts:
         in_world = {name for name, (_, own_axes) in recent.items() if not own_axes}
         end_effector = self._model.end_effector
         if end_effector not in wrenches:
-            wrenches[end_effector] = self._disturbances.force(now)
+            wrenches[end_effector] = self._pushes.wrench(now)
             in_world.add(end_effector)
         at_end = wrenches.pop(end_effector)
         ports = Ports(

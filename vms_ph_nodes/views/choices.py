@@ -1,9 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The choice of robot, law and scene on a page that ``vms-ph page`` serves."""
+"""The choice of demo, robot, law and scene on a page of ``vms-ph demo`` or ``vms-ph page``."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import viser
@@ -13,17 +14,21 @@ from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.actuation.allocation import Allocation
 
 from ..check_settings import check, choices
-from .commands import Commands
+from .commands import CHOICES, Commands
 from .controls import send, show_refusal, text_html
 
-_NONE = {"law": "as in the parameter file", "scene": "none"}
+_NONE = {"demo": "none", "law": "as in the parameter file", "scene": "none"}
 
 # Launch arguments of other names than on the page.
 _ARGUMENTS = {"law": "controller"}
 
 
 class Choices:
-    """Lists of robots, laws and scenes: the bundled ones, and those that the launch names."""
+    """Lists of demos, robots, laws and scenes: bundled ones, and those that the launch names.
+
+    Attributes:
+        offered: which of the lists there are.
+    """
 
     def __init__(
         self,
@@ -33,6 +38,7 @@ class Choices:
         model: VMSModel,
         arguments: Mapping[str, str],
         allocation: Allocation | None,
+        offered: Sequence[str] = tuple(CHOICES),
     ) -> None:
         """Add them to the page.
 
@@ -43,22 +49,26 @@ class Choices:
             model: the present robot.
             arguments: of the launch: those that are chosen now, and further ones.
             allocation: of the base.
+            offered: which of the lists are shown.
         """
-        self._robot, self._commands = arguments["robot"], commands
+        self._robot, self._commands, self.offered = arguments["robot"], commands, offered
+        # Launch files of tasks hand the name of theirs to all nodes.
+        arguments = {**arguments, "demo": os.environ.get("VMS_PH_TASK", "")}
         unsuitable = {*bundled_controllers()} - {*suitable_controllers(model, allocation)}
         gui = server.gui
-        with tab, gui.add_folder("Robot, law and scene", order=-1.0) as self.folder:
+        with tab, gui.add_folder(", ".join(offered), order=-1.0) as self.folder:
             for choice, names in choices(arguments).items():
+                if choice not in offered:
+                    continue
                 chosen = arguments.get(_ARGUMENTS.get(choice, choice), "")
                 none = _NONE.get(choice, "")
                 suitable = [name for name in names if name == chosen or name not in unsuitable]
+                chosen = chosen if chosen in names else ""
                 shown = (*filter(None, [none, *suitable]),)
                 hint = "it needs MuJoCo" if choice == "scene" else None
                 field = gui.add_dropdown(choice, shown, initial_value=chosen or none, hint=hint)
                 field.on_update(self._on_choice(choice, field, shown))
-            self._answer = gui.add_html(
-                text_html("The page begins anew with another robot, law or scene.")
-            )
+            self._answer = gui.add_html(text_html("The page begins anew with what is chosen."))
 
     def remove(self) -> None:
         """Take them from the page."""
@@ -76,7 +86,8 @@ class Choices:
         """Choose another robot, law or scene, once it is known to fit."""
         request = self._commands.choose(choice, name)
         try:
-            check({"robot": self._robot, _ARGUMENTS.get(choice, choice): name})
+            if choice != "demo":
+                check({"robot": self._robot, _ARGUMENTS.get(choice, choice): name})
         except VmsPhError as error:
             show_refusal(self._answer, request, str(error))
             return

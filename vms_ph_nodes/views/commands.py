@@ -74,8 +74,9 @@ class Recording:
         return self._bag if self._bag.exists() else None
 
 
-CHOICES = {name: f"/vms_ph/choose/{name}" for name in ("robot", "law", "scene")}
-"""Topics on which ``vms-ph page`` receives another robot, law or scene: its name or its file."""
+CHOICES = {name: f"/vms_ph/choose/{name}" for name in ("demo", "robot", "law", "scene")}
+"""Topics on which ``vms-ph page`` receives another robot, law or scene, its name or its file, and
+both it and ``vms-ph demo`` another demo."""
 
 _SERVICES = {
     "simulator/pause": ("std_srvs/srv/SetBool", SetBool),
@@ -269,7 +270,7 @@ class Commands:
         return Request(text, lambda reply: self._queue.put(lambda: send(reply)))
 
     def choose(self, choice: str, name: str) -> Request:
-        """Return the choice of another robot, law or scene, which nobody answers."""
+        """Return the choice of another demo, robot, law or scene, which nobody answers."""
         data = shlex.quote(f"{{data: {json.dumps(name)}}}")
         text = f"ros2 topic pub --once {CHOICES[choice]} std_msgs/msg/String {data}"
         publish = self._choices[choice].publish
@@ -305,9 +306,9 @@ class Commands:
         self._pull_efforts = efforts
 
     @property
-    def robot_can_be_chosen(self) -> bool:
-        """Whether somebody waits for the choice of a robot."""
-        return bool(self._choices["robot"].get_subscription_count())
+    def choices(self) -> list[str]:
+        """The names of :data:`CHOICES` for which somebody waits."""
+        return [name for name, topic in self._choices.items() if topic.get_subscription_count()]
 
     def set_reference_pose(
         self, position: Sequence[float], wxyz: Sequence[float], frame: str

@@ -94,11 +94,16 @@ class ControlTab:
             return
         if not self._has_gains:
             self._has_gains = self._commands.ask_gains(controls.show_gains)
-        if self._choices is None and self._model and self._commands.robot_can_be_chosen:
-            self._choices = self._choices_of(self._model)
+        offered = self._commands.choices
+        if self._model and offered and (self._choices is None or self._choices.offered != offered):
+            if self._choices is not None:
+                self._choices.remove()
+            self._choices = self._choices_of(self._model, offered)
         controls.show(paused, speed)
 
-    def _choices_of(self, model: VMSModel) -> Choices:
+    def _choices_of(self, model: VMSModel, offered: list[str]) -> Choices:
         arguments = {**self._robot.arguments, "robot": self._robot.robot}
         allocation = self._robot.allocation()
-        return Choices(self._server, self._tab, self._commands, model, arguments, allocation)
+        return Choices(
+            self._server, self._tab, self._commands, model, arguments, allocation, offered
+        )

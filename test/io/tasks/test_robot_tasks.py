@@ -24,7 +24,7 @@ SHORT = {
 QUICK = (
     "mobile_drive", "flight_one_axis", "satellite_reach", "underwater_station", "wheels_drive",
     "flight_quadrotor", "satellite_station", "mobile_door", "underwater_valve", "satellite_catch",
-    "arm_pick",
+    "arm_pick", "arm", "satellite",
 )  # fmt: skip
 
 
@@ -205,3 +205,27 @@ def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
     assert leads_both == run.law.LEADS_BASE_AND_TOOL
     found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], leads_both)
     assert (found.since(-1.0, 0.0).pose is not None) == given
+
+
+def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
+    assert robot_tasks.demos() == ("arm", "drone", "satellite")
+    pushed, quiet = (
+        TaskRun(replace(robot_tasks.load("arm"), **change)) for change in ({}, {"push": None})
+    )
+    for run in (pushed, quiet):
+        run.to(4.25)
+    hands = [
+        run.model.evaluate(*run.state()).placement(run.model.end_effector)[:3, 3]
+        for run in (pushed, quiet)
+    ]
+    assert 0.1 < np.linalg.norm(hands[0] - hands[1]) < 0.5
+    assert pushed.simulation.sample().port_energy["wrench_end_effector"] > 5.0  # J
+    # The joints of the satellite are where they were; its attitude is not, and nothing moves.
+    run = TaskRun(robot_tasks.load("satellite"))
+    start = run.model.base_pose(run.state()[0])[:3, :3]
+    run.to(21.5)
+    q, v = run.state()
+    assert np.abs(run.model.joint_positions(q) - run._reference._home_joints).max() < 0.01
+    turned = np.arccos((np.trace(start.T @ run.model.base_pose(q)[:3, :3]) - 1.0) / 2.0)
+    assert np.degrees(turned) > 10.0
+    assert np.abs(v).max() < 0.01

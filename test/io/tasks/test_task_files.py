@@ -103,5 +103,5 @@ def test_a_file_that_is_not_valid_is_refused_with_what_is_wrong(
 
 
 def test_an_unknown_task_is_answered_with_those_there_are() -> None:
-    with pytest.raises(OptionError, match="there is no task 'moon'; there are arm_pick, arm_reach"):
+    with pytest.raises(OptionError, match="there is no task 'moon'; there are arm, arm_pick"):
         robot_tasks.load("moon")
