@@ -29,14 +29,9 @@ class GuardCertificate {
     message_.header.frame_id = frame;
     message_.delay = static_cast<std::uint8_t>(guard.delay());
     message_.effort_carries_weight = guard.carries_weight();
-    // Sized here, so that the loop copies without allocating.
-    message_.reason.reserve(kReason);
-    message_.verdict.reserve(kReason);
+    message_.reason.assign(kReason, ' ');
+    message_.verdict.assign(kReason, ' ');
     publisher_ = make_publisher(node, "~/certificate", message_, rclcpp::QoS(1).transient_local());
-    publisher_->lock();
-    publisher_->msg_.reason.reserve(kReason);
-    publisher_->msg_.verdict.reserve(kReason);
-    publisher_->unlock();
   }
 
   /// Publish when due; neither blocks nor allocates.

@@ -21,13 +21,10 @@ Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_
   before_.wrench_base = Eigen::VectorXd::Zero(model.b());
   before_.torque = Eigen::VectorXd::Zero(model.n());
   state_.header.frame_id = energy_.header.frame_id = power_.header.frame_id = frame;
-  state_.reason.reserve(kReason);
+  state_.reason.assign(kReason, ' ');
   states_ = make_publisher(*node, "~/state", state_);
   energies_ = make_publisher(*node, "~/energy", energy_);
   powers_ = make_publisher(*node, "~/power", power_);
-  states_->lock();
-  states_->msg_.reason.reserve(kReason);
-  states_->unlock();
 }
 
 void Telemetry::reset() noexcept {
