@@ -87,7 +87,8 @@ def call(node: Node, kind: Any, name: str, request: Any) -> Any:
     client = node.create_client(kind, name)
     if not client.wait_for_service(timeout_sec=PATIENCE):
         raise VmsPhError(
-            f"no node offers the service {name} (waited {PATIENCE:g} s); "
+            client._obstacle()
+            or f"no node offers the service {name} (waited {PATIENCE:g} s); "
             f"`{command_name()} service list` shows the running ones"
         )
     future = client.call_async(request)

@@ -20,12 +20,27 @@ from vms_ph_embedded.wire.qos import user_data
 from vms_ph_embedded.wire.waiting import WaitSet
 
 SERVER, CLIENT = "serviceid", "clientid"
+# How the identity of an endpoint begins tells the DDS that made it. These two carry the identity of
+# a request beside the bytes, where Cyclone's Python binding can neither write nor read it.
+_UNABLE_TO_PAIR = {b"\x01\x0f": "rmw_fastrtps", b"\x01\x01": "rmw_connextdds"}
 _PATIENCE = 0.1  # s; how long a server waits for the reader of a client to whom it has to reply
 
 
 def new_id(role: str) -> str:
     """User data that identifies a server or client."""
     return f"{role}={secrets.token_bytes(16).hex('.')};"
+
+
+def obstacle(service: str, endpoint: Writer | Reader, handles: list[int]) -> str | None:
+    """Say why calls of some matched peers cannot be answered; None where they can."""
+    for handle in handles:
+        if name := _UNABLE_TO_PAIR.get(endpoint.peer_gid(handle)[:2]):
+            return (
+                f"the service {service} has a peer that runs {name}. The embedded runtime shares "
+                "topics with it, but neither services nor parameters: start the peer with "
+                "RMW_IMPLEMENTATION=rmw_cyclonedds_cpp"
+            )
+    return None
 
 
 def server_is_matched(requests: Writer, replies: Reader) -> bool:

@@ -31,6 +31,7 @@ from cyclonedds.topic import Topic
 
 from vms_ph_embedded import discovery
 from vms_ph_embedded.interfaces import idl, store
+from vms_ph_embedded.wire import interrupts
 from vms_ph_embedded.wire.loopback import sockets_on_loopback
 
 UNREAD = SampleState.NotRead | ViewState.Any | InstanceState.Any
@@ -48,6 +49,7 @@ class Writer:
         self._sample = topic.data_type
         self.entity = DataWriter(group, topic, qos)
         self.entity.status_mask = DDSStatus.PublicationMatched
+        self._peers: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
         self.gid = self.entity.guid.bytes
 
     def write(self, data: bytes) -> bool:
@@ -64,6 +66,14 @@ class Writer:
         """The handles of the readers that match."""
         handles: list[int] = self.entity.get_matched_subscriptions()
         return handles
+
+    def peer_gid(self, handle: int) -> bytes:
+        """The identity of a matched reader; empty when it has gone."""
+        if handle not in self._peers:
+            with interrupts.deferred():
+                peer = self.entity.get_matched_subscription_data(handle)
+            self._peers[handle] = b"" if peer is None else peer.key.bytes
+        return self._peers[handle]
 
     def wait_for_acks(self, timeout_ns: int) -> bool:
         """Wait until matched reliable readers have all samples; without limit if negative."""
@@ -82,6 +92,7 @@ class Reader:
         self._topic = topic
         self.entity = DataReader(group, topic, qos)
         self.entity.status_mask = DDSStatus.SubscriptionMatched
+        self._peers: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
         self.condition = ReadCondition(self.entity, UNREAD)
         self.gid = self.entity.guid.bytes
 
@@ -102,6 +113,14 @@ class Reader:
         """The handles of the writers that match."""
         handles: list[int] = self.entity.get_matched_publications()
         return handles
+
+    def peer_gid(self, handle: int) -> bytes:
+        """The identity of a matched writer; empty when it has gone."""
+        if handle not in self._peers:
+            with interrupts.deferred():
+                peer = self.entity.get_matched_publication_data(handle)
+            self._peers[handle] = b"" if peer is None else peer.key.bytes
+        return self._peers[handle]
 
     def close(self) -> None:
         """Leave the topic."""

@@ -70,6 +70,10 @@ class Client(subset.Subset):
             raise TypeError(f"Expected {self.srv_type.Request}, got {type(request)}")
         self._check()
         body = serialize(request)
+        if (obstacle := self._obstacle()) is not None:
+            future = Future()
+            future.set_exception(RuntimeError(obstacle))
+            return future
         with self._lock:
             self._sequence_number += 1
             number = self._sequence_number
@@ -94,7 +98,7 @@ class Client(subset.Subset):
     def service_is_ready(self) -> bool:
         """Whether there is a server that would answer."""
         self._check()
-        return pairing.server_is_matched(self._writer, self._reader)
+        return self._obstacle() is None and pairing.server_is_matched(self._writer, self._reader)
 
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait until there is a server; False when the time is over first."""
@@ -122,6 +126,10 @@ class Client(subset.Subset):
             self._destroyed = True
             self._reader.close()
             self._writer.close()
+
+    def _obstacle(self) -> str | None:
+        """Say why no call can be answered; None where one can. Then nothing is sent either."""
+        return pairing.obstacle(self.service_name, self._writer, self._writer.matches())
 
     def _check(self) -> None:
         if self._destroyed:

@@ -84,6 +84,9 @@ class Service(subset.Subset):
             return None
         header = None
         try:
+            peer = [sample[1].publication_handle]
+            if (obstacle := pairing.obstacle(self.service_name, self._reader, peer)) is not None:
+                raise DecodingError(obstacle)
             body, guid, sequence_number = service_header.split(sample[0])
             header = RequestHeader(guid, sequence_number, sample[1].publication_handle)
             request = deserialize(body, self.srv_type.Request)
