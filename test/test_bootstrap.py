@@ -18,7 +18,7 @@ import pytest
 from vms_ph_embedded.launch.output import default_log_folder
 from vms_ph_io import installation, share_directory
 from vms_ph_io.build import environment
-from vms_ph_nodes.node.user_files import write_user_file
+from vms_ph_io.installation import write_user_file
 
 ROOT = Path(__file__).parent.parent
 

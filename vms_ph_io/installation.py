@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The installation: its share folder, and how users type its commands."""
+"""The installation: its share folder, files of its users, and how they type its commands."""
 
 import os
 import sys
@@ -44,6 +44,21 @@ def ros_home() -> Path:
     """Return the folder of ROS: ROS_HOME, or ~/.ros; a temporary one for a user without a home."""
     folder = os.path.expanduser(os.environ.get("ROS_HOME") or "~/.ros")
     return Path(tempfile.mkdtemp(prefix="ros_") if folder.startswith("~") else folder)
+
+
+def write_user_file(name: str, text: str) -> Path:
+    """Write a file into the folder of ROS in the home of the user; return its path."""
+    home = ros_home() / "vms_ph"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        # Another launch may read the file at the same time.
+        with tempfile.NamedTemporaryFile("w", dir=home, delete=False) as new:
+            new.write(text)
+        file = Path(new.name).replace(home / name)
+    except OSError:  # no home, or one that is not writable
+        file = Path(tempfile.mkdtemp()) / name
+        file.write_text(text)
+    return file
 
 
 def command_name() -> str:

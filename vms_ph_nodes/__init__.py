@@ -11,7 +11,6 @@ executables share:
 - ``node``: parts of every node: process, life cycle, parameters, diagnostics;
 - ``robot``: the robot of a node: its description, state, topics, references and external efforts;
 - ``views``: markers, and the web page;
-- ``model_service``: the services of model_server, and their client;
 - ``cli``: the commands of vms-ph, one file each.
 
 Importing this package selects the runtime: an installed ROS 2 if it can be imported, otherwise the

@@ -26,14 +26,13 @@ from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError
 from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
 
 from .messages.conversions import NANOSECONDS, from_stamp, to_stamp
 from .messages.energy_messages import to_controller_state
-from .messages.frames import inertial_frame, with_prefix, without_prefix
+from .messages.frames import accepted_frame, inertial_frame, with_prefix
 from .messages.observations import from_payload
 from .messages.payload_state import CARRIED_INERTIA, from_inertia, same_body
 from .node.agreement import CONTROLLER
@@ -265,16 +264,8 @@ class ControllerNode(ManagedNode):
 
     def _on_inertia(self, message: InertiaStamped) -> None:
         """Take what the robot carries; messages that repeat it change nothing."""
-        frame, tool = (
-            without_prefix(self._prefix, message.header.frame_id),
-            self._model.end_effector,
-        )
         with self._input_diagnostics.refusing():
-            if frame not in ("", tool):
-                raise StateError(
-                    f"the frame of an inertia must be that of the end effector, {tool}; given: "
-                    f"frame_id '{message.header.frame_id}'"
-                )
+            accepted_frame(self._prefix, message, (self._model.end_effector,), "an inertia ")
             body = from_inertia(message)
             if not same_body(body, self._last_received_body):
                 self._last_received_body = body

@@ -20,8 +20,7 @@ from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run
 from .topics.live_identification import LiveIdentifier
-from .topics.motion_node import MotionNode
-from .topics.robot_motion import RobotMotion
+from .topics.robot_motion import MotionNode, RobotMotion
 
 
 class EnergyMonitor(MotionNode):
@@ -60,9 +59,6 @@ class EnergyMonitor(MotionNode):
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Take a motion of the robot."""
-        if self._health.disagreement:
-            self._health.tick()
-            return
         header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
         energy = to_energy(header, motion.d, self._task)
         self._energies.publish(energy)
@@ -72,7 +68,6 @@ class EnergyMonitor(MotionNode):
             self._audit = EnergyAudit()
             why = f"{motion.unknown}; powers and their balance are unknown"
             self._health.report(WARN, why, self._identified())
-            self._health.tick()
             return
         ports, time = motion.ports(self._damping), from_stamp(motion.stamp)
         power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
@@ -105,7 +100,6 @@ class EnergyMonitor(MotionNode):
             **self._identified(),
         }
         self._health.report(OK if balanced else WARN, message, values)
-        self._health.tick()
 
 
 def main() -> None:

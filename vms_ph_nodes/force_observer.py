@@ -31,8 +31,7 @@ from .messages.observations import to_contact, to_payload
 from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run
-from .topics.motion_node import MotionNode
-from .topics.robot_motion import RobotMotion
+from .topics.robot_motion import MotionNode, RobotMotion
 
 
 class ForceObserver(MotionNode):
@@ -83,14 +82,10 @@ class ForceObserver(MotionNode):
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Take a motion of the robot."""
-        if self._health.disagreement:
-            self._health.tick()
-            return
         if motion.unknown:
             self._last = None
             self._restart()
             self._health.report(WARN, f"{motion.unknown}; nothing is observed without them")
-            self._health.tick()
             return
         model = self._model
         base = np.zeros(model.b) if motion.wrench_base is None else motion.wrench_base
@@ -105,7 +100,6 @@ class ForceObserver(MotionNode):
         step = dt if dt > 0.0 else 1e-3
         impulse = self._balance.add(state, mean, step)
         standard = self._of_payload.add(state, mean, step)
-        self._health.tick()
         if impulse is None or standard is None:
             return
         estimate = self._map.estimate(self._observer.add(impulse))

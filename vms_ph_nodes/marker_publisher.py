@@ -15,8 +15,7 @@ from .messages.conversions import NANOSECONDS, from_stamp
 from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run
-from .topics.motion_node import MotionNode
-from .topics.robot_motion import RobotMotion
+from .topics.robot_motion import MotionNode, RobotMotion
 from .views.markers import to_markers
 from .views.shapes import Scales, Shapes
 
@@ -45,7 +44,7 @@ class MarkerPublisher(MotionNode):
         """Take a motion of the robot."""
         now = from_stamp(motion.stamp)
         # After a backward jump of stamps (a reset, a bag that restarts) publish at once.
-        if 0 <= now - self._last < self._period or self._health.disagreement:
+        if 0 <= now - self._last < self._period:
             return
         self._last = now
         header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
@@ -56,7 +55,6 @@ class MarkerPublisher(MotionNode):
             self._health.report(WARN, f"{told}; {motion.unknown}, which count as zero")
         else:
             self._health.report(OK, told)
-        self._health.tick()
 
 
 def main() -> None:

@@ -1,12 +1,18 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services of the robot model: properties, dynamics, Jacobians, energies and structure checks."""
+"""Services of the robot model: properties, dynamics, Jacobians, energies and structure checks.
+
+The srv files define the layout of the arrays in the responses.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import pinocchio as pin
+from std_msgs.msg import Header
+from vms_ph.msg import RobotState
 from vms_ph.srv import (
     CheckStructure,
     GetDynamics,
@@ -16,14 +22,142 @@ from vms_ph.srv import (
     GetModelInfo,
 )
 
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import Evaluation, StateError, VMSModel
+from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.forms.checks import structure_checks
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
+from vms_ph_dynamics.tasks import PositionTask
 
-from .messages.finite import require_finite
-from .model_service.model_answers import ModelAnswers
+from .messages.conversions import from_joint_state, from_pose_and_twist, require_finite, to_pose
+from .messages.energy_messages import to_energy, to_momentum
+from .messages.frames import inertial_frame
 from .node.health import OK, WARN, Health
 from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
+
+LARGEST_BATCH = 10_000
+
+# Fields of responses, and the terms of an evaluation that they hold.
+_TERMS = {
+    "mass_matrix": "M",
+    "coriolis_matrix": "C",
+    "gravity": "g",
+    "momentum": "momentum",
+    "jacobian": "J_end_effector",
+}
+_BATCHED = (*_TERMS.values(), "kinetic_energy", "potential_energy")
+
+T = TypeVar("T")
+
+_AXES = {GetJacobian.Request.LOCAL: pin.LOCAL, GetJacobian.Request.ALIGNED: pin.LOCAL_WORLD_ALIGNED}
+
+
+class ModelAnswers:
+    """Fills the responses of one model; invalid requests raise VmsPhError with the reason."""
+
+    def __init__(self, model: VMSModel) -> None:
+        self._model = model
+        self._task = PositionTask(model)
+        self._root = LinkTree(model.tree).root
+
+    def info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
+        """Return the properties of the model."""
+        model = self._model
+        response.name, response.base = model.name, model.base
+        response.nq, response.nv = model.nq, model.nv
+        response.joint_names = list(model.joint_names)
+        response.total_mass = model.total_mass
+        response.end_effector = model.end_effector
+        response.gravity = model.gravity
+
+    def dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
+        """Return the terms of the equations of motion at one state."""
+        d = self._evaluate(request)
+        self._fill(response, d)
+        response.kinetic_energy = d.kinetic_energy
+        response.potential_energy = d.potential_energy
+
+    def batch(self, request: GetDynamicsBatch.Request, response: GetDynamicsBatch.Response) -> None:
+        """Return the terms of the equations of motion at many states."""
+        q_and_v = self._map_states(request.states, self._q_and_v)
+        configurations, velocities = zip(*q_and_v, strict=True)
+        d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
+        response.nv = self._model.nv
+        self._fill(response, d)
+        response.kinetic_energy = d.kinetic_energy.tolist()
+        response.potential_energy = d.potential_energy.tolist()
+
+    def _fill(self, response: Any, d: Any) -> None:
+        """Set the terms of one state or of many in a response."""
+        response.joint_names = list(self._model.joint_names)
+        for name, term in _TERMS.items():
+            setattr(response, name, getattr(d, term).ravel().tolist())
+
+    def energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
+        """Return energies and momenta at states."""
+        frame = inertial_frame(self._model, self._root)
+        energies, momenta = [], []
+        evaluations = self._map_states(request.states, self._evaluate)
+        for state, d in zip(request.states, evaluations, strict=True):
+            header = Header(stamp=state.joint_state.header.stamp, frame_id=frame)
+            energies.append(to_energy(header, d, self._task))
+            momenta.append(to_momentum(header, self._root, d))
+        response.energies, response.momenta = energies, momenta
+
+    def jacobian(self, request: GetJacobian.Request, response: GetJacobian.Response) -> None:
+        """Return poses and Jacobians of frames."""
+        if request.axes not in _AXES:
+            raise StateError(f"axes must be 0 (LOCAL) or 1 (ALIGNED); given: {request.axes}")
+        axes = _AXES[request.axes]
+        names = list(request.frames) or [self._model.end_effector]
+        d = self._evaluate(request.state)
+        ids = [self._model.frame_id(name) for name in names]
+        response.nv, response.frames = self._model.nv, names
+        response.jacobian = _concatenated([d.frame_jacobian(i, axes) for i in ids])
+        response.jacobian_rate = _concatenated([d.frame_jacobian_rate(i, axes) for i in ids])
+        response.poses = [to_pose(d.placement(name)) for name in names]
+
+    def structure(self, request: CheckStructure.Request, response: CheckStructure.Response) -> None:
+        """Return the structure checks at a state."""
+        checks = structure_checks(self._evaluate(request.state))
+        response.checks = [check.name for check in checks]
+        response.values = [check.value for check in checks]
+        response.limits = [check.limit for check in checks]
+        response.passed = all(check.value <= check.limit for check in checks)
+
+    @staticmethod
+    def _map_states(states: list[RobotState], convert: Callable[[RobotState], T]) -> list[T]:
+        """Return what ``convert`` gives for each state; an error names the index of its state."""
+        if not 1 <= len(states) <= LARGEST_BATCH:
+            raise StateError(f"a batch has from 1 to {LARGEST_BATCH} states; given: {len(states)}")
+        converted = []
+        for i, state in enumerate(states):
+            try:
+                converted.append(convert(state))
+            except StateError as error:
+                raise StateError(f"state {i}: {error}") from None
+        return converted
+
+    def _evaluate(self, state: Any) -> Evaluation:
+        return self._model.evaluate(*self._q_and_v(state))
+
+    def _q_and_v(self, state: Any) -> tuple[Array, Array]:
+        """Return q and v of a state, or of a request with the same fields."""
+        model = self._model
+        base = from_pose_and_twist(model, state.base_pose, state.base_twist) if model.b else None
+        q, v, _ = from_joint_state(model, state.joint_state, base)
+        for name in state.joint_state.name:
+            # A locked joint, such as that of a gripper, is a frame of the model; its position is
+            # ignored. Any other unknown name is an error.
+            if not model.tree.has_frame(name):
+                model.joint_index(name)
+        return q, v
+
+
+def _concatenated(arrays: list[Any]) -> list[float]:
+    return np.concatenate([array.ravel() for array in arrays]).tolist()
+
 
 _WAITING = "no robot description yet: waiting for the topic robot_description"
 

@@ -21,8 +21,7 @@ from .messages.conversions import from_stamp, to_pose
 from .node.health import OK
 from .node.parameters import declare
 from .node.process import run
-from .topics.motion_node import MotionNode
-from .topics.robot_motion import RobotMotion
+from .topics.robot_motion import MotionNode, RobotMotion
 from .views.shapes import reach
 
 _NAME = "reference"
@@ -74,7 +73,6 @@ class ReferenceMarker(MotionNode):
         stamp, last = from_stamp(motion.stamp), self._last
         self._last = stamp
         self._health.report(OK, "running")
-        self._health.tick()
         if 0 <= last <= stamp:
             return
         model = self._model

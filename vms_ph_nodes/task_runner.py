@@ -27,8 +27,8 @@ from .node.parameters import declare
 from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
 from .task_settings import leg_tasks, load_for_nodes, node_settings
-from .tasks.reference_publishers import ReferencePublishers
 from .tasks.task_score import TaskScore
+from .topics.references import ReferencePublishers
 from .topics.robot_motion import MotionListener, RobotMotion
 
 Goals = Mapping[str, Mapping[str, Any]]

@@ -25,6 +25,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import share_directory
+from vms_ph_io.installation import write_user_file
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.payload_use import PayloadUse
@@ -32,7 +33,6 @@ from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_io.wings import hook
 
 from .node.parameters import gain_parameter, parameters_of
-from .node.user_files import write_user_file
 from .simulation.engine import mechanism_parameters, payload_parameters
 
 ARGUMENTS = (

@@ -22,7 +22,7 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_io import robots
 from vms_ph_io.audits.energy_split import BASE, LawSplit, moves
 
-from .messages.finite import in_range
+from .messages.conversions import in_range
 from .node.health import TOPIC, Health, InputDiagnostics
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run

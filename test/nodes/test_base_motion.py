@@ -10,8 +10,13 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_io import robots
-from vms_ph_nodes.messages.base_motion import from_odometry, from_pose_and_twist, to_odometry
-from vms_ph_nodes.messages.conversions import from_wrench_base, to_wrench_base
+from vms_ph_nodes.messages.conversions import (
+    from_odometry,
+    from_pose_and_twist,
+    from_wrench_base,
+    to_odometry,
+    to_wrench_base,
+)
 
 
 @pytest.fixture(params=["omnidirectional_panda", "hextilt"])

@@ -11,7 +11,7 @@ import pytest
 
 from vms_ph_dynamics import StateError
 from vms_ph_io import robots
-from vms_ph_nodes.topics.joint_path import JointPath, path_from_message
+from vms_ph_nodes.topics.trajectory_action import JointPath, path_from_message
 
 MODEL = robots.load("hextilt")
 NAMES = list(MODEL.joint_names)

@@ -11,7 +11,7 @@ from vms_ph.srv import CheckStructure, GetDynamics, GetDynamicsBatch, GetEnergie
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_io import robots
-from vms_ph_nodes.model_service.model_answers import ModelAnswers
+from vms_ph_nodes.model_server import ModelAnswers
 
 from .conftest import Start
 from .model_states import robot_state

@@ -32,6 +32,25 @@ def kinetic_null(d: Evaluation, task: Task) -> float:
     return 0.5 * float(momentum @ np.linalg.solve(z @ d.M @ z.T, momentum))
 
 
+def energy_parts(d: Evaluation, task: Task) -> dict[str, float]:
+    """Return the energies of a state, J, by the names of the message Energy.
+
+    The kinetic energy is split twice: into base and shape, and into task and null space.
+    """
+    kinetic, potential = d.kinetic_energy, d.potential_energy
+    base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
+    null = kinetic_null(d, task)
+    return {
+        "total": kinetic + potential,
+        "kinetic": kinetic,
+        "potential": potential,
+        "kinetic_base": base,
+        "kinetic_shape": kinetic - base,
+        "kinetic_task": kinetic - null,
+        "kinetic_null": null,
+    }
+
+
 # The null-space basis is renewed below this alignment.
 _ALIGNED = 0.5
 

@@ -12,7 +12,8 @@ import numpy as np
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
-from vms_ph_dynamics.energy.task_exchange import kinetic_null
+from vms_ph_dynamics.energy.task_exchange import energy_parts
+from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.forms import PORTS, Ports
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
@@ -85,9 +86,7 @@ class _Messages:
         head = types["std_msgs/msg/Header"](stamp, "")
         inertial = types["std_msgs/msg/Header"](stamp, self._inertial)
         d = model.evaluate(sample.q, sample.v)
-        kinetic, potential = d.kinetic_energy, d.potential_energy
-        base = 0.5 * float(d.p @ d.v_hat) if model.b else 0.0
-        null = kinetic_null(d, self._task)
+        parts = energy_parts(d, self._task)
         energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
         exact = PortEnergies(sample.port_energy, sample.dissipated)
         power = Ports(
@@ -98,7 +97,7 @@ class _Messages:
         ).supplied(d)
         powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
         audit = self._audit
-        audit.add(Flow(time, kinetic + potential, powers, float("nan"), exact))
+        audit.add(Flow(time, parts["total"], powers, float("nan"), exact))
         messages = {
             "/joint_states": types["sensor_msgs/msg/JointState"](
                 head,
@@ -118,16 +117,7 @@ class _Messages:
                 sample.dissipated,
                 0,
             ),
-            "/vms_ph/energy": types["vms_ph/msg/Energy"](
-                inertial,
-                kinetic + potential,
-                kinetic,
-                potential,
-                base,
-                kinetic - base,
-                kinetic - null,
-                null,
-            ),
+            "/vms_ph/energy": types["vms_ph/msg/Energy"](inertial, **parts),
             "/vms_ph/power": types["vms_ph/msg/Power"](
                 inertial,
                 *(power[p] for p in PORTS),
@@ -146,8 +136,7 @@ class _Messages:
             ),
         }
         if model.b:
-            base_wrench = np.zeros(6)
-            base_wrench[[0, 1, 5] if model.base == "planar" else slice(6)] = sample.wrench_base
+            base_wrench = np.concatenate(in_space(model.b, sample.wrench_base))
             messages["/vms_ph/wrench_base"] = self._wrench(stamp, self._root, base_wrench)
             messages["/odom"] = self._odometry(inertial, sample)
         return messages
@@ -162,19 +151,18 @@ class _Messages:
         types, vector = self._types, self._types["geometry_msgs/msg/Vector3"]
         position: Array = np.zeros(3)
         turn: Array = np.zeros(4)
-        twist: Array = np.zeros(6)
         if self._model.base == "planar":
             x, y, c, s = sample.q[:4]
             half = 0.5 * np.arctan2(s, c)
             position[:2], turn[2:] = (x, y), (np.sin(half), np.cos(half))
-            twist[[0, 1, 5]] = sample.v[:3]
         else:
-            position, turn, twist = sample.q[:3], sample.q[3:7], sample.v[:6]
+            position, turn = sample.q[:3], sample.q[3:7]
         pose = types["geometry_msgs/msg/Pose"](
             types["geometry_msgs/msg/Point"](*position),
             types["geometry_msgs/msg/Quaternion"](*turn),
         )
-        motion = types["geometry_msgs/msg/Twist"](vector(*twist[:3]), vector(*twist[3:]))
+        linear, angular = in_space(self._model.b, sample.v[: self._model.b])
+        motion = types["geometry_msgs/msg/Twist"](vector(*linear), vector(*angular))
         return types["nav_msgs/msg/Odometry"](
             head,
             self._root,

@@ -1,29 +1,97 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of ROS messages from and to arrays; joints are matched by name, never by index."""
+"""Conversion of ROS messages from and to arrays, with checks of the received numbers.
+
+Joints are matched by name, never by index.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Pose, Quaternion, Vector3, Wrench, WrenchStamped
+from geometry_msgs.msg import (
+    Point,
+    Pose,
+    PoseWithCovariance,
+    Quaternion,
+    Twist,
+    TwistWithCovariance,
+    Vector3,
+    Wrench,
+    WrenchStamped,
+)
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError
-
-from .finite import LARGEST, check_range, in_range
-
-if TYPE_CHECKING:
-    from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.evaluation import in_space
 
 NANOSECONDS = 1_000_000_000
+
+
+# Largest magnitude of a number in a state or an effort, in SI units. No robot comes near it, and
+# what is computed from smaller ones cannot overflow.
+LARGEST = 1e9
+
+
+def in_range(values: Array) -> bool:
+    """Return whether all values are finite and at most :data:`LARGEST`."""
+    return bool((np.abs(values) <= LARGEST).all())
+
+
+def check_range(values: Array, label: str) -> None:
+    """Check the entries of an array.
+
+    Raises:
+        StateError: one is not finite or above :data:`LARGEST`; ``label`` begins the message.
+    """
+    if not in_range(values):
+        raise StateError(
+            f"{label} must be finite and at most {LARGEST:g}; given: {values.tolist()}"
+        )
+
+
+def require_finite(message: Any) -> None:
+    """Check every number in a message, also in the messages within it.
+
+    Args:
+        message: any ROS message, or response of a service.
+
+    Raises:
+        StateError: a number is infinite or undefined.
+    """
+    path = _not_finite(message)
+    if path:
+        raise StateError(
+            f"the result is not finite ({path}): the given state is too far from any that a robot "
+            "can have"
+        )
+
+
+def is_finite(message: Any) -> bool:
+    """Return whether every number in a message is finite, also in the messages within it."""
+    return not _not_finite(message)
+
+
+def _not_finite(message: Any) -> str:
+    """Return the path of a field that is not finite, or an empty string."""
+    for name, kind in message.get_fields_and_field_types().items():
+        value = getattr(message, name)
+        if "/" in kind:
+            parts = value if isinstance(value, list) else [value]
+            within = next(filter(None, (_not_finite(part) for part in parts)), "")
+            if within:
+                return f"{name}.{within}"
+        elif ("double" in kind or "float" in kind) and not np.isfinite(value).all():
+            return str(name)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +146,7 @@ def from_xyz(message: Point | Vector3) -> Array:
 
 
 def to_joint_state(
-    model: "VMSModel", header: Header, q: Array, v: Array, torque: Array
+    model: VMSModel, header: Header, q: Array, v: Array, torque: Array
 ) -> JointState:
     """Return a state as a message."""
     return JointState(
@@ -111,7 +179,7 @@ def require_unique(names: Sequence[str]) -> None:
         raise StateError(f"every joint must be named once; {repeated} is repeated")
 
 
-def by_name(model: "VMSModel", names: list[str], values: Array, field_name: str) -> Array:
+def by_name(model: VMSModel, names: list[str], values: Array, field_name: str) -> Array:
     """Return values in the model's joint order, zero for joints without an entry.
 
     Entries of joints that are not in the model (for instance of a locked gripper) are ignored.
@@ -136,7 +204,7 @@ def by_name(model: "VMSModel", names: list[str], values: Array, field_name: str)
 
 
 def from_joint_state(
-    model: "VMSModel",
+    model: VMSModel,
     message: JointState,
     base: BaseMotion | None = None,
 ) -> tuple[Array, Array, Array]:
@@ -161,7 +229,7 @@ def from_joint_state(
     return *(on_base(model, q, v, base) if base else (q, v)), torques
 
 
-def from_joints(model: "VMSModel", positions: Array, rates: Array) -> tuple[Array, Array]:
+def from_joints(model: VMSModel, positions: Array, rates: Array) -> tuple[Array, Array]:
     """Return configuration (nq,) and velocity (nv,) of joints on a base that rests at the origin.
 
     Args:
@@ -177,7 +245,7 @@ def from_joints(model: "VMSModel", positions: Array, rates: Array) -> tuple[Arra
 
 
 def on_base(
-    model: "VMSModel", q: Array, v: Array, base: BaseMotion, age: float = 0.0
+    model: VMSModel, q: Array, v: Array, base: BaseMotion, age: float = 0.0
 ) -> tuple[Array, Array]:
     """Return a state with another motion of its base.
 
@@ -215,13 +283,10 @@ def from_wrench(message: Wrench) -> Array:
 
 def to_wrench_base(header: Header, wrench: Array) -> WrenchStamped:
     """Return the base wrench, (3,) or (6,), as a message."""
-    if len(wrench) == 3:
-        fx, fy, m = wrench
-        wrench = np.array([fx, fy, 0.0, 0.0, 0.0, m])
-    return to_wrench(header, wrench)
+    return to_wrench(header, np.concatenate(in_space(len(wrench), wrench)))
 
 
-def from_wrench_base(model: "VMSModel", message: Wrench) -> Array:
+def from_wrench_base(model: VMSModel, message: Wrench) -> Array:
     """Return the base wrench as (b,); on a planar base force x, y and moment z.
 
     Raises:
@@ -229,3 +294,72 @@ def from_wrench_base(model: "VMSModel", message: Wrench) -> Array:
     """
     wrench = from_wrench(message)
     return wrench[[0, 1, 5]] if model.base == "planar" else wrench[: model.b]
+
+
+# Tolerance of the quaternion norm; odometry in single precision deviates by 1e-7.
+_UNIT_TOLERANCE = 1e-3
+
+
+def to_odometry(model: VMSModel, header: Header, base_frame: str, q: Array, v: Array) -> Odometry:
+    """Return the odometry of the base; the twist is in the axes of ``base_frame`` (REP-105).
+
+    The frame of ``header`` is the inertial frame. Covariances are zero: the base is simulated.
+    """
+    if model.base == "planar":
+        x, y, c, s = q[:4].tolist()
+        half = 0.5 * np.arctan2(s, c)
+        point = Point(x=x, y=y)
+        turn = Quaternion(z=float(np.sin(half)), w=float(np.cos(half)))
+    else:
+        x, y, z, qx, qy, qz, qw = q[:7].tolist()
+        point, turn = Point(x=x, y=y, z=z), Quaternion(x=qx, y=qy, z=qz, w=qw)
+    linear, angular = in_space(model.b, v[: model.b])
+    twist = Twist(linear=to_vector(linear), angular=to_vector(angular))
+    return Odometry(
+        header=header,
+        child_frame_id=base_frame,
+        pose=PoseWithCovariance(pose=Pose(position=point, orientation=turn)),
+        twist=TwistWithCovariance(twist=twist),
+    )
+
+
+def from_odometry(model: VMSModel, message: Odometry) -> BaseMotion:
+    """Return the motion of the base in an odometry message; see :func:`from_pose_and_twist`."""
+    return from_pose_and_twist(model, message.pose.pose, message.twist.twist)
+
+
+def from_pose_and_twist(model: VMSModel, pose: Pose, twist: Twist) -> BaseMotion:
+    """Return the motion of the base.
+
+    Args:
+        model: model of a robot on a moving base.
+        pose: pose of the base in the inertial frame; only x, y and yaw are used on a planar base.
+        twist: twist of the base in its own axes.
+
+    Raises:
+        StateError: an entry is not finite or too large, a quaternion is not normalised, or a planar
+            base is tilted.
+    """
+    p, r = pose.position, pose.orientation
+    turn = np.array([r.x, r.y, r.z, r.w])
+    position = from_xyz(p)
+    motion = np.concatenate([from_xyz(twist.linear), from_xyz(twist.angular)])
+    check_range(np.concatenate([turn, position, motion]), "the pose and twist of the base")
+    length = float(np.linalg.norm(turn))
+    if abs(length - 1.0) > _UNIT_TOLERANCE:
+        raise StateError(
+            "the orientation of the base must be a quaternion of length 1 within "
+            f"{_UNIT_TOLERANCE:g}; its length is {length:.6g}"
+        )
+    turn = turn / length
+    if model.base == "planar":
+        if max(abs(turn[0]), abs(turn[1])) > _UNIT_TOLERANCE:
+            raise StateError(
+                "a planar base rotates about z only; its orientation has "
+                f"x = {turn[0]:.4g}, y = {turn[1]:.4g}"
+            )
+        angle = 2 * np.arctan2(turn[2], turn[3])
+        return BaseMotion(
+            np.array([p.x, p.y, np.cos(angle), np.sin(angle)]), motion[[0, 1, 5]].copy()
+        )
+    return BaseMotion(np.concatenate([position, turn]), motion)

@@ -15,7 +15,7 @@ from vms_ph_controllers import Command, ControlEnergy
 from vms_ph_controllers.guard import Certificate, GuardedEffort
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
-from vms_ph_dynamics.energy.task_exchange import Exchange, kinetic_null
+from vms_ph_dynamics.energy.task_exchange import Exchange, energy_parts
 from vms_ph_dynamics.errors import StateError
 from vms_ph_dynamics.evaluation import in_space, momenta
 from vms_ph_dynamics.forms import PORTS
@@ -29,19 +29,7 @@ _LARGEST = 1e30
 
 def to_energy(header: Header, d: Evaluation, task: PositionTask) -> Energy:
     """Return the energies of a state, split into base and shape, and into task and null space."""
-    kinetic, potential = d.kinetic_energy, d.potential_energy
-    base = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
-    null = kinetic_null(d, task)
-    return Energy(
-        header=header,
-        total=kinetic + potential,
-        kinetic=kinetic,
-        potential=potential,
-        kinetic_base=base,
-        kinetic_shape=kinetic - base,
-        kinetic_task=kinetic - null,
-        kinetic_null=null,
-    )
+    return Energy(header=header, **energy_parts(d, task))
 
 
 def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:

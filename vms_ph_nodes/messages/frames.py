@@ -5,12 +5,10 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
+from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_io.audits.energy_split import ODOM as ODOM
-
-if TYPE_CHECKING:
-    from vms_ph_dynamics import VMSModel
 
 BASE_LINK = "base_link"
 """The frame of a robot's base by REP-105."""
@@ -29,6 +27,21 @@ def without_prefix(prefix: str, frame: str) -> str:
     return frame.removeprefix(prefix)
 
 
+def accepted_frame(prefix: str, message: Any, frames: Sequence[str], subject: str = "") -> str:
+    """Return the frame of a message without its prefix; an empty one is accepted, too.
+
+    Raises:
+        StateError: it is none of ``frames``; the sentence begins with ``subject``.
+    """
+    frame = without_prefix(prefix, message.header.frame_id)
+    if frame not in ("", *frames):
+        raise StateError(
+            f"{subject}must have the frame {' or '.join(frames)}; given: frame_id "
+            f"'{message.header.frame_id}'"
+        )
+    return frame
+
+
 def tool_topic(frame: str) -> str:
     """Return the last part of a tool's topics: its frame with what no topic may have as ``_``."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", frame)
@@ -44,6 +57,6 @@ def topic_parts(names: Sequence[str]) -> dict[str, str]:
     return parts
 
 
-def inertial_frame(model: "VMSModel", root: str) -> str:
+def inertial_frame(model: VMSModel, root: str) -> str:
     """Return the inertial frame: the root link on a fixed base, otherwise odom."""
     return root if model.base == "fixed" else ODOM

@@ -13,8 +13,7 @@ from vms_ph_dynamics.errors import StateError
 from vms_ph_dynamics.free_floating import Body
 from vms_ph_io.tasks.payload_use import PayloadUse
 
-from .conversions import from_xyz, to_pose, to_vector
-from .finite import check_range
+from .conversions import check_range, from_xyz, to_pose, to_vector
 
 CARRIED_INERTIA = "vms_ph/carried_inertia"
 """Topic of what the end effector carries."""

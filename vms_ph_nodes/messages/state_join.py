@@ -10,28 +10,25 @@ Stamps are checked for each joint, and joints that are not of the robot are pass
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError
 
 from .conversions import (
+    LARGEST,
     NANOSECONDS,
     BaseMotion,
     from_joints,
     from_stamp,
+    in_range,
     on_base,
     require_length,
     require_unique,
 )
-from .finite import LARGEST, in_range
 from .stamps import StampGate
-
-if TYPE_CHECKING:
-    from vms_ph_dynamics import VMSModel
 
 # Cycles in which a joint that was late must come in time before a state waits for it again.
 _CYCLES = 3
@@ -67,7 +64,7 @@ class StateJoin:
 
     def __init__(
         self,
-        model: "VMSModel",
+        model: VMSModel,
         spread: float,
         on_state: Callable[[JoinedState], None],
         on_refusal: Callable[[str], None],

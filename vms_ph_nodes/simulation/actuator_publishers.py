@@ -3,6 +3,7 @@
 
 """The topics of the actuators of a simulated base and of exergy, and how actuators fail."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -11,12 +12,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
+from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_io.tasks.payload_use import PayloadUse
 from vms_ph_io.tasks.task_energy import with_held
 
-from ..messages.exergy_message import ExergyMessages
 from ..node.parameters import declare
 
 
@@ -69,6 +70,40 @@ class ActuatorPublisher:
                 velocity=actuation.shaft_rates(simulation.twist).tolist(),
                 effort=actuation.step_efforts.inputs.tolist(),
             )
+        )
+
+
+class ExergyMessages:
+    """Makes messages of successive maps, with the powers between them."""
+
+    def __init__(self) -> None:
+        self._last: tuple[int, float, Mapping[str, float]] | None = None
+
+    def next(self, header: Header, exergy: ExergyMap, resets: int) -> Exergy:
+        """Return the message of a map."""
+        powers = dict.fromkeys(exergy.destroyed, 0.0)
+        if self._last is not None and self._last[0] == resets and exergy.time > self._last[1]:
+            passed, before = exergy.time - self._last[1], self._last[2]
+            # What is not named before has destroyed nothing before: a thruster that starts to turn.
+            powers = {
+                name: (e - before.get(name, 0.0)) / passed for name, e in exergy.destroyed.items()
+            }
+        self._last = resets, exergy.time, exergy.destroyed
+        return Exergy(
+            header=header,
+            stores=list(exergy.stored),
+            stored=list(exergy.stored.values()),
+            destroyers=list(exergy.destroyed),
+            destroyed=list(exergy.destroyed.values()),
+            power=list(powers.values()),
+            supplied=sum(exergy.supplied.values()),
+            residual=exergy.residual,
+            bodies=list(exergy.temperatures),
+            temperatures=list(exergy.temperatures.values()),
+            voltage=exergy.voltage,
+            current=exergy.current,
+            level=exergy.level,
+            resets=resets,
         )
 
 

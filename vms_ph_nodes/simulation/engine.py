@@ -1,7 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What takes the steps of a simulated robot: a form of it, its bodies and drives, or MuJoCo."""
+"""What takes the steps of a simulated robot: a form of it, its bodies and drives, or MuJoCo.
+
+With it the water and the air that the robot moves in: a steady current, and wind on its base.
+"""
 
 from dataclasses import fields
 from typing import Any
@@ -13,6 +16,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import (
     Control,
     FormEngine,
@@ -20,15 +24,16 @@ from vms_ph_dynamics.simulation import (
     Mechanism,
     Payload,
     Simulation,
+    Wind,
 )
 from vms_ph_dynamics.simulation import Engine as SimulationEngine
+from vms_ph_dynamics.simulation.efforts import add
 from vms_ph_io.settings import scenes
 from vms_ph_io.settings.scenes import SceneFile
 from vms_ph_io.wings import hook
 
 from ..node.parameters import declare
 from ..node.robot_parameters import RobotParameters
-from .medium import Medium
 
 
 class Engine:
@@ -241,3 +246,54 @@ def _parameter_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value if isinstance(value, bool) or value is None else float(value)
+
+
+class Medium:
+    """A current, in whose water the motion is integrated, and a wind that pushes the base.
+
+    The wind is a wrench at the root link, a tool of the robot like others: its power is published,
+    and accounted for by all nodes.
+
+    Attributes:
+        current: of the water around the robot, or None.
+    """
+
+    def __init__(self, node: Node, robot: RobotParameters) -> None:
+        """Declare the parameters ``wind.*``."""
+        self._robot = robot
+        wind = {item.name: declare(node, f"wind.{item.name}") for item in fields(Wind)}
+        velocity = wind["velocity"]
+        if len(velocity) != 3 or not np.isfinite(velocity).all():
+            raise OptionError(
+                f"wind.velocity must be three numbers in m/s, like [2.0, 1.0, 0.0]; given: "
+                f"{list(velocity)}"
+            )
+        wind["velocity"] = np.array(velocity, dtype=float)
+        self._wind = Wind(**wind) if any(velocity) else None
+
+    def surround(self, model: VMSModel) -> None:
+        """Take the robot.
+
+        Raises:
+            OptionError: the robot is not in water that flows, or no wind can push it.
+        """
+        self._model, self._root = model, model.link_names[0]
+        self.current = self._robot.settings.water_current(model)
+        if self._wind is None:
+            return
+        self._wind.check(model)
+        if self._root not in model.tools:
+            raise OptionError(
+                f"the wind pushes '{self._root}', which must be a port of all nodes: set "
+                f"tools:={self._root}"
+            )
+
+    def advance(self, simulation: Simulation, steps: int, external: Efforts) -> None:
+        """Integrate steps, in each of which the wind is that of its beginning."""
+        if self._wind is None:
+            simulation.advance(steps, external)
+            return
+        for _ in range(steps):
+            now = simulation.sample()
+            push = self._wind.ports(self._model, now.q, now.v, now.time + simulation.dt)
+            simulation.advance(1, add(external, push))

@@ -26,7 +26,7 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Pushes, in_world_axes
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
-from ..messages.frames import ODOM, WORLD, tool_topic, without_prefix
+from ..messages.frames import ODOM, WORLD, accepted_frame, tool_topic
 from ..messages.stamps import Recent
 from ..node.health import InputDiagnostics
 from ..node.parameters import declare
@@ -208,7 +208,7 @@ class ExternalEfforts:
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
         inertial = (ODOM, WORLD) if self._model.b else (self._root, WORLD)
         with self._input_diagnostics.refusing():
-            frame = self._frame(message, "a wrench", (tool, *inertial))
+            frame = accepted_frame(self._prefix, message, (tool, *inertial), "a wrench ")
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
             recent = self._wrenches.setdefault(tool, Recent(self._timeout))
@@ -216,7 +216,7 @@ class ExternalEfforts:
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
-            self._frame(message, "a base wrench", (self._root,))
+            accepted_frame(self._prefix, message, (self._root,), "a base wrench ")
             self._bounds.check_wrench(from_wrench(message.wrench))
             self._base.take(from_wrench_base(self._model, message.wrench))
 
@@ -231,18 +231,3 @@ class ExternalEfforts:
                     "the part of a torque beyond the limits of the joints", "reduced"
                 )
             self._torque.take(np.clip(torque, -limits, limits))
-
-    def _frame(self, message: WrenchStamped, subject: str, frames: tuple[str, ...]) -> str:
-        """Return the frame of a message without its prefix; an empty one is that of the part.
-
-        Raises:
-            StateError: it is none of ``frames``.
-        """
-        frame = without_prefix(self._prefix, message.header.frame_id)
-        if frame not in ("", *frames):
-            accepted = " or ".join(filter(None, (", ".join(frames[:-1]), frames[-1])))
-            raise StateError(
-                f"the frame of {subject} must be {accepted}; given: "
-                f"frame_id '{message.header.frame_id}'"
-            )
-        return frame

@@ -20,8 +20,14 @@ from vms_ph_dynamics.energy.audit import PortEnergies
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
 
-from ..messages.base_motion import to_odometry
-from ..messages.conversions import from_xyz, to_joint_state, to_vector, to_wrench, to_wrench_base
+from ..messages.conversions import (
+    from_xyz,
+    to_joint_state,
+    to_odometry,
+    to_vector,
+    to_wrench,
+    to_wrench_base,
+)
 from ..messages.energy_messages import to_port_energy
 from ..messages.frames import BASE_LINK, ODOM, tool_topic, with_prefix
 from ..node.parameters import declare

@@ -17,8 +17,7 @@ from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks.task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse
 from vms_ph_io.tasks.task_reference import TaskReference
 
-from ..messages.conversions import from_xyz
-from ..messages.finite import is_finite
+from ..messages.conversions import from_xyz, is_finite
 from ..messages.payload_state import momentum_of
 from ..simulation.grasp_publishers import MECHANISM_STATES, PAYLOAD_STATE, mechanism_angle
 from ..topics.robot_motion import RobotMotion

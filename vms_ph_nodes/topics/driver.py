@@ -16,8 +16,7 @@ from std_msgs.msg import Header
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..messages.base_motion import from_odometry
-from ..messages.conversions import from_stamp, to_wrench_base
+from ..messages.conversions import from_odometry, from_stamp, to_wrench_base
 from ..messages.state_join import JoinedState, StateJoin
 from ..node.parameters import declare
 

@@ -10,6 +10,7 @@ from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.identification.live import (
     LiveIdentification,
     LiveResult,
@@ -76,9 +77,7 @@ class LiveIdentifier:
         if motion.wrench is not None:
             wrenches[self._model.end_effector] = motion.wrench
         if motion.wrench_base is not None and self._model.b:
-            base_wrench = np.zeros(6)
-            base_wrench[[0, 1, 5] if self._model.b == 3 else slice(0, 6)] = motion.wrench_base
-            wrenches["base"] = base_wrench
+            wrenches["base"] = np.concatenate(in_space(self._model.b, motion.wrench_base))
         # Times since the first one: seconds since 1970 would leave a float 0.2 us.
         t = (stamp - self._origin) / NANOSECONDS
         self._estimator.add(Sample(t, motion.d.q, motion.d.v, motion.torque, wrenches))

@@ -1,8 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""References of a controller from topics: poses, twists, joint positions and wrenches."""
+"""References of a controller on topics: poses, twists, joint positions and wrenches."""
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,13 +12,14 @@ import pinocchio as pin
 from geometry_msgs.msg import PointStamped, PoseStamped, TwistStamped, WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from vms_ph_controllers import Reference
 from vms_ph_dynamics import StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 
-from ..messages.conversions import by_name, from_wrench, from_xyz
-from ..messages.frames import WORLD, inertial_frame, without_prefix
+from ..messages.conversions import by_name, from_wrench, from_xyz, to_point, to_pose
+from ..messages.frames import WORLD, accepted_frame, inertial_frame
 from ..messages.stamps import Recent
 from ..node.health import InputDiagnostics
 
@@ -71,24 +73,19 @@ class ReferenceTopics:
 
     def forget(self) -> None:
         """Discard all received references."""
-        self._pose: Array | None = None
-        self._position: Array | None = None
-        self._joints: Array | None = None
+        # Pose, position and joints by name: those that the law has still to take, and the last.
+        self._new: dict[str, Array] = {}
+        self._last: dict[str, Array] = {}
         self._twist.forget()
         self._wrench.forget()
-        # The last of pose, position and joints that was taken.
-        self._last_references: dict[str, Array] = {}
 
     def repeat(self) -> None:
         """Give the last references again, as to a law that has begun anew in the same task."""
-        posed = self._pose is not None and not self._leads_both
-        for name, value in self._last_references.items():
-            if getattr(self, name) is None and not (posed and name == "_position"):
-                setattr(self, name, value)
+        self._new = {**self._last_beside(self._new), **self._new}
 
     def set_joints(self, positions: Array) -> None:
         """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
-        self._joints = positions
+        self._new["joints"] = positions
 
     def take(self, q: Array) -> Reference:
         """Return the current reference: the last pose, twist and wrench until their timeout.
@@ -96,28 +93,21 @@ class ReferenceTopics:
         Args:
             q: (nq,) configuration, for twists in base axes.
         """
-        pose, self._pose = self._pose, None
-        position, self._position = self._position, None
-        joints, self._joints = self._joints, None
-        references = {"_pose": pose, "_position": position, "_joints": joints}
-        if pose is not None and not self._leads_both:
-            self._last_references.pop(
-                "_position", None
-            )  # a pose says where the end effector is to be
-        self._last_references |= {
-            name: value for name, value in references.items() if value is not None
-        }
-        if position is None and pose is not None and not self._leads_both:
-            position = pose[:3, 3]
+        new, self._new = self._new, {}
+        self._last = {**self._last_beside(new), **new}
+        if self._places_tool(new):
+            new = {"position": new["pose"][:3, 3], **new}
         velocity, base_twist = self._velocities(q)
-        return Reference(
-            position=position,
-            velocity=velocity,
-            pose=pose,
-            twist=base_twist,
-            joints=joints,
-            wrench=self._wrench_to_exert(),
-        )
+        return Reference(velocity=velocity, twist=base_twist, wrench=self._wrench_to_exert(), **new)
+
+    def _places_tool(self, references: dict[str, Array]) -> bool:
+        """Whether a pose says where the end effector is to be."""
+        return "pose" in references and not self._leads_both
+
+    def _last_beside(self, new: dict[str, Array]) -> dict[str, Array]:
+        """Return the last references that newer ones do not contradict."""
+        left_out = ("position",) if self._places_tool(new) else ()
+        return {name: value for name, value in self._last.items() if name not in left_out}
 
     def _wrench_to_exert(self) -> Array | None:
         """Return the wrench to exert: zero, once, when its timeout is over."""
@@ -150,15 +140,15 @@ class ReferenceTopics:
             length = float(np.linalg.norm(quaternion))
             if not abs(length - 1.0) < 1e-2:
                 raise StateError(f"needs an orientation of length 1; given: length {length:.4g}")
-            self._pose = np.eye(4)
-            self._pose[:3, :3] = pin.Quaternion(quaternion / length).toRotationMatrix()
-            self._pose[:3, 3] = position
+            self._new["pose"] = pose = np.eye(4)
+            pose[:3, :3] = pin.Quaternion(quaternion / length).toRotationMatrix()
+            pose[:3, 3] = position
 
     def _on_position(self, message: PointStamped) -> None:
         with self._refusing("position"):
             position = from_xyz(message.point)
             self._check(message, position)
-            self._position = position
+            self._new["position"] = position
 
     def _on_twist(self, message: TwistStamped) -> None:
         with self._refusing("twist"):
@@ -176,7 +166,7 @@ class ReferenceTopics:
             missing = set(self._model.joint_names) - set(message.name)
             if missing:
                 raise StateError(f"needs all joints; missing: {', '.join(sorted(missing))}")
-            self._joints = positions
+            self._new["joints"] = positions
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         with self._refusing("wrench"):
@@ -195,15 +185,72 @@ class ReferenceTopics:
         """
         if self._model is None:
             raise StateError("was received before the robot description")
-        frame = without_prefix(self._prefix, message.header.frame_id)
         frames = [self._inertial, WORLD, *([self._root] if moving and self._model.b else [])]
-        if frame not in ("", *frames):
-            raise StateError(
-                f"must have the frame {' or '.join(frames)}; given: frame_id '{frame}'"
-            )
+        frame = accepted_frame(self._prefix, message, frames)
         if not np.isfinite(value.sum()):
             raise StateError(f"must be finite; given: {value.tolist()}")
         return frame
 
     def _refusing(self, kind: str) -> AbstractContextManager[None]:
         return self._input_diagnostics.refusing(f"a reference {kind} ")
+
+
+class ReferencePublishers:
+    """Publishes references, and the last of each again for a controller that comes later."""
+
+    def __init__(
+        self, node: Node, controller: str, model: VMSModel, frame: str, kinds: Collection[str]
+    ) -> None:
+        """Create publishers.
+
+        Args:
+            node: of the publishers.
+            controller: name of the controller's node.
+            model: the robot.
+            frame: the inertial frame, with its prefix.
+            kinds: of ``pose``, ``position`` and ``joints`` those that will be published.
+        """
+        self._node, self._joint_names, self._frame = node, list(model.joint_names), frame
+        types = {"pose": PoseStamped, "position": PointStamped, "joints": JointState}
+        self._publishers = {
+            kind: node.create_publisher(types[kind], f"{controller}/reference_{kind}", 10)
+            for kind in types
+            if kind in kinds
+        }
+        self._subscriber_counts = dict.fromkeys(self._publishers, 0)
+        self._last: dict[str, Any] = {}
+
+    @property
+    def have_subscribers(self) -> bool:
+        """Whether somebody listens to each of them."""
+        return all(p.get_subscription_count() > 0 for p in self._publishers.values())
+
+    def publish(self, reference: Reference) -> None:
+        """Publish the fields of a reference that are not None."""
+        header = Header(stamp=self._node.get_clock().now().to_msg(), frame_id=self._frame)
+        if reference.pose is not None:
+            pose = PoseStamped(header=header, pose=to_pose(reference.pose))
+            self._send("pose", pose)
+        if reference.position is not None:
+            point = to_point(reference.position)
+            self._send("position", PointStamped(header=header, point=point))
+        if reference.joints is not None:
+            inertial_header = Header(stamp=header.stamp)
+            names, positions = self._joint_names, reference.joints.tolist()
+            self._send("joints", JointState(header=inertial_header, name=names, position=positions))
+
+    def repeat_for_new_subscribers(self) -> None:
+        """Publish the last references again where the number of listeners has grown."""
+        for kind, publisher in self._publishers.items():
+            count, before = publisher.get_subscription_count(), self._subscriber_counts[kind]
+            self._subscriber_counts[kind] = count
+            if count > before and kind in self._last:
+                publisher.publish(self._last[kind])
+
+    def forget(self) -> None:
+        """Discard what was published; nothing of it is repeated."""
+        self._last.clear()
+
+    def _send(self, kind: str, message: Any) -> None:
+        self._last[kind] = message
+        self._publishers[kind].publish(message)

@@ -1,8 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion of the robot from received messages."""
+"""The motion of the robot from received messages, and the nodes that evaluate it."""
 
+import time
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
@@ -22,11 +24,12 @@ from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.audit import PortEnergies
 from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import WaterCurrent
 
-from ..messages.base_motion import from_odometry
 from ..messages.conversions import (
     NANOSECONDS,
+    from_odometry,
     from_stamp,
     from_wrench,
     from_wrench_base,
@@ -34,9 +37,13 @@ from ..messages.conversions import (
     to_stamp,
 )
 from ..messages.energy_messages import from_port_energy
-from ..messages.frames import tool_topic
+from ..messages.frames import inertial_frame, tool_topic, with_prefix
 from ..messages.stamps import StampPairing
 from ..messages.state_join import JoinedState, too_far
+from ..node.health import WARN, Health, InputDiagnostics
+from ..node.parameters import declare
+from ..node.process import ReportingNode
+from ..node.robot_parameters import RobotParameters
 from .driver import MeasuredStates, state_spread
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
@@ -203,3 +210,59 @@ class MotionListener:
             raise StateError(f"the odometry is {too_far(age, self._spread)}")
         base = from_odometry(self._model, odometry)
         return on_base(self._model, state.q, state.v, base, age)
+
+
+# Time after a motion in which the status is what the node says of it, whatever else is refused, s.
+_FRESH = 0.5
+
+
+class MotionNode(ReportingNode):
+    """A node with the parameters of a robot, which receives every motion of it.
+
+    A subclass calls :meth:`watch` at the end of its constructor.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._robot = RobotParameters(self)
+        self._prefix: str = declare(self, "frame_prefix")
+        self._health = Health(self, input_name="joint states")
+        self._input_diagnostics, self._taken = InputDiagnostics(self), -_FRESH
+        self._health.report(WARN, "no joint states received yet")
+
+    def watch(self) -> None:
+        """Listen to the robot as soon as its description is known."""
+        self._robot.when_known(self._watch)
+
+    def _watch(self, model: VMSModel) -> None:
+        self._model, self._root = model, LinkTree(model.tree).root
+        self._base_frame = with_prefix(self._prefix, self._root)
+        self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, self._root))
+        self._health.declare_robot(model)
+        self.begin(model)
+        self._listener = MotionListener(
+            self,
+            model,
+            self._take,
+            self._refuse,
+            self._robot.settings.water_current(model),
+        )
+
+    def _take(self, motion: RobotMotion) -> None:
+        self._taken = time.monotonic()
+        self._health.tick()
+        if not self._health.disagreement:
+            self.on_motion(motion)
+
+    def _refuse(self, why: str) -> None:
+        self._input_diagnostics.report(why)
+        if time.monotonic() - self._taken > _FRESH:
+            self._health.report(WARN, f"ignored: {why}")
+
+    @abstractmethod
+    def begin(self, model: VMSModel) -> None:
+        """Take the robot; called once, before the first motion."""
+
+    @abstractmethod
+    def on_motion(self, motion: RobotMotion) -> None:
+        """Take a motion of the robot, unless another node has another robot."""

@@ -32,8 +32,14 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
 from vms_ph_io.wings import WINGS
 
-from ..messages.conversions import NANOSECONDS, to_point, to_vector, to_wrench
-from ..messages.finite import check_range, in_range
+from ..messages.conversions import (
+    NANOSECONDS,
+    check_range,
+    in_range,
+    to_point,
+    to_vector,
+    to_wrench,
+)
 from ..messages.frames import tool_topic
 from ..node.health import InputDiagnostics
 from ..node.process import interrupt

@@ -11,7 +11,7 @@ import numpy as np
 import viser
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ..messages.finite import in_range, is_finite
+from ..messages.conversions import in_range, is_finite
 from .robot_scene import RobotScene
 from .shapes import ANGULAR, BODY, IN, LINEAR, LOCKED, OUT, POINT, TASK, Rgba
 

@@ -22,10 +22,10 @@ import yaml
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.installation import write_user_file
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings.bounded_text import read_yaml
 
-from ..node.user_files import write_user_file
 from .shapes import bar_offsets, reach, up_axes
 
 # Sine of half the vertical angle of the view, 45 degrees; a twelfth is left free around the robot.

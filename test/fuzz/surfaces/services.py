@@ -33,8 +33,7 @@ from vms_ph.srv import (
 from vms_ph_controllers import TaskSpaceIDAPBC
 from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, serialize
 from vms_ph_io import robots, share_directory
-from vms_ph_nodes.model_server import ModelServer
-from vms_ph_nodes.model_service.model_answers import ModelAnswers
+from vms_ph_nodes.model_server import ModelAnswers, ModelServer
 from vms_ph_nodes.node.parameters import declare, declare_gains, parameters_of
 
 _ROBOTS = ("panda", "omnidirectional_panda", "satellite_panda")

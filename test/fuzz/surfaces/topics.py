@@ -26,7 +26,7 @@ from vms_ph_nodes.energy_guard import EnergyGuardNode
 from vms_ph_nodes.energy_monitor import EnergyMonitor
 from vms_ph_nodes.force_observer import ForceObserver
 from vms_ph_nodes.marker_publisher import MarkerPublisher
-from vms_ph_nodes.messages.finite import is_finite
+from vms_ph_nodes.messages.conversions import is_finite
 from vms_ph_nodes.model_server import ModelServer
 from vms_ph_nodes.reference_marker import ReferenceMarker
 from vms_ph_nodes.task_runner import TaskRunner
