@@ -13,6 +13,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -132,6 +133,14 @@ def command_line() -> None:
     write("reference/command_line.md", "\n".join(text))
 
 
+def parameters() -> None:
+    """The parameters of the nodes, and the gains of the laws."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    from site_parameters import document
+
+    write("reference/parameters.md", document())
+
+
 def examples() -> None:
     """The numbered programs, each with what it says of itself and its text."""
     text = ["# Examples", "", "Short programs, from `examples/`. A test runs each of them.", ""]
@@ -195,4 +204,5 @@ if __name__ == "<run_path>":  # as mkdocs-gen-files runs it
     gallery()
     interfaces()
     command_line()
+    parameters()
     api()

@@ -62,6 +62,15 @@ def test_search_finds_every_public_name(site: Path, pages: ModuleType) -> None:
     assert names - places == set()
 
 
+def test_the_page_of_parameters_has_those_of_every_node(site: Path) -> None:
+    page = (site / "reference" / "parameters.html").read_text()
+    nodes = [path.stem for path in (ROOT / "config" / "parameters").glob("*.yaml")]
+    assert len(nodes) > 5
+    assert [node for node in nodes if f">{node}<" not in page] == []
+    assert "plausibility.recovery_samples" in page  # of a file
+    assert "null_stiffness" in page or "damping_null" in page  # a gain
+
+
 def functions(public: dict[str, Any]) -> Iterator[tuple[str, Callable[..., Any], str]]:
     """Every public function and method of this project, with the text that describes its errors."""
     for name, value in public.items():

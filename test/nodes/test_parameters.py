@@ -15,7 +15,6 @@ from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_io import share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_nodes.node.parameter_docs import document
 from vms_ph_nodes.node.parameters import parameters_of
 
 from .conftest import Start
@@ -107,10 +106,6 @@ def test_the_bounds_of_plausibility_are_parameters_of_nodes_and_plugins(path: st
         assert spec["default_value"] == item.default
         assert spec["description"] == item.metadata["description"]
         assert spec["validation"]["bounds<>"] == [item.metadata["low"], item.metadata["high"]]
-
-
-def test_the_documentation_of_parameters_is_up_to_date() -> None:
-    assert (ROOT / "docs/parameters.md").read_text().rstrip() == document().rstrip()
 
 
 @pytest.mark.wire

@@ -1,9 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prints docs/parameters.md, made from the parameter files and the gains of the controllers.
+"""The page of parameters, made from their files and the gains of the controllers.
 
-Usage: ``python -m vms_ph_nodes.node.parameter_docs > docs/parameters.md``.
+`python docs/site_parameters.py` prints it.
 """
 
 from collections.abc import Iterator
@@ -15,15 +15,13 @@ from vms_ph_controllers import Controller
 from vms_ph_controllers.guard import EnergyGuardSettings
 from vms_ph_io import share_directory
 from vms_ph_io.wings import WINGS, hook
-
-from .parameters import gain_bounds, parameters_of
+from vms_ph_nodes.node.parameters import gain_bounds, parameters_of
 
 _HEAD = """# Parameters
 
-Generated from `config/parameters/*.yaml` and the gains of the controllers by
-`python -m vms_ph_nodes.node.parameter_docs`. The files use the schema of
-generate_parameter_library. Parameters that may change while a node runs are marked; all others are
-read-only."""
+All parameters of the nodes, and the gains of the laws. Those that may change while a node runs are
+marked; all others are read-only. The files `config/parameters/*.yaml` use the schema of
+generate_parameter_library."""
 
 
 def document() -> str:
