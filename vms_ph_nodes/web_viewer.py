@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -128,6 +129,7 @@ class WebViewer(ReportingNode):
                 (MarkerArray, "vms_ph/markers", self._on_markers, 1),
                 (Energy, "vms_ph/energy", self._on_energy, 10),
                 (Power, "vms_ph/power", self._on_power, 10),
+                (JointState, "joint_states", self._plots.on_joints, 5),
                 (ControllerState, "controller/state", self._on_control, 10),
                 (MarkerArray, "vms_ph/scene", self._surroundings.on_scene, LATCHED),
                 (Exergy, "vms_ph/exergy", self._overview.on_exergy, 1),

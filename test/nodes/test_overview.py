@@ -19,8 +19,8 @@ from vms_ph_io.audits.energy_split import BASE, TASK
 pytest.importorskip("viser")
 from vms_ph_nodes.node.health import SPEED
 from vms_ph_nodes.views.energy_flow import PORT_WORDS, Flow, LoopFlow, RobotFlow, Stream
-from vms_ph_nodes.views.overview import Overview, status_line, verdict
-from vms_ph_nodes.views.sankey import Sankey, quantity
+from vms_ph_nodes.views.overview import Overview, Pace, status_line, verdict
+from vms_ph_nodes.views.sankey import Sankey, Scale, quantity
 
 
 def _at(milliseconds: int) -> Header:
@@ -121,22 +121,16 @@ def _bands(svg: str) -> list[float]:
     return [float(width) for width in re.findall(r'class="w"[^>]* stroke-width="([0-9.]+)"', svg)]
 
 
-def _full(svg: str) -> str:
-    """Return the power of the full width, as it is printed."""
-    return re.findall("full width ([^,]+),", svg)[0]
-
-
 def test_bands_are_as_wide_as_the_power_beside_them_and_what_flows_is_thick() -> None:
     sankey = Sankey()
-    assert _bands(sankey.draw(_flow(10.0), "robot")) == [52.0, 52.0]
+    assert _bands(sankey.draw(_flow(10.0), "robot")) == [46.0, 46.0]
     after = sankey.draw(_flow(5.0), "robot")
-    assert "+5 W" in after
-    assert _full(after) == "9.33 W"  # the scale falls slowly
-    assert _bands(after) == [pytest.approx(52.0 * 5.0 / 9.33, abs=0.06)] * 2
+    assert "robot: 5.00 W" in after
+    # The scale falls slowly.
+    assert _bands(after) == [pytest.approx(46.0 * 5.0 / 9.33, abs=0.06)] * 2
     # Not so slowly that a small power after a large one is a line.
-    small = sankey.draw(_flow(2e-3), "robot")
-    assert _full(small) == "5 mW"
-    assert _bands(small) == [pytest.approx(0.4 * 52.0, abs=0.06)] * 2
+    small = sankey.draw(_flow(0.02), "robot")
+    assert _bands(small) == [pytest.approx(0.4 * 46.0, abs=0.06)] * 2
 
 
 def test_no_band_is_drawn_where_nothing_flows() -> None:
@@ -145,21 +139,58 @@ def test_no_band_is_drawn_where_nothing_flows() -> None:
     svg = Sankey().draw(Flow(sources, sinks, 0.2), "robot")
     assert len(_bands(svg)) == 2
     assert _bands(Sankey().draw(Flow(sources[1:], sinks[:0], 0.2), "robot")) == []
-    assert "nothing flows now" in Sankey().draw(_flow(0.0), "robot")
+    # What is too small to be seen as motion does not fill the picture.
+    for watts in (0.0, 4e-4, 9e-3):
+        rest = Sankey().draw(_flow(watts), "robot")
+        assert "robot: at rest" in rest
+        assert _bands(rest) == []
+
+
+def test_what_supplies_is_left_and_what_receives_right_and_both_are_equally_wide() -> None:
+    pushed = Flow(
+        (Stream("torque", -46.0, -4.0, "port"), Stream("hand", 37.0, 9.0, "port")),
+        (Stream("potential", -12.0, 97.6, "store"), Stream("motion", 3.0, 1.0, "store")),
+        0.2,
+    )
+    svg = Sankey().draw(pushed, "robot")
+    root = ET.fromstring(svg)
+    texts = [e for e in root.iter() if e.tag == "text"]
+    left = [e.text for e in texts if e.get("text-anchor") == "end"]
+    right = [e.text for e in texts if e.get("text-anchor") == "start"]
+    assert left == ["hand", "37.0 W · 9.0 J", "potential", "12.0 W · 97.6 J"]
+    assert right == ["torque", "46.0 W · -4.0 J", "motion", "3.0 W · 1.0 J"]
+    hand, potential, torque, motion = _bands(svg)
+    assert hand + potential == pytest.approx(torque + motion, abs=0.2)
+    # All arrowheads point to the right, and all dashes move there.
+    assert len(re.findall('class="h"', svg)) == 4
+    for now, before in re.findall(r'stroke-dashoffset="([-0-9.]+)" style="--a:([-0-9.]+)"', svg):
+        assert float(now) < float(before)
+
+
+def test_a_stream_that_hardly_flows_stays_on_its_side() -> None:
+    sankey, sides = Sankey(), []
+    for watts in (10.0, -0.1, -10.0, 0.1):
+        other = Stream("other", 10.0, 0.0, "port"), Stream("torque", watts, 1.0, "port")
+        svg = sankey.draw(Flow(other, (Stream("a", 10.0 + watts, 0.0, "store"),), 0.2), "robot")
+        texts = [e for e in ET.fromstring(svg).iter() if e.tag == "text"]
+        sides += [e.get("text-anchor") for e in texts if e.text == "torque"]
+    assert sides == ["end", "end", "start", "start"]
+
+
+def test_the_numbers_of_a_picture_have_one_unit_and_at_most_three_digits() -> None:
+    scale = Scale(12.34, "W")
+    found = [scale.text(value) for value in (12.34, -0.04, 1e-12, float("nan"))]
+    assert found == ["12.3 W", "0.0 W", "0.0 W", ""]
+    assert [Scale(size, "W").text(size) for size in (999.7, 0.0999, 1e-12, 0.0)] == [
+        "1.00 kW", "99.9 mW", "0.00 mW", "0.00 mW",
+    ]  # fmt: skip
 
 
 def test_the_caption_says_what_the_numbers_are() -> None:
     flow = Flow((Stream("torque", 2.0, 1.0, "port"),), (), 0.2, "since 0 s")
-    svg = Sankey().draw(flow, "a run at 2.40 s")
-    assert "power now · energy since 0 s" in svg
-    assert "a run at 2.40 s" in svg
-
-
-@pytest.mark.parametrize(("watts", "sign"), [(3.0, -1.0), (-3.0, 1.0)])
-def test_dashes_move_with_the_energy_and_back_where_it_returns(watts: float, sign: float) -> None:
-    svg = Sankey().draw(_flow(watts), "robot")
-    now, before = re.findall(r'stroke-dashoffset="([-0-9.]+)" style="--a:([-0-9.]+)"', svg)[0]
-    assert (float(now) - float(before)) * sign > 10.0
+    svg = Sankey().draw(flow, "at 2.40 s")
+    assert "energy since 0 s" in svg
+    assert "at 2.40 s: 2.00 W" in svg
 
 
 @pytest.mark.parametrize("watts", [0.0, float("nan"), float("inf"), 1e-30, 1e12])
@@ -168,7 +199,7 @@ def test_every_flow_is_drawn_as_well_formed_xml(watts: float) -> None:
     for _ in range(3):
         svg = sankey.draw(_flow(watts), "robot & law")
         root = ET.fromstring(svg)
-        assert len([e for e in root.iter() if e.tag == "text"]) == 7
+        assert len([e for e in root.iter() if e.tag == "text"]) == 6
         assert "a <b>" in [e.text for e in root.iter()]
         numbers = re.findall(r'(?:width|y|height)="([^"%]+)"', svg)
         assert all(abs(float(number)) < 1000.0 for number in numbers)
@@ -177,7 +208,7 @@ def test_every_flow_is_drawn_as_well_formed_xml(watts: float) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0 J"), (1.0, "1 J"), (-0.0321, "-32.1 mJ"), (999.7, "1 kJ"), (4e-15, "0 J"),
-     (2e-12, "2 pJ"), (float("nan"), "")],
+     (2e-12, "0 J"), (3e-6, "3 µJ"), (float("nan"), "")],
 )  # fmt: skip
 def test_quantities_have_three_digits_and_a_prefix(value: float, text: str) -> None:
     assert quantity(value, "J") == text
@@ -191,8 +222,23 @@ def test_the_verdict_goes_by_the_share_of_the_energy_that_was_moved(
     unaccounted: float, said: str
 ) -> None:
     power = Power(torque_energy=2.0, stored=2.0, unaccounted_energy=unaccounted)
-    assert said in verdict(power)
-    assert "<b>robot</b> since the start: 2 J stored = 2 J supplied" in verdict(power)
+    badge, sums = verdict(power)
+    assert said in badge
+    assert "since the start: 2.00 J stored = 2.00 J supplied" in sums
+
+
+def test_the_pace_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    pace = Pace()
+    for k in range(100):
+        now = 0.1 * k
+        pace.add(round(0.5e8 * k))
+        assert (pace.ratio is None) == (now < 2.05)
+    assert pace.ratio == pytest.approx(0.5)
+    assert "0.50 × real time" in status_line(None, {}, pace.ratio)
+    pace.add(0)  # the simulation was reset
+    assert pace.ratio is None
 
 
 @pytest.mark.parametrize("text", ["abc", "", "nan", "inf", "-1", "0", "1e300", "9" * 5000, "²"])

@@ -97,9 +97,9 @@ def test_scrubbing_shows_the_recorded_pose(page: Any) -> None:
     page._go(0.5)
     page.step(1.0)
     assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
-    assert "torque" in page._picture.content
+    assert "torque" in page._top.content
     name = next(iter(page._files))
-    assert f"{name} at 0.50 s" in page._picture.content
+    assert "at 0.50 s" in page._top.content
     assert f"{name}, over all 2.0 s" in page._head.content
 
 

@@ -6,6 +6,7 @@
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,7 @@ def pub(
     ),
     fields: str = typer.Argument("{}", help="values of the fields, as YAML"),
     once: bool = typer.Option(False, "--once", "-1", help="publish one message and exit"),
+    times: int = typer.Option(0, "--times", "-t", help="publish so many messages and exit", min=0),
     rate: float = typer.Option(1.0, "--rate", "-r", help="Hz", min=0.001),
 ) -> None:
     """Publish messages with the given fields; a header is stamped with the present time."""
@@ -115,11 +117,11 @@ def pub(
         publisher = node.create_publisher(message_type, name, 10)
         wait_for(node, publisher.get_subscription_count, error=error)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
-        while True:
+        for number in count(1):
             if hasattr(message, "header"):
                 message.header.stamp = node.get_clock().now().to_msg()
             publisher.publish(message)
-            if once:
+            if number == (1 if once else times):
                 _pause(node, 0.3)  # a reliable publisher delivers its last message
                 return
             _pause(node, 1.0 / rate)

@@ -30,6 +30,7 @@ from vms_ph.srv import StepSimulation
 
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
+from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS
 
 from ..messages.conversions import (
@@ -64,8 +65,7 @@ class Recording:
                 words = [sys.executable, "-m", "vms_ph_nodes.bag_recorder", "--ros-args"]
                 words += ["-r", "__node:=page_recorder", "-p", f"bag:={bag}"]
             self._process = subprocess.Popen(words, start_new_session=True)
-        command = "vms-ph bag record" if embedded else "ros2 bag record -a"
-        return f"{command} -o {shlex.quote(str(self._bag))}"
+        return f"{TERMINAL} bag record{'' if embedded else ' -a'} -o {shlex.quote(str(self._bag))}"
 
     def end(self, seconds: float = 10.0) -> Path | None:
         """End the recording; return its bag, or None where none was made.
@@ -79,6 +79,9 @@ class Recording:
         interrupt(process, seconds)
         return self._bag if self._bag.exists() else None
 
+
+TERMINAL = command_name() if WINGS["embedded"].is_installed else "ros2"
+"""What users type before a command in a terminal."""
 
 CHOICES = {name: f"/vms_ph/choose/{name}" for name in ("demo", "robot", "law", "scene")}
 """Topics on which ``vms-ph page`` receives another robot, law or scene, its name or its file, and
@@ -227,7 +230,7 @@ class Commands:
     def call(self, name: str, **fields: Any) -> Request:
         """Return a call of a service of the simulator or controller, with fields of its request."""
         words, kind = _SERVICES[name]
-        text = f"ros2 service call {self.full_name(name)} {words}"
+        text = f"{TERMINAL} service call {self.full_name(name)} {words}"
         if fields:
             values = ", ".join(f"{key}: {json.dumps(value)}" for key, value in fields.items())
             text += f" {shlex.quote(f'{{{values}}}')}"
@@ -252,7 +255,7 @@ class Commands:
         def ask() -> "Future":
             return client.set_parameters([Parameter(name, Parameter.Type.DOUBLE, value)])
 
-        text = f"ros2 param set {self.full_name(node)} {shlex.quote(name)} {value!r}"
+        text = f"{TERMINAL} param set {self.full_name(node)} {shlex.quote(name)} {value!r}"
         return self._request(text, node, client.services_are_ready, ask, answer)
 
     def _request(
@@ -278,7 +281,7 @@ class Commands:
     def choose(self, choice: str, name: str) -> Request:
         """Return the choice of another demo, robot, law or scene, which nobody answers."""
         data = shlex.quote(f"{{data: {json.dumps(name)}}}")
-        text = f"ros2 topic pub --once {CHOICES[choice]} std_msgs/msg/String {data}"
+        text = f"{TERMINAL} topic pub --once {CHOICES[choice]} std_msgs/msg/String {data}"
         publish = self._choices[choice].publish
         return Request(text, lambda _: self._queue.put(lambda: publish(String(data=name))))
 

@@ -16,8 +16,9 @@ import viser
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import StateError
+from vms_ph_io.installation import command_name
 
-from .commands import LONGEST_PUSH, Commands, Gain, Recording, Request, wrench_topic
+from .commands import LONGEST_PUSH, TERMINAL, Commands, Gain, Recording, Request, wrench_topic
 from .shapes import reach
 
 # Words of the page for ports, which have other names in topics.
@@ -34,8 +35,12 @@ _STEPS = 100_000  # that can be asked for at once
 # Size of the handle, for a robot with a reach of 1 m.
 _HANDLE = 0.25
 
-# The default push gives the whole robot this speed, m/s, in the default time, s.
-_SPEED, _SECONDS = 0.05, 0.15
+# The default push: its force, in weights of the robot on the ground, and its time, s.
+_WEIGHTS, _SECONDS = 0.25, 0.3
+
+# Messages of a push in a terminal, Hz, and the time for which the last of them acts, s: the default
+# of the simulator's command_timeout.
+_RATE, _TIMEOUT = 50, 0.25
 
 
 class Controls:
@@ -69,8 +74,11 @@ class Controls:
         self._handle: Any = None
         self._folders: list[Any] = []
         self._gains: dict[str, Any] = {}
-        self._add_simulation()
         self._add_push()
+        with self._folder("Gains"):
+            self._gain_folder = self._folders[-1]
+            self._gain_folder.visible = False  # until they are known
+        self._add_simulation()
         self._add_reference()
         self._add_law()
         self._add_recording()
@@ -82,8 +90,8 @@ class Controls:
             folder.remove()
 
     @contextmanager
-    def _folder(self, title: str, expanded: bool = True) -> Iterator[viser.GuiApi]:
-        with self._tab, self._server.gui.add_folder(title, expand_by_default=expanded) as folder:
+    def _folder(self, title: str) -> Iterator[viser.GuiApi]:
+        with self._tab, self._server.gui.add_folder(title) as folder:
             self._folders.append(folder)
             yield self._server.gui
 
@@ -121,7 +129,7 @@ class Controls:
         model, named = self._model, self._commands.full_name
         bodies = [port for port in _PORTS if model.b or port != "base"]
         ports = (*dict.fromkeys([*bodies, *model.tools]),)
-        force = float(f"{max(model.total_mass * _SPEED / _SECONDS, 0.1):.2g}")
+        force = float(f"{9.81 * _WEIGHTS * model.total_mass:.2g}")
         with self._folder("Push") as gui:
             port = gui.add_dropdown("at", ports)
             vector = gui.add_vector3("force (N)", initial_value=(force, 0.0, 0.0), step=0.1)
@@ -141,8 +149,9 @@ class Controls:
             name = _PORTS.get(port.value, port.value)
             x, y, z = vector.value
             frame = "" if name == "base" else "header: {frame_id: world}, "
+            times = max(1, round(_RATE * (seconds.value - _TIMEOUT)))
             answer.content = shell(
-                f"ros2 topic pub --rate 50 {named(wrench_topic(name))} "
+                f"{TERMINAL} topic pub --rate {_RATE} --times {times} {named(wrench_topic(name))} "
                 "geometry_msgs/msg/WrenchStamped "
                 f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'"
             )
@@ -164,7 +173,10 @@ class Controls:
         with self._folder("Reference") as gui:
             handle_box = gui.add_checkbox("handle in the scene", initial_value=False)
             self._reference_answer = gui.add_html(
-                text_html("Drag the handle to move the reference of the controller.")
+                text_html(
+                    "Drag it to move the reference of the controller: arrows along x (red), y "
+                    "(green), z (blue); squares in a plane; arcs turn it."
+                )
             )
         handle_box.on_update(lambda _: self._show_handle(handle_box.value))
 
@@ -182,7 +194,7 @@ class Controls:
             if bag is None:
                 answer.content = refusal_html("the recorder has ended by itself; see the terminal")
             else:
-                answer.content = shell(f"vms-ph bag view {shlex.quote(str(bag))}")
+                answer.content = shell(f"{command_name()} bag view {shlex.quote(str(bag))}")
 
     def _add_law(self) -> None:
         with self._folder("Law") as gui:
@@ -240,19 +252,19 @@ class Controls:
                 f"position: {{x: {x:.3f}, y: {y:.3f}, z: {z:.3f}}}, orientation: "
                 f"{{x: {i:.3f}, y: {j:.3f}, z: {k:.3f}, w: {w:.3f}}}}}}}"
             )
+            topic = self._commands.full_name("controller/reference_pose")
             self._reference_answer.content = shell(
-                f"ros2 topic pub --once {self._commands.full_name('controller/reference_pose')} "
-                f"geometry_msgs/msg/PoseStamped {pose}"
+                f"{TERMINAL} topic pub --once {topic} geometry_msgs/msg/PoseStamped {pose}"
             )
 
     def show_gains(self, gains: list[Gain]) -> None:
         """Add a number for every gain of the controller."""
         if self._gains or not gains:
             return
-        with self._folder("Gains", expanded=False) as gui:
-            answer = gui.add_html(
-                text_html("Parameters of the controller that may change while it runs.")
-            )
+        self._gain_folder.visible = True
+        with self._gain_folder:
+            gui = self._server.gui
+            answer = gui.add_html(text_html("They may change while the controller runs."))
             for gain in gains:
                 # The field steps by a hundredth of what the gain is now.
                 step = float(f"{max(abs(gain.value), 1.0) / 100:.1g}")
@@ -318,21 +330,14 @@ def show_refusal(answer: Any, request: Request, refusal: str) -> None:
 
 def text_html(text: str) -> str:
     """Return a text as HTML."""
-    return f'<div style="{_TEXT}">{escape(text)}</div>'
+    return f'<div class="vms-text">{escape(text)}</div>'
 
 
 def refusal_html(refusal: str) -> str:
     """Return as HTML why something was not done."""
-    return f'<div style="{_TEXT}"><b>not done</b>: {escape(refusal)}</div>'
+    return f'<div class="vms-text vms-bad"><b>not done</b>: {escape(refusal)}</div>'
 
 
 def shell(command: str) -> str:
-    """Return a line for a terminal as HTML."""
-    return f'<pre style="{_SHELL}">{escape(command)}</pre>'
-
-
-_TEXT = "font:14px/1.45 sans-serif;padding:0 12px 8px;overflow-wrap:anywhere"
-_SHELL = (
-    "font:12px/1.45 monospace;margin:0 12px 8px;padding:6px;border-radius:4px;overflow-x:auto;"
-    "background:rgba(128,128,128,.15)"
-)
+    """Return a line for a terminal as HTML, with a button that copies it."""
+    return f'<div class="vms-shell"><pre>{escape(command)}</pre><button>copy</button></div>'

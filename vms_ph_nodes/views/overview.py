@@ -3,6 +3,8 @@
 
 """The top of the page: whether energy is conserved, and where it goes; how the nodes are."""
 
+import time
+from collections import deque
 from html import escape
 from typing import Any
 
@@ -15,9 +17,10 @@ from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audits.energy_split import LawSplit
 from vms_ph_io.wings import hook
 
+from ..messages.conversions import NANOSECONDS, from_stamp
 from ..node.health import NO_INPUT_TEXT, PAUSED, SPEED, node_name
 from .energy_flow import LoopFlow, RobotFlow
-from .sankey import Sankey, quantity
+from .sankey import Sankey, Scale, quantity
 
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
 _SMALL, _LARGE = 1e-3, 5e-2
@@ -26,6 +29,7 @@ _SMALLEST_ENERGY = 1e-12  # J
 
 _FASTEST = 1e3  # ratio of simulated to real time
 _LETTERS = 500  # of a sentence of a node
+_PACE_SECONDS = 4.0  # over which the ratio to real time is a mean
 
 _EXERGY = "battery to heat (exergy)"
 _BASES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
@@ -46,13 +50,13 @@ class Overview:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         gui = server.gui
         self._law = law
-        self._name = gui.add_html("")
-        self._verdict = gui.add_html(_badge("waiting for the robot …", _GREY))
-        self._status = gui.add_html("")
-        self._hint = gui.add_html("")
+        # The verdict and the flow stay in view, see the style of the page server.
+        self._top = gui.add_html(f'<div class="vms-top">{_badge("waiting for the robot …", _GREY)}')
         self._of = gui.add_dropdown("flow through", ("robot", "closed loop"))
-        self._picture = gui.add_html("")
+        self._status = gui.add_html("")
         self._destroyers = gui.add_html("", visible=False)
+        self._verdict, self._sums, self._picture, self._about = "", "", "", ["", ""]
+        self._pace = Pace()
         self._robot, self._loop = RobotFlow(), LoopFlow()
         # The flow of exergy, and the module of the wing that draws it.
         self._exergetic: Any = None
@@ -67,17 +71,13 @@ class Overview:
     def name(self, model: VMSModel, name: str) -> None:
         """Say what is shown: a robot, and the name by which a user knows it."""
         bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
-        self._name.content = (
-            f'<div style="{_SMALL_TEXT}"><b>{escape(name)}</b>, {_BASES[model.base]}, '
-            f"{bodies}, {model.total_mass:.3g} kg: where its energy goes</div>"
+        self._about[0] = (
+            f"<b>{escape(name)}</b>, {_BASES[model.base]}, {bodies}, {model.total_mass:.3g} kg"
         )
 
     def show_hint(self) -> None:
         """Say how the robot is pushed, and where the other controls are."""
-        self._hint.content = (
-            f'<div style="{_SMALL_TEXT}">Hold <b>Shift</b> and drag a link to push it; '
-            "more: tab <b>Control</b>.</div>"
-        )
+        self._about[1] = "Hold <b>Shift</b> and drag a link to push it; more: tab <b>Control</b>."
 
     def on_energy(self, message: Energy) -> None:
         """Take the energies of the robot into account."""
@@ -85,6 +85,7 @@ class Overview:
 
     def on_power(self, message: Power) -> None:
         """Take the energy balance into account."""
+        self._pace.add(from_stamp(message.header.stamp))
         energy = self._energy
         if energy is not None and energy.header.stamp == message.header.stamp:
             self._pair = message, energy
@@ -142,16 +143,24 @@ class Overview:
         Args:
             disagreement: why nothing that is shown can be right; empty otherwise.
         """
-        self._status.content = status_line(self._control, self._nodes)
         if disagreement:
-            self._verdict.content = _badge(disagreement, _BAD)
-        if self._pair is None:
-            if any(status.message == PAUSED for status in self._nodes.values()):
-                self._verdict.content = _badge("Paused: nothing has moved since it is shown", _GREY)
-            return
-        power, energy = self._pair
-        if not disagreement:
-            self._verdict.content = verdict(power)
+            self._verdict = _badge(disagreement, _BAD)
+        elif self._pair is not None:
+            self._verdict, self._sums = verdict(self._pair[0])
+        elif any(status.message == PAUSED for status in self._nodes.values()):
+            self._verdict = _badge("Paused: nothing has moved yet", _GREY)
+        if self._pair is not None:
+            self._draw_flow(*self._pair)
+        lines = [
+            self._sums,
+            status_line(self._control, self._nodes, self._pace.ratio),
+            *self._about,
+        ]
+        self._status.content = f'<div class="vms-text">{"<br>".join(filter(None, lines))}</div>'
+        verdict_html = self._verdict or _badge("waiting for the robot …", _GREY)
+        self._top.content = f'<div class="vms-top">{verdict_html}{self._picture}</div>'
+
+    def _draw_flow(self, power: Power, energy: Energy) -> None:
         flows: dict[str, Any] = {
             "robot": self._robot.flow(power, energy, self._law.split, self._law.moving),
             "closed loop": self._loop.flow(self._law.split),
@@ -163,7 +172,7 @@ class Overview:
                 self._destroyers.content = self._exergy_view.exergy_list(self._exergy)
         flow = flows.get(self._of.value)
         if flow is not None:
-            self._picture.content = self._sankeys[self._of.value].draw(flow, self._of.value)
+            self._picture = self._sankeys[self._of.value].draw(flow, self._of.value)
 
 
 def _is_reset(power: Power) -> bool:
@@ -172,25 +181,19 @@ def _is_reset(power: Power) -> bool:
     return not any((*ports, power.dissipated_energy, power.stored))
 
 
-def verdict(power: Power) -> str:
-    """Return as HTML whether energy is conserved, by the energy balance of a message."""
+def verdict(power: Power) -> tuple[str, str]:
+    """Return as HTML whether energy is conserved, and the energy balance of a message."""
     energies = [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
     turnover = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
-    supplied = sum(energies)
-    title = (
-        "stored = supplied − dissipated + unaccounted, since the start or the last reset; "
-        f"residual {quantity(power.residual, 'W')}"
-    )
+    scale = Scale(turnover, "J")
     sums = (
-        f"<b>robot</b> since the start: "
-        f"{quantity(power.stored, 'J')} stored = {quantity(supplied, 'J')} supplied "
-        f"− {quantity(power.dissipated_energy, 'J')} dissipated; "
-        f"<b>{quantity(power.unaccounted_energy, 'J')} unaccounted</b>"
+        f"since the start: {scale.text(power.stored)} stored = {scale.text(sum(energies))} "
+        f"supplied − {scale.text(power.dissipated_energy)} dissipated + "
+        f"<b>{scale.text(power.unaccounted_energy)} unaccounted</b>"
         + share_of(power.unaccounted_energy, turnover)
         + ("" if power.exact_energies else ", from samples")
     )
-    badge = conservation(power.unaccounted_energy, turnover)
-    return f'{badge}<div title="{title}" style="{_SMALL_TEXT}">{sums}</div>'
+    return conservation(power.unaccounted_energy, turnover), sums
 
 
 def conservation(unaccounted: float, turnover: float) -> str:
@@ -217,9 +220,38 @@ def share_of(unaccounted: float, turnover: float) -> str:
     )
 
 
-def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStatus]) -> str:
-    """Return as HTML how law and nodes are, in words."""
-    phrases = []
+class Pace:
+    """How fast simulated or recorded time passes, by the stamps of what arrives.
+
+    Attributes:
+        ratio: to real time, over the last seconds; None where it is not known.
+    """
+
+    def __init__(self) -> None:
+        self._arrivals: deque[tuple[float, int]] = deque()
+        self.ratio: float | None = None
+
+    def add(self, stamp: int) -> None:
+        """Take a stamp (ns) into account."""
+        now, arrivals = time.monotonic(), self._arrivals
+        if arrivals and stamp < arrivals[-1][1]:
+            arrivals.clear()
+        arrivals.append((now, stamp))
+        while now - arrivals[0][0] > _PACE_SECONDS:
+            arrivals.popleft()
+        passed = now - arrivals[0][0]
+        enough = passed > 0.5 * _PACE_SECONDS
+        self.ratio = (stamp - arrivals[0][1]) / NANOSECONDS / passed if enough else None
+
+
+def status_line(
+    control: ControllerState | None, nodes: dict[str, DiagnosticStatus], pace: float | None = None
+) -> str:
+    """Return as HTML how law and nodes are, in words; ``pace`` is the ratio to real time."""
+    paused = any(status.message == PAUSED for status in nodes.values())
+    phrases = ["<b>simulation</b> paused"] if paused else []
+    if pace is not None and not paused:
+        phrases.append(f"<b>time</b> {pace:.2f} × real time")
     if control is not None:
         word = _STATUS.get(control.status, f"status {control.status}")
         why = f" ({escape(control.reason[:_LETTERS])})" if control.reason else ""
@@ -227,8 +259,7 @@ def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStat
         phrases.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
-    if any(status.message == PAUSED for status in nodes.values()):
-        phrases.insert(0, "<b>simulation</b> paused")
+    if paused:
         nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_TEXT)}
     bad = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
     good = len(nodes) - len(bad)
@@ -236,17 +267,11 @@ def status_line(control: ControllerState | None, nodes: dict[str, DiagnosticStat
     if nodes and not bad:
         line += f" · <b>{good} node{'s' if good > 1 else ''}</b> fine"
     for name, status in sorted(bad.items()):
-        colour = _FAIR if status.level == DiagnosticStatus.WARN else _BAD
+        kind = "warn" if status.level == DiagnosticStatus.WARN else "bad"
         text = escape(status.message[:_LETTERS])
-        line += f'<br><span style="color:{colour}"><b>{escape(name[:_LETTERS])}</b>: {text}</span>'
-    return f'<div style="{_SMALL_TEXT}">{line}</div>'
-
-
-_SMALL_TEXT = "font:12px/1.45 sans-serif;padding:0 12px"
+        line += f'<br><span class="vms-{kind}"><b>{escape(name[:_LETTERS])}</b>: {text}</span>'
+    return line
 
 
 def _badge(text: str, colour: str) -> str:
-    return (
-        f'<div style="margin:6px 12px 4px;padding:3px 10px;border-radius:4px;background:{colour};'
-        f'color:#fff;font:600 14px sans-serif">{escape(text)}</div>'
-    )
+    return f'<div class="vms-badge" style="background:{colour}">{escape(text)}</div>'

@@ -37,11 +37,61 @@ _TITLE = b"<title>Viser</title>"
 _CLOSES = 1.0
 
 # viser has no options for these. A pale robot is seen on a background that is not white, and the
-# letters of labels do not touch. In the dark theme the background is that of viser.
+# letters of labels do not touch. In the dark theme the background is that of viser. Verdict and
+# flow stay in view while the controls scroll; before they are there, viser's own panel is hidden.
+# On a phone the panel is a sheet below the scene, not over it.
 _STYLE = b"""<style>
 [data-mantine-color-scheme=light] canvas[data-engine] {background: #d3dae2}
 [style*=letter-spacing] {letter-spacing: normal !important}
+div:has(> .vms-top) {position: sticky; top: 0; z-index: 5; background: var(--mantine-color-body)}
+[style*="min-height: 0px"]:has(.vms-top) {overflow: clip !important}
+body:not(:has(.vms-top)) [class*=ScrollArea-viewport] {visibility: hidden}
+.vms-top {padding: 0 12px 4px; border-bottom: 1px solid var(--mantine-color-default-border)}
+.vms-badge {padding: 3px 10px; border-radius: 4px; color: #fff; font: 600 14px sans-serif}
+.vms-text {font: 12px/1.5 sans-serif; padding: 0 12px; overflow-wrap: anywhere}
+.vms-warn {color: light-dark(#9a5200, #ffb454)} .vms-bad {color: light-dark(#c62f26, #ff8a80)}
+.vms-shell {display: flex; align-items: start; margin: 0 12px 8px; border-radius: 4px;
+  background: rgba(128,128,128,.15)}
+.vms-shell pre {font: 12px/1.45 monospace; margin: 0; padding: 6px; flex: 1; min-width: 0;
+  overflow-x: auto}
+.ef {max-width: 420px; display: block; margin: auto}
+.vms-shell button {font: 12px sans-serif; margin: 4px; cursor: pointer}
+#vms-pictures {position: fixed; left: 10px; bottom: 8px; z-index: 4; font: 12px sans-serif;
+  padding: 2px 8px; border-radius: 4px; background: rgba(0,0,0,.55); color: #fff}
+@media (max-width: 36em) {
+  div:has(> [style*="max-height: 60%"]) {flex-direction: column}
+  div:has(~ [style*="max-height: 60%"]) {min-height: 0}
+  [style*="max-height: 60%"] {position: static !important; width: 100% !important;
+    max-height: 56% !important}
+  [style*="max-height: 60%"] [style="width: 20em;"] {width: 100% !important}
+  #vms-pictures {bottom: auto; top: 8px}
+}
 </style>"""
+
+# The buttons that copy a command; and how many pictures the browser draws, where they are few: a
+# robot that seems slow may be simulated in time.
+_SCRIPT = b"""<script>(() => {
+  addEventListener('click', event => {
+    const button = event.target.closest('.vms-shell button');
+    if (!button) return;
+    navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = 'copied';
+  });
+  let pictures = 0, before = performance.now();
+  const count = () => { pictures++; requestAnimationFrame(count) };
+  requestAnimationFrame(count);
+  setInterval(() => {
+    const now = performance.now(), rate = 1e3 * pictures / (now - before);
+    let note = document.getElementById('vms-pictures');
+    if (!note) {
+      note = document.body.appendChild(document.createElement('div'));
+      note.id = 'vms-pictures';
+    }
+    note.hidden = document.hidden || rate >= 10;
+    note.textContent = `this browser draws ${rate.toFixed(1)} pictures a second`;
+    pictures = 0, before = now;
+  }, 3000);
+})()</script>"""
 
 # viser connects anew only while its page has the focus: a page beside others, or of a browser
 # without a screen, would stay as it was when its server left. It is loaded anew once the server
@@ -174,7 +224,7 @@ def _titled(response: Any, title: str) -> Any:
     packed = response.headers.get("Content-Encoding") == "gzip"
     body = gzip.decompress(response.body) if packed else response.body
     named = f"<title>{escape(title)}</title>".encode()
-    body = body.replace(_TITLE, named + _STYLE + _CONNECT + _RELOAD, 1)
+    body = body.replace(_TITLE, named + _STYLE + _SCRIPT + _CONNECT + _RELOAD, 1)
     response.body = gzip.compress(body, 1) if packed else body
     del response.headers["Content-Length"]
     response.headers.update(_HEADERS)

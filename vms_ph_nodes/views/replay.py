@@ -21,7 +21,7 @@ from .overview import conservation, share_of
 from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
-from .strip_chart import GHOSTLY, PADDING, axes, curve_style
+from .strip_chart import GHOSTLY, LEGEND, PADDING, axes, curve_style
 from .view_tab import prepare, theme
 from .viewpoint import WorldView, viewpoint
 
@@ -32,9 +32,8 @@ _GROUPS = {f"{group}, as in the audit's report": group for group in GROUPS}
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _INSTANTS = 400  # of a plot
 _PICTURES_HZ = 5.0
-_TEXT = "font:12px/1.45 sans-serif;padding:4px 12px"
 
-_NOW = viser.uplot.Series(label="now", stroke="#e69f00", width=1)
+_NOW = viser.uplot.Series(label="now", stroke="#888888", width=2, dash=(2, 4))
 
 Load = Callable[[Path], RecordedRun]
 """Reads and audits a recording."""
@@ -103,20 +102,21 @@ class Replay:
             if now - self._pictured >= 1.0 / _PICTURES_HZ or not self._playing.value:
                 self._pictured = now
                 self._mark()
-                title = f"{_label(run.path)} at {self._time:.2f} s"
-                self._picture.content = self._sankey.draw(run.flow(self._time), title)
+                self._picture = self._sankey.draw(run.flow(self._time), f"at {self._time:.2f} s")
+                self._top.content = f'<div class="vms-top">{self._badge}{self._picture}</div>'
 
     def _build(self) -> None:
         gui = self._server.gui
         prepare(self._server)
         names = tuple(self._files)
+        self._badge = self._picture = ""
+        self._top = gui.add_html('<div class="vms-top"></div>')
         self._head = gui.add_html("")
         self._chosen = gui.add_dropdown("run", names or (_NONE,))
         self._compared = gui.add_dropdown("compare with", (_NONE, *names))
         self._playing = gui.add_checkbox("play", initial_value=False)
         self._slider = gui.add_slider("time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0)
         self._jump = gui.add_dropdown("jump to", (_NONE,))
-        self._picture = gui.add_html("")
         self._plots = gui.add_folder("Energies over the run")
         with self._plots:
             self._plotted = gui.add_dropdown("plot", (_BALANCE, *_GROUPS))
@@ -226,7 +226,9 @@ class Replay:
         self._world.follow(scene.root_place(q))
 
     def _say(self, html: str, badge: str = "") -> None:
-        self._head.content = f'{badge}<div style="{_TEXT}">{html}</div>'
+        self._badge = badge
+        self._top.content = f'<div class="vms-top">{badge}{self._picture}</div>'
+        self._head.content = f'<div class="vms-text">{html}</div>'
 
     def _describe_runs(self) -> None:
         """Say how the energy balance of the run ends."""
@@ -285,11 +287,10 @@ class Replay:
         """Draw where on the curves the time is that is shown."""
         for drawing in self._drawings:
             time, first, *others = drawing.data
-            # uPlot cannot have a gap here: the mark is a peak as high as the curves.
-            now = np.full(len(time), min(float(column.min()) for column in (first, *others[:-1])))
-            now[np.argmin(np.abs(time - self._time))] = max(
-                float(column.max()) for column in (first, *others[:-1])
-            )
+            # An upright line: what is no number is not drawn.
+            columns, now = (first, *others[:-1]), np.full(len(time), np.nan)
+            k = min(int(np.argmin(np.abs(time - self._time))), len(time) - 2)
+            now[k : k + 2] = min(map(np.min, columns)), max(map(np.max, columns))
             drawing.data = (time, first, *others[:-1], now)
 
     def _curves(self, time: Any, curves: dict[str, Any], label: str) -> Any:
@@ -302,7 +303,7 @@ class Replay:
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
             scales={"x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01)))},
             axes=axes("time (s)", label, self._dark.value),
-            legend=viser.uplot.Legend(show=True, live=False),
+            legend=LEGEND,
             padding=PADDING,
             aspect=2.6,
         )

@@ -3,55 +3,74 @@
 
 """A flow of energy as a moving picture: an SVG whose bands are as wide as the power in them.
 
-The width of a band and the number beside it are the same power. The dashes in a band move by the
-energy that has passed. The browser moves them between two pictures, so that a few pictures a second
-are enough.
+What supplies stands on the left, what receives on the right, and both sides are equally wide. The
+dashes in a band move by the energy that has passed. The browser moves them between two pictures, so
+that a few pictures a second are enough.
 """
 
 from html import escape
-from math import isfinite
+from math import floor, isfinite, log10
 
 from .energy_flow import Flow, Stream
 
-_WIDTH, _TOP, _BOTTOM = 380.0, 24.0, 30.0
+_WIDTH, _TOP, _BOTTOM = 380.0, 10.0, 36.0
 _LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
 
-# Height of a row, and of one of many; distance of rows where there is room, pixels.
-_ROW, _LOW, _MANY, _PITCH = 31.0, 26.0, 6, 34.0
+# Height of a row; distance of rows where there is room, and that of labels of two lines, pixels.
+_ROW, _PITCH, _TWO_LINES = 27.0, 34.0, 25.0
 
-# Width of all bands of a side at full scale, and least width of a band, pixels.
-_FULL, _SMALLEST_WIDTH = 52.0, 0.6
+# Width of all bands of a side at full scale, and length of an arrowhead, pixels.
+_FULL, _HEAD = 46.0, 8.0
 
-# Share of full scale below which no band is drawn.
-_SMALLEST_SHARE = 1e-3
+# Share of full scale below which no band is drawn, and its stream stays on its side.
+_SMALLEST_SHARE = 0.02
 
 # Distance by which dashes move while the energy of full scale in a second passes, and their period.
 _SPEED, _PERIOD = 90.0, 16.0
 
-# Time in which the scale falls to half, s; the least share of it that flows; its least value, W.
-_HALF, _FILLED, _SMALLEST = 2.0, 0.4, 1e-6
+# Time in which the scale falls to half, s; the least share of it that flows; its least value, W:
+# with less, the robot is at rest.
+_HALF, _FILLED, _SMALLEST = 2.0, 0.4, 0.01
 
 # Of the palette of Okabe and Ito.
 COLOURS = {"port": "#0072b2", "store": "#009e73", "loss": "#8c8c8c", "unaccounted": "#d55e00"}
 
 _STYLE = (
     ".ef text{font:11px sans-serif;fill:currentColor}.ef .n{fill-opacity:.7}"
-    ".ef path{fill:none}.ef .d{stroke:#fff;stroke-opacity:.75;stroke-dasharray:4 12}"
+    ".ef .w,.ef .d{fill:none}.ef .w{stroke-opacity:.55}.ef .h{fill-opacity:.75}"
+    ".ef .d{stroke:#fff;stroke-opacity:.75;stroke-dasharray:4 12}"
     "@keyframes ef{from{stroke-dashoffset:var(--a)}}.ef .d{animation:ef var(--t) linear}"
 )
 
-PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 
 
-def quantity(value: float, unit: str, signed: bool = False) -> str:
-    """Return a quantity with three digits and an SI prefix, zero below 1e-12."""
+def quantity(value: float, unit: str) -> str:
+    """Return a quantity with three digits and an SI prefix, zero below half a millionth."""
     if value != value:
         return ""
     size = abs(value)
-    if size < 1e-12:
+    if size < 5e-7:
         return f"0 {unit}"
-    factor, prefix = next(((f, p) for f, p in PREFIXES if size >= 0.9995 * f), (1e-12, "p"))
-    return f"{value / factor:{'+' if signed else ''}.3g} {prefix}{unit}"
+    factor, prefix = next(((f, p) for f, p in PREFIXES if size >= 0.9995 * f), PREFIXES[-1])
+    return f"{value / factor:.3g} {prefix}{unit}"
+
+
+class Scale:
+    """Writes quantities of one picture: in one unit, the largest of them with three digits."""
+
+    def __init__(self, largest: float, unit: str) -> None:
+        size = max(largest, 1e-3)
+        factor, prefix = next((f, p) for f, p in PREFIXES if size >= 0.9995 * f)
+        self._factor, self._unit = factor, f"{prefix}{unit}"
+        self._decimals = max(0, 2 - floor(log10(size / factor * 1.0005)))
+
+    def text(self, value: float) -> str:
+        """Return a quantity, without a sign where it is zero; empty where it is not known."""
+        if not isfinite(value):
+            return ""
+        number = round(value / self._factor, self._decimals) + 0.0
+        return f"{number:.{self._decimals}f} {self._unit}"
 
 
 class Sankey:
@@ -60,6 +79,7 @@ class Sankey:
     def __init__(self) -> None:
         self._scale = _SMALLEST
         self._offsets: dict[str, float] = {}  # of the dashes, by stream
+        self._sides: dict[str, int] = {}  # of streams: 0 supplies, 1 receives
 
     def draw(self, flow: Flow, title: str) -> str:
         """Return the next picture.
@@ -68,108 +88,125 @@ class Sankey:
             flow: what flows.
             title: what it flows through.
         """
-        most = max(sum(map(_size, side)) for side in (flow.sources, flow.sinks))
+        sides = self._divide(flow)
+        most = max(sum(map(_size, side)) for side in sides)
+        is_at_rest = most < _SMALLEST
         # After a peak the scale falls slowly, but what flows stays thick.
         decayed = self._scale * 0.5 ** (flow.seconds / _HALF)
         self._scale = max(min(max(most, decayed), most / _FILLED), _SMALLEST)
-        rows = max(len(flow.sources), len(flow.sinks))
-        inner = rows * (_ROW if rows <= _MANY else _LOW)
+        inner = max(len(flow.sources), len(flow.sinks), 4) * _ROW
         height = _TOP + inner + _BOTTOM
         centre = _TOP + inner / 2.0
+        known = [abs(s.energy) for side in sides for s in side if isfinite(s.energy)]
+        units = Scale(self._scale, "W"), Scale(max(known, default=0.0), "J")
         parts = [
             f'<svg class="ef" viewBox="0 0 {_WIDTH:g} {height:g}" width="100%" '
             f'style="--t:{min(flow.seconds, 1.0):.2f}s" role="img" '
             f'aria-label="flow of energy: {escape(title)}"><style>{_STYLE}</style>'
         ]
         offsets: dict[str, float] = {}
-        for side, streams in enumerate((flow.sources, flow.sinks)):
-            widths = [self._width(stream) for stream in streams]
+        for side, streams in enumerate(sides):
+            widths = [0.0 if is_at_rest else self._width(stream) for stream in streams]
             edge = centre - sum(widths) / 2.0
             pitch = min(inner / max(len(streams), 1), _PITCH)
             for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
-                label_height = centre + (k - 0.5 * (len(streams) - 1)) * pitch
-                middle = edge + width / 2.0
-                parts.append(self._stream(stream, side, label_height, middle, width, flow, offsets))
+                row = centre + (k - 0.5 * (len(streams) - 1)) * pitch
+                if width:
+                    offset = self._offsets.get(stream.name, 0.0)
+                    phase = offset - _SPEED * width / _FULL * flow.seconds
+                    offsets[stream.name] = phase % _PERIOD  # only the difference counts
+                    middle = edge + width / 2.0
+                    parts.append(_band(stream.kind, side, row, middle, width, (offset, phase)))
+                parts.append(_label(stream, side, row, width, units, pitch >= _TWO_LINES))
                 edge += width
         self._offsets = offsets
         high = max(_FULL * most / self._scale, 6.0)
-        scale = f"full width {quantity(self._scale, 'W')}, dashes show the direction"
+        flowing = "at rest" if is_at_rest else units[0].text(most)
         captions = (
-            f"power now · energy {flow.since}; green: what is stored now",
-            scale if most >= _SMALLEST_SHARE * self._scale else "nothing flows now",
+            f"{title}: {flowing} · left: supplies, right: receives",
+            f"energy {flow.since}; of green stores what they hold",
         )
         parts.append(
             f'<rect x="{_BUS:g}" y="{centre - high / 2:.1f}" width="8" height="{high:.1f}" '
             'fill="currentColor"/>'
-            f'<text x="{_BUS + 4:g}" y="10" text-anchor="middle">{escape(title)}</text>'
         )
         for k, caption in enumerate(captions):
             parts.append(
-                f'<text x="{_WIDTH / 2:g}" y="{height - 16 + 13 * k:g}" text-anchor="middle" '
+                f'<text x="{_WIDTH / 2:g}" y="{height - 18 + 13 * k:g}" text-anchor="middle" '
                 f'class="n">{escape(caption)}</text>'
             )
         return "".join([*parts, "</svg>"])
 
+    def _divide(self, flow: Flow) -> tuple[list[Stream], list[Stream]]:
+        """Return what supplies and what receives; a store that empties, for one, supplies."""
+        sides: tuple[list[Stream], list[Stream]] = [], []
+        for home, streams in enumerate((flow.sources, flow.sinks)):
+            for stream in streams:
+                side = self._sides.get(stream.name, home)
+                if _size(stream) > _SMALLEST_SHARE * self._scale:
+                    side = home if stream.power > 0.0 else 1 - home
+                self._sides[stream.name] = side
+                sides[side].append(stream)
+        return sides
+
     def _width(self, stream: Stream) -> float:
         """Return the width of the band of a stream, pixels; zero where none is drawn."""
         share = _size(stream) / self._scale
-        return max(_FULL * share, _SMALLEST_WIDTH) if share >= _SMALLEST_SHARE else 0.0
+        return _FULL * share if share >= _SMALLEST_SHARE else 0.0
 
-    def _stream(
-        self,
-        stream: Stream,
-        side: int,
-        label_height: float,
-        bus_height: float,
-        width: float,
-        flow: Flow,
-        offsets: dict[str, float],
-    ) -> str:
-        """Return the band of a stream with its label; note where its dashes are in ``offsets``."""
-        key = f"{side}{stream.name}"
-        offset = self._offsets.get(key, 0.0)
-        sign = 1.0 if stream.power > 0.0 else -1.0
-        phase = offset - sign * _SPEED * _size(stream) / self._scale * flow.seconds
-        # Only the difference counts: offsets stay small.
-        offsets[key] = phase % _PERIOD
-        colour = COLOURS[stream.kind]
-        left, right = (_LEFT + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT)
-        start, end = (label_height, bus_height) if side == 0 else (bus_height, label_height)
-        middle = (left + right) / 2.0
-        path = (
-            f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {right:g} {end:.1f}"
-        )
-        bar = _LEFT if side == 0 else _RIGHT
-        x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
-        high = max(width, 8.0)
-        elements = []
-        if width:
-            elements.append(
-                f'<path class="w" d="{path}" stroke="{colour}" stroke-opacity=".55" '
-                f'stroke-width="{width:.1f}"/>'
-            )
-        if width > 2.0 * _SMALLEST_WIDTH:
-            elements.append(
-                f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
-                f'stroke-dashoffset="{phase:.1f}" style="--a:{offset:.1f}"/>'
-            )
-        elements.append(
-            f'<rect x="{bar:g}" y="{label_height - high / 2:.1f}" width="5" height="{high:.1f}" '
-            f'fill="{colour}" fill-opacity="{1 if width else 0.4}"/>'
-            f'<text x="{x:g}" y="{label_height - 2:.1f}" text-anchor="{anchor}">'
-            f"{escape(stream.name)}</text>"
-            f'<text x="{x:g}" y="{label_height + 10:.1f}" text-anchor="{anchor}" class="n">'
-            f"{_label(stream)}</text>"
-        )
-        return "".join(elements)
+
+def _band(
+    kind: str, side: int, row: float, bus: float, width: float, dashes: tuple[float, float]
+) -> str:
+    """Return a band from left to right with its arrowhead.
+
+    Args:
+        kind: of its stream.
+        side: 0 left of the bus, 1 right of it.
+        row: height of its label, pixels.
+        bus: height at the bus, pixels.
+        width: pixels.
+        dashes: where they are at the begin and at the end of the picture, pixels.
+    """
+    left, right = (_LEFT + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT)
+    start, end = (row, bus) if side == 0 else (bus, row)
+    tip, middle = right - _HEAD, (left + right - _HEAD) / 2.0
+    path = f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
+    half, colour = width / 2.0 + 2.5, COLOURS[kind]
+    moving = (
+        f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
+        f'stroke-dashoffset="{dashes[1]:.1f}" style="--a:{dashes[0]:.1f}"/>'
+    )
+    return (
+        f'<path class="w" d="{path}" stroke="{colour}" stroke-width="{width:.1f}"/>'
+        f'<path class="h" d="M{tip:g} {end - half:.1f}L{right:g} {end:.1f}'
+        f'L{tip:g} {end + half:.1f}Z" fill="{colour}"/>' + (moving if width > 2.0 else "")
+    )
+
+
+def _label(
+    stream: Stream, side: int, row: float, width: float, units: tuple[Scale, Scale], both: bool
+) -> str:
+    """Return the bar of a stream with its name, its power and, where ``both``, its energy."""
+    bar = _LEFT if side == 0 else _RIGHT
+    x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
+    high = max(width, 8.0)
+    energy = units[1].text(stream.energy)
+    power = units[0].text(_size(stream)) if width else ""
+    numbers = " · ".join(filter(None, (power, energy)))
+    name = escape(stream.name)
+    text = f'<text x="{x:g}" text-anchor="{anchor}" '
+    lines = (
+        f'{text}y="{row - 2:.1f}">{name}</text>{text}y="{row + 10:.1f}" class="n">{numbers}</text>'
+        if both
+        else f'{text}y="{row + 4:.1f}">{name} <tspan class="n">{power}</tspan></text>'
+    )
+    return (
+        f'<rect x="{bar:g}" y="{row - high / 2:.1f}" width="5" height="{high:.1f}" '
+        f'fill="{COLOURS[stream.kind]}" fill-opacity="{1 if width else 0.4}"/>{lines}'
+    )
 
 
 def _size(stream: Stream) -> float:
     """Return the size of a power; zero if it is not known."""
     return abs(stream.power) if isfinite(stream.power) else 0.0
-
-
-def _label(stream: Stream) -> str:
-    power = quantity(stream.power, "W", signed=True)
-    energy = quantity(stream.energy, "J")
-    return f"{power} · {energy}" if energy else power

@@ -4,14 +4,15 @@
 """Plots on the web page: energy, power and error over the last seconds, and the style of curves."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import cycle
+from itertools import cycle, takewhile
 from typing import Any
 
 import numpy as np
 import viser
 import viser.uplot
+from sensor_msgs.msg import JointState
 from vms_ph.msg import ControllerState, Power
 
 from vms_ph_io.audits.energy_split import LawSplit, parts_of_law
@@ -23,6 +24,9 @@ from .sankey import COLOURS, PREFIXES
 _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
 
+# What is shown of joints, in the units of revolute ones.
+_OF_JOINTS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
+
 _LARGEST = 1e30  # that is drawn; a message may have any number
 
 # The palette of Okabe and Ito, which colour-blind readers tell apart. Vermilion is last: in the
@@ -32,6 +36,9 @@ PALETTE = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00")
 # Around a plot: the numbers at the ends of the vertical axis are as high as the space above it.
 PADDING: Any = (12, 8, 0, 0)
 
+# It shows the values beneath the pointer.
+LEGEND = viser.uplot.Legend(show=True, live=True)
+
 _INK = {False: "#333333", True: "#dddddd"}
 _GRID = {False: "#e5e5e5", True: "#444444"}
 
@@ -39,9 +46,17 @@ _GRID = {False: "#e5e5e5", True: "#444444"}
 class StripChart:
     """A plot of several values over the last seconds."""
 
-    def __init__(self, server: viser.ViserServer, title: str, unit: str = "") -> None:
-        """Add the plot to the page; ``unit``, with a prefix, stands at its vertical axis."""
-        self._unit, self._prefix, self._dark = unit, "", False
+    def __init__(self, server: viser.ViserServer, title: str, unit: str, floor: float) -> None:
+        """Add the plot to the page.
+
+        Args:
+            server: of the page.
+            title: of the plot.
+            unit: stands at its vertical axis, with a prefix.
+            floor: what is smaller does not fill the plot, in that unit.
+        """
+        self._unit, self._prefix, self._dark, self._floor = unit, "", False, floor
+        self._bounds = (0.0, floor)
         self._times: deque[float] = deque(maxlen=_SAMPLES)
         self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
         self._between: tuple[float, ...] = ()
@@ -51,14 +66,21 @@ class StripChart:
             self._data(),
             self._series(),
             title=title,
-            # A fixed range: the page otherwise scales the visible part of the time axis with its
-            # length, and shows too much or too little of it after a plot was made anew.
-            scales={"x": viser.uplot.Scale(time=False, range=(-_SECONDS, 0.0))},
+            scales=self._scales(),
             axes=self._axes(),
-            legend=viser.uplot.Legend(show=True, live=False),
+            legend=LEGEND,
             padding=PADDING,
             aspect=2.1,
         )
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is shown."""
+        return bool(self._plot.visible)
+
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._plot.visible = visible
 
     def darken(self, dark: bool) -> None:
         """Draw the axes in light or dark colours."""
@@ -95,12 +117,26 @@ class StripChart:
         if self._drawn_labels != self._labels:
             self._plot.series = self._series()
             self._drawn_labels = self._labels
-        data = self._data()
-        prefix, factor = _prefix(max(float(np.abs(values).max()) for values in data[1:]))
+        times, *values = self._data()
+        low, high = min(map(np.min, values)), max(map(np.max, values))
+        bounds = rounded(float(low), float(high), self._floor, self._bounds)
+        prefix, factor = _prefix(max(map(abs, bounds)))
+        if bounds != self._bounds:
+            self._bounds = bounds
+            self._plot.scales = self._scales(factor)
         if prefix != self._prefix:
             self._prefix = prefix
             self._plot.axes = self._axes()
-        self._plot.data = (data[0], *(factor * values for values in data[1:]))
+        self._plot.data = (times, *(factor * column for column in values))
+
+    def _scales(self, factor: float = 1.0) -> dict[str, viser.uplot.Scale]:
+        # A fixed range: the page otherwise scales the visible part of the time axis with its
+        # length, and shows too much or too little of it after a plot was made anew.
+        low, high = self._bounds
+        return {
+            "x": viser.uplot.Scale(time=False, range=(-_SECONDS, 0.0)),
+            "y": viser.uplot.Scale(range=(factor * low, factor * high)),
+        }
 
     def _axes(self) -> tuple[Any, ...]:
         return axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
@@ -133,10 +169,17 @@ class LivePlots:
     def __init__(self, server: viser.ViserServer, law: LawSplit) -> None:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         self._law = law
-        self._energy = StripChart(server, "energy of the closed loop", "J")
-        self._power = StripChart(server, "power into the robot", "W")
-        self._error = StripChart(server, "task error", "m")
-        self.strips = (self._energy, self._power, self._error)
+        self._energy = StripChart(server, "energy of the closed loop", "J", 0.01)
+        self._power = StripChart(server, "power into the robot", "W", 0.1)
+        self._error = StripChart(server, "task error", "m", 1e-3)
+        self._shown = server.gui.add_dropdown("joints", (*_OF_JOINTS,))
+        self._joints = {
+            name: StripChart(server, f"{name} of the joints", unit, 0.1)
+            for name, unit in _OF_JOINTS.items()
+        }
+        self.strips = (self._energy, self._power, self._error, *self._joints.values())
+        self._shown.on_update(lambda _: self._choose())
+        self._choose()
         self._start: int | None = None
 
     def on_power(self, message: Power) -> None:
@@ -157,15 +200,36 @@ class LivePlots:
         self._energy.add(time, {"total": message.closed_loop_energy, **parts})
         self._error.add(time, {"distance to the reference": message.task_error})
 
+    def on_joints(self, message: JointState) -> None:
+        """Take the states of the joints into account."""
+        time = self._seconds(from_stamp(message.header.stamp))
+        columns = (message.position, message.velocity, message.effort)
+        for strip, column in zip(self._joints.values(), columns, strict=True):
+            if len(column) == len(message.name) and np.isfinite(column).all():
+                strip.add(time, dict(zip(short_names(message.name), column, strict=True)))
+
+    def _choose(self) -> None:
+        for name, strip in self._joints.items():
+            strip.visible = name == self._shown.value
+
     def draw(self) -> None:
         """Send them to the page."""
         for strip in self.strips:
-            strip.draw()
+            if strip.visible:
+                strip.draw()
 
     def _seconds(self, stamp: int) -> float:
         if self._start is None or stamp < self._start:
             self._start = stamp
         return (stamp - self._start) / NANOSECONDS
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names without the begin, up to an underscore, that all of them have in common."""
+    columns = zip(*names, strict=False) if len(names) > 1 else ()
+    common = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, columns))
+    begin = names[0].rfind("_", 0, common) + 1 if names else 0
+    return [name[begin:] for name in names]
 
 
 def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
@@ -185,15 +249,35 @@ def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
     )
 
 
+def rounded(
+    low: float, high: float, floor: float, before: tuple[float, float] = (0.0, 0.0)
+) -> tuple[float, float]:
+    """Return round bounds of an axis around zero and values, which change as little as they can.
+
+    Args:
+        low: of the values.
+        high: of the values.
+        floor: smallest height of the axis.
+        before: bounds of the axis now, kept where they fit.
+    """
+    low, high = min(low, 0.0), max(high, 0.0)
+    height = before[1] - before[0]
+    if before[0] <= low and high <= before[1] and (high - low > 0.3 * height or height <= floor):
+        return before
+    tick = 10.0 ** np.floor(np.log10(max(high - low, floor) / 2.0))
+    tick *= next(f for f in (1.0, 2.0, 5.0, 10.0) if f * tick * 4.0 >= max(high - low, floor))
+    bottom, top = tick * np.floor(low / tick), tick * np.ceil(high / tick)
+    return float(bottom), float(max(top, bottom + tick * np.ceil(floor / tick)))
+
+
 def _prefix(largest: float) -> tuple[str, float]:
     """Return the SI prefix in which the largest value has up to three digits, and its factor.
 
     The numbers at the axis have three decimals at most.
     """
-    for size, prefix in PREFIXES:
-        if size <= 1.0 and (largest >= 0.5 * size or not largest):
-            return prefix, 1.0 / size
-    return ("p", 1e12) if largest >= 0.5e-12 else ("f", 1e15)
+    known = (item for item in PREFIXES if item[0] <= 1.0 and largest >= 0.5 * item[0])
+    size, prefix = next(known, PREFIXES[-1])
+    return prefix, 1.0 / size
 
 
 GHOSTLY = ", ghost"
