@@ -61,19 +61,16 @@ class BagPlayer(ReportingNode):
         super().__init__("bag_player")
         self._bag: str = declare(self, "bag")
         chosen_topics: list[str] = declare(self, "topics")
-        left_out: list[str] = declare(self, "exclude")
         self._rate: float = declare(self, "rate")
         self._loop: bool = declare(self, "loop")
         clock_rate: float = declare(self, "clock")
         delay: float = declare(self, "delay")
-        offset: float = declare(self, "start_offset")
         self._paused: bool = declare(self, "paused")
         info = bag_info(self._bag)
         topics = {t.topic.name for t in info.topics}
         chosen = {present_topic(name) for name in chosen_topics if name} or {
             *map(present_topic, topics)
         }
-        chosen -= {present_topic(name) for name in left_out}
         chosen -= {"/clock"} if clock_rate else set()
         self._names = {name for name in topics if present_topic(name) in chosen}
         played = [t for t in info.topics if t.topic.name in self._names and t.message_count]
@@ -90,14 +87,13 @@ class BagPlayer(ReportingNode):
             self._clock_period = round(NANOSECONDS / clock_rate)
         assert info.end_time is not None
         self._bounds = info.start_time, info.end_time
-        self._first = info.start_time + round(offset * NANOSECONDS)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepBag, "~/step", self._on_step)
         self.create_service(SeekBag, "~/seek", self._on_seek)
         self._health = Health(self)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._count = 0
-        self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS), self._first)
+        self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS), info.start_time)
         self.create_timer(_TICK, self._tick, clock=self._steady)
 
     def _begin(self, start: int, time: int) -> None:
@@ -137,7 +133,7 @@ class BagPlayer(ReportingNode):
         if self._waiting is not None:
             return
         if self._loop:
-            self._begin(now, self._first)
+            self._begin(now, self._bounds[0])
         else:
             self.get_logger().info(f"played {self._count} messages of {self._bag}")
             self._ended_at = now

@@ -30,11 +30,12 @@ from vms_ph_dynamics.free_floating import Body, carrying
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
 
-from .messages.conversions import NANOSECONDS, from_stamp, to_stamp
+from .messages.conversions import NANOSECONDS, to_stamp
 from .messages.energy_messages import to_controller_state
 from .messages.frames import accepted_frame, inertial_frame, with_prefix
 from .messages.observations import from_payload
 from .messages.payload_state import CARRIED_INERTIA, from_inertia, same_body
+from .messages.state_join import JoinedState
 from .node.agreement import CONTROLLER
 from .node.health import ERROR, OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
@@ -253,7 +254,7 @@ class ControllerNode(ManagedNode):
             self,
             model,
             self._state_age,
-            lambda state: self._on_state(to_stamp(state.stamp), state.q, state.v, state.age),
+            self._on_state,
             self._refuse,
         )
         self.begin()
@@ -271,12 +272,12 @@ class ControllerNode(ManagedNode):
                 self._last_received_body = body
                 self.take_body(body)
 
-    def _on_state(self, message_stamp: Time, q: Array, v: Array, spread: float = 0.0) -> None:
+    def _on_state(self, state: JoinedState) -> None:
         if not self.is_active:
             return
-        stamp = from_stamp(message_stamp)
+        q, v, stamp = state.q, state.v, state.stamp
         now = self.get_clock().now().nanoseconds
-        age = spread + ((now - stamp) / NANOSECONDS if self._state_age else 0.0)
+        age = state.age + ((now - stamp) / NANOSECONDS if self._state_age else 0.0)
         passed = (stamp - self._last_stamp) / NANOSECONDS
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
         known = min(self._age, self._state_age) - 0.25 * max(0.0, passed)
@@ -291,8 +292,8 @@ class ControllerNode(ManagedNode):
         command = self.control(q, v, dt, self._age)
         # Without commands the drives brake, which measure without delay; see _watch() too.
         if self._supervisor.holds_weight(RobotState(q, v, self._age), dt):
-            self._efforts.publish(command.torque, command.wrench_base, message_stamp)
-        self.published(message_stamp)
+            self._efforts.publish(command.torque, command.wrench_base, to_stamp(stamp))
+        self.published(to_stamp(stamp))
 
     def _watch(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""

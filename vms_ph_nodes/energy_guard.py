@@ -28,13 +28,13 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from .messages.conversions import (
     NANOSECONDS,
     by_name,
-    from_stamp,
     from_wrench_base,
     to_stamp,
 )
 from .messages.energy_messages import to_certificate
 from .messages.frames import inertial_frame, with_prefix
 from .messages.stamps import Recent
+from .messages.state_join import JoinedState
 from .node.health import OK, WARN, Health, InputDiagnostics
 from .node.parameters import declare, declare_gains
 from .node.process import ReportingNode, run
@@ -61,10 +61,10 @@ class EnergyGuardNode(ReportingNode):
         self._prefix: str = declare(self, "frame_prefix")
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._guard: PortGuard | None = None
-        self._state: tuple[int, Array, Array] | None = None
         self._torque = Recent[Array](command_timeout)
         self._wrench = Recent[Array](command_timeout)
-        self._last, self._last_state_time, self._published = 0, 0, 0.0
+        self._last: int | None = None  # the stamp of the last state
+        self._last_state_time, self._published = 0, 0.0
         self._health = Health(self, input_name="joint states")
         self._input_diagnostics = InputDiagnostics(self)
         self._health.report(WARN, "no joint states received yet")
@@ -72,7 +72,7 @@ class EnergyGuardNode(ReportingNode):
 
     def destroy_node(self) -> None:
         """Log the certificate, announce the shutdown to the other nodes, then end."""
-        if self._guard is not None and self._state is not None:
+        if self._guard is not None and self._last is not None:
             for line in self._guard.certificate.lines():
                 self.get_logger().info(line)
         super().destroy_node()
@@ -101,7 +101,7 @@ class EnergyGuardNode(ReportingNode):
             self,
             model,
             self._state_age,
-            lambda state: self._on_state(to_stamp(state.stamp), state.q, state.v),
+            self._on_state,
             self._input_diagnostics.report,
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
@@ -134,17 +134,15 @@ class EnergyGuardNode(ReportingNode):
         with self._input_diagnostics.refusing():
             self._wrench.take(from_wrench_base(self._model, message.wrench))
 
-    def _on_state(self, message_stamp: Time, q: Array, v: Array) -> None:
-        guard, stamp = self._guard, from_stamp(message_stamp)
-        if guard is None:
-            return
-        if self._state is None:
+    def _on_state(self, state: JoinedState) -> None:
+        guard, last, q, v = self._guard, self._last, state.q, state.v
+        assert guard is not None
+        if last is None:
             guard.engage(q, v)
-        passed = (stamp - self._last) / NANOSECONDS if self._state is not None else 0.0
-        self._last, self._last_state_time = stamp, self._now()
-        self._state = stamp, q, v
         # After a gap or a reset of the clock the time is not known; the guard then holds.
-        self._send(guard.update(q, v, self._requested_torque(), passed), message_stamp)
+        passed = 0.0 if last is None else (state.stamp - last) / NANOSECONDS
+        self._last, self._last_state_time = state.stamp, self._now()
+        self._send(guard.update(q, v, self._requested_torque(), passed), to_stamp(state.stamp))
         self._health.tick()
 
     def _requested_torque(self) -> Array:
@@ -162,7 +160,7 @@ class EnergyGuardNode(ReportingNode):
     def _on_silence(self) -> None:
         """Send the safe output when no state arrives; the last effort must not keep acting."""
         silent = (self._now() - self._last_state_time) / NANOSECONDS
-        if self._guard is None or self._state is None or silent < 0.75 * self._state_timeout:
+        if self._guard is None or self._last is None or silent < 0.75 * self._state_timeout:
             return
         holding = self._guard.hold(
             f"no usable state for {silent:.1f} s", 0.25 * self._state_timeout

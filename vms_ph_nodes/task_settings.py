@@ -9,7 +9,6 @@ between, the values of the launch arguments in :data:`ARGUMENTS`.
 
 import os
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -22,7 +21,7 @@ import yaml
 from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import InertiaWarning, OptionError, VmsPhError
+from vms_ph_dynamics.errors import OptionError, VmsPhError
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import share_directory
 from vms_ph_io.installation import write_user_file
@@ -86,10 +85,7 @@ def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
         VmsPhError: a setting is not valid, or does not fit the robot.
     """
     settings = robot_tasks.settings_of(task)
-    with warnings.catch_warnings():
-        if settings.inertia == "repair":
-            warnings.simplefilter("ignore", InertiaWarning)
-        model = settings.model(settings.description())
+    model = robot_tasks.model_of(settings, settings.description())
     if task.wind is None:
         return settings, model
     task.wind.check(model)

@@ -22,6 +22,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 from vms_ph_nodes.energy_guard import EnergyGuardNode
 from vms_ph_nodes.messages.conversions import from_wrench_base, to_stamp
+from vms_ph_nodes.messages.state_join import JoinedState
 
 pytestmark = pytest.mark.wire
 
@@ -150,7 +151,7 @@ def test_a_guarded_base_is_sent_no_wrench_that_its_working_rotors_cannot_give() 
             efforts.publish(torque)
             for _ in range(5):
                 executor.spin_once(0.02)
-            guard._on_state(to_stamp(time.time_ns()), q, v)
+            guard._on_state(JoinedState(time.time_ns(), q, v, np.zeros(model.n), 0.0))
             executor.spin_once(0.02)
             for each in sent:
                 effort = from_wrench_base(model, each.wrench)

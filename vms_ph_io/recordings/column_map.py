@@ -31,10 +31,10 @@ UNITS = {
 """Accepted units and their size in SI units."""
 
 JOINT_QUANTITIES = ("position", "velocity", "effort")
-_BASE_SIZES = {
+BASE_SIZES = {
     "base_position": 3, "base_quaternion": 4, "base_linear_velocity": 3, "base_angular_velocity": 3,
 }  # fmt: skip
-_KEYS = ("joints", "time", "rate", "header", "delimiter", "skip", *JOINT_QUANTITIES, *_BASE_SIZES,
+_KEYS = ("joints", "time", "rate", "header", "delimiter", "skip", *JOINT_QUANTITIES, *BASE_SIZES,
          "wrenches")  # fmt: skip
 _ENTRY_KEYS = ("columns", "unit", "gain", "file", "array", "interleaved")
 
@@ -108,9 +108,9 @@ def read_map(path: Path) -> ColumnMap:
 def _column_map(content: Mapping[str, Any], folder: Path) -> ColumnMap:
     joints = tuple(map(str, _list(content.get("joints", ()), "joints")))
     quantities = {}
-    for name in ("time", *JOINT_QUANTITIES, *_BASE_SIZES):
+    for name in ("time", *JOINT_QUANTITIES, *BASE_SIZES):
         if name in content:
-            size = 1 if name == "time" else _BASE_SIZES.get(name, len(joints))
+            size = 1 if name == "time" else BASE_SIZES.get(name, len(joints))
             quantities[name] = _quantity(content[name], size, name)
     wrenches = mapping(content.get("wrenches") or {}, "wrenches", "columns")
     return ColumnMap(

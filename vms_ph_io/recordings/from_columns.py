@@ -12,14 +12,13 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 
 from ..progress import Progress, no_progress
-from .column_map import JOINT_QUANTITIES, ColumnMap, Quantity, read_map
+from .column_map import BASE_SIZES, JOINT_QUANTITIES, ColumnMap, Quantity, read_map
 from .number_files import TextColumns, load_arrays
 from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
 
 ARRAY_SUFFIXES = (".npz", ".mat")
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
 
-_BASE = ("base_position", "base_quaternion", "base_linear_velocity", "base_angular_velocity")
 
 _LATEST = 9e9
 """Latest time in s that stamps of 64 bits in ns can have; what is later is a damaged row."""
@@ -92,8 +91,7 @@ def _fill(
         parts = [block.get(name, np.full((rows, n), np.nan)) for name in JOINT_QUANTITIES]
         table.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
         if "base_position" in block:
-            sizes = dict(zip(_BASE, (3, 4, 3, 3), strict=True))
-            parts = [block.get(name, np.full((rows, size), np.nan)) for name, size in sizes.items()]
+            parts = [block.get(n, np.full((rows, size), np.nan)) for n, size in BASE_SIZES.items()]
             base.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
         for frame, series in wrenches.items():
             series.extend(times, np.hstack([np.zeros((rows, 1)), block[f"wrench {frame}"]])[good])
@@ -212,8 +210,8 @@ class _Arrays:
 
     def _array(self, name: str, quantity: Quantity) -> Array:
         path = self._column_map.folder / quantity.file if quantity.file else self._path
-        size = {"time": 1, "base_position": 3, "base_quaternion": 4}.get(name, len(self.joints))
-        size = 3 if name.endswith("_velocity") else 6 if name.startswith("wrench ") else size
+        others = 6 if name.startswith("wrench ") else len(self.joints)
+        size = {"time": 1, **BASE_SIZES}.get(name, others)
         self._recording.bytes += path.stat().st_size if quantity.file and path.is_file() else 0
         if path.suffix not in ARRAY_SUFFIXES:
             return self._from_text(path, quantity, size)
@@ -268,7 +266,7 @@ class _Arrays:
         arrays = self._archive(self._path)
         if "position" in arrays and "joints" in arrays:
             self.joints = tuple(str(name).strip() for name in np.ravel(arrays["joints"]))
-            names = ("time", *JOINT_QUANTITIES, *_BASE)
+            names = ("time", *JOINT_QUANTITIES, *BASE_SIZES)
             self._sources = {name: Quantity(array=name) for name in names if name in arrays}
             return
         selection, self.joints = _by_name(self._path, tuple(arrays))

@@ -143,8 +143,7 @@ class PayloadUse:
             return self._set_down
         if self.carried is None:
             return self._handle
-        d = self._model.evaluate(q, np.zeros(self._model.nv))
-        pose = d.placement(self._model.end_effector)
+        pose = self._tool(q)
         return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._grip)
 
     def pose(self, q: Array, time: float) -> Array:
@@ -158,10 +157,13 @@ class PayloadUse:
             return self.payload.free_pose(time, self._handle)
         pose = np.eye(4)
         pose[:3, 3] = self.handle_position(q)
-        d = self._model.evaluate(q, np.zeros(self._model.nv))
-        rotation = d.placement(self._model.end_effector)[:3, :3] @ self._taken_in.T
+        rotation = self._tool(q)[:3, :3] @ self._taken_in.T
         pose[:3, :3] = rotation if self._set_down is None else self._laid
         return pose
+
+    def _tool(self, q: Array) -> Array:
+        d = self._model.evaluate(q, np.zeros(self._model.nv))
+        return d.placement(self._model.end_effector)
 
     def supplied_work(self, q: Array, v: Array) -> float:
         """Return the energy that the end effector has received from it since the start, J.

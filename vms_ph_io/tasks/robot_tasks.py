@@ -4,14 +4,16 @@
 """Tasks of robots with their own actuators, read from files in config/tasks."""
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics.errors import InertiaWarning, ModelError
 from vms_ph_dynamics.simulation import Mechanism, Payload, Pushes, Wind
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target
 
@@ -99,6 +101,14 @@ def settings_of(task: RobotTask) -> RobotSettings:
         current=_three_words(task.current if task.current.any() else None),
         wheels=_named(task.wheels),
     )
+
+
+def model_of(settings: RobotSettings, description: str) -> VMSModel:
+    """Return the model of a task's robot; repairs that the task asks for are no warnings."""
+    with warnings.catch_warnings():
+        if settings.inertia == "repair":
+            warnings.simplefilter("ignore", InertiaWarning)
+        return settings.model(description)
 
 
 def _task(name: str, content: Any) -> RobotTask:

@@ -4,7 +4,6 @@
 """A robot at a task, from start to end, judged by the goals of the task."""
 
 import time as clock
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -16,13 +15,12 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import InertiaWarning, OptionError
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
 from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent, in_world_axes
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
-from ..robots.robot_settings import RobotSettings
 from . import robot_tasks
 from .payload_use import PayloadUse
 from .task_energy import TaskEnergy
@@ -121,7 +119,7 @@ class TaskRun:
         self._task, self._time, self._published_until = task, 0.0, -1.0
         settings = robot_tasks.settings_of(task)
         description = settings.description()
-        model = _model(settings, description)
+        model = robot_tasks.model_of(settings, description)
         if native is False:
             model = model.with_native(False)
         self.model = model
@@ -278,10 +276,3 @@ class TaskRun:
             "mechanism": abs(mechanism.angle - self._reference.angle),
             "grip": mechanism.stretch,
         }
-
-
-def _model(settings: RobotSettings, description: str) -> VMSModel:
-    with warnings.catch_warnings():
-        if settings.inertia == "repair":
-            warnings.simplefilter("ignore", InertiaWarning)
-        return settings.model(description)

@@ -88,13 +88,11 @@ def play(
         1.0, "--rate", "-r", help="ratio of bag time to real time", min=0.01
     ),
     topics: list[str] = typer.Option(None, "--topics", help="topics to play; all if none is given"),
-    exclude: list[str] = typer.Option(None, "--exclude-topics", help="topics not to play"),
     clock: float = typer.Option(0.0, "--clock", help="publish /clock at this rate, Hz", min=0.0),
     loop: bool = typer.Option(False, "--loop", "-l", help="start again after the last message"),
     delay: float = typer.Option(
         0.0, "--delay", "-d", help="delay before the first message, s", min=0.0
     ),
-    start_offset: float = typer.Option(0.0, help="bag time to skip at the start, s", min=0.0),
     paused: bool = typer.Option(False, "--paused", "-p", help="start paused"),
 ) -> None:
     """Publish the messages of a bag at their recorded times; with --clock also publish /clock.
@@ -109,9 +107,8 @@ def play(
     """
     from ..bag_player import main
 
-    parameters = {"bag": str(bag), "rate": float(rate), "clock": float(clock), "loop": loop,
-                  "delay": float(delay), "start_offset": float(start_offset), "paused": paused,
-                  "topics": topics or None, "exclude": exclude or None}  # fmt: skip
+    parameters = {"bag": str(bag), "topics": topics or None, "rate": rate, "clock": clock,
+                  "loop": loop, "delay": delay, "paused": paused}  # fmt: skip
     _set_arguments("bag_player", parameters)
     main()
 
