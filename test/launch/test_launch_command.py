@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The launcher as a program of its own: what a terminal, a script and a kill -9 do to it."""
+"""The launcher in ``vms-ph launch``: what a terminal, a script and a kill -9 do to it."""
 
 import os
 import signal
@@ -22,7 +22,8 @@ class Running:
     """A launcher in a session of its own, as in a terminal."""
 
     def __init__(self, file: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "vms_ph_embedded.launch", str(file), *arguments]
+        program = "from vms_ph_nodes.cli import main; main()"
+        command = [sys.executable, "-c", program, "launch", str(file), *arguments]
         environment = {**os.environ, "ROS_LOG_DIR": str(file.parent / "log")}
         self.popen = subprocess.Popen(
             command,

@@ -75,8 +75,8 @@ def test_a_node_declares_the_parameters_of_its_file(node: str) -> None:
     if node == "force_observer":  # likewise the kinds of noise
         names = [item.name for item in fields(NoiseModel)]
         declared |= {n if n.endswith("_error") else f"{n}_noise" for n in names}
-    # The scales, bounds of plausibility, wind, what a robot holds and how it hops: in loops.
-    in_loops = ("scale.", "plausibility.", "payload.", "mechanism.", "hop.", "wind.")
+    # Scales, bounds of plausibility, wind, pushes, what a robot holds, how it hops: in loops.
+    in_loops = ("scale.", "plausibility.", "payload.", "mechanism.", "hop.", "wind.", "push.")
     assert declared == {name for name in there if not name.startswith(in_loops)}
 
 

@@ -1,9 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes COVERAGE.md, the covered part of rclpy: ``python -m vms_ph_embedded.coverage``."""
-
-from __future__ import annotations
+"""Writes COVERAGE.md, the covered part of rclpy: ``python docs/embedded_coverage.py``."""
 
 import importlib
 from collections.abc import Iterable, Iterator
@@ -24,7 +22,7 @@ _HEAD = """\
 
 Where no ROS 2 is installed, the nodes of vms_ph run on an embedded runtime: a subset of rclpy over
 Eclipse Cyclone DDS, wire-compatible with ROS 2 and rmw_cyclonedds. This list is generated from the
-code by `python -m vms_ph_embedded.coverage`. The use of a missing name is an error whose message
+code by `python docs/embedded_coverage.py`. The use of a missing name is an error whose message
 names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchanged.
 
 ## Further limits
