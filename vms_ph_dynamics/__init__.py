@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         linearize as linearize,
         momenta as momenta,
         rate_derivatives as rate_derivatives,
+        rate_derivatives_batch as rate_derivatives_batch,
         structure_checks as structure_checks,
     )
     from .integrators import (
@@ -96,7 +97,8 @@ _HOME = {
             "CanonicalForm DecoupledForm Energy Form FreeFloating Linearization "
             "Momenta PHRate PHState Ports PowerBalance StandardForm StructureCheck TaskEvaluation "
             "TaskSpaceForm linearize momenta structure_checks EnergyDerivatives RateDerivatives "
-            "LinearPortHamiltonian energy_derivatives rate_derivatives linear_port_hamiltonian"
+            "LinearPortHamiltonian energy_derivatives rate_derivatives rate_derivatives_batch "
+            "linear_port_hamiltonian"
         ),
         "tasks": (
             "CentreOfMassTask DistanceTask FrameTask OrientationTask PoseTask PositionTask "

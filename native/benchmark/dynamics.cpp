@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/energy.hpp>
@@ -38,6 +39,8 @@ struct Setting {
       force.push_back(random(m.nv()));
     }
     matrix.resize(static_cast<std::size_t>(m.nv() * m.nv()));
+    derivatives.resize(5 * matrix.size() +
+                       static_cast<std::size_t>(20 * m.nv() * dynamics.bodies()));
     for (auto* x : {&other, &vector, &rate}) x->resize(matrix.size() + 6 * v[0].size());
   }
 
@@ -45,7 +48,7 @@ struct Setting {
   pinocchio::Data data;
   Dynamics dynamics;
   std::vector<VectorXd> q, v, force;
-  std::vector<double> matrix, other, vector, rate;
+  std::vector<double> matrix, other, vector, rate, derivatives;
   double sum = 0.0;
 };
 
@@ -66,6 +69,9 @@ Contenders dynamics(const Model& model) {
   using Vector = const ConstVector&;
   add("Pinocchio aba", [](Setting& x, Vector q, Vector v, const VectorXd& force) {
     pinocchio::aba(x.model.pinocchio(), x.data, q, v, ConstVector(force));
+  });
+  add("Pinocchio computeABADerivatives", [](Setting& x, Vector q, Vector v, const VectorXd& force) {
+    pinocchio::computeABADerivatives(x.model.pinocchio(), x.data, q, v, ConstVector(force));
   });
   add("Pinocchio crba + computeCoriolisMatrix",
       [](Setting& x, Vector q, Vector v, const VectorXd&) {
@@ -88,6 +94,25 @@ Contenders dynamics(const Model& model) {
   };
   rate("StandardForm rate", false);
   rate("DecoupledForm rate", true);
+  const auto derivatives = [&](const char* name, bool decoupled, bool parameters) {
+    add(name, [=](Setting& x, Vector q, Vector v, const VectorXd& force) {
+      Efforts efforts;
+      efforts.wrench_base = force.data();
+      efforts.torque = force.data() + x.model.b();
+      x.dynamics.set_configuration(q.data());
+      double* out = x.derivatives.data();
+      const int nv = x.model.nv(), square = nv * nv, more = 10 * nv * x.dynamics.bodies();
+      RateDerivatives parts{out, out + square, out + 2 * square, out + 3 * square, out + 4 * square};
+      if (parameters) {
+        parts.velocity_by_parameters = out + 5 * square;
+        parts.rate_by_parameters = out + 5 * square + more;
+      }
+      x.dynamics.rate_derivatives(decoupled, v.data(), efforts, parts);
+    });
+  };
+  derivatives("StandardForm rate_derivatives", false, false);
+  derivatives("DecoupledForm rate_derivatives", true, false);
+  derivatives("DecoupledForm rate_derivatives, by parameters too", true, true);
   add("all terms of evaluate", [](Setting& x, Vector q, Vector v, const VectorXd&) {
     Dynamics& d = x.dynamics;
     d.set_configuration(q.data());

@@ -38,13 +38,17 @@ Screw read_wrench(const double* w) {
 
 Dynamics::Dynamics(const Model& model)
     : tree_(model, false),
+      derivatives_(tree_),
       gravity_(model.base_gravity()),
       mount_(Vector3d::Zero()),
       mounted_(Matrix3d::Identity()),
       field_(gravity_),
       q_(VectorXd::Zero(model.nq())),
       v_(VectorXd::Zero(model.nv())),
-      pi_(VectorXd::Zero(model.n())) {
+      pi_(VectorXd::Zero(model.n())),
+      rate_(VectorXd::Zero(model.nv())),
+      slopes_(pi_),
+      gradient_(VectorXd::Zero(model.nv() + model.n())) {
   for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
   for (const Model::Rotation& rotation : model.rotations()) units_.push_back(rotation);
   if (b() > 0) {
@@ -181,20 +185,19 @@ void Dynamics::locked_velocity(double* out) const noexcept {
 void Dynamics::shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }
 
 void Dynamics::kinetic_regressor(double* out) const noexcept {
+  std::fill(out, out + 10 * bodies(), 0.0);
+  add_kinetic_regressor(0.5, out);
+}
+
+void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept {
+  Eigen::Matrix<double, 10, 1> numbers;
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame at = tree_.placed({i, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw& twist = tree_.twist_of(i);
-    const Matrix3d across = at.rotation.transpose();
-    const Vector3d v = across * (twist.linear + twist.angular.cross(at.origin));
-    const Vector3d w = across * twist.angular;
-    out[0] = 0.5 * v.squaredNorm();
-    three(out + 1) = v.cross(w);
-    out[4] = 0.5 * w.x() * w.x();
-    out[5] = w.x() * w.y();
-    out[6] = 0.5 * w.y() * w.y();
-    out[7] = w.x() * w.z();
-    out[8] = w.y() * w.z();
-    out[9] = 0.5 * w.z() * w.z();
+    const Screw own{at.rotation.transpose() * (twist.linear + twist.angular.cross(at.origin)),
+                    at.rotation.transpose() * twist.angular};
+    write_pairing(own, own, numbers.data());
+    Eigen::Map<Eigen::Matrix<double, 10, 1>>{out} += factor * numbers;
   }
 }
 
@@ -269,6 +272,49 @@ void Dynamics::decoupled_rate(const double* z, const Efforts& efforts, double* v
   for (int i = 0; i < n(); ++i) rate[b() + i] = 0.0;
   add_force(efforts, rate);
   tree_.add_shape_rates(screw_of(rate), rate + b());
+}
+
+void Dynamics::rate_derivatives(bool decoupled, const double* z, const Efforts& efforts,
+                                const RateDerivatives& out) noexcept {
+  velocity(decoupled, z, v_.data());
+  tree_.set_velocity(v_);
+  rate_.setZero();
+  write(tree_.transported(), b(), rate_.data());
+  add_force(efforts, rate_.data());
+  slopes_.setZero();
+  for (int i = 0; efforts.viscous != nullptr && i < n(); ++i) {
+    const double saturated = std::tanh(v_[b() + i] / efforts.slip);
+    slopes_[i] =
+        efforts.viscous[i] + efforts.coulomb[i] / efforts.slip * (1.0 - saturated * saturated);
+  }
+  derivatives_.reset(tree_, decoupled, efforts.gravity ? field_ : Vector3d::Zero(), slopes_.data(),
+                     screw_of(rate_.data()));
+  for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
+    const Tree::Frame at = placed(efforts.wrenches[i].frame);
+    derivatives_.add_wrench(tree_, at.body,
+                            Tree::in_root_axes(at, read_wrench(efforts.wrenches[i].wrench)));
+  }
+  derivatives_.write(tree_, out);
+}
+
+void Dynamics::energy_derivatives(bool decoupled, const double* z, bool has_gravity, double* by_q,
+                                  double* by_z, double* by_parameters) noexcept {
+  const int base = decoupled ? b() : 0;
+  gradient(decoupled, z, gradient_.data());
+  Eigen::Map<VectorXd> gradient_by_q{by_q, nv()}, gradient_by_z{by_z, nv()};
+  gradient_by_z << gradient_.head(b()), gradient_.tail(n());
+  gradient_by_q.setZero();
+  if (has_gravity) tree_.add_weight(field_, 1.0, by_q);
+  gradient_by_q.tail(n()) += gradient_.segment(b(), n());
+  std::fill(by_parameters, by_parameters + 10 * bodies(), 0.0);
+  if (has_gravity) potential_regressor(by_parameters);
+  // At fixed momenta, less the energies at the fixed velocities of the motions of gradient().
+  add_kinetic_regressor(-0.5, by_parameters);
+  if (base == 0) return;
+  velocity(true, z, v_.data());
+  v_.head(base) -= gradient_.head(base);
+  tree_.set_velocity(v_);
+  add_kinetic_regressor(-0.5, by_parameters);
 }
 
 void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {

@@ -45,6 +45,12 @@ double use(Dynamics& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
     const auto rate = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
     (d.*rate)(v.data(), efforts, x, x + d.nv());
     sum += x[d.nv()];
+    const int square = d.nv() * d.nv(), wide = 10 * d.bodies() * d.nv();
+    double* y = x + 5 * square;
+    d.rate_derivatives(decoupled, v.data(), efforts,
+                       {x, x + square, x + 2 * square, x + 3 * square, x + 4 * square, y, y + wide});
+    d.energy_derivatives(decoupled, v.data(), true, x, x + d.nv(), y);
+    sum += y[0];
   }
   return sum;
 }
@@ -59,7 +65,8 @@ int count_terms(const Model& model) {
   efforts.torque = efforts.wrench_base = efforts.viscous = efforts.coulomb = effort.data();
   efforts.wrenches = &wrench;
   efforts.wrench_count = 1;
-  std::vector<double> out(static_cast<std::size_t>(20 * (model.nv() + 10)));
+  std::vector<double> out(
+      static_cast<std::size_t>((5 * model.nv() + 20 * dynamics.bodies() + 10) * model.nv() + 400));
   double sum = 0.0;
   const long before = allocations();
   for (int k = 0; k < 1000; ++k) {

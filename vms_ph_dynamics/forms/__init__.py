@@ -11,6 +11,7 @@ from .derivatives import (
     RateDerivatives,
     energy_derivatives,
     rate_derivatives,
+    rate_derivatives_batch,
 )
 from .form import Form
 from .free_floating import FreeFloating, FreeFloatingEvaluation
@@ -35,5 +36,6 @@ __all__ = [
     "StandardForm", "StructureCheck", "TaskCoupling", "TaskEnergy", "TaskEvaluation",
     "TaskPower", "TaskSpaceForm", "TaskTerms", "TransformedWrenches", "energy_derivatives",
     "linear_port_hamiltonian", "linearize", "momenta", "port_names", "rate_derivatives",
+    "rate_derivatives_batch",
     "structure_checks",
 ]  # fmt: skip

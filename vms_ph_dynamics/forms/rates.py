@@ -28,19 +28,11 @@ def native_rate(
     core = model.tree.in_cpp
     if core is None or not model.is_plain:
         return None
-    if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
+    arguments = acting_at(model, ports)
+    if arguments is None:
         return None
     try:
-        compiled = core.dynamics.rate(
-            decoupled,
-            q,
-            z,
-            ports.torque,
-            ports.wrench_base,
-            wrenches_at(model, ports),
-            *friction_at(ports),
-            ports.gravity,
-        )
+        compiled = core.dynamics.rate(decoupled, q, z, *arguments)
     except TypeError:  # an argument is no array of numbers
         return None
     return None if compiled is None else PHRate(*compiled)
@@ -55,6 +47,19 @@ def wrenches_at(model: VMSModel, ports: Ports) -> list[tuple[int, Array]]:
         ids = dict(zip(model.tools, model.tool_ids, strict=True))
         wrenches += [(ids[name], wrench) for name, wrench in ports.wrench_tools.items()]
     return wrenches
+
+
+def acting_at(model: VMSModel, ports: Ports) -> tuple[Any, ...] | None:
+    """Return the efforts as the core takes them, or None where a tool is unknown."""
+    if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
+        return None
+    return (
+        ports.torque,
+        ports.wrench_base,
+        wrenches_at(model, ports),
+        *friction_at(ports),
+        ports.gravity,
+    )
 
 
 def friction_at(ports: Ports) -> tuple[Array | None, Array | None, float]:
@@ -118,16 +123,7 @@ def rate_batch(
     acting = Ports.checked(model, Ports() if ports is None else ports, len(q))
     core = model.tree.in_cpp if model.is_plain and decoupled is not None else None
     if core is not None:
-        compiled = core.batch(threads).rates(
-            decoupled,
-            q,
-            z,
-            acting.torque,
-            acting.wrench_base,
-            wrenches_at(model, acting),
-            *friction_at(acting),
-            acting.gravity,
-        )
+        compiled = core.batch(threads).rates(decoupled, q, z, *(acting_at(model, acting) or ()))
         return PHRates(*compiled)
     rates = [rate_arrays(q[i], z[i], ports_of_state(acting, i)) for i in range(len(q))]
     shape = len(q), model.nv

@@ -24,7 +24,7 @@ from vms_ph_controllers import (
 from vms_ph_controllers.hosting.supervisor import ConstantReference, Supervisor
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.evaluation_batch import threads_of
-from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
+from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm, rate_derivatives
 from vms_ph_dynamics.native import native_module
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
@@ -36,6 +36,8 @@ from .timing import Case, Timing, measure
 
 _ABA = "C++: Pinocchio aba"
 _TERMS = "C++: Pinocchio crba + computeCoriolisMatrix"
+_SLOPES = "C++: Pinocchio computeABADerivatives"
+_PYTHON_SLOPES = "Python: pin.computeABADerivatives"
 _ENERGIES = "C++: Pinocchio both energies"
 _PYTHON_ABA = "Python: pin.aba"
 _POOLED = "batch: pin.abaInParallel"
@@ -47,6 +49,9 @@ _PERIOD, _STEPS = 1e-3, 200  # of closed loops: period, s, and steps of one meas
 _LIMITS = {
     "StandardForm rate": (_ABA, 0.75),
     "DecoupledForm rate": (_ABA, 1.0),
+    "StandardForm rate_derivatives": (_SLOPES, 1.5),
+    "DecoupledForm rate_derivatives": (_SLOPES, 2.0),
+    "DecoupledForm rate_derivatives, by parameters too": (_SLOPES, None),
     "all terms of evaluate": (_TERMS, 1.3),
     "both energies": (_ENERGIES, None),
     "a step of projected_rk4": (_ABA, None),
@@ -90,7 +95,10 @@ def _in_python(model: VMSModel) -> list[Case]:
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     force = rng.uniform(-10, 10, model.nv)
     ports = Ports(torque=force[model.b :], wrench_base=force[: model.b])
-    cases = [Case(_PYTHON_ABA, lambda: pin.aba(m, data, q, v, force))]
+    cases = [
+        Case(_PYTHON_ABA, lambda: pin.aba(m, data, q, v, force)),
+        Case(_PYTHON_SLOPES, lambda: pin.computeABADerivatives(m, data, q, v, force)),
+    ]
     for where, native in _languages():
         robot = model.with_native(native)
         limit = 2.5 if native else None
@@ -102,6 +110,14 @@ def _in_python(model: VMSModel) -> list[Case]:
                     lambda form=form, x=x: form.rate(x, ports),  # type: ignore[misc]
                     limit=limit,
                     reference=_PYTHON_ABA,
+                )
+            )
+            cases.append(
+                Case(
+                    f"Python: {type(form).__name__}, rate_derivatives, {where}",
+                    lambda form=form, x=x: rate_derivatives(form, x, ports, parameters=False),  # type: ignore[misc]
+                    limit=3.0 if native else None,
+                    reference=_PYTHON_SLOPES,
                 )
             )
         cases.append(

@@ -10,6 +10,7 @@
 
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/tree.hpp"
+#include "vms_ph_native/tree_derivatives.hpp"
 
 namespace vms_ph {
 
@@ -122,6 +123,15 @@ class Dynamics {
   /// The same of the inertially decoupled form [A (59)].
   void decoupled_rate(const double* z, const Efforts& efforts, double* v, double* rate) noexcept;
 
+  /// Derivatives of these rates.
+  void rate_derivatives(bool decoupled, const double* z, const Efforts& efforts,
+                        const RateDerivatives& out) noexcept;
+
+  /// Derivatives of the Hamiltonian of such a form by configuration and momenta, (nv,) each, and by
+  /// the parameters (10 bodies,).
+  void energy_derivatives(bool decoupled, const double* z, bool has_gravity, double* by_q,
+                          double* by_z, double* by_parameters) noexcept;
+
   /// Acceleration (nv,) of the robot without gravity at the configuration and a velocity (nv,),
   /// under a generalised force (nv,).
   void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
@@ -138,14 +148,17 @@ class Dynamics {
   Screw screw_of(const double* momentum) const noexcept;
   Tree::Frame placed(int frame) const noexcept;
 
+  void add_kinetic_regressor(double factor, double* out) const noexcept;
+
   Tree tree_;
+  TreeDerivatives derivatives_;
   std::vector<Tree::Frame> frames_;
   std::vector<Model::Rotation> units_;
   Eigen::Vector3d gravity_, mount_;
   double mount_potential_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mounted_, turn_ = Eigen::Matrix3d::Identity();
   Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), field_;
-  Eigen::VectorXd q_, v_, pi_;
+  Eigen::VectorXd q_, v_, pi_, rate_, slopes_, gradient_;
 };
 
 }  // namespace vms_ph

@@ -216,6 +216,8 @@ class Tree {
   void set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept;
 
  private:
+  friend class TreeDerivatives;
+
   struct Joint {
     int parent;                   ///< index of another, -1 for the root
     int lead;                     ///< of the n joints: the one that it mimics, or itself

@@ -1,0 +1,478 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/tree_derivatives.hpp"
+
+#include <algorithm>
+
+#include "vms_ph_native/tree_inlined.hpp"
+#include "vms_ph_native/wide.hpp"
+
+namespace vms_ph {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+constexpr std::size_t kParameters = 10, kParameterGroups = 3;
+
+constexpr std::size_t padded(std::size_t count) {
+  return (count + kLaneCount - 1) / kLaneCount * kLaneCount;
+}
+
+/// Matrices of rows of the same stride, of which as many groups of columns are used.
+struct Rows {
+  std::size_t stride, groups;
+
+  /// Add `sign` times the product with a matrix (rows,inner), of which `down` and `along` are the
+  /// strides.
+  VMS_PH_INLINED void add_product(double sign, const double* matrix, std::size_t down,
+                                  std::size_t along, int rows, int inner, const double* in,
+                                  double* out) const {
+    for (int i = 0; i < rows; ++i) {
+      const double* left = matrix + static_cast<std::size_t>(i) * down;
+      double* to = out + static_cast<std::size_t>(i) * stride;
+      std::size_t g = 0;
+      for (; g + 4 <= groups; g += 4) add<4>(sign, left, along, inner, in, to, g);
+      if (g + 2 <= groups) add<2>(sign, left, along, inner, in, to, g), g += 2;
+      if (g < groups) add<1>(sign, left, along, inner, in, to, g);
+    }
+  }
+
+ private:
+  template <int kTogether>
+  VMS_PH_INLINED void add(double sign, const double* left, std::size_t along, int inner,
+                          const double* in, double* to, std::size_t group) const {
+    Lanes sums[kTogether] = {};
+    const double* from = in + group * kLaneCount;
+    for (int k = 0; k < inner; ++k, left += along, from += stride) {
+      for (int l = 0; l < kTogether; ++l) sums[l] += *left * lanes(from + l * kLaneCount);
+    }
+    for (int l = 0; l < kTogether; ++l) {
+      double* here = to + (group + l) * kLaneCount;
+      store(here, lanes(here) + sign * sums[l]);
+    }
+  }
+};
+
+/// The rate of inertias of bodies that move with twists.
+VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twist, Row* rows) {
+  const LaneVector &f = y.first, &v = twist.linear, &w = twist.angular;
+  const LaneVector a = w.cross(LaneVector(y.xx, y.xy, y.xz)),
+                   b = w.cross(LaneVector(y.xy, y.yy, y.yz)),
+                   c = w.cross(LaneVector(y.xz, y.yz, y.zz));
+  const Lanes x = f.x * v.x, yy = f.y * v.y, z = f.z * v.z;
+  store(rows[0], Lanes{});
+  (v * y.mass + w.cross(f)).store_in(rows + 1);
+  store(rows[4], 2.0 * (a.x + yy + z));
+  store(rows[5], a.y + b.x - f.x * v.y - f.y * v.x);
+  store(rows[6], a.z + c.x - f.x * v.z - f.z * v.x);
+  store(rows[7], 2.0 * (b.y + x + z));
+  store(rows[8], b.z + c.y - f.y * v.z - f.z * v.y);
+  store(rows[9], 2.0 * (c.z + x + yy));
+}
+
+Screw in_axes(const Tree::Frame& body, const Screw& s) {
+  return {body.rotation.transpose() * (s.linear + s.angular.cross(body.origin)),
+          body.rotation.transpose() * s.angular};
+}
+
+Screw unit(int b, int k) {
+  Screw s;
+  if (b == 3 && k == 2) k = 5;
+  (k < 3 ? s.linear[k] : s.angular[k - 3]) = 1.0;
+  return s;
+}
+
+Screw difference(const Screw& one, const Screw& other) {
+  return {one.linear - other.linear, one.angular - other.angular};
+}
+
+}  // namespace
+
+void write_pairing(const Screw& one, const Screw& other, double* out) noexcept {
+  const Vector3d &c = one.angular, &w = other.angular;
+  out[0] = one.linear.dot(other.linear);
+  three(out + 1) = one.linear.cross(w) + other.linear.cross(c);
+  out[4] = c.x() * w.x();
+  out[5] = c.x() * w.y() + c.y() * w.x();
+  out[6] = c.y() * w.y();
+  out[7] = c.x() * w.z() + c.z() * w.x();
+  out[8] = c.y() * w.z() + c.z() * w.y();
+  out[9] = c.z() * w.z();
+}
+
+TreeDerivatives::TreeDerivatives(const Tree& tree)
+    : first_(padded(static_cast<std::size_t>(tree.n()))), groups_(tree.groups()) {
+  const auto n = static_cast<std::size_t>(tree.n()), b = static_cast<std::size_t>(tree.b());
+  const std::size_t nv = n + b, bodies = tree.joints_.size(), wide = tree.groups() * kLaneCount;
+  stride_ = std::max(padded(first_ + b + nv), kParameterGroups * kLaneCount);
+  for (Columns* columns : {&state_, &parameters_}) {
+    for (auto* matrix : {&columns->momentum, &columns->locked, &columns->locked_rate,
+                         &columns->slope, &columns->velocity, &columns->rate}) {
+      matrix->assign(nv * stride_, 0.0);
+    }
+  }
+  // Of momenta by themselves.
+  for (std::size_t i = 0; i < nv; ++i) {
+    state_.momentum[i * stride_ + first_ + b + i] = -1.0;
+    if (i < b) state_.locked[i * stride_ + first_ + b + i] = -1.0;
+  }
+  below_ = tree.descendants_;
+  above_.assign(bodies * wide, 0.0);
+  for (std::size_t i = 0; i < bodies; ++i) {
+    for (std::size_t j = 0; j < bodies; ++j) above_[j * wide + i] = below_[i * wide + j];
+    below_[i * wide + i] = 0.0;
+  }
+  slopes_.assign(n, 0.0);
+  difference_.assign(nv * stride_, 0.0);
+  locked_inverse_.assign(b * b, 0.0);
+  transport_ = momentum_transport_ = locked_inverse_;
+  inverse_.assign(n * first_, 0.0);
+  connection_.assign(b * n, 0.0);
+  connection_rate_ = connection_;
+  turn_.assign(n * first_, 0.0);
+}
+
+void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
+                            const double* slopes, const Screw& base_rate) noexcept {
+  const int b = tree.b_, n = tree.n_;
+  decoupled_ = decoupled && b > 0;
+  field_ = field;
+  std::copy(slopes, slopes + n, slopes_.data());
+  tree.factorise();
+  if (b > 0) {
+    tree.write_connection(connection_.data());
+    tree.write_locked_inverse(locked_inverse_.data());
+  }
+  compute_inverse(tree);
+  compute_groups(tree, base_rate);
+  if (tree.is_coupled_) {
+    for (auto* matrix : {&state_.momentum, &state_.locked, &state_.locked_rate, &state_.slope}) {
+      for (int i = 0; i < b + n; ++i) std::fill_n(row(*matrix, i), first_, 0.0);
+    }
+  }
+  compute_pairs(tree);
+  // The columns of the base: what turns with it are field and base momentum.
+  for (int k = 0; k < b; ++k) {
+    const Screw e = unit(b, k);
+    const Vector3d turned = field.cross(e.angular);
+    const auto column = first_ + static_cast<std::size_t>(k), by_p = column + static_cast<std::size_t>(b);
+    const Screw &v = tree.base_, p = tree.momentum_;
+    const auto transported = [](const Screw& twist, const Screw& h) -> Screw {
+      return {h.linear.cross(twist.angular),
+              h.angular.cross(twist.angular) + h.linear.cross(twist.linear)};
+    };
+    const auto stride = static_cast<int>(stride_);
+    tree.write_base({tree.total_.mass * turned, tree.total_.first.cross(turned)},
+                    &state_.slope[column], stride);
+    tree.write_base(transported(v, e), &state_.slope[by_p], stride);
+    tree.write_base(transported(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
+    for (int i = 0; i < n; ++i) row(state_.slope, b + i)[column] = 0.0;
+    for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
+      row(state_.slope, b + tree.joints_[i].lead)[column] += tree.reaction(i).linear.dot(turned);
+    }
+  }
+}
+
+/// The inverse of the shape inertia from its factors.
+VMS_PH_WIDE void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
+  const auto n = static_cast<std::size_t>(tree.n_);
+  const std::size_t stride = tree.columns_.size() * kLaneCount, groups = first_ / kLaneCount;
+  const auto subtract = [&](std::size_t to, std::size_t from, double by) VMS_PH_INLINED {
+    double *a = &inverse_[to * first_], *c = &inverse_[from * first_];
+    for (std::size_t g = 0; g < groups; ++g) {
+      store(a + g * kLaneCount, lanes(a + g * kLaneCount) - by * lanes(c + g * kLaneCount));
+    }
+  };
+  std::fill(inverse_.begin(), inverse_.end(), 0.0);
+  for (std::size_t i = 0; i < n; ++i) inverse_[i * first_ + i] = 1.0;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = j + 1; i < n; ++i) subtract(i, j, tree.factor_[j * stride + i]);
+  }
+  for (std::size_t j = n; j-- > 0;) {
+    double* here = &inverse_[j * first_];
+    for (std::size_t k = 0; k < first_; ++k) here[k] *= tree.inverse_diagonal_[j];
+    for (std::size_t i = j + 1; i < n; ++i) subtract(j, i, tree.factor_[j * stride + i]);
+  }
+}
+
+VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate) noexcept {
+  const LaneVector field(field_);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Tree::LinkGroup& link = tree.link_groups_[g];
+    const LaneScrew screw(link.screw), twist(tree.motions_[g].twist);
+    const LaneScrew turned = bracket(twist, screw);
+    turned.store_in(groups_[g].turned);
+    (dual_bracket(screw, LaneScrew(tree.motions_[g].momentum)) +
+     LaneInertia(link.composite) * turned)
+        .store_in(groups_[g].change);
+    field.cross(screw.angular).store_in(groups_[g].pull);
+  }
+  if (!decoupled_) return;
+  locked_ = tree.locked_twist(tree.momentum_);
+  const LaneScrew base(tree.base_), v_hat(locked_);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Tree::LinkGroup& link = tree.link_groups_[g];
+    const LaneScrew relative = LaneScrew(tree.motions_[g].twist) - base;
+    bracket(relative, LaneScrew(link.screw)).store_in(groups_[g].screw_rate);
+    store_rate(LaneInertia(link.link_inertia), relative, groups_[g].inertia_rate);
+  }
+  const SpatialInertia total_rate(
+      tree.add_up<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
+  locked_rate_ = tree.locked_twist(difference(base_rate, total_rate * locked_));
+  const LaneScrew v_hat_rate(locked_rate_);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& here = groups_[g];
+    const Tree::LinkGroup& link = tree.link_groups_[g];
+    const LaneInertia composite(link.composite), composite_rate(here.inertia_rate);
+    const LaneScrew screw(link.screw), screw_rate(here.screw_rate);
+    const LaneScrew turned = bracket(v_hat, screw), h = composite * v_hat;
+    const LaneScrew turned_rate = bracket(v_hat_rate, screw) + bracket(v_hat, screw_rate);
+    const LaneScrew h_rate = composite_rate * v_hat + composite * v_hat_rate;
+    (composite_rate * screw + composite * screw_rate).store_in(here.reaction_rate);
+    turned.store_in(here.locked_turned);
+    turned_rate.store_in(here.turned_rate);
+    (dual_bracket(screw, h) + composite * turned).store_in(here.locked_change);
+    (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * turned +
+     composite * turned_rate)
+        .store_in(here.change_rate);
+  }
+  // A = M_b^-1 M_bm changes with M_b^-1 (Mdot_bm - Mdot_b A).
+  const int b = tree.b_, n = tree.n_;
+  std::fill(connection_rate_.begin(), connection_rate_.end(), 0.0);
+  double moved[6];
+  const auto add = [&](const Screw& wrench, double factor, int column) VMS_PH_INLINED {
+    tree.write_base(tree.locked_twist(wrench), moved);
+    for (int k = 0; k < b; ++k) {
+      connection_rate_[static_cast<std::size_t>(k * n + column)] += factor * moved[k];
+    }
+  };
+  for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
+    add(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount), 1.0, tree.joints_[i].lead);
+  }
+  for (int i = 0; i < n; ++i) add(total_rate * tree.mobility(tree.full(i)), -1.0, i);
+}
+
+// Row k and column j: where j moves body k, or is it, the change of the reaction of k; where k
+// moves j, the change of the momentum behind j.
+VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
+  const int b = tree.b_;
+  const std::size_t bodies = tree.joints_.size(), wide = groups_.size() * kLaneCount;
+  const auto add = [&](std::vector<double>& matrix, int i, std::size_t g, const Lanes& values)
+                       VMS_PH_INLINED {
+    double* to = row(matrix, i);
+    if (!tree.is_coupled_) {
+      store(to + g * kLaneCount, values);
+      return;
+    }
+    for (std::size_t l = 0; l < kLaneCount && g * kLaneCount + l < bodies; ++l) {
+      to[tree.joints_[g * kLaneCount + l].lead] += values[l];
+    }
+  };
+  const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g, const Row* six)
+                                    VMS_PH_INLINED {
+    for (int k = 0; k < b; ++k) add(matrix, k, g, lanes(six[b == 3 && k == 2 ? 5 : k]));
+  };
+  for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
+    const Group& here = groups_[g];
+    add_rows_of_base(state_.momentum, g, here.change);
+    Row weight[6] = {};
+    const LaneVector lifted(tree.link_groups_[g].reaction);
+    lifted.cross(LaneVector(field_)).store_in(weight + 3);
+    add_rows_of_base(state_.slope, g, weight);
+    if (!decoupled_) continue;
+    add_rows_of_base(state_.locked, g, here.locked_change);
+    add_rows_of_base(state_.locked_rate, g, here.change_rate);
+  }
+  for (std::size_t k = 0; k < bodies; ++k) {
+    const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
+    const Group& own = groups_[group];
+    const LaneScrew screw(tree.screw(k)), reaction(tree.reaction(k));
+    const LaneScrew turned(screw_at(own.turned, lane)), change(screw_at(own.change, lane));
+    const LaneScrew screw_rate(screw_at(own.screw_rate, lane)),
+        reaction_rate(screw_at(own.reaction_rate, lane));
+    const LaneVector pull(vector_at(own.pull, lane));
+    const int i = b + tree.joints_[k].lead;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Group& other = groups_[g];
+      Lanes momentum{}, slope{}, locked{}, locked_rate{};
+      if (g <= group) {
+        const Lanes above = lanes(&above_[k * wide + g * kLaneCount]);
+        const LaneScrew its(other.turned);
+        momentum += above * reaction.dot(its);
+        slope += above * (change.dot(its) + reaction.linear.dot(LaneVector(other.pull)));
+        if (decoupled_) {
+          const LaneScrew moved(other.locked_turned);
+          locked += above * reaction.dot(moved);
+          locked_rate +=
+              above * (reaction_rate.dot(moved) + reaction.dot(LaneScrew(other.turned_rate)));
+        }
+      }
+      if (g >= group) {
+        const Lanes below = lanes(&below_[k * wide + g * kLaneCount]);
+        const LaneScrew its(other.change);
+        momentum += below * screw.dot(its);
+        slope += below * (turned.dot(its) +
+                          pull.dot(LaneVector(tree.link_groups_[g].reaction)));
+        if (decoupled_) {
+          const LaneScrew moved(other.locked_change);
+          locked += below * screw.dot(moved);
+          locked_rate += below * (screw_rate.dot(moved) + screw.dot(LaneScrew(other.change_rate)));
+        }
+      }
+      add(state_.momentum, i, g, momentum);
+      add(state_.slope, i, g, slope);
+      if (!decoupled_) continue;
+      add(state_.locked, i, g, locked);
+      add(state_.locked_rate, i, g, locked_rate);
+    }
+  }
+}
+
+void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench) noexcept {
+  for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
+    const auto moving = static_cast<std::size_t>(j);
+    const Screw s = tree.screw(moving);
+    const Screw rate{s.angular.cross(wrench.linear),
+                     s.angular.cross(wrench.angular) + s.linear.cross(wrench.linear)};
+    const int column = tree.joints_[moving].lead;
+    tree.add_base(rate, row(state_.slope, 0) + column, static_cast<int>(stride_));
+    for (int k = tree.joints_[moving].parent; k >= 0;
+         k = tree.joints_[static_cast<std::size_t>(k)].parent) {
+      const auto before = static_cast<std::size_t>(k);
+      row(state_.slope, tree.b_ + tree.joints_[before].lead)[column] +=
+          tree.screw(before).dot(rate);
+    }
+  }
+}
+
+VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
+                                         std::size_t groups) noexcept {
+  const int b = tree.b_, n = tree.n_, nv = b + n;
+  const auto size = static_cast<std::size_t>(n), base = static_cast<std::size_t>(b);
+  const Rows rows{stride_, groups};
+  const std::size_t width = groups * kLaneCount, joints = at(b);
+  // The momenta conjugate to the velocity, at which it is fixed, less their change.
+  for (int i = 0; i < nv; ++i) {
+    for (std::size_t k = at(i); k < at(i) + width; ++k) {
+      difference_[k] = (decoupled_ ? c.locked[k] : 0.0) - c.momentum[k];
+      c.velocity[k] = 0.0;
+      c.rate[k] = c.slope[k];
+    }
+  }
+  rows.add_product(-1.0, connection_.data(), 1, size, n, b, difference_.data(),
+                   &difference_[joints]);
+  rows.add_product(1.0, inverse_.data(), first_, 1, n, n, &difference_[joints],
+                   &c.velocity[joints]);
+  rows.add_product(-1.0, locked_inverse_.data(), base, 1, b, b, c.momentum.data(),
+                   c.velocity.data());
+  rows.add_product(-1.0, connection_.data(), size, 1, b, n, &c.velocity[joints],
+                   c.velocity.data());
+  // The slope of the kinetic energy changes with the velocity as its momenta do with the joints.
+  rows.add_product(1.0, momentum_transport_.data(), base, 1, b, b, c.velocity.data(),
+                   c.rate.data());
+  rows.add_product(1.0, state_.momentum.data(), 1, stride_, n, nv, c.velocity.data(),
+                   &c.rate[joints]);
+  for (int i = 0; i < n; ++i) {
+    const double slope = slopes_[static_cast<std::size_t>(i)];
+    double *to = row(c.rate, b + i), *from = row(c.velocity, b + i);
+    for (std::size_t k = 0; k < width; ++k) to[k] -= slope * from[k];
+  }
+  if (!decoupled_) return;
+  for (int i = 0; i < b; ++i) {
+    for (std::size_t k = at(i); k < at(i) + width; ++k) {
+      difference_[k] = c.locked_rate[k] - c.rate[k];
+    }
+  }
+  for (int i = b; i < nv; ++i) {
+    for (std::size_t k = at(i); k < at(i) + width; ++k) c.rate[k] -= c.locked_rate[k];
+  }
+  rows.add_product(1.0, connection_.data(), 1, size, n, b, difference_.data(), &c.rate[joints]);
+  rows.add_product(1.0, connection_rate_.data(), 1, size, n, b, c.locked.data(), &c.rate[joints]);
+  rows.add_product(-1.0, turn_.data(), first_, 1, n, n, &c.velocity[joints], &c.rate[joints]);
+}
+
+void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexcept {
+  const int b = tree.b_, n = tree.n_, nv = b + n;
+  const auto base = static_cast<std::size_t>(b), size = static_cast<std::size_t>(n);
+  if (decoupled_) {
+    for (std::size_t i = 0; i < size; ++i) {
+      const double* from = row(state_.locked, b + static_cast<int>(i));
+      std::copy(from, from + first_, &turn_[i * first_]);
+      for (std::size_t k = 0; k < base; ++k) {
+        const double by = connection_[k * size + i];
+        for (std::size_t j = 0; j < first_; ++j) {
+          turn_[i * first_ + j] -= by * state_.locked[k * stride_ + j];
+        }
+      }
+    }
+  }
+  finish(tree, state_, stride_ / kLaneCount);
+  const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_z) {
+    for (int i = 0; i < nv; ++i, by_q += nv, by_z += nv) {
+      const double* from = row(matrix, i);
+      std::copy(from + first_, from + first_ + base, by_q);
+      std::copy(from, from + size, by_q + base);
+      std::copy(from + first_ + base, from + first_ + 2 * base + size, by_z);
+    }
+  };
+  write_rows(state_.velocity, out.velocity_by_q, out.velocity_by_z);
+  write_rows(state_.rate, out.rate_by_q, out.rate_by_z);
+  double* force = out.rate_by_force;
+  std::fill(force, force + nv * nv, 0.0);
+  for (int i = 0; i < nv; ++i) {
+    force[i * nv + i] = 1.0;
+    for (int k = 0; decoupled_ && i >= b && k < b; ++k) {
+      force[i * nv + k] = -connection_[static_cast<std::size_t>(k * n + i - b)];
+    }
+  }
+  if (out.velocity_by_parameters != nullptr) write_parameters(tree, out);
+}
+
+void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& out) noexcept {
+  const int b = tree.b_, nv = b + tree.n_, bodies = tree.bodies() + (b > 0 ? 1 : 0);
+  Columns& c = parameters_;
+  for (int body = tree.bodies() - bodies, block = 0; block < bodies; ++body, ++block) {
+    for (auto* matrix : {&c.momentum, &c.locked, &c.locked_rate, &c.slope}) {
+      for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
+    }
+    const Tree::Frame at_body = tree.placed({body, Matrix3d::Identity(), Vector3d::Zero()});
+    const Screw twist = tree.twist_of(body), relative = difference(twist, tree.base_);
+    const Screw moved = in_axes(at_body, twist), locked = in_axes(at_body, locked_);
+    const Screw fall = in_axes(at_body, {field_, Vector3d::Zero()});
+    const Screw rate = in_axes(at_body, difference(locked_rate_, bracket(relative, locked_)));
+    // What a twist, its rate along the motion and its change with the velocity pair with.
+    const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& turned) {
+      double numbers[kParameters];
+      const Screw here = in_axes(at_body, s);
+      const auto pair = [&](std::vector<double>& matrix, const Screw& one, const Screw& other) {
+        write_pairing(one, other, numbers);
+        double* to = row(matrix, i);
+        for (std::size_t k = 0; k < kParameters; ++k) to[k] += numbers[k];
+      };
+      pair(c.momentum, here, moved);
+      pair(c.slope, here, fall);
+      if (i >= b) pair(c.slope, in_axes(at_body, turned), moved);
+      if (!decoupled_) return;
+      pair(c.locked, here, locked);
+      pair(c.locked_rate, here, rate);
+      pair(c.locked_rate, in_axes(at_body, difference(s_rate, bracket(relative, s))), locked);
+    };
+    for (int k = 0; k < b; ++k) add(k, unit(b, k), {}, {});
+    for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
+      const auto k = static_cast<std::size_t>(j);
+      const Group& group = groups_[k / kLaneCount];
+      add(b + tree.joints_[k].lead, tree.screw(k), screw_at(group.screw_rate, k % kLaneCount),
+          screw_at(group.turned, k % kLaneCount));
+    }
+    finish(tree, c, kParameterGroups);
+    for (int i = 0; i < nv; ++i) {
+      const int to = (i * bodies + block) * static_cast<int>(kParameters);
+      std::copy_n(row(c.velocity, i), kParameters, out.velocity_by_parameters + to);
+      std::copy_n(row(c.rate, i), kParameters, out.rate_by_parameters + to);
+    }
+  }
+}
+
+}  // namespace vms_ph
