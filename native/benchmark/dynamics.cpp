@@ -102,7 +102,8 @@ Contenders dynamics(const Model& model) {
       x.dynamics.set_configuration(q.data());
       double* out = x.derivatives.data();
       const int nv = x.model.nv(), square = nv * nv, more = 10 * nv * x.dynamics.bodies();
-      RateDerivatives parts{out, out + square, out + 2 * square, out + 3 * square, out + 4 * square};
+      RateDerivatives parts{out, out + square, out + 2 * square, out + 3 * square,
+                            out + 4 * square};
       if (parameters) {
         parts.velocity_by_parameters = out + 5 * square;
         parts.rate_by_parameters = out + 5 * square + more;

@@ -122,6 +122,15 @@ bool is_configuration(const Dynamics& d, const Numbers& q) {
 
 using Wrenches = std::vector<std::pair<int, Numbers>>;
 
+/// The efforts at one state as Python passes them.
+struct Given {
+  const MaybeNumbers &torque, &wrench_base;
+  const Wrenches& wrenches;
+  const MaybeNumbers &viscous, &coulomb;
+  double slip;
+  bool gravity;
+};
+
 /// The momenta and efforts of a call at one state.
 struct Acting {
   bool valid;
@@ -129,44 +138,89 @@ struct Acting {
   std::vector<FrameWrench> wrenches;
   Efforts efforts;
 
-  Acting(const Dynamics& d, const Numbers& q, const Numbers& z, const MaybeNumbers& torque,
-         const MaybeNumbers& wrench_base, const Wrenches& at_frames, const MaybeNumbers& viscous,
-         const MaybeNumbers& coulomb, double slip, bool gravity)
-      : valid(is_configuration(d, q) && viscous.has_value() == coulomb.has_value()),
+  Acting(const Dynamics& d, const Numbers& q, const Numbers& z, const Given& given)
+      : valid(is_configuration(d, q) && given.viscous.has_value() == given.coulomb.has_value()),
         momenta(finite(z, d.nv(), valid)) {
-    for (const auto& [frame, wrench] : at_frames) {
+    for (const auto& [frame, wrench] : given.wrenches) {
       valid = valid && frame >= 0 && frame < d.frames();
       wrenches.push_back({frame, finite(wrench, 6, valid)});
     }
-    efforts.torque = finite(torque, d.n(), valid);
-    efforts.wrench_base = finite(wrench_base, d.b(), valid);
+    efforts.torque = finite(given.torque, d.n(), valid);
+    efforts.wrench_base = finite(given.wrench_base, d.b(), valid);
     efforts.wrenches = wrenches.data();
     efforts.wrench_count = wrenches.size();
-    efforts.viscous = finite(viscous, d.n(), valid);
-    efforts.coulomb = finite(coulomb, d.n(), valid);
-    efforts.slip = slip;
-    efforts.gravity = gravity;
+    efforts.viscous = finite(given.viscous, d.n(), valid);
+    efforts.coulomb = finite(given.coulomb, d.n(), valid);
+    efforts.slip = given.slip;
+    efforts.gravity = given.gravity;
   }
 };
 
-/// The rates of a form; None where an argument is not valid, for Python to say why.
-py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
-                const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
-                const Wrenches& wrenches, const MaybeNumbers& viscous, const MaybeNumbers& coulomb,
-                double slip, bool gravity) {
-  const Acting acting(d, q, z, torque, wrench_base, wrenches, viscous, coulomb, slip, gravity);
-  if (!acting.valid) return py::none();
-  at(d, q);
-  Array qdot = velocities(d), zdot = velocities(d);
-  const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-  (d.*rates)(acting.momenta, acting.efforts, qdot.mutable_data(), zdot.mutable_data());
-  // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
-  const auto is_finite = [&](const Array& values) {
-    return Eigen::Map<const Eigen::VectorXd>(values.data(), d.nv()).allFinite();
-  };
-  if (!is_finite(qdot) || !is_finite(zdot)) return py::none();
-  return py::make_tuple(std::move(qdot), std::move(zdot));
-}
+/// An effort for every state, or one for all of them.
+struct Effort {
+  const double* data = nullptr;
+  py::ssize_t stride = 0;
+
+  Effort(const MaybeNumbers& numbers, int size, py::ssize_t count, const char* name) {
+    if (numbers) *this = Effort(*numbers, size, count, name);
+  }
+  Effort(const Numbers& numbers, int size, py::ssize_t count, const char* name)
+      : data(numbers.axes() == 1 ? numbers.of(size, name)
+                                 : numbers.matrix(count, size, name).data()),
+        stride(numbers.axes() == 1 ? 0 : size) {}
+  const double* at(py::ssize_t i) const { return data == nullptr ? nullptr : data + i * stride; }
+};
+
+/// Momenta and efforts of many states.
+struct ManyActing {
+  static constexpr std::size_t kMaxFrames = 32;
+  py::ssize_t count, nv;
+  const double *q, *z;
+  Effort joints, base;
+  Efforts common;
+  std::vector<std::pair<int, Effort>> wrenches;
+
+  ManyActing(const Dynamics& robot, const Numbers& configurations, const Numbers& momenta,
+             const Given& given)
+      : count(configurations.rows(robot.nq(), "Q").rows()),
+        nv(robot.nv()),
+        q(configurations.rows(robot.nq(), "Q").data()),
+        z(momenta.matrix(count, nv, "Z").data()),
+        joints(given.torque, robot.n(), count, "torque"),
+        base(given.wrench_base, robot.b(), count, "wrench_base") {
+    if (given.viscous.has_value() != given.coulomb.has_value()) {
+      throw ModelError("viscous and coulomb friction must be given together");
+    }
+    common.viscous = given.viscous ? given.viscous->of(robot.n(), "viscous") : nullptr;
+    common.coulomb = given.coulomb ? given.coulomb->of(robot.n(), "coulomb") : nullptr;
+    common.slip = given.slip;
+    common.gravity = given.gravity;
+    if (given.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
+    for (const auto& [frame, wrench] : given.wrenches) {
+      wrenches.emplace_back(checked(robot, frame), Effort(wrench, 6, count, "a wrench"));
+    }
+  }
+
+  /// Call `task(d, i, momenta, efforts)` with a robot placed at the i-th state, on all threads.
+  template <class Task>
+  void for_each(Batch& batch, Task&& task) const {
+    const py::gil_scoped_release without_gil;
+    batch.for_each(static_cast<std::size_t>(count), [&](Dynamics& d, std::size_t state) {
+      const auto i = static_cast<py::ssize_t>(state);
+      FrameWrench frame_wrenches[kMaxFrames];
+      Efforts efforts = common;
+      efforts.torque = joints.at(i);
+      efforts.wrench_base = base.at(i);
+      efforts.wrenches = frame_wrenches;
+      efforts.wrench_count = wrenches.size();
+      for (std::size_t k = 0; k < wrenches.size(); ++k) {
+        frame_wrenches[k] = {wrenches[k].first, wrenches[k].second.at(i)};
+      }
+      d.set_configuration(q + i * d.nq());
+      task(d, i, z + i * nv, efforts);
+    });
+  }
+};
 
 /// New arrays of the derivatives of rates, in the order of Python's, each of `count` states or of
 /// one for a negative number.
@@ -176,47 +230,91 @@ struct DerivativeArrays {
   std::vector<py::ssize_t> sizes;
 
   DerivativeArrays(const Dynamics& d, bool parameters, py::ssize_t count) {
-    const py::ssize_t nv = d.nv(), ten = 10 * d.bodies();
-    for (const py::ssize_t columns : {nv, nv, ten, nv, nv, nv, ten}) {
-      const py::ssize_t width = columns == ten && !parameters ? 0 : columns;
+    const py::ssize_t nv = d.nv(), ten = parameters ? 10 * d.bodies() : 0;
+    for (const py::ssize_t width : {nv, nv, ten, nv, nv, nv, ten}) {
       all.push_back(count >= 0 ? empty({count, nv, width}) : empty({nv, width}));
       data.push_back(all.back().mutable_data());
       sizes.push_back(nv * width);
     }
   }
   RateDerivatives at(py::ssize_t i) const {
-    const auto part = [&](std::size_t k) { return data[k] + i * sizes[k]; };
-    const bool none = sizes[2] == 0;
-    return {part(0), part(1), part(3),          part(4),
-            part(5), none ? nullptr : part(2), none ? nullptr : part(6)};
+    const auto part = [&](std::size_t k) {
+      return sizes[k] == 0 ? nullptr : data[k] + i * sizes[k];
+    };
+    return {part(0), part(1), part(3), part(4), part(5), part(2), part(6)};
   }
-  py::tuple tuple() && {
+  py::tuple tuple() {
     py::tuple arrays(all.size());
     for (std::size_t k = 0; k < all.size(); ++k) arrays[k] = frozen(std::move(all[k]));
     return arrays;
   }
 };
 
-/// Their derivatives; None as by rate().
-py::object rate_derivatives(Dynamics& d, bool decoupled, bool parameters, const Numbers& q,
-                            const Numbers& z, const MaybeNumbers& torque,
-                            const MaybeNumbers& wrench_base, const Wrenches& wrenches,
-                            const MaybeNumbers& viscous, const MaybeNumbers& coulomb, double slip,
-                            bool gravity) {
-  const Acting acting(d, q, z, torque, wrench_base, wrenches, viscous, coulomb, slip, gravity);
-  if (!acting.valid) return py::none();
-  DerivativeArrays arrays(d, parameters, -1);
-  at(d, q).rate_derivatives(decoupled, acting.momenta, acting.efforts, arrays.at(0));
-  return std::move(arrays).tuple();
-}
+/// Functions of the efforts, of which Python passes the seven parts of Given.
+template <class... Parts>
+struct OfEfforts {
+  /// The rates of a form; None where an argument is not valid, for Python to say why.
+  static py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
+                         Parts... parts) {
+    const Acting acting(d, q, z, {parts...});
+    if (!acting.valid) return py::none();
+    at(d, q);
+    Array qdot = velocities(d), zdot = velocities(d);
+    const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+    (d.*rates)(acting.momenta, acting.efforts, qdot.mutable_data(), zdot.mutable_data());
+    // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
+    const auto is_finite = [&](const Array& values) {
+      return Eigen::Map<const Eigen::VectorXd>(values.data(), d.nv()).allFinite();
+    };
+    if (!is_finite(qdot) || !is_finite(zdot)) return py::none();
+    return py::make_tuple(std::move(qdot), std::move(zdot));
+  }
+
+  /// Their derivatives; None likewise.
+  static py::object rate_derivatives(Dynamics& d, bool decoupled, bool parameters, const Numbers& q,
+                                     const Numbers& z, Parts... parts) {
+    const Acting acting(d, q, z, {parts...});
+    if (!acting.valid) return py::none();
+    DerivativeArrays arrays(d, parameters, -1);
+    at(d, q).rate_derivatives(decoupled, acting.momenta, acting.efforts, arrays.at(0));
+    return arrays.tuple();
+  }
+
+  /// The same of many states.
+  static py::tuple batch_rates(Batch& batch, bool decoupled, const Numbers& q, const Numbers& z,
+                               Parts... parts) {
+    const ManyActing many(batch.first(), q, z, {parts...});
+    Array qdot = empty({many.count, many.nv}), zdot = empty({many.count, many.nv});
+    double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
+    many.for_each(
+        batch, [=](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
+          const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+          (d.*rates)(z_i, efforts, qdot_rows + i * d.nv(), zdot_rows + i * d.nv());
+        });
+    return py::make_tuple(frozen(std::move(qdot)), frozen(std::move(zdot)));
+  }
+
+  static py::tuple batch_derivatives(Batch& batch, bool decoupled, bool parameters,
+                                     const Numbers& q, const Numbers& z, Parts... parts) {
+    const ManyActing many(batch.first(), q, z, {parts...});
+    DerivativeArrays arrays(batch.first(), parameters, many.count);
+    many.for_each(batch,
+                  [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
+                    d.rate_derivatives(decoupled, z_i, efforts, arrays.at(i));
+                  });
+    return arrays.tuple();
+  }
+};
+using WithEfforts = OfEfforts<const MaybeNumbers&, const MaybeNumbers&, const Wrenches&,
+                              const MaybeNumbers&, const MaybeNumbers&, double, bool>;
 
 py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
                               bool gravity) {
   const double* momenta = z.if_finite(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
   Array by_q = velocities(d), by_z = velocities(d), by_parameters = empty({10 * d.bodies()});
-  at(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(),
-                              by_z.mutable_data(), by_parameters.mutable_data());
+  at(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(), by_z.mutable_data(),
+                              by_parameters.mutable_data());
   return py::make_tuple(frozen(by_q), frozen(by_z), frozen(by_parameters));
 }
 
@@ -346,12 +444,12 @@ void bind_one(py::module_& module) {
             return py::make_tuple(copy(q.of(d.nq(), "q"), d.nq()), copy(velocity, d.nv()));
           },
           "q"_a, "v"_a, "Return read-only copies of a state, or None if it is not one.")
-      .def("rate", &rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a,
-           "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
+      .def("rate", &WithEfforts::rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a,
+           "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
            "Return the rates (nv,) of configuration and momenta, or None for arguments that are "
            "not valid.")
-      .def("rate_derivatives", &rate_derivatives, "decoupled"_a, "parameters"_a, "q"_a, "z"_a,
-           "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
+      .def("rate_derivatives", &WithEfforts::rate_derivatives, "decoupled"_a, "parameters"_a, "q"_a,
+           "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
            "gravity"_a, "Return the seven derivatives of these rates, or None.")
       .def("energy_derivatives", &energy_derivatives, "decoupled"_a, "q"_a, "z"_a, "gravity"_a,
            "Return the derivatives of the Hamiltonian by q, z and parameters, or None.");
@@ -396,111 +494,6 @@ py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
   return result;
 }
 
-/// An effort for every state, or one for all of them.
-struct Effort {
-  const double* data = nullptr;
-  py::ssize_t stride = 0;
-
-  const double* at(py::ssize_t i) const { return data == nullptr ? nullptr : data + i * stride; }
-};
-
-Effort effort(const MaybeNumbers& numbers, int size, py::ssize_t count, const char* name) {
-  if (!numbers) return {};
-  if (numbers->axes() == 1) return {numbers->of(size, name), 0};
-  return {numbers->matrix(count, size, name).data(), size};
-}
-
-/// Momenta and efforts of many states.
-struct ManyActing {
-  static constexpr std::size_t kMaxFrames = 32;
-  Numbers q, z;
-  Eigen::Index count, nq, nv;
-  Effort joints, base;
-  Efforts common;
-  std::vector<std::pair<int, Effort>> wrenches;
-
-  ManyActing(const Dynamics& robot, const Numbers& configurations, const Numbers& momenta,
-             const MaybeNumbers& torque, const MaybeNumbers& wrench_base, const Wrenches& at_frames,
-             const MaybeNumbers& viscous, const MaybeNumbers& coulomb, double slip, bool gravity)
-      : q(configurations),
-        z(momenta),
-        count(q.rows(robot.nq(), "Q").rows()),
-        nq(robot.nq()),
-        nv(robot.nv()),
-        joints(effort(torque, robot.n(), count, "torque")),
-        base(effort(wrench_base, robot.b(), count, "wrench_base")) {
-    z.matrix(count, nv, "Z");
-    if (viscous.has_value() != coulomb.has_value()) {
-      throw ModelError("viscous and coulomb friction must be given together");
-    }
-    common.viscous = viscous ? viscous->of(robot.n(), "viscous") : nullptr;
-    common.coulomb = coulomb ? coulomb->of(robot.n(), "coulomb") : nullptr;
-    common.slip = slip;
-    common.gravity = gravity;
-    if (at_frames.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
-    for (const auto& [frame, wrench] : at_frames) {
-      wrenches.emplace_back(checked(robot, frame), effort(wrench, 6, count, "a wrench"));
-    }
-  }
-
-  /// Place the robot and call `task(momenta, efforts)` of the i-th state.
-  template <class Task>
-  void at(Dynamics& d, py::ssize_t i, Task&& task) const {
-    FrameWrench frame_wrenches[kMaxFrames];
-    Efforts efforts = common;
-    efforts.torque = joints.at(i);
-    efforts.wrench_base = base.at(i);
-    efforts.wrenches = frame_wrenches;
-    efforts.wrench_count = wrenches.size();
-    for (std::size_t k = 0; k < wrenches.size(); ++k) {
-      frame_wrenches[k] = {wrenches[k].first, wrenches[k].second.at(i)};
-    }
-    d.set_configuration(q.matrix(count, nq, "Q").data() + i * nq);
-    task(z.matrix(count, nv, "Z").data() + i * nv, efforts);
-  }
-};
-
-py::tuple batch_rates(Batch& batch, bool decoupled, const Numbers& q, const Numbers& z,
-                      const MaybeNumbers& torque, const MaybeNumbers& wrench_base,
-                      const Wrenches& wrenches, const MaybeNumbers& viscous,
-                      const MaybeNumbers& coulomb, double slip, bool gravity) {
-  const ManyActing many(batch.first(), q, z, torque, wrench_base, wrenches, viscous, coulomb, slip,
-                        gravity);
-  Array qdot = empty({many.count, many.nv}), zdot = empty({many.count, many.nv});
-  double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
-  {
-    const py::gil_scoped_release without_gil;
-    batch.for_each(static_cast<std::size_t>(many.count), [&](Dynamics& d, std::size_t i) {
-      const auto row = static_cast<py::ssize_t>(i) * many.nv;
-      const auto rate = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-      many.at(d, static_cast<py::ssize_t>(i), [&](const double* momenta, const Efforts& efforts) {
-        (d.*rate)(momenta, efforts, qdot_rows + row, zdot_rows + row);
-      });
-    });
-  }
-  return py::make_tuple(frozen(std::move(qdot)), frozen(std::move(zdot)));
-}
-
-py::tuple batch_derivatives(Batch& batch, bool decoupled, bool parameters, const Numbers& q,
-                            const Numbers& z, const MaybeNumbers& torque,
-                            const MaybeNumbers& wrench_base, const Wrenches& wrenches,
-                            const MaybeNumbers& viscous, const MaybeNumbers& coulomb, double slip,
-                            bool gravity) {
-  const ManyActing many(batch.first(), q, z, torque, wrench_base, wrenches, viscous, coulomb, slip,
-                        gravity);
-  DerivativeArrays arrays(batch.first(), parameters, many.count);
-  {
-    const py::gil_scoped_release without_gil;
-    batch.for_each(static_cast<std::size_t>(many.count), [&](Dynamics& d, std::size_t i) {
-      const auto row = static_cast<py::ssize_t>(i);
-      many.at(d, row, [&](const double* momenta, const Efforts& efforts) {
-        d.rate_derivatives(decoupled, momenta, efforts, arrays.at(row));
-      });
-    });
-  }
-  return std::move(arrays).tuple();
-}
-
 void bind_many(py::module_& module) {
   py::class_<Batch>(module, "Batch", "The robot in as many workspaces as threads.")
       .def(py::init([](const Model& model, std::size_t threads) {
@@ -509,12 +502,13 @@ void bind_many(py::module_& module) {
            "model"_a, "threads"_a)
       .def("evaluate", &evaluate, "Q"_a, "V"_a, "terms"_a, "frame"_a,
            "Return arrays of the terms, by name, with an axis of states before their own.")
-      .def("rates", &batch_rates, "decoupled"_a, "Q"_a, "Z"_a, "torque"_a, "wrench_base"_a,
-           "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
+      .def("rates", &WithEfforts::batch_rates, "decoupled"_a, "Q"_a, "Z"_a, "torque"_a,
+           "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
            "Return the rates of configurations and momenta of a form, (count,nv) each.")
-      .def("rate_derivatives", &batch_derivatives, "decoupled"_a, "parameters"_a, "Q"_a, "Z"_a,
-           "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
-           "gravity"_a, "Return the seven derivatives of these rates, with an axis of states.");
+      .def("rate_derivatives", &WithEfforts::batch_derivatives, "decoupled"_a, "parameters"_a,
+           "Q"_a, "Z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a,
+           "slip"_a, "gravity"_a,
+           "Return the seven derivatives of these rates, with an axis of states.");
 }
 
 }  // namespace

@@ -134,8 +134,8 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   turn_.assign(n * first_, 0.0);
 }
 
-void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
-                            const double* slopes, const Screw& base_rate) noexcept {
+void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, const double* slopes,
+                            const Screw& base_rate) noexcept {
   const int b = tree.b_, n = tree.n_;
   decoupled_ = decoupled && b > 0;
   field_ = field;
@@ -157,7 +157,8 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
   for (int k = 0; k < b; ++k) {
     const Screw e = unit(b, k);
     const Vector3d turned = field.cross(e.angular);
-    const auto column = first_ + static_cast<std::size_t>(k), by_p = column + static_cast<std::size_t>(b);
+    const auto column = first_ + static_cast<std::size_t>(k),
+               by_p = column + static_cast<std::size_t>(b);
     const Screw &v = tree.base_, p = tree.momentum_;
     const auto transported = [](const Screw& twist, const Screw& h) -> Screw {
       return {h.linear.cross(twist.angular),
@@ -259,8 +260,8 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
 VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   const int b = tree.b_;
   const std::size_t bodies = tree.joints_.size(), wide = groups_.size() * kLaneCount;
-  const auto add = [&](std::vector<double>& matrix, int i, std::size_t g, const Lanes& values)
-                       VMS_PH_INLINED {
+  const auto add = [&](std::vector<double>& matrix, int i, std::size_t g,
+                       const Lanes& values) VMS_PH_INLINED {
     double* to = row(matrix, i);
     if (!tree.is_coupled_) {
       store(to + g * kLaneCount, values);
@@ -272,8 +273,9 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   };
   const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g, const Row* six)
                                     VMS_PH_INLINED {
-    for (int k = 0; k < b; ++k) add(matrix, k, g, lanes(six[b == 3 && k == 2 ? 5 : k]));
-  };
+                                      for (int k = 0; k < b; ++k)
+                                        add(matrix, k, g, lanes(six[b == 3 && k == 2 ? 5 : k]));
+                                    };
   for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
     const Group& here = groups_[g];
     add_rows_of_base(state_.momentum, g, here.change);
@@ -313,8 +315,7 @@ VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         const Lanes below = lanes(&below_[k * wide + g * kLaneCount]);
         const LaneScrew its(other.change);
         momentum += below * screw.dot(its);
-        slope += below * (turned.dot(its) +
-                          pull.dot(LaneVector(tree.link_groups_[g].reaction)));
+        slope += below * (turned.dot(its) + pull.dot(LaneVector(tree.link_groups_[g].reaction)));
         if (decoupled_) {
           const LaneScrew moved(other.locked_change);
           locked += below * screw.dot(moved);
@@ -367,8 +368,7 @@ VMS_PH_WIDE void TreeDerivatives::finish(const Tree& tree, Columns& c,
                    &c.velocity[joints]);
   rows.add_product(-1.0, locked_inverse_.data(), base, 1, b, b, c.momentum.data(),
                    c.velocity.data());
-  rows.add_product(-1.0, connection_.data(), size, 1, b, n, &c.velocity[joints],
-                   c.velocity.data());
+  rows.add_product(-1.0, connection_.data(), size, 1, b, n, &c.velocity[joints], c.velocity.data());
   // The slope of the kinetic energy changes with the velocity as its momenta do with the joints.
   rows.add_product(1.0, momentum_transport_.data(), base, 1, b, b, c.velocity.data(),
                    c.rate.data());

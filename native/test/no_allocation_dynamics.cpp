@@ -47,8 +47,9 @@ double use(Dynamics& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
     sum += x[d.nv()];
     const int square = d.nv() * d.nv(), wide = 10 * d.bodies() * d.nv();
     double* y = x + 5 * square;
-    d.rate_derivatives(decoupled, v.data(), efforts,
-                       {x, x + square, x + 2 * square, x + 3 * square, x + 4 * square, y, y + wide});
+    d.rate_derivatives(
+        decoupled, v.data(), efforts,
+        {x, x + square, x + 2 * square, x + 3 * square, x + 4 * square, y, y + wide});
     d.energy_derivatives(decoupled, v.data(), true, x, x + d.nv(), y);
     sum += y[0];
   }

@@ -37,11 +37,17 @@ REFUSALS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, Memo
 # These judge what they are given: they return that it is none, or the safe output.
 JUDGES = re.compile(
     r"Law\.(reset|resume|update|carry_load)|StatePlausibility\.judge|PortGuard\.(engage|update)|"
-    r"Dynamics\.(rate|state)|ClosedLoop\.run"
+    r"Dynamics\.(rate|state|energy_derivatives)|ClosedLoop\.run"
 )
 
 # These take any number of states, or one effort for all of them.
-OF_ANY_COUNT = ("Batch.rates", "Batch.evaluate", "Dynamics.mass_rates", "run_batch")
+OF_ANY_COUNT = (
+    "Batch.rates",
+    "Batch.rate_derivatives",
+    "Batch.evaluate",
+    "Dynamics.mass_rates",
+    "run_batch",
+)
 
 Call = Callable[..., object]
 
@@ -135,11 +141,19 @@ class Kit:
             "Dynamics.rate": (
                 False, q, v, torque, wrench, [(frame, np.ones(6))], torque, torque, 1.0, True,
             ),
+            "Dynamics.rate_derivatives": (
+                True, True, q, v, torque, wrench, [(frame, np.ones(6))], torque, torque, 1.0, True,
+            ),
+            "Dynamics.energy_derivatives": (False, q, v, True),
             "Batch.__init__": (robot, 2),
             "Batch.evaluate": (many_q, many_v, ["M", "J_end_effector", "g"], frame),
             "Batch.rates": (
                 True, many_q, many_v, torque, wrench, [(frame, np.ones((3, 6)))], torque, torque,
                 1.0, True,
+            ),
+            "Batch.rate_derivatives": (
+                True, False, many_q, many_v, torque, wrench, [(frame, np.ones((3, 6)))], torque,
+                torque, 1.0, True,
             ),
             "Scheme.__init__": (robot, scheme, True, {}),
             "Scheme.begin": (q, v, 0.0),

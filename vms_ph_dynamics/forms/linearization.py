@@ -144,7 +144,7 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
     model, nv, b = form.model, form.model.nv, form.model.b
     standard = StandardForm(model)
     x = standard.state(x.q, form.velocity(x))
-    by = rate_derivatives(standard, x, ports)
+    by = rate_derivatives(standard, x, ports, parameters=False)
     rate = standard.rate(x, ports)
     a = np.block([[by.velocity_by_q, by.velocity_by_z], [by.zdot_by_q, by.zdot_by_z]])
     coordinates, drift = np.eye(2 * nv), np.zeros((2 * nv, 2 * nv))
