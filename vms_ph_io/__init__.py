@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from .audits import audit
     from .descriptions.urdf import load_urdf, read_urdf
     from .descriptions.urdf import load_urdf as load
+    from .policies import GuardedRobot, guarded_environment
     from .simulation import Push, Trajectory, simulate
 
 __all__ = [
+    "GuardedRobot",
     "Push",
     "Trajectory",
     "audit",
+    "guarded_environment",
     "load",
     "load_urdf",
     "read_urdf",
@@ -32,6 +35,8 @@ _MODULES = {
     "load": ".descriptions.urdf",  # the same under the name for a file of any kind
     "load_urdf": ".descriptions.urdf",
     "read_urdf": ".descriptions.urdf",
+    "GuardedRobot": ".policies",
+    "guarded_environment": ".policies",
     "Push": ".simulation",
     "Trajectory": ".simulation",
     "simulate": ".simulation",

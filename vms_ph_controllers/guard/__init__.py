@@ -6,6 +6,10 @@
 from .certificate import Certificate
 from .energy_guard import EnergyGuard
 from .port_guard import GuardedEffort, PortGuard
+from .servo_guard import GuardedCommand, PositionGuard, ServoGuard, VelocityGuard
 from .settings import EnergyGuardSettings
 
-__all__ = ["Certificate", "EnergyGuard", "EnergyGuardSettings", "GuardedEffort", "PortGuard"]
+__all__ = [
+    "Certificate", "EnergyGuard", "EnergyGuardSettings", "GuardedCommand", "GuardedEffort",
+    "PortGuard", "PositionGuard", "ServoGuard", "VelocityGuard",
+]  # fmt: skip

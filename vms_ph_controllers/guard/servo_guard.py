@@ -1,0 +1,416 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Guards of energy before servos: commands of position or velocity instead of efforts."""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from vms_ph_dynamics import OptionError, VMSModel
+from vms_ph_dynamics.arrays import Array
+
+from ..controller import Status
+from ..safety.energy_tank import EnergyTank
+from .certificate import Certificate, Counts
+from .port_guard import LARGEST_DELAY
+from .settings import EnergyGuardSettings
+
+# Halvings by which the share of a command is found; what is granted lies on the safe side.
+_HALVINGS = 24
+
+# Force of a joint without a limit in its description, N m or N.
+_NO_LIMIT = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedCommand:
+    """What a guard sends to servos.
+
+    Attributes:
+        command: (n,) positions (rad, m) or velocities (rad/s, m/s); the wanted one itself where the
+            tank covers it.
+        status: OK where the wanted command passes unchanged, SATURATED where a part of it passes,
+            HOLDING where there is no position or no command of this robot.
+        reason: what was changed and why, in words; empty for a command that passes unchanged.
+        level: energy in the tank, J.
+    """
+
+    command: Array
+    status: Status
+    reason: str
+    level: float
+
+
+class ServoGuard(ABC):
+    """Bounds the energy that commands give to a robot through the servos of its joints.
+
+    The tank holds the energy that may still be given. A command is paid for before it is sent, with
+    the most that it can give; what is then not given, or comes back, is deposited once the
+    positions are measured. A command that the tank does not cover is sent in part.
+
+    Attributes:
+        settings: of which ``tank_capacity``, ``tank_initial``, ``refill_power`` and ``freeze``
+            apply; replace the whole record to change them.
+        tank: the tank, with the sums of what went in and out.
+
+    Args:
+        model: the robot.
+        budget: energy that the commands may give, J; None for that of the settings.
+        settings: the tank; the defaults when None.
+        delay: number of samples from a measurement to the moment from which the command that
+            follows from it acts, 0 to 5.
+
+    Raises:
+        OptionError: the delay or the budget is none.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        *,
+        budget: float | None = None,
+        settings: EnergyGuardSettings | None = None,
+        delay: int = 0,
+    ) -> None:
+        if delay not in range(LARGEST_DELAY + 1):
+            raise OptionError(
+                f"the delay must be a number of samples from 0 to {LARGEST_DELAY}; given: {delay!r}"
+            )
+        self.settings = EnergyGuardSettings() if settings is None else settings
+        if budget is not None:
+            if not 0.0 <= budget < np.inf:
+                raise OptionError(f"budget must be an energy, J, of at least 0; given: {budget!r}")
+            self.settings = replace(self.settings, tank_capacity=budget, tank_initial=budget)
+        self.delay = int(delay)
+        self._model, self._n = model, model.n
+        self.engage(np.zeros(self._n))
+
+    def engage(self, positions: npt.ArrayLike, command: npt.ArrayLike | None = None) -> None:
+        """Begin at measured positions, with a tank at its initial level.
+
+        Args:
+            positions: (n,) of the joints, rad or m.
+            command: (n,) that the servos follow now; None for one that moves nothing.
+        """
+        s = self.settings
+        self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), Counts()
+        self._positions = np.array(positions, float)
+        acting = self._resting() if command is None else np.array(command, float)
+        # What acts since the last measurement, then what is under way.
+        self._commands: deque[Array] = deque([acting] * (self.delay + 1))
+        self._elapsed, self._committed = 0.0, 0.0
+        self._restart(acting)
+        self._commit(self._release(acting, acting, 0.0))
+
+    def update(self, positions: npt.ArrayLike, command: npt.ArrayLike, dt: float) -> GuardedCommand:
+        """Return the command to send in place of a wanted one; never raises.
+
+        Args:
+            positions: (n,) of the joints as measured, rad or m.
+            command: (n,) wanted positions (rad, m) or velocities (rad/s, m/s).
+            dt: time since the last update, s.
+        """
+        tank, s, counts = self.tank, self.settings, self._counts
+        dt = dt if 0.0 <= dt < np.inf else 0.0
+        counts.samples += 1
+        counts.time += dt
+        self._elapsed += dt
+        tank.capacity = s.tank_capacity
+        if s.refill_power > 0.0 and not s.freeze:
+            tank.refill(s.refill_power * dt)
+        last, measured = self._commands[-1], np.asarray(positions, float)
+        if not self._fits(measured):
+            counts.lost += 1
+            safe = self._safe(last)
+            self._send(last, safe, dt)
+            return GuardedCommand(
+                safe, Status.HOLDING, "no positions of this robot were measured", tank.level
+            )
+        over = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
+        self._account(over, measured, self._elapsed)
+        self._positions, self._elapsed = measured.copy(), 0.0
+        wanted = np.asarray(command, float)
+        is_known = self._fits(wanted)
+        sent, share = self._grant(last, wanted if is_known else self._safe(last), dt)
+        self._commit(self._release(last, sent, dt))
+        self._send(last, sent, dt)
+        if not is_known:
+            counts.reflexes += 1
+            reason = "the command is not finite or not of this robot"
+            return GuardedCommand(sent, Status.HOLDING, reason, tank.level)
+        if share == 1.0:
+            return GuardedCommand(sent, Status.OK, "", tank.level)
+        counts.scaled += share > 0.0
+        counts.braked += share <= 0.0
+        reason = f"the energy tank covers {100.0 * share:.0f}% of the change of the command"
+        return GuardedCommand(sent, Status.SATURATED, reason, tank.level)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was given since the engagement: energy given or still held by the servos, J."""
+        return replace(
+            Certificate.of(self._model, self.tank, self._counts, self.delay, False),
+            ports=tuple(self._model.joint_names),
+        )
+
+    def _grant(self, last: Array, wanted: Array, dt: float) -> tuple[Array, float]:
+        """Return the command that the tank covers, and which share of the change it is."""
+        level = self.tank.level
+        limit = self._committed + (min(level, 0.0) if self.settings.freeze else level)
+        if self._release(last, wanted, dt) <= limit:
+            return wanted, 1.0
+        retreat = self._retreat(last, dt)
+        start, end = (last, wanted) if self._release(last, last, dt) <= limit else (retreat, last)
+        is_change = start is last
+        share = _largest_share(
+            lambda part: self._release(last, _between(start, end, part), dt), limit
+        )
+        return _between(start, end, share), share if is_change else 0.0
+
+    def _commit(self, release: float) -> None:
+        """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
+        self.tank.withdraw(release - self._committed)
+        self._committed = release
+
+    def _fits(self, array: Array) -> bool:
+        return array.shape == (self._n,) and bool(np.isfinite(array).all())
+
+    @abstractmethod
+    def _restart(self, acting: Array) -> None:
+        """Begin with a command (n,) that acts."""
+
+    @abstractmethod
+    def _resting(self) -> Array:
+        """Return the command (n,) that moves nothing at the present positions."""
+
+    @abstractmethod
+    def _safe(self, last: Array) -> Array:
+        """Return the command (n,) that gives nothing more after the last one."""
+
+    @abstractmethod
+    def _retreat(self, last: Array, dt: float) -> Array:
+        """Return the command (n,) towards which the last one is taken back within a sample."""
+
+    @abstractmethod
+    def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
+        """Count what was given until now.
+
+        Args:
+            over: commands that acted since the last measurement, each for one sample; more than one
+                where samples were lost.
+            measured: (n,) positions at their end.
+            dt: time since the last measurement, s.
+        """
+
+    @abstractmethod
+    def _release(self, last: Array, command: Array, dt: float) -> float:
+        """Return the most energy given since the engagement if a command follows the last one, J.
+
+        Energy that servos then hold, and can give without another command, is part of it.
+        """
+
+    def _send(self, last: Array, command: Array, dt: float) -> None:
+        """Let a command follow the last one."""
+        self._commands.append(command)
+
+
+class PositionGuard(ServoGuard):
+    r"""Bounds the energy that position commands give to a robot through its servos.
+
+    A servo with a fixed command is a spring and damper, and gives at most what its spring holds:
+    with a force :math:`K (c - q) - D \dot q` up to the limit of the joint, the energy given and the
+    energy in the spring do not grow together. Only a change of the command adds to them, by the
+    spring energy after it less that before. So this sum is known from the measured positions, with
+    a spring whose stiffness is constant within its bounds, whatever contacts or people do.
+
+    Assumption: every servo is such a spring and damper (no feed-forward, no integrator; what it
+    adds against the weight does no work on the whole), its stiffness lies within the stated bounds,
+    and, with a delay, joints move no faster than their velocity limits.
+
+    Args:
+        model: the robot; of its joints the limits of effort and velocity are used.
+        stiffness: of the servos, (n,) or one number, N m/rad or N/m.
+        damping: of the servos, (n,) or one number, N m s/rad or N s/m; 0 where it is not known.
+        uncertainty: bound of the relative errors of stiffness and damping, 0 to below 1.
+        options: budget, settings and delay of :class:`ServoGuard`.
+
+    Raises:
+        OptionError: an argument is out of range, or a joint has no velocity limit and the delay is
+            not zero.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        stiffness: npt.ArrayLike,
+        damping: npt.ArrayLike = 0.0,
+        *,
+        uncertainty: float = 0.2,
+        budget: float | None = None,
+        settings: EnergyGuardSettings | None = None,
+        delay: int = 0,
+    ) -> None:
+        nominal = _positive(model, "stiffness", stiffness)
+        self._stiffness = _bounds(nominal, uncertainty)  # (2, n)
+        self._damping = _bounds(_positive(model, "damping", damping, 0.0), uncertainty)[0]
+        effort, self._speed = model.joints.effort, model.joints.velocity
+        self._limit = np.where(effort > 0.0, np.minimum(effort, _NO_LIMIT), _NO_LIMIT)
+        self._linear = self._limit / self._stiffness[1]  # longest spring below the limit
+        if delay and not np.isfinite(self._speed).all():
+            raise OptionError("with a delay every joint needs a velocity limit in the description")
+        super().__init__(model, budget=budget, settings=settings, delay=delay)
+
+    def _restart(self, acting: Array) -> None:
+        # What changes of commands add at most to the energy given and stored, for the least and the
+        # largest stiffness, (2, n) J: those that took place, and those under way.
+        self._added = self._change(self._positions, acting, 0.0)
+        self._pending: deque[Array] = deque([np.zeros((2, self._n))] * self.delay)
+        self._dissipated = 0.0  # by the dampers, J
+
+    def _resting(self) -> Array:
+        return self._positions.copy()
+
+    def _safe(self, last: Array) -> Array:
+        return last
+
+    def _retreat(self, last: Array, dt: float) -> Array:
+        step = self._speed * dt
+        return last + np.clip(self._positions - last, -step, step)
+
+    def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
+        if dt > 0.0:
+            self._dissipated += float(self._damping @ (measured - self._positions) ** 2) / dt
+        self._positions = measured
+        if self.delay:
+            for _ in over[1:]:  # in lost samples, at positions that are not known
+                self._added = self._added + self._pending.popleft()
+            self._pending.popleft()
+            self._added = self._added + self._change(over[-1], self._commands[0], 0.0)
+
+    def _release(self, last: Array, command: Array, dt: float) -> float:
+        change = self._change(last, command, self.delay * dt)
+        return float(sum(self._pending, self._added + change).max(0).sum()) - self._dissipated
+
+    def _send(self, last: Array, command: Array, dt: float) -> None:
+        super()._send(last, command, dt)
+        change = self._change(last, command, self.delay * dt)
+        if self.delay:
+            self._pending.append(change)
+        else:
+            self._added = self._added + change
+
+    def _change(self, before: Array, after: Array, time: float) -> Array:
+        """Return what a change of the command adds at most to the springs, (2, n) J.
+
+        It takes place within a time (s) from the present positions on. In the linear range the two
+        rows are for the least and the largest stiffness; beyond it they are equal.
+        """
+        reach = self._speed * time if time > 0.0 else np.zeros(self._n)
+        before, after = before - self._positions, after - self._positions
+        most = np.maximum(
+            self._energy(after - reach) - self._energy(before - reach),
+            self._energy(after + reach) - self._energy(before + reach),
+        )
+        linear = np.maximum(np.abs(before), np.abs(after)) + reach <= self._linear
+        return np.where(linear, most, most.max(0))
+
+    def _energy(self, stretch: Array) -> Array:
+        """Return the energy of springs of the least and the largest stiffness, J."""
+        k, length = self._stiffness, np.abs(stretch)
+        knee = self._limit / k
+        return np.where(length <= knee, 0.5 * k * length**2, self._limit * (length - 0.5 * knee))
+
+
+class VelocityGuard(ServoGuard):
+    r"""Bounds the energy that velocity commands give to a robot through its servos.
+
+    A servo with a force :math:`D (c - \dot q)` gives at most :math:`D c^2 \Delta t / 4` within a
+    sample, however the joint moves, and :math:`D (c\,\Delta q - \Delta q^2 / \Delta t)` once its
+    displacement is known. A command of zero gives nothing.
+
+    Assumption: every servo is such a damper, and its damping lies within the stated bounds.
+
+    Args:
+        model: the robot.
+        damping: of the servos, (n,) or one number, N m s/rad or N s/m.
+        uncertainty: bound of its relative error, 0 to below 1.
+        options: budget, settings and delay of :class:`ServoGuard`.
+
+    Raises:
+        OptionError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        model: VMSModel,
+        damping: npt.ArrayLike,
+        *,
+        uncertainty: float = 0.2,
+        budget: float | None = None,
+        settings: EnergyGuardSettings | None = None,
+        delay: int = 0,
+    ) -> None:
+        self._damping = _bounds(_positive(model, "damping", damping), uncertainty)
+        super().__init__(model, budget=budget, settings=settings, delay=delay)
+
+    def _restart(self, acting: Array) -> None:
+        self._given = np.zeros(self._n)  # per damping
+
+    def _resting(self) -> Array:
+        return np.zeros(self._n)
+
+    def _safe(self, last: Array) -> Array:
+        return np.zeros(self._n)
+
+    def _retreat(self, last: Array, dt: float) -> Array:
+        return np.zeros(self._n)
+
+    def _account(self, over: Sequence[Array], measured: Array, dt: float) -> None:
+        if len(over) > 1:  # samples were lost: the positions at these changes are not known
+            self._given += 0.25 * dt / len(over) * np.square(over).sum(0)
+        elif dt > 0.0:
+            way = measured - self._positions
+            self._given += over[0] * way - way**2 / dt
+
+    def _release(self, last: Array, command: Array, dt: float) -> float:
+        commands = np.array([*self._commands, command])
+        ahead = self._given + 0.25 * dt * np.square(commands).sum(0)
+        return float((self._damping * ahead).max(0).sum())
+
+
+def _between(start: Array, end: Array, share: float) -> Array:
+    return start if share == 0.0 else start + share * (end - start)
+
+
+def _largest_share(release: Callable[[float], float], limit: float) -> float:
+    """Return the largest share of a change for which a convex release is within a limit."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        share = 0.5 * (low + high)
+        low, high = (share, high) if release(share) <= limit else (low, share)
+    return low
+
+
+def _positive(model: VMSModel, name: str, given: npt.ArrayLike, smallest: float = 1e-12) -> Array:
+    array = (
+        np.broadcast_to(np.asarray(given, float), (model.n,))
+        if np.ndim(given) == 0
+        else (np.asarray(given, float))
+    )
+    if array.shape != (model.n,) or not (np.isfinite(array) & (array >= smallest)).all():
+        raise OptionError(
+            f"{name} must be one number or {model.n}, "
+            f"{'positive' if smallest else 'not negative'}; given: {given!r}"
+        )
+    return np.array(array)
+
+
+def _bounds(nominal: Array, uncertainty: float) -> Array:
+    if not 0.0 <= uncertainty < 1.0:
+        raise OptionError(f"uncertainty must be from 0 to below 1; given: {uncertainty!r}")
+    return np.array([(1.0 - uncertainty) * nominal, (1.0 + uncertainty) * nominal])

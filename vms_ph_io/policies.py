@@ -1,0 +1,166 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Guards of energy before learned policies: robots of LeRobot, environments of Gymnasium."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vms_ph_controllers.guard import Certificate, GuardedCommand, ServoGuard
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.arrays import Array
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+class GuardedRobot:
+    """A robot with the interface of LeRobot, whose actions pass a guard of energy.
+
+    ``robot.send_action(policy(robot.get_observation()))`` stays as it is. Everything but
+    ``connect``, ``get_observation`` and ``send_action`` is that of the robot. Neither LeRobot nor
+    PyTorch is imported.
+
+    Args:
+        robot: with ``action_features``, ``get_observation`` and ``send_action``.
+        guard: of position or velocity commands, for a model of the robot.
+        model: that model, for the names of its joints.
+        names: joint of the model for each key of an action, such as
+            ``{"elbow_flex.pos": "elbow_flex"}``; None where the key without ``.pos`` is the name.
+        unit: rad (or m) per unit of the actions, such as ``math.radians(1)``, for all or by key.
+        offset: position of the joint, rad (or m), where the action is zero, for all or by key.
+        unguarded: keys that pass as they are, such as that of a gripper.
+        clock: time, s.
+
+    Attributes:
+        last: what the guard made of the last action; None before the first.
+
+    Raises:
+        ModelError: keys and joints do not belong together one by one.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        guard: ServoGuard,
+        model: VMSModel,
+        *,
+        names: Mapping[str, str] | None = None,
+        unit: float | Mapping[str, float] = 1.0,
+        offset: float | Mapping[str, float] = 0.0,
+        unguarded: Sequence[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._robot, self._guard, self._clock = robot, guard, clock
+        keys = [key for key in robot.action_features if key not in unguarded]
+        joint_of = {key: key.removesuffix(".pos") for key in keys} if names is None else dict(names)
+        if sorted(joint_of) != sorted(keys) or sorted(joint_of.values()) != sorted(
+            model.joint_names
+        ):
+            raise ModelError(
+                f"each key of an action needs a joint of the model: given {joint_of} for the keys "
+                f"{keys} and the joints {list(model.joint_names)}; name them by names=, leave keys "
+                "out by unguarded=, or lock joints of the model by locked_joints="
+            )
+        key_of = {joint: key for key, joint in joint_of.items()}
+        self._keys = [key_of[joint] for joint in model.joint_names]
+        self._unit, self._offset = (
+            np.array([each[key] if isinstance(each, Mapping) else each for key in self._keys])
+            for each in (unit, offset)
+        )
+        self._positions: Array | None = None
+        self._sent_at: float | None = None
+        self.last: GuardedCommand | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._robot, name)
+
+    def connect(self, *args: Any, **options: Any) -> None:
+        """Connect, and begin an episode."""
+        self._robot.connect(*args, **options)
+        self.begin_episode()
+
+    def begin_episode(self) -> None:
+        """Begin at the present positions, with a tank at its initial level."""
+        self._guard.engage(self._measured(self._robot.get_observation()))
+        self._positions = self._sent_at = self.last = None
+
+    def get_observation(self) -> dict[str, Any]:
+        """Return the observation of the robot."""
+        observation: dict[str, Any] = self._robot.get_observation()
+        self._positions = self._measured(observation)
+        return observation
+
+    def send_action(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Send what the guard grants of an action, and return what the robot says was sent."""
+        if self._positions is None:
+            self.get_observation()
+        assert self._positions is not None
+        now = self._clock()
+        dt = 0.0 if self._sent_at is None else now - self._sent_at
+        self._sent_at = now
+        wanted = self._to_radians([action.get(key, np.nan) for key in self._keys])
+        self.last = self._guard.update(self._positions, wanted, dt)
+        self._positions = None
+        sent = dict(action)
+        if self.last.command is not wanted:
+            granted = (self.last.command - self._offset) / self._unit
+            sent.update(zip(self._keys, granted.tolist(), strict=True))
+        returned: dict[str, Any] = self._robot.send_action(sent)
+        return returned
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was given since the episode began; ``certificate.document()`` is plain data."""
+        return self._guard.certificate
+
+    def _measured(self, observation: Mapping[str, Any]) -> Array:
+        return self._to_radians([observation.get(key, np.nan) for key in self._keys])
+
+    def _to_radians(self, values: Sequence[Any]) -> Array:
+        return self._offset + self._unit * np.array([float(value) for value in values])
+
+
+def guarded_environment(
+    env: "gymnasium.Env[Any, Any]",
+    guard: ServoGuard,
+    positions: Callable[[Any], Array],
+    dt: float,
+) -> "gymnasium.Wrapper[Any, Any, Any, Any]":
+    """Return a Gymnasium environment whose actions pass a guard of energy.
+
+    ``info["guard"]`` has status, reason and level of each step, and ``info["certificate"]`` the
+    certificate at the end of an episode, as plain data.
+
+    Args:
+        env: whose actions are commands (n,) of position (rad, m) or velocity (rad/s, m/s).
+        guard: of these commands.
+        positions: function from an observation to the positions (n,) of the joints, rad or m.
+        dt: time of a step, s.
+
+    Raises:
+        ModuleNotFoundError: ``gymnasium`` is not installed.
+    """
+    import gymnasium
+
+    class GuardedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
+        def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+            observation, info = super().reset(**options)
+            self._positions = np.asarray(positions(observation), float)
+            guard.engage(self._positions)
+            return observation, info
+
+        def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+            sent = guard.update(self._positions, action, dt)
+            observation, reward, terminated, truncated, info = super().step(sent.command)
+            self._positions = np.asarray(positions(observation), float)
+            state = {"status": sent.status.name, "reason": sent.reason, "level": sent.level}
+            info = {**info, "guard": state}
+            if terminated or truncated:
+                info["certificate"] = guard.certificate.document()
+            return observation, reward, terminated, truncated, info
+
+    return GuardedEnvironment(env)
