@@ -7,6 +7,7 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 
 from .node.health import ERROR, OK, WARN, Health
@@ -52,7 +53,9 @@ class BagRecorder(ReportingNode):
         self._ran_at, self._holes, self._hole = time.monotonic(), 0, 0.0
         self._health = Health(self)
         self._search()
-        self.create_timer(_SEARCH, self._search)
+        # By the clock of the machine: simulated time may be slow.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(_SEARCH, self._search, clock=steady)
 
     def destroy_node(self) -> None:
         """Complete the bag, announce the shutdown to the other nodes, then end."""

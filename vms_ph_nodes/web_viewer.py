@@ -182,7 +182,7 @@ class WebViewer(ReportingNode):
         self._world.look(viewpoint(model, scene.box(start)), root_position)
         self._root_place = tuple(root_position.tolist())
         if self._control is not None:
-            self._control.offer(model, scene, self._world, self._target)
+            self._control.offer(model, scene, self._world, self._target, start)
             self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")

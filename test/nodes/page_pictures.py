@@ -61,6 +61,13 @@ _OPAQUE = """(() => {
 # Time in which the shapes of a robot arrive, s.
 _SHAPES = 8.0
 
+# Pictures a second of a moving one.
+_FRAMES = 6.0
+
+# Counts the frames that the page draws from now on.
+_AWAIT_DRAWN = """window.drawn = 0;
+(function count() { window.drawn++ < 9 && requestAnimationFrame(count) })()"""
+
 # The field beside the time line of a replay.
 _TIME = "[...document.querySelectorAll('input')].find(e => e.inputMode == 'decimal')"
 
@@ -137,21 +144,24 @@ def save(image: Image.Image, file: Path) -> None:
     print(file, f"{file.stat().st_size / 1e3:.0f} kB", flush=True)
 
 
-def moving(shown: Chromium, file: Path, begin: float, end: float, pictures: int = 16) -> None:
-    """Write a moving picture of a replay between two times of the run, s."""
+def moving(shown: Chromium, file: Path, begin: float, end: float, slow: float = 1.0) -> None:
+    """Write a moving picture of a replay between two times of the run, s, slowed down."""
     picture(shown)
     frames = []
     length = float(shown.run("document.body.innerText.match(/over all ([0-9.]+) s:/)[1]"))
     assert length >= end, f"the run takes {length} s only"
+    pictures = round(_FRAMES * slow * (end - begin))
     for time_shown in np.linspace(begin, end, pictures):
         shown.fill(_TIME, f"{time_shown:.2f}")
-        time.sleep(0.5)
+        shown.await_text(f"at {time_shown:.2f} s:")
+        shown.run(_AWAIT_DRAWN)
+        shown.await_true("window.drawn > 3", "the page is not drawn")
         whole = Image.fromarray(np.round(255 * shown.picture()).astype(np.uint8))
         frames.append(few(whole.resize((720, 432)), 128))
-    duration = max(20, round(1000.0 * (end - begin) / pictures))
     frames[0].save(
-        file, save_all=True, append_images=frames[1:], duration=duration, loop=0, optimize=True
-    )
+        file, save_all=True, append_images=frames[1:], duration=round(1000.0 / _FRAMES), loop=0,
+        optimize=True,
+    )  # fmt: skip
     print(file, f"{file.stat().st_size / 1e3:.0f} kB", flush=True)
 
 
@@ -272,6 +282,7 @@ def await_samples(bag: Path, count: int) -> None:
 def of_replay(out: Path, folder: str) -> None:
     """Make the pictures of recorded runs."""
     record(folder, "first", "panda", "push_period:=1.0", seconds=3.0)
+    record(folder, "demo", "task", "task:=arm", seconds=8.0)
     aside = "{pose: {position: {x: 0.45, y: 0.25, z: 0.6}, orientation: {x: 1.0, w: 0.0}}}"
     record(folder, "second", "panda", flight=aside, seconds=3.0)
     flight = "{header: {frame_id: odom}, pose: {position: {x: 0.4, z: 0.3}}}"
@@ -282,15 +293,15 @@ def of_replay(out: Path, folder: str) -> None:
         shown.fill(_TIME, "2.4")
         time.sleep(3.0)
         save(picture(shown), out / "page-replay.png")
-    for run, name, (begin, end) in (
-        ("first", "push", (0.9, 1.9)),
-        ("flight", "flight", (1.2, 4.4)),
+    for run, robot, name, begin, end, slow in (
+        ("demo", "panda", "push", 3.2, 6.7, 2.0),
+        ("flight", "hextilt", "flight", 1.2, 4.4, 1.0),
     ):
-        with page(folder, "bag", "view", run) as shown:
+        with page(folder, "bag", "view", run, "--robot", robot) as shown:
             shown.resize(900, 540)
             shown.await_text("Energies over the run", 600.0)
             time.sleep(10.0)
-            moving(shown, out / f"page-{name}.gif", begin, end)
+            moving(shown, out / f"page-{name}.gif", begin, end, slow)
 
 
 def main() -> None:

@@ -39,3 +39,17 @@ def test_a_recorder_that_stood_still_says_that_the_bag_has_a_hole(
     told = capfd.readouterr().err
     assert told.count("the recorder stood still for 1.") == 1
     assert "messages of that time may be missing" in told
+
+
+def test_a_recorder_in_slow_simulated_time_goes_by_the_clock_of_the_machine(tmp_path: Path) -> None:
+    words = ["--ros-args", "-p", f"bag:={tmp_path / 'bag'}", "-p", "use_sim_time:=true"]
+    rclpy.init(args=words, domain_id=77)
+    recorder, end = BagRecorder(), time.monotonic() + 30.0
+    ran = recorder._ran_at
+    try:
+        while recorder._ran_at == ran:  # no simulated time passes
+            rclpy.spin_once(recorder, timeout_sec=0.1)
+            assert time.monotonic() < end, "the recorder waits for simulated time"
+    finally:
+        recorder.destroy_node()
+        rclpy.shutdown()

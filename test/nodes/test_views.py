@@ -146,3 +146,17 @@ def _arguments(file: Path, share: Path) -> dict[str, ET.Element]:
         inner = str(include.get("file")).replace("$(find-pkg-share vms_ph)", str(share))
         found = {**_arguments(Path(inner), share), **found}
     return found
+
+
+def test_the_usual_push_is_as_large_as_what_it_pushes() -> None:
+    pytest.importorskip("viser")
+    from vms_ph_nodes.views.controls import usual_force
+
+    def force(name: str, port: str = "") -> float:
+        model = robots.load(name)
+        return usual_force(model, model.configuration(robots.get(name).home), port)
+
+    assert 20.0 < force("panda") < 35.0
+    assert force("omnidirectional_panda") == pytest.approx(force("panda"), rel=0.05)
+    assert 0.1 < force("hextilt") < 0.5  # of its gripper
+    assert 2.0 < force("hextilt", "base") < 5.0

@@ -56,7 +56,7 @@ class Choices:
         arguments = {**arguments, "demo": os.environ.get("VMS_PH_TASK", "")}
         unsuitable = {*bundled_controllers()} - {*suitable_controllers(model, allocation)}
         gui = server.gui
-        with tab, gui.add_folder(", ".join(offered), order=-1.0) as self.folder:
+        with tab, gui.add_folder(", ".join(offered).capitalize(), order=-1.0) as self.folder:
             for choice, names in choices(arguments).items():
                 if choice not in offered:
                     continue

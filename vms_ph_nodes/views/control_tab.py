@@ -56,6 +56,7 @@ class ControlTab:
         scene: RobotScene,
         world: WorldView,
         target: Callable[[], tuple[Array, Array]],
+        start: Array,
     ) -> None:
         """Offer the controls of a robot.
 
@@ -64,6 +65,7 @@ class ControlTab:
             scene: where it is drawn.
             world: in which it is drawn.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
+            start: (nq,) configuration at the start.
         """
         if self._controls is not None:
             self._controls.remove()
@@ -72,7 +74,7 @@ class ControlTab:
             self._choices = None
         frame = inertial_frame(model, LinkTree(model.tree).root)
         self._controls = Controls(
-            self._server, self._tab, self._commands, model, frame, target, self._recording
+            self._server, self._tab, self._commands, model, frame, target, self._recording, start
         )
         self._model, self._has_gains = model, False
         self._pull = PointerSpring(self._server, model, scene, self._commands, lambda: world.shift)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
+import numpy as np
 import viser
 
 from vms_ph_dynamics import VMSModel
@@ -35,8 +36,8 @@ _STEPS = 100_000  # that can be asked for at once
 # Size of the handle, for a robot with a reach of 1 m.
 _HANDLE = 0.25
 
-# The default push: its force, in weights of the robot on the ground, and its time, s.
-_WEIGHTS, _SECONDS = 0.25, 0.3
+# The default push: the acceleration that it gives its port, or the base, m/s^2, and its time, s.
+_ACCELERATION, _OF_BASE, _SECONDS = 8.0, 2.0, 0.3
 
 # Messages of a push in a terminal, Hz, and the time for which the last of them acts, s: the default
 # of the simulator's command_timeout.
@@ -55,6 +56,7 @@ class Controls:
         world_axes: str,
         target: Callable[[], tuple[Array, Array]],
         recording: Recording,
+        start: Array | None = None,
     ) -> None:
         """Add the controls to the page.
 
@@ -66,10 +68,12 @@ class Controls:
             world_axes: name of the inertial frame.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
             recording: of all topics.
+            start: (nq,) configuration at the start; None for the neutral one.
         """
         self._server, self._tab, self._commands, self._model = server, tab, commands, model
         self._frame, self._target = world_axes, target
         self._recording = recording
+        self._start = model.neutral_configuration() if start is None else start
         self._chosen_at, self._was_paused, self._was_speed = 0.0, False, 1.0
         self._handle: Any = None
         self._folders: list[Any] = []
@@ -129,10 +133,12 @@ class Controls:
         model, named = self._model, self._commands.full_name
         bodies = [port for port in _PORTS if model.b or port != "base"]
         ports = (*dict.fromkeys([*bodies, *model.tools]),)
-        force = float(f"{9.81 * _WEIGHTS * model.total_mass:.2g}")
+        forces = {name: usual_force(model, self._start, _PORTS.get(name, name)) for name in ports}
         with self._folder("Push") as gui:
             port = gui.add_dropdown("at", ports)
-            vector = gui.add_vector3("force (N)", initial_value=(force, 0.0, 0.0), step=0.1)
+            vector = gui.add_vector3(
+                "force (N)", initial_value=(forces[ports[0]], 0.0, 0.0), step=0.1
+            )
             seconds = gui.add_number(
                 "for (s)", initial_value=_SECONDS, min=0.01, max=LONGEST_PUSH, step=0.01
             )
@@ -159,6 +165,11 @@ class Controls:
         for control in (port, vector, seconds):
             control.on_update(update_command)
         update_command(None)
+
+        @port.on_update
+        def _(event: Any) -> None:
+            if event.client is not None and port.value in forces:
+                vector.value = (forces[port.value], 0.0, 0.0)
 
         @button.on_click
         def _(_: Any) -> None:
@@ -297,6 +308,24 @@ class Controls:
             send(answer, self._commands.set("controller", gain.name, value), on_answer)
 
         return changed
+
+
+def usual_force(model: VMSModel, q: Array, port: str) -> float:
+    """Return a force that is seen and does no harm, N, in two digits.
+
+    It accelerates what it pushes, which at the end effector is much less than the whole robot.
+
+    Args:
+        model: the robot.
+        q: (nq,) its configuration.
+        port: empty for the end effector, ``base``, or the name of a tool.
+    """
+    d = model.evaluate(q, np.zeros(model.nv))
+    if port == "base":
+        return float(f"{_OF_BASE * model.total_mass:.2g}")
+    jacobian = (d.J_tools[port] if port else d.J_end_effector)[:3]
+    mass = 3.0 / np.trace(jacobian @ np.linalg.solve(d.M, jacobian.T))
+    return float(f"{_ACCELERATION * min(mass, model.total_mass):.2g}")
 
 
 def send(

@@ -44,7 +44,8 @@ _STYLE = b"""<style>
 [data-mantine-color-scheme=light] canvas[data-engine] {background: #d3dae2}
 [style*=letter-spacing] {letter-spacing: normal !important}
 div:has(> .vms-top) {position: sticky; top: 0; z-index: 5; background: var(--mantine-color-body)}
-[style*="min-height: 0px"]:has(.vms-top) {overflow: clip !important}
+[style*="min-height: 0px"]:has(.vms-top) {overflow: clip !important;
+  min-width: 0}
 body:not(:has(.vms-top)) [class*=ScrollArea-viewport] {visibility: hidden}
 .vms-top {padding: 0 12px 4px; border-bottom: 1px solid var(--mantine-color-default-border)}
 .vms-badge {padding: 3px 10px; border-radius: 4px; color: #fff; font: 600 14px sans-serif}
@@ -52,8 +53,9 @@ body:not(:has(.vms-top)) [class*=ScrollArea-viewport] {visibility: hidden}
 .vms-warn {color: light-dark(#9a5200, #ffb454)} .vms-bad {color: light-dark(#c62f26, #ff8a80)}
 .vms-shell {display: flex; align-items: start; margin: 0 12px 8px; border-radius: 4px;
   background: rgba(128,128,128,.15)}
-.vms-shell pre {font: 12px/1.45 monospace; margin: 0; padding: 6px; flex: 1; min-width: 0;
-  overflow-x: auto}
+.vms-shell pre {font: 12px/1.45 monospace; margin: 0; padding: 6px; flex: 1;
+  white-space: pre-wrap; overflow-wrap: anywhere}
+.u-legend .u-series:first-child {display: none}
 .ef {max-width: 420px; display: block; margin: auto}
 .vms-shell button {font: 12px sans-serif; margin: 4px; cursor: pointer}
 #vms-pictures {position: fixed; left: 10px; bottom: 8px; z-index: 4; font: 12px sans-serif;

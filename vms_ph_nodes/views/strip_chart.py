@@ -55,8 +55,9 @@ class StripChart:
             unit: stands at its vertical axis, with a prefix.
             floor: what is smaller does not fill the plot, in that unit.
         """
-        self._unit, self._prefix, self._dark, self._floor = unit, "", False, floor
-        self._bounds = (0.0, floor)
+        self._server, self._unit, self._floor = server, unit, floor
+        self._dark, self._bounds = False, (0.0, 1.0)
+        self._prefix = ""
         self._times: deque[float] = deque(maxlen=_SAMPLES)
         self._values: deque[tuple[float, ...]] = deque(maxlen=_SAMPLES)
         self._between: tuple[float, ...] = ()
@@ -114,20 +115,18 @@ class StripChart:
 
     def draw(self) -> None:
         """Send the samples to the page."""
-        if self._drawn_labels != self._labels:
-            self._plot.series = self._series()
-            self._drawn_labels = self._labels
         times, *values = self._data()
         low, high = min(map(np.min, values)), max(map(np.max, values))
         bounds = rounded(float(low), float(high), self._floor, self._bounds)
         prefix, factor = _prefix(max(map(abs, bounds)))
-        if bounds != self._bounds:
-            self._bounds = bounds
-            self._plot.scales = self._scales(factor)
-        if prefix != self._prefix:
-            self._prefix = prefix
-            self._plot.axes = self._axes()
-        self._plot.data = (times, *(factor * column for column in values))
+        with self._server.atomic():  # a page draws no plot with the samples of another
+            if self._drawn_labels != self._labels:
+                self._plot.series = self._series()
+                self._drawn_labels = self._labels
+            if (bounds, prefix) != (self._bounds, self._prefix):
+                self._bounds, self._prefix = bounds, prefix
+                self._plot.scales, self._plot.axes = self._scales(factor), self._axes()
+            self._plot.data = (times, *(factor * column for column in values))
 
     def _scales(self, factor: float = 1.0) -> dict[str, viser.uplot.Scale]:
         # A fixed range: the page otherwise scales the visible part of the time axis with its
