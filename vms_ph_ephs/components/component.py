@@ -24,6 +24,9 @@ from ..errors import StructureError
 from ..patterns import Interface, Port, width
 from ..quantities import LieGroup
 
+States = tuple[Array, ...]
+"""The states at the ports of a component, one array for each port."""
+
 # Number of random states and efforts at which a structure is checked.
 CHECK_SAMPLES = 8
 

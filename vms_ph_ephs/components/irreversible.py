@@ -13,9 +13,9 @@ from vms_ph_dynamics.arrays import Array, frozen
 
 from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, SAMPLE_SCALES, Component, matrix_of
+from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, SAMPLE_SCALES, Component, States, matrix_of
 
-Onsager = Callable[[tuple[Array, ...], Array, float], Array]
+Onsager = Callable[[States, Array, float], Array]
 """Takes the states that are read, the efforts and theta_0, and returns a matrix."""
 
 _UNDERFLOW = 1e-300
@@ -75,7 +75,7 @@ class Irreversible(Component):
         """Whether the flows obey both laws by construction, whatever the state and efforts."""
         return self._rows is not None
 
-    def matrix(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def matrix(self, states: States, e: Array, theta_0: float) -> Array:
         """Return M, (width,width)."""
         if self._matrix is not None:
             return self._matrix(states, e, theta_0)
@@ -86,7 +86,7 @@ class Irreversible(Component):
         m: Array = theta * (n.T @ k @ n)
         return 0.5 * (m + m.T)
 
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def flows(self, states: States, e: Array, theta_0: float) -> Array:
         """Return ``M e / theta_0``, (width,); a component may compute it without the matrix."""
         if self._rows is None:
             return self.matrix(states, e, theta_0) @ e / theta_0
@@ -98,7 +98,7 @@ class Irreversible(Component):
         out[cold], out[~cold] = r.T @ driving, -(driven @ driving) / theta
         return out
 
-    def _rows_at(self, states: tuple[Array, ...], e: Array, theta_0: float) -> tuple[Array, Array]:
+    def _rows_at(self, states: States, e: Array, theta_0: float) -> tuple[Array, Array]:
         """Return R and K."""
         assert self._rows is not None  # only called with rows
         assert self._conductance is not None  # checked by the constructor
@@ -156,9 +156,7 @@ class Irreversible(Component):
             )
             self._check(name, m, states, e, theta_0)
 
-    def _check(
-        self, name: str, m: Array, states: tuple[Array, ...], e: Array, theta_0: float
-    ) -> None:
+    def _check(self, name: str, m: Array, states: States, e: Array, theta_0: float) -> None:
         scale = float(np.abs(m).max())
         skew = np.abs(m - m.T)
         if not skew.max() <= ROUNDING * scale:
@@ -217,12 +215,12 @@ class ProcessLaw(Irreversible):
             theta_0: temperature of the environment, K.
         """
 
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def flows(self, states: States, e: Array, theta_0: float) -> Array:
         """Return the flows of the formula, (width,)."""
         return np.array(self.law(NUMERIC, states, e.tolist(), theta_0), dtype=np.float64)
 
     @abstractmethod
-    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         """Return M."""
 
 
@@ -247,12 +245,12 @@ class Dissipation(ProcessLaw):
         forces = self.forces(ops, states, u, theta)
         return [*forces, -sum((f * v for f, v in zip(forces, u, strict=True)), start=0) / theta]
 
-    def slopes(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
+    def slopes(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d): diagonal where each force depends on the sign of its velocity alone."""
         speeds = np.where(np.abs(u) > SLOW, u, SLOW)
         return np.diag(np.array(self.forces(NUMERIC, states, speeds.tolist(), theta)) / speeds)
 
-    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         u, theta = e[:-1], theta_0 + e[-1]
         mu = self.slopes(states, u, float(theta))
         force = mu @ u

@@ -13,7 +13,7 @@ from vms_ph_dynamics.arrays import Array, frozen
 
 from ..errors import LawError, StructureError
 from ..patterns import Interface
-from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, Component, kind, matrix_of
+from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, Component, States, kind, matrix_of
 
 _STEP, _DIFFERENCE_ERROR = 1e-5, 1e-7
 
@@ -110,7 +110,7 @@ class Reversible(Component):
         rows = {"constraint": self.constraint()} if self.rows else {}
         return {"kind": "reversible", "ports": self.interface, **skew, **rows}
 
-    def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
+    def bracket(self, states: States, e: Array) -> Array:
         """Return ``J(x) e``; a component may compute it without the matrix."""
         return self.skew(*states) @ e
 
@@ -120,7 +120,7 @@ class Reversible(Component):
             return np.zeros((0, self.width))
         return self._constraint(*states) if callable(self._constraint) else self._constraint
 
-    def constraint_rate(self, states: tuple[Array, ...], rates: Array, e: Array) -> Array:
+    def constraint_rate(self, states: States, rates: Array, e: Array) -> Array:
         """Return ``Cdot e`` while the states move at their rates, (rows,)."""
         if self._constraint_rate is None:
             return np.zeros(self.rows)
@@ -218,7 +218,7 @@ class BracketLaw(Reversible):
     def law(self, ops: Any, states: Any, e: Any) -> list[Any]:
         """Return the flows; ops has the operations, ``NumericOps`` or an ``Algebra``."""
 
-    def bracket(self, states: tuple[Array, ...], e: Array) -> Array:
+    def bracket(self, states: States, e: Array) -> Array:
         """Return the flows of the formula, (width,)."""
         return np.array(
             self.law(NUMERIC, [x.tolist() for x in states], e.tolist()), dtype=np.float64

@@ -20,7 +20,7 @@ from vms_ph_dynamics.arrays import Array
 from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import Quantity, Space, entropy, momentum_of
-from .component import CHECK_SAMPLES, kind
+from .component import CHECK_SAMPLES, States, kind
 from .irreversible import Irreversible
 
 _STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
@@ -68,14 +68,14 @@ class SetValued(Irreversible):
         return True
 
     @abstractmethod
-    def bounds(self, states: tuple[Array, ...]) -> Bounds | None:
+    def bounds(self, states: States) -> Bounds | None:
         """Return the bounds at a configuration, or None where no force acts."""
 
     @abstractmethod
-    def directions(self, states: tuple[Array, ...]) -> Array:
+    def directions(self, states: States) -> Array:
         """Return the rows of velocities along which forces act, also while none does, (k,d)."""
 
-    def sliding(self, states: tuple[Array, ...], u: Array) -> Array:
+    def sliding(self, states: States, u: Array) -> Array:
         """Return the force at velocities other than zero, (d,); zero along others."""
         bounds = self.bounds(states)
         if bounds is None:
@@ -85,13 +85,13 @@ class SetValued(Irreversible):
         force = np.where(np.isfinite(force), force, 0.0)  # a stop acts by impulses
         return np.asarray(bounds.rows.T @ force)
 
-    def flows(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def flows(self, states: States, e: Array, theta_0: float) -> Array:
         """Return the force of sliding and its heat."""
         u, theta = e[:-1], theta_0 + e[-1]
         force = self.sliding(states, u)
         return np.append(force, -(u @ force) / theta)
 
-    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         """Return M of the sliding force: ``f f^T / (f.u)`` between velocities, with its heat."""
         u, theta = e[:-1], theta_0 + e[-1]
         force = self.sliding(states, u)
@@ -114,12 +114,12 @@ class ConstantForce:
     component: SetValued
     force: Array
 
-    def flows(self, states: tuple[Array, ...]) -> Array:
+    def flows(self, states: States) -> Array:
         """Return the flows into the process, without heat, (width,)."""
         rows = self.component.directions(states)
         return np.append(self.force[: len(rows)] @ rows, 0.0)
 
-    def velocities(self, states: tuple[Array, ...], u: Array) -> Array:
+    def velocities(self, states: States, u: Array) -> Array:
         """Return the velocities along the rows, (k,)."""
         return np.asarray(self.component.directions(states) @ u)
 
@@ -149,11 +149,11 @@ class DryFriction(SetValued):
             np.eye(d), -self.limit, self.limit, np.zeros(d), np.full(d, -1), np.zeros(d)
         )
 
-    def bounds(self, states: tuple[Array, ...]) -> Bounds:
+    def bounds(self, states: States) -> Bounds:
         """Return the limits."""
         return self._bounds
 
-    def directions(self, states: tuple[Array, ...]) -> Array:
+    def directions(self, states: States) -> Array:
         """Return the rows, one for each degree of freedom."""
         return self._bounds.rows
 
@@ -217,20 +217,20 @@ class Contact(SetValued):
                     f"{analytic:.6g} m/s, but its gap changes at {rate:.6g} m/s"
                 )
 
-    def gap(self, states: tuple[Array, ...]) -> float:
+    def gap(self, states: States) -> float:
         """Return the distance, m; negative where bodies overlap."""
         return float(np.reshape(self._gap(states[0]), ()))
 
-    def bounds(self, states: tuple[Array, ...]) -> Bounds | None:
+    def bounds(self, states: States) -> Bounds | None:
         """Return the bounds of a closed contact: the force against the rate of the gap pushes."""
         return self.closed(states) if self.gap(states) <= 0.0 else None
 
-    def directions(self, states: tuple[Array, ...]) -> Array:
+    def directions(self, states: States) -> Array:
         """Return the row of the gap and, with friction, those of sliding."""
         rows = np.atleast_2d(np.asarray(self._rates(states[0]), dtype=np.float64))
         return rows if self.friction else rows[:1]
 
-    def closed(self, states: tuple[Array, ...]) -> Bounds:
+    def closed(self, states: States) -> Bounds:
         """Return the bounds as if the contact were closed."""
         rows = self.directions(states)
         k = len(rows)

@@ -21,6 +21,7 @@ from .component import (
     SAMPLE_SCALES,
     Component,
     NumberSpec,
+    States,
     kind,
     matrix_of,
 )
@@ -78,13 +79,7 @@ class Storage(Component):
         """Return the derivative of the differential, or None if it was not given."""
         return None if self._hessian is None else self._hessian(*states)
 
-    def discrete(
-        self,
-        before: tuple[Array, ...],
-        middle: tuple[Array, ...],
-        after: tuple[Array, ...],
-        u: Array,
-    ) -> Array:
+    def discrete(self, before: States, middle: States, after: States, u: Array) -> Array:
         """Return a discrete differential: its product with the step u is the change of energy.
 
         It is that of Gonzalez: the differential at the midpoint, corrected along the step.

@@ -12,7 +12,7 @@ from vms_ph_dynamics.arrays import Array, frozen
 from vms_ph_dynamics.robot.inertia import check_inertia
 
 from ..components import BracketLaw, NumberSpec, Quadratic, Reversible, StorageLaw, kind
-from ..components.component import NUMERIC
+from ..components.component import NUMERIC, States
 from ..errors import StructureError
 from ..patterns import power
 from ..quantities import SE3_SPACE, LieGroup, Quantity, momentum_of, pose_of
@@ -68,13 +68,7 @@ class Gravity(StorageLaw):
             w = [q[0, i] * w[0] + q[1, i] * w[1] + q[2, i] * w[2] for i in range(3)]
         return [*w, 0.0, 0.0, 0.0]
 
-    def discrete(
-        self,
-        before: tuple[Array, ...],
-        middle: tuple[Array, ...],
-        after: tuple[Array, ...],
-        u: Array,
-    ) -> Array:
+    def discrete(self, before: States, middle: States, after: States, u: Array) -> Array:
         """Return the effort whose product with a Cayley step is the change of energy, exactly."""
         f = np.array(self.slope(NUMERIC, before[0]))
         if self._body_fixed:

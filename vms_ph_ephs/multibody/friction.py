@@ -12,7 +12,7 @@ import numpy as np
 from vms_ph_dynamics.arrays import Array
 
 from ..components import Dissipation, NumberSpec, ProcessLaw, StorageLaw, kind
-from ..components.component import NUMERIC
+from ..components.component import NUMERIC, States
 from ..components.irreversible import SLOW, semidefinite
 from ..errors import LawError, StructureError
 from ..patterns import power, state
@@ -152,7 +152,7 @@ class Friction(Dissipation):
             mu = np.reshape(mu(states[0], np.array(u), theta), (len(u), len(u)))
         return [sum((mu[i, j] * u[j] for j in axes), start=0) for i in axes]
 
-    def slopes(self, states: tuple[Array, ...], u: Array, theta: float) -> Array:
+    def slopes(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d)."""
         if not callable(self.tensor):
             return self.tensor
@@ -208,13 +208,7 @@ class HeatCapacity(StorageLaw):
         """Return its derivative."""
         return np.array([self.slope(NUMERIC, *states)]) / self.capacity
 
-    def discrete(
-        self,
-        before: tuple[Array, ...],
-        middle: tuple[Array, ...],
-        after: tuple[Array, ...],
-        u: Array,
-    ) -> Array:
+    def discrete(self, before: States, middle: States, after: States, u: Array) -> Array:
         """Return the mean temperature over a step of entropy, without differences of energies.
 
         The rounding of kilojoules of heat would exceed the difference over the step.
@@ -250,7 +244,7 @@ class Conduction(ProcessLaw):
         heat = self.per_kelvin(a, b) * (a - b)
         return [heat / a, -heat / b]
 
-    def _onsager(self, states: tuple[Array, ...], e: Array, theta_0: float) -> Array:
+    def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         a, b = theta_0 + e[0], theta_0 + e[1]
         # N^T K N with N = (sqrt(b / a), -sqrt(a / b)) and K = h.
         return self.per_kelvin(a, b) * np.array([[b / a, -1.0], [-1.0, a / b]])

@@ -23,7 +23,7 @@ from ..components import (
     StorageLaw,
     kind,
 )
-from ..components.component import NUMERIC
+from ..components.component import NUMERIC, States
 from ..errors import StructureError
 from ..patterns import power, state
 from ..quantities import SE3_SPACE, momentum_of, relative_pose_of
@@ -199,13 +199,7 @@ class Spring(StorageLaw):
         """Return the stiffness."""
         return np.diag(self.stiffness)
 
-    def discrete(
-        self,
-        before: tuple[Array, ...],
-        middle: tuple[Array, ...],
-        after: tuple[Array, ...],
-        u: Array,
-    ) -> Array:
+    def discrete(self, before: States, middle: States, after: States, u: Array) -> Array:
         """Return the force at the midpoint, which is exact for a quadratic energy."""
         return self.stiffness * (before[0] + 0.5 * u - self.rest)
 
