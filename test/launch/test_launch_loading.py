@@ -48,6 +48,7 @@ def test_a_node_of_a_sourced_workspace_is_found_below_its_prefix(write, tmp_path
     index = tmp_path / "share/ament_index/resource_index/packages"
     index.mkdir(parents=True)
     (index / "talkers").touch()
+    (tmp_path / "share/talkers").mkdir()
     file = write(
         f'<set_env name="AMENT_PREFIX_PATH" value="{tmp_path}"/>'
         '<node pkg="talkers" exec="talker"/><log message="$(find-pkg-share talkers)"/>'

@@ -15,7 +15,6 @@ from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_io.build.new_package import NewPackage
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.cli.app import make_app
-from vms_ph_nodes.cli.launch import find_share
 
 # A colcon build does not have the embedded launcher.
 load = pytest.importorskip("vms_ph_embedded.launch").load
@@ -54,7 +53,7 @@ def test_its_launch_file_starts_all_nodes_with_its_robot_and_law(
     drone: Path, tmp_path: Path
 ) -> None:
     made = NewPackage("my_quad", _settings(drone)).write(tmp_path)
-    launched = load(made / "launch/my_quad.launch.xml", [], find_share=find_share)
+    launched = load(made / "launch/my_quad.launch.xml")
     words = " ".join(str(node) for node in launched.processes)
     assert "my_quad/law.py:Law" in words
     assert "base=floating" in words

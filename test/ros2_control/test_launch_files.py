@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from vms_ph_embedded.launch import LaunchError, load
-from vms_ph_nodes.cli.launch import find_share
 
 FILES = sorted((Path(__file__).parents[2] / "launch").glob("*ros2_control.launch.xml"))
 
@@ -19,4 +18,4 @@ def test_it_is_read_and_refused_in_a_sentence_where_there_is_no_ros(
 ) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")
     with pytest.raises(LaunchError, match="runs in a ROS 2 only: source one that has it"):
-        load(file, [], find_share=find_share)
+        load(file)

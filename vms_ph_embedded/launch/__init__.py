@@ -49,8 +49,7 @@ def load(
         arguments: By name, or as the words ``name:=value`` of a command line.
         resolve: Gives the command for (package, executable) of a node, or raises LookupError;
             default: ``packages.find_executable``.
-        find_share: Gives the share folder of a package, or raises LookupError;
-            default: ``packages.find_share``.
+        find_share: Gives the share folder of a package, or raises LookupError.
 
     Raises:
         LaunchError: The file is not in the accepted subset, an argument is missing, unknown or not

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_io.descriptions.packages import package_directory
 from vms_ph_io.wings import find_program
 
 OWN_PACKAGE = "vms_ph"
@@ -31,19 +32,18 @@ def _prefix_of(package: str, environment: Mapping[str, str]) -> Path | None:
 
 
 def find_share(package: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """The share folder of a package in a sourced ROS 2.
+    """The share folder of a package for $(find-pkg-share ...), see :func:`.package_directory`.
 
     Raises:
-        LookupError: No prefix in AMENT_PREFIX_PATH holds the package.
+        LookupError: No such package.
     """
-    prefix = _prefix_of(package, environment)
-    if prefix is None:
-        searched = ", ".join(str(p) for p in prefixes(environment)) or "nothing, it is empty"
+    folder = package_directory(package, environment=environment)
+    if folder is None:
         raise LookupError(
-            f"no package {package!r} in AMENT_PREFIX_PATH ({searched}); "
+            f"there is no package {package!r} in AMENT_PREFIX_PATH or among the Python packages; "
             "source the ROS 2 workspace that holds it"
         )
-    return prefix / "share" / package
+    return folder
 
 
 # What this launcher can read but not run.

@@ -6,6 +6,7 @@
 import os
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +19,9 @@ _PACKAGE_NAME = re.compile(r"<name>\s*([\w-]+)\s*</name>")
 _URI = re.compile(r"package://([^/\"'<>\s]+)/?([^\"'<>]*)")
 
 
-def package_directory(name: str, beside: Path | None = None) -> Path | None:
+def package_directory(
+    name: str, beside: Path | None = None, environment: Mapping[str, str] = os.environ
+) -> Path | None:
     """Return the folder of a data package, or None if there is none.
 
     The package in which a file is, known by the ``package.xml`` above it, comes first; then the
@@ -28,19 +31,20 @@ def package_directory(name: str, beside: Path | None = None) -> Path | None:
     Args:
         name: of the package.
         beside: a file whose own package is a candidate.
+        environment: with AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
     """
     if name == PACKAGE:
         return share_directory()
     own = None if beside is None else _package_above(beside)
     if own is not None and own[0] == name:
         return own[1]
-    prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    prefixes = [Path(p) for p in environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     modules = [Path(p) / "cmeel.prefix" for p in sys.path if p]
     for prefix in (*prefixes, *modules, Path(sys.prefix)):
         folder = prefix / "share" / name
         if os.path.isdir(folder):  # False, too, for a name that no folder can have
             return folder
-    for sources in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
+    for sources in environment.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
         folder = Path(sources) / name
         if sources and os.path.isfile(folder / "package.xml"):
             return folder

@@ -27,7 +27,7 @@ from vms_ph_io.wings import hook
 from ..node.process import require_free_port
 from ..views.commands import CHOICES
 from ..views.page_address import HOST, page_address, page_token
-from .launch import find_launch_file, find_share
+from .launch import find_launch_file
 
 _PATIENCE = 120.0  # timeout of the first energy message, s; a busy machine starts slowly
 
@@ -146,9 +146,7 @@ class Demo:
         file = find_launch_file(
             "task" if options.task else robot if robot in robots.names() else "robot"
         )
-        return hook("embedded", "launch", user="vms-ph demo").load(
-            file, arguments, find_share=find_share
-        )
+        return hook("embedded", "launch", user="vms-ph demo").load(file, arguments)
 
     def _print_addresses(self) -> None:
         options = self._options

@@ -11,7 +11,6 @@ import typer
 
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_io import share_directory
-from vms_ph_io.descriptions.packages import package_directory
 from vms_ph_io.wings import WINGS, hook
 
 _SUFFIX = ".launch.xml"
@@ -29,20 +28,6 @@ def find_launch_file(name: str) -> Path:
             return file
     ours = ", ".join(sorted(p.name.removesuffix(_SUFFIX) for p in folder.glob(f"*{_SUFFIX}")))
     raise VmsPhError(f"there is no launch file {name}; give a path, or one of: {ours}")
-
-
-def find_share(package: str) -> Path:
-    """Return the share folder of a package for $(find-pkg-share ...).
-
-    Raises:
-        LookupError: no such package.
-    """
-    folder = package_directory(package)
-    if folder is None:
-        raise LookupError(
-            f"there is no package {package!r} in the ROS workspaces or among the Python packages"
-        )
-    return folder
 
 
 def launch(
@@ -70,8 +55,8 @@ def launch(
             ) from None
     launcher = hook("embedded", "launch", user="vms-ph launch")
     if show_args:
-        typer.echo(launcher.show_arguments(path, find_share=find_share))
+        typer.echo(launcher.show_arguments(path))
         return
-    description = launcher.load(path, context.args, find_share=find_share)
+    description = launcher.load(path, context.args)
     hook("embedded", "wire")  # its error here is one, and not one of every node
     sys.exit(launcher.Launcher(description).run())
