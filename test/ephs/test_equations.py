@@ -10,10 +10,10 @@ or bodies is used for them but the adjoint of SE(3), which has tests of its own.
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.groups import SE3, SO3TimesR3, skew
+from vms_ph_dynamics.groups import SE3, skew
 from vms_ph_ephs import assemble, compose
 from vms_ph_ephs import multibody as mb
-from vms_ph_ephs.quantities import SE3_SPACE, SO3_TIMES_R3_SPACE, LieGroup
+from vms_ph_ephs.quantities import SE3_SPACE, SO3_TIMES_R3_SPACE, LieGroup, SO3TimesR3
 
 from .examples import (
     PARAMETERS,

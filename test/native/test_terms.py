@@ -33,7 +33,6 @@ from vms_ph_dynamics import (
     momenta,
 )
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.robot.algorithms import native_robot
 from vms_ph_dynamics.tasks import CentreOfMassTask, PoseTask, PositionTask, StackedTask
 from vms_ph_io import robots
@@ -285,18 +284,6 @@ def test_every_state_of_a_large_batch_is_its_own(
         for batch in batches:
             np.testing.assert_array_equal(batch.C, expected.C[which])
             np.testing.assert_array_equal(batch.potential_energy, expected.potential_energy[which])
-
-
-@pytest.mark.parametrize("name", ["panda", "hextilt", "bluerov", "mimicking", "planar panda"])
-def test_the_energies_and_momenta_of_recordings_are_the_same(
-    native: ModuleType, name: str, rng: np.random.Generator
-) -> None:
-    ours, theirs = (EnergyPath(model) for model in both(name))
-    q, v = rows(ours.model, rng, 4)
-    near(ours.stored(q, v).kinetic, theirs.stored(q, v).kinetic)
-    near(ours.stored(q, v).potential, theirs.stored(q, v).potential)
-    for term in ("momentum", "drift", "gravity"):
-        near(getattr(ours.momenta(q, v), term), getattr(theirs.momenta(q, v), term))
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -52,10 +52,6 @@ class LinearImpedance:
         coupled = self._coupling @ np.linalg.solve(null, self._coupling.T)
         return self._polynomial(self._task, s) - coupled
 
-    def decoupled_at(self, s: complex) -> ComplexArray:
-        """Return the approximation of ``Z(s)`` by [D (40)], (m,m) N/m; s as for :meth:`at`."""
-        return self._polynomial(self._task, s)
-
     @property
     def static(self) -> Array:
         """The static stiffness ``Z(0)``, (m,m) N/m."""

@@ -1,11 +1,9 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Energies and momentum balances of many recorded states, by direct calls of Pinocchio.
+"""What an :class:`.EvaluationBatch` does not have of many recorded states.
 
-An :class:`~vms_ph_dynamics.evaluation.Evaluation` checks and keeps what it computes, which a
-recording of a million states does not need; here a state costs a few microseconds, and with the
-C++ core a part of one.
+The rate of the momentum, energies of links, motions of frames, and what a fluid adds.
 """
 
 from collections.abc import Mapping
@@ -15,40 +13,13 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
+from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
 
 
-@dataclass(frozen=True)
-class StoredEnergies:
-    """Energies of N states.
-
-    Attributes:
-        kinetic: (N,), J.
-        potential: (N,), J, of gravity.
-    """
-
-    kinetic: Array
-    potential: Array
-
-    @property
-    def total(self) -> Array:
-        """The Hamiltonian, (N,), J."""
-        return self.kinetic + self.potential
-
-
-@dataclass(frozen=True)
-class Momenta:
-    """What the momentum balances of N states need: ``d/dt momentum = drift + efforts``.
-
-    Attributes:
-        momentum: ``M v``, (N, nv).
-        drift: ``C^T v - g``, (N, nv): the rate of the momentum without efforts.
-        gravity: ``g``, (N, nv).
-    """
-
-    momentum: Array
-    drift: Array
-    gravity: Array
+def momentum_drift(batch: EvaluationBatch) -> Array:
+    """Return the rate of the momentum of each state without efforts, ``C^T v - g``, (N, nv)."""
+    return np.asarray(np.einsum("kji,kj->ki", batch.C, batch.V) - batch.g)
 
 
 @dataclass(frozen=True)
@@ -67,37 +38,21 @@ class LinkEnergies:
 
 
 class EnergyPath:
-    """Computes energies of arrays of states.
-
-    Args:
-        model: the robot. In a fluid every state is evaluated whole, which takes longer.
-    """
+    """Computes energies of links and motions of frames for arrays of states of a robot."""
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
         self._tree = model.tree
         self._pin = model.tree.pinocchio
 
-    def stored(self, q: Array, v: Array) -> StoredEnergies:
-        """Return the energies of states.
+    def links(self, q: Array, v: Array) -> LinkEnergies:
+        """Return the energies of the bodies.
+
+        Rotors and, in a fluid, added mass belong to no body.
 
         Args:
             q: (N, nq).
             v: (N, nv).
-        """
-        batch = self.model.evaluate_batch(q, v, terms=("kinetic_energy", "potential_energy"))
-        return StoredEnergies(batch.kinetic_energy, batch.potential_energy)
-
-    def momenta(self, q: Array, v: Array) -> Momenta:
-        """Return the terms of the momentum balances; arguments as for :meth:`stored`."""
-        batch = self.model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
-        drift = np.einsum("kji,kj->ki", batch.C, v) - batch.g
-        return Momenta(batch.momentum, drift, batch.g)
-
-    def links(self, q: Array, v: Array) -> LinkEnergies:
-        """Return the energies of the bodies; arguments as for :meth:`stored`.
-
-        Rotors and, in a fluid, added mass belong to no body.
         """
         q, v = self._full(q, v)
         model, data = self._pin, self._tree.data()

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import StateError
+from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
-from .energy_path import EnergyPath, Momenta
+from .energy_path import EnergyPath, momentum_drift
 from .joint_friction import JointFriction
 from .samples import MotionSamples, SampleNoise
 
@@ -259,9 +260,12 @@ class LedgerWriter:
                 :meth:`.RecordedEnergies.unaccounted`; None if the recording has none.
         """
         b, t = self.model.b, samples.t
-        stored = self._path.stored(samples.q, samples.v)
-        total = stored.total
-        momenta = self._path.momenta(samples.q, samples.v)
+        states = self.model.evaluate_batch(
+            samples.q,
+            samples.v,
+            terms=("kinetic_energy", "potential_energy", "momentum", "C", "g"),
+        )
+        total = states.kinetic_energy + states.potential_energy
         dt = np.diff(t)[:, None]
         rates = samples.v[:, b:]
         power, work = samples.torque * rates, self._work(samples, rates, dt)
@@ -273,11 +277,11 @@ class LedgerWriter:
         drag = _trapezoid(drag_power[:, None], dt)
         efforts = efforts + drag_force
         efforts[:, b:] += friction
-        impulse = _trapezoid(momenta.drift + efforts, dt)
+        impulse = _trapezoid(momentum_drift(states) + efforts, dt)
         impulse[:, b:] += (
             samples.torque[:-1] * dt if samples.zero_order_hold else _trapezoid(samples.torque, dt)
         )
-        residual = np.diff(momenta.momentum, axis=0) - impulse
+        residual = np.diff(states.momentum, axis=0) - impulse
         mean = 0.5 * (samples.v[1:] + samples.v[:-1])
         by_balance = residual * mean
         if b:
@@ -312,13 +316,13 @@ class LedgerWriter:
         largest = int(np.argmax(np.abs(unaccounted)))
         if abs(unaccounted[largest]) > self._largest[0]:
             self._largest = (float(abs(unaccounted[largest])), float(t[largest]))
-        variance = self._state_variance(momenta)
+        variance = self._state_variance(states)
         if not self._count:
             self._first_variance = float(variance[0])
         self._keep(
             t,
-            stored.kinetic,
-            stored.potential,
+            states.kinetic_energy,
+            states.potential_energy,
             totals,
             unaccounted,
             from_samples,
@@ -440,14 +444,13 @@ class LedgerWriter:
         rate = rate + (samples.torque * self.noise.velocity[b:]) ** 2
         return np.asarray(_trapezoid(rate.sum(1, keepdims=True), dt)[:, 0] * dt[:, 0])
 
-    def _state_variance(self, momenta: Momenta) -> Array:
+    def _state_variance(self, states: EvaluationBatch) -> Array:
         """Return the variance of the total energy of each sample by its noise, (N,), J^2."""
         noise = self.noise
-        momentum, gravity = momenta.momentum, momenta.gravity
         if noise is None:
-            return np.zeros(len(momentum))
-        kinetic = (momentum * noise.velocity) ** 2
-        return np.asarray((kinetic + (gravity * noise.position) ** 2).sum(1))
+            return np.zeros(len(states))
+        kinetic = (states.momentum * noise.velocity) ** 2
+        return np.asarray((kinetic + (states.g * noise.position) ** 2).sum(1))
 
     def _keep(
         self,

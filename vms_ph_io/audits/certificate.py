@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
 
@@ -122,7 +121,6 @@ class _Sums:
 
     def __init__(self, motion: RecordedMotion) -> None:
         self._model = motion.model
-        self._path = EnergyPath(motion.model)
         self.supplied = self.most = self.when = self.rise = self.step = self.weight = 0.0
         self._lowest = self._coarse_error = self.quadrature_error = 0.0
 
@@ -130,7 +128,7 @@ class _Sums:
         samples = block.samples
         if len(samples) < 2:
             return
-        potential = np.diff(self._path.stored(samples.q, samples.v).potential)
+        potential = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
         work, coarse = self._work(block)
         steps = work - potential
         self.weight += float(potential.sum())

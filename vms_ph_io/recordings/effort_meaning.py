@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.energy_path import EnergyPath
+from vms_ph_dynamics.energy.energy_path import momentum_drift
 
 MEANINGS = {
     "torque": "joint efforts as they are",
@@ -66,18 +66,18 @@ def effort_meaning(
         measured: (n,) the joints whose efforts are recorded; the others are no evidence.
     """
     b = model.b
-    momenta = EnergyPath(model).momenta(q, v)
+    states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
     dt = np.diff(t)[:, None]
     window = ((t - t[0]) / _WINDOW).astype(int)
     edges = np.flatnonzero(np.diff(window, prepend=-1))
     required = _window_sums(
-        np.diff(momenta.momentum[:, b:], axis=0) - _mean(momenta.drift[:, b:]) * dt, edges
+        np.diff(states.momentum[:, b:], axis=0) - _mean(momentum_drift(states)[:, b:]) * dt, edges
     )
     sampled, commanded = (
         _window_sums(_mean(effort) * dt, edges),
         _window_sums(effort[:-1] * dt, edges),
     )
-    weight = _window_sums(_mean(momenta.gravity[:, b:]) * dt, edges)
+    weight = _window_sums(_mean(states.g[:, b:]) * dt, edges)
     rates = v[:, b:]
     friction = [_window_sums(_mean(f) * dt, edges) for f in (rates, np.tanh(rates / 0.01))]
     friction.append(_window_sums(np.broadcast_to(dt, (len(dt), rates.shape[1])), edges))

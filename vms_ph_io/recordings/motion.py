@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.energy.energy_path import EnergyPath
 from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
 
@@ -272,7 +271,7 @@ class RecordedMotion:
             return -effort
         if self.options.effort == "without_gravity":
             zero = np.zeros((len(q), self.model.nv))
-            return effort + EnergyPath(self.model).momenta(q, zero).gravity[:, self.model.b :]
+            return effort + self.model.evaluate_batch(q, zero).g[:, self.model.b :]
         return effort.copy()
 
     def _exact_at(self, begin: int, end: int) -> Mapping[str, Array] | None:

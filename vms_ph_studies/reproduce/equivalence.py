@@ -11,19 +11,18 @@ import pinocchio as pin
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
-from vms_ph_dynamics.forms.decoupled import (
-    DecoupledEvaluation,
-    LockedAcceleration,
-    ReducedEulerLagrange,
-    boltzmann_hamel_forces,
-    structure_constants,
-)
+from vms_ph_dynamics.forms import DecoupledEvaluation, DecoupledForm, Ports, StandardForm
 from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, bounded, refuted_unless, stated
 from ..study import Outcome, Parameter, Settings, Study
+from .lagrangian import (
+    LockedAcceleration,
+    ReducedEulerLagrange,
+    boltzmann_hamel_forces,
+    structure_constants,
+)
 
 _SOURCE = "Rashad et al., port-Hamiltonian structure of vehicle-manipulator systems"
 

@@ -25,15 +25,15 @@ from vms_ph_dynamics.forms import (
     Ports,
     StandardForm,
 )
-from vms_ph_dynamics.forms.decoupled import (
+from vms_ph_dynamics.groups import SE2, SE3, Group
+from vms_ph_io import robots
+from vms_ph_studies.reproduce.lagrangian import (
     HamelCoefficients,
     LockedAcceleration,
     ReducedEulerLagrange,
     boltzmann_hamel_forces,
     structure_constants,
 )
-from vms_ph_dynamics.groups import SE2, SE3, Group
-from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
 

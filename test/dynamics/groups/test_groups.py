@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from vms_ph_dynamics.groups import SE2, SE3, SO2, SO3, Group, SO3TimesR3
+from vms_ph_dynamics.groups import SE2, SE3, SO2, SO3, Group
 from vms_ph_dynamics.groups.spatial import stumpff
+from vms_ph_ephs.quantities import SO3TimesR3
 
 GROUPS = (SO2(), SO3(), SE2(), SE3(), SO3TimesR3())
 MATRIX_GROUPS = GROUPS[:4]
