@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+import pinocchio as pin
 
 from vms_ph_dynamics import Evaluation
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.groups import skew
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .motion_window import MotionWindow, SmoothedFrame
@@ -19,20 +19,7 @@ from .noise import LINEAR, chi_square_quantile
 PARAMETERS = 10
 """Number of inertial parameters of a body: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
 
-# Ixx, Ixy, Iyy, Ixz, Iyz, Izz: the matrix that each of them stands for.
-_INERTIAS = np.zeros((6, 3, 3))
-for _k, (_i, _j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
-    _INERTIAS[_k, _i, _j] = _INERTIAS[_k, _j, _i] = 1.0
-
-
-def body_momentum(linear: Array, angular: Array) -> Array:
-    """Return the regressor of the momentum of a body, (6,10), from its twist in the same axes."""
-    momentum = np.zeros((6, PARAMETERS))
-    momentum[:3, 0] = linear
-    momentum[:3, 1:4] = skew(angular)
-    momentum[3:, 1:4] = -skew(linear)
-    momentum[3:, 4:] = (_INERTIAS @ angular).T
-    return momentum
+_AT_REST = pin.Motion.Zero()
 
 
 def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
@@ -52,15 +39,10 @@ def payload_regressor(d: Evaluation) -> tuple[Array, Array]:
     model = d.model
     jacobian = d.J_end_effector
     rate = d.frame_jacobian_rate(model.end_effector_id)
-    linear, angular = np.split(jacobian @ d.v, 2)
-    momentum = body_momentum(linear, angular)
+    twist = pin.Motion(jacobian @ d.v)
+    momentum = pin.bodyRegressor(_AT_REST, twist)
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
-    change = np.zeros((6, PARAMETERS))
-    # ad_V^T (f, m) = (f x w, m x w + f x v).
-    change[:3] = -skew(angular) @ momentum[:3]
-    change[3:] = -skew(angular) @ momentum[3:] - skew(linear) @ momentum[:3]
-    change[:3, 0] += gravity
-    change[3:, 1:4] -= skew(gravity)
+    change = -pin.bodyRegressor(twist, pin.Motion(-gravity, np.zeros(3)))  # ad_V^T h + weight
     return jacobian.T @ momentum, rate.T @ momentum + jacobian.T @ change
 
 
@@ -245,8 +227,8 @@ class PayloadObserver:
         d = Evaluation(self._model, smoothed.frame.q, smoothed.velocity)
         momentum, rate = payload_regressor(d)
         jacobian, parameters = d.J_end_effector, self._mean[self._model.nv :]
-        inertia = [body_momentum(*np.split(unit, 2)) @ parameters for unit in np.eye(6)]
-        load = jacobian.T @ np.array(inertia) @ jacobian
+        units = (pin.bodyRegressor(_AT_REST, pin.Motion(unit)) for unit in np.eye(6))
+        load = jacobian.T @ np.array([unit @ parameters for unit in units]) @ jacobian
         # The noise of the smoothed velocity is the same for many frames, which add up as if it
         # were not.
         repeated = smoothed.lasting * smoothed.share

@@ -3,8 +3,6 @@
 
 """The energy of a robot as a linear function of the inertial parameters of its bodies."""
 
-from typing import Any
-
 import numpy as np
 import pinocchio as pin
 
@@ -56,7 +54,13 @@ class EnergyRegressor:
         model_frame = self.model.tree.pinocchio.frames[self.model.frame_id(frame)]
         if model_frame.parentJoint == 0:
             raise ModelError(f"the frame '{frame}' does not move, so no energy tells its load")
-        columns = [_inertia_in_parent(model_frame.placement, unit) for unit in np.eye(10)]
+        placement = model_frame.placement.homogeneous
+        columns = [
+            pin.PseudoInertia.FromMatrix(
+                placement @ pseudo_inertia(unit) @ placement.T
+            ).toDynamicParameters()
+            for unit in np.eye(10)
+        ]
         return model_frame.parentJoint - 1, np.stack(columns, axis=1)
 
 
@@ -66,35 +70,4 @@ def pseudo_inertia(parameters: Array) -> Array:
     It is ``[[S, h], [h^T, m]]`` with ``S = 1/2 tr(I) 1 - I``, and positive semidefinite if and only
     if the mass is nowhere negative.
     """
-    m, h, inertia = _parts(parameters)
-    matrix = np.empty((4, 4))
-    matrix[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    matrix[:3, 3] = matrix[3, :3] = h
-    matrix[3, 3] = m
-    return matrix
-
-
-def _parts(p: Array) -> tuple[float, Array, Array]:
-    inertia = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
-    return float(p[0]), np.asarray(p[1:4]), inertia
-
-
-def _inertia_in_parent(placement: Any, parameters: Array) -> Array:
-    """Return ten parameters of a frame at the origin and in the axes of its parent.
-
-    Pinocchio's class of inertias cannot do this: it divides by the mass, which is zero for most of
-    the unit vectors.
-    """
-    m, h, inertia = _parts(parameters)
-    rotation, p = placement.rotation, pin.skew(placement.translation)
-    h = rotation @ h
-    rotational = rotation @ inertia @ rotation.T - m * p @ p - p @ pin.skew(h) - pin.skew(h) @ p
-    entries = [
-        rotational[0, 0],
-        rotational[0, 1],
-        rotational[1, 1],
-        rotational[0, 2],
-        rotational[1, 2],
-        rotational[2, 2],
-    ]
-    return np.array([m, *(h + m * placement.translation), *entries])
+    return np.asarray(pin.PseudoInertia.FromDynamicParameters(parameters).toMatrix())
