@@ -70,6 +70,24 @@ set_target_properties(vms_ph_native_module PROPERTIES
 set_target_properties(vms_ph_ros2_control vms_ph_native vms_ph_python_host PROPERTIES
   INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
 
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES realtime_tools::realtime_tools ${std_msgs_TARGETS})
+set(CMAKE_REQUIRED_FLAGS -Werror=deprecated-declarations)
+check_cxx_source_compiles("
+  #include <realtime_tools/realtime_publisher.hpp>
+  #include <std_msgs/msg/empty.hpp>
+  void size(realtime_tools::RealtimePublisher<std_msgs::msg::Empty>& publisher) {
+    publisher.lock();
+    publisher.msg_ = {};
+    publisher.unlock();
+  }
+  int main() {}" VMS_PH_PUBLISHERS_CAN_BE_SIZED)
+unset(CMAKE_REQUIRED_LIBRARIES)
+unset(CMAKE_REQUIRED_FLAGS)
+if(VMS_PH_PUBLISHERS_CAN_BE_SIZED)
+  target_compile_definitions(vms_ph_ros2_control PRIVATE VMS_PH_PUBLISHERS_CAN_BE_SIZED)
+endif()
+
 if(BUILD_TESTING)
   find_package(ament_cmake_gmock QUIET)
   if(ament_cmake_gmock_FOUND)

@@ -42,28 +42,21 @@ class Sampling {
 template <typename Message>
 using SizedPublisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
 
-/// Give the message inside a publisher the sizes of another, so that the loop copies without
-/// allocating.
-template <typename Publisher, typename Message>
-auto size_message(Publisher& publisher, const Message& sized, int)
-    -> decltype(publisher.msg_, void()) {
-  const std::lock_guard<Publisher> lock(publisher);
-  publisher.msg_ = sized;
-}
-
-/// From realtime_tools 5 on that message is private: it grows with the first ones published.
-template <typename Publisher, typename Message>
-void size_message(Publisher&, const Message&, long) {}
-
 /// @param sized  a message as large as any that is published; its strings are filled.
 /// It is not a lifecycle publisher, which would log a warning when it publishes while inactive.
 template <typename Message>
 SizedPublisher<Message> make_publisher(rclcpp_lifecycle::LifecycleNode& node,
-                                       const std::string& topic, const Message& sized,
+                                       const std::string& topic,
+                                       [[maybe_unused]] const Message& sized,
                                        const rclcpp::QoS& qos = rclcpp::QoS(10)) {
   auto publisher = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
       rclcpp::create_publisher<Message>(node, topic, qos));
-  size_message(*publisher, sized, 0);
+#ifdef VMS_PH_PUBLISHERS_CAN_BE_SIZED
+  // So that the loop copies without allocating. In newer realtime_tools the message is private: it
+  // grows with the first ones published.
+  const std::lock_guard<realtime_tools::RealtimePublisher<Message>> lock(*publisher);
+  publisher->msg_ = sized;
+#endif
   return publisher;
 }
 
