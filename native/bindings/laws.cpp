@@ -163,10 +163,11 @@ void bind_supervisor(py::module_& module) {
           [](StatePlausibility& self, const Numbers& q, const Numbers& v, double dt) -> py::object {
             const Judgement& judgement = self.judge(q.of_any_size(), v.of_any_size(), dt);
             if (!judgement.holds() && !judgement.restarts) return py::none();
-            return py::make_tuple(judgement.reason, judgement.q, judgement.v, judgement.restarts);
+            return py::make_tuple(judgement.reason, judgement.q, judgement.v, judgement.restarts,
+                                  judgement.is_located);
           },
           "q"_a, "v"_a, "dt"_a,
-          "Return None where the law may act, else reason, q, v and whether it restarts.");
+          "Return None where the law may act, else the fields of a Judgement.");
   py::class_<Supervisor, Law>(module, "Supervisor",
                               "A law behind tests of states, references and efforts; see "
                               "vms_ph_controllers.hosting.supervisor.")

@@ -129,6 +129,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   }
   const bool has_position = problem_.empty() || (is_valid_size && is_configuration(q));
   bool is_continuous = false;
+  judgement_.is_located = false;
   if (has_position) {
     model_.difference(q_, q, step_);
     const double elapsed = elapsed_time + std::min(implausible_time_, kLongestGap);
@@ -140,12 +141,10 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
     while (jumping < step_.size() && is_within_reach(jumping)) ++jumping;
     is_continuous = jumping == step_.size();
     implausible_time_ = 0.0;
-    if (problem_.empty()) {
-      if (is_continuous) {
-        check_motion(v, elapsed_time);
-      } else {
-        problem_.set("%s jumped by %.4g", name(jumping), step_[jumping]);
-      }
+    if (is_continuous) {
+      judgement_.is_located = check_motion(v, elapsed_time) && is_valid_step;
+    } else if (problem_.empty()) {
+      problem_.set("%s jumped by %.4g", name(jumping), step_[jumping]);
     }
   } else {
     implausible_time_ += elapsed_time;
@@ -155,6 +154,7 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   } else {
     hold(q, v, elapsed_time, has_position, is_continuous);
   }
+  if (!judgement_.holds()) judgement_.is_located = true;
   return judgement_;
 }
 
@@ -256,7 +256,16 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
   return true;
 }
 
-void StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
+/// Whether the positions follow the motion: they are not frozen, and joints that seem too fast have
+/// moved.
+bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
+  bool is_fast = false;
+  for (Eigen::Index i = 0; i < v.size(); ++i) {
+    if (std::abs(v[i]) <= speed_[i]) continue;
+    if (i < model_.b() || step_[i] == 0.0) return false;
+    is_fast = true;
+  }
+  if (is_fast) return true;
   frozen_ *= 1.0 - std::min(1.0, dt / kFrozenTime);
   for (Eigen::Index i = 0; i < v.size(); ++i) {
     const bool has_changed = step_[i] != 0.0;
@@ -265,9 +274,10 @@ void StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
   }
   for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
     if (std::abs(frozen_[i]) <= bounds_.frozen_distance) continue;
-    problem_.set("%s moves, but its position is frozen", name(i));
-    return;
+    if (problem_.empty()) problem_.set("%s moves, but its position is frozen", name(i));
+    return false;
   }
+  return true;
 }
 
 bool StatePlausibility::is_configuration(const ConstVector& q) const noexcept {

@@ -181,19 +181,19 @@ class PortGuard:
         counts = self._counts
         counts.samples += 1
         judgement = self._states.judge(q, v, dt)
-        is_recovering = judgement.reason == RECOVERING
-        if judgement.reason and not is_recovering:
-            return self._hold_safe(
-                judgement.q, judgement.v, dt, f"implausible state: {judgement.reason}"
-            )
-        d = Evaluation(self._model, judgement.q, np.array(v, float))
+        why = f"implausible state: {judgement.reason}" if judgement.reason else ""
+        if not judgement.is_located:
+            return self._hold_safe(judgement.q, judgement.v, dt, why)
+        # Positions alone settle the account of the last sample.
+        is_believed = not why or judgement.reason == RECOVERING
+        d = Evaluation(self._model, judgement.q, np.array(v, float) if is_believed else judgement.v)
         self._account(d, dt)
         counts.time += dt
         step = max(dt, self._period)
         compensation = self._budget.compensation(d)
         reason, is_fading, beyond = "", False, False
-        if is_recovering:
-            reason = f"reflex: implausible state: {RECOVERING}; holding and damping"
+        if why:
+            reason = f"reflex: {why}; holding and damping"
             desired = self._safe_effort(d.q, d.v, step)
         elif not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"

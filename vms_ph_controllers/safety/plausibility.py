@@ -7,7 +7,7 @@ The stage corresponds to the checks in robots' own controllers: libfranka's refl
 velocities and discontinuities, the joint limits of ros2_control.
 """
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -110,12 +110,15 @@ class Judgement:
         q: (nq,) configuration of the safe output: the last one that is believed.
         v: (nv,) velocity of the safe output, within the speed bounds.
         restarts: whether the law must be reset: the robot is elsewhere than where it was left.
+        is_located: whether ``q`` is measured now, though the rest of the state may be implausible:
+            it continues from the last one, and joints that seem too fast have moved.
     """
 
     reason: str
     q: Array
     v: Array
     restarts: bool = False
+    is_located: bool = True
 
 
 class StatePlausibility:
@@ -171,7 +174,7 @@ class StatePlausibility:
         if not timed:
             problem = problem or f"the time step of {dt:.3g} s is not between 0 and 1 s"
         placed = not problem or (sized and self._is_configuration(q))
-        continues = False
+        continues = is_located = False
         if placed:
             q = np.array(q)  # a host may measure into the same array again
             step = self._model.difference(self._q, q)
@@ -180,17 +183,22 @@ class StatePlausibility:
             within = np.abs(step) <= reach
             continues = bool(within.all())
             self._blind = 0.0
-            if not problem and not continues:
+            if not continues:
                 i = int(within.argmin())
-                problem = f"{self._name(i)} jumped by {step[i]:.4g}"
-            elif not problem:
-                problem = self._of_motion(step, v, passed)
+                problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
+            else:
+                fast = ~(np.abs(v) <= self._speed)
+                frozen = "" if fast.any() else self._of_motion(step, v, passed)
+                moved = not fast[: self._b].any() and bool(step[fast].all())
+                is_located = timed and moved and not frozen
+                problem = problem or frozen
         else:
             self._blind += passed
         if not problem and not self._is_holding:
             self._accept(q, v)
             return Judgement("", q, v)
-        return self._hold(q, v, passed, problem, placed, continues)
+        judgement = self._hold(q, v, passed, problem, placed, continues)
+        return replace(judgement, is_located=is_located or not judgement.reason)
 
     def _accept(self, q: Array, v: Array) -> None:
         self._q, self._v, self._last_q = q, v, q

@@ -53,6 +53,7 @@ struct Judgement {
   VectorQ q;                ///< (nq,) of the safe output: the last one that is believed
   VectorV v;                ///< (nv,) of the safe output, within the speed bounds
   bool restarts = false;    ///< whether the law must be reset: the robot is elsewhere
+  bool is_located = true;   ///< whether q is measured now, though v may be implausible
 
   bool holds() const noexcept { return reason[0] != '\0'; }
 };
@@ -89,7 +90,7 @@ class StatePlausibility {
             bool is_continuous) noexcept;
   bool values_are_plausible(const ConstVector& q, const ConstVector& v, Reason& problem) noexcept;
   bool is_configuration(const ConstVector& q) const noexcept;
-  void check_motion(const ConstVector& v, double dt) noexcept;
+  bool check_motion(const ConstVector& v, double dt) noexcept;
   void find_plausible_velocity(const ConstVector& v, bool has_rate, double dt) noexcept;
   const char* name(Eigen::Index i) const noexcept;
 

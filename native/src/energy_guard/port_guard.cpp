@@ -156,23 +156,25 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
                                        const ConstVector& effort, double dt) noexcept {
   ++certificate_.samples;
   const Judgement& judgement = states_.judge(q, v, dt);
-  const bool is_recovering = judgement.reason == reasons::implausible_before;
-  if (judgement.holds() && !is_recovering) {
+  reason_.clear();
+  if (judgement.holds()) {
     reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
-    return update_without_state(judgement.q, judgement.v, dt, nullptr);
   }
-  d_.set(q, v);
+  if (!judgement.is_located) return update_without_state(judgement.q, judgement.v, dt, nullptr);
+  // Positions alone settle the account of the last sample.
+  if (!judgement.holds() || judgement.reason == reasons::implausible_before) {
+    d_.set(q, v);
+  } else {
+    d_.set(q, judgement.v);
+  }
   update_tank(dt);
   certificate_.duration += dt;
   const double step = std::max(dt, period_);
   budget_.static_effort(d_, static_effort_);
-  reason_.clear();
-  const bool is_reflex = is_recovering || !is_effort(effort);
+  const bool is_reflex = judgement.holds() || !is_effort(effort);
   bool is_fading = false, is_beyond = false;
   if (is_reflex) {
-    if (is_recovering) {
-      reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
-    } else {
+    if (!judgement.holds()) {
       reason_.set("reflex: the effort is not finite or not that of this robot");
     }
     safe_effort(d_.q(), d_.v(), step);

@@ -50,6 +50,55 @@ def test_with_a_full_tank_efforts_pass_bit_for_bit(panda: VMSModel, delay: int) 
         plant.hold(sent.effort, np.zeros(7), DT, np.zeros(7))
 
 
+def test_joints_that_are_too_fast_to_be_believed_are_counted_by_their_positions(
+    panda: VMSModel,
+) -> None:
+    # The last joint passes its bound of 13 rad/s, as one that a wound up integral flings.
+    v = 12.5 * np.eye(7)[6]
+    plant = ContactPlant(panda, _home(panda), v, [])
+    guard = _guard(panda, v, tank_initial=1.0)
+    reasons = []
+    for k in range(60):
+        wanted = panda.evaluate(plant.q, plant.v).g + np.eye(7)[6]
+        sent = guard.update(plant.q, plant.v, wanted, DT if k else 0.0)
+        reasons.append(sent.reason)
+        assert guard.level == pytest.approx(1.0 - plant.given, abs=1e-9)
+        plant.hold(sent.effort, np.zeros(7), DT, np.zeros(7))
+    assert any("panda_joint7 moves at" in reason for reason in reasons)
+    found = guard.certificate
+    assert found.lost == 0
+    assert found.verdict == "kept"
+
+
+def test_after_a_frozen_tank_a_wound_up_integral_leaves_no_debt(panda: VMSModel) -> None:
+    # A trajectory controller with the gains of config/panda_energy_guard_controllers.yaml, wound up
+    # while the tank granted nothing: it flings the light joints.
+    p = np.array([100.0, 400.0, 100.0, 150.0, 15.0, 20.0, 4.0])
+    i = np.array([50.0, 300.0, 50.0, 150.0, 10.0, 20.0, 2.0])
+    d = np.array([12.0, 40.0, 10.0, 15.0, 0.4, 0.5, 0.08])
+    largest = np.array([20.0, 60.0, 20.0, 40.0, 5.0, 8.0, 2.0])
+    home = np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0])
+    goal = np.array([0.3, -0.2, 0.2, -1.3, 0.1, 1.4, 0.2])
+    wound = np.array([36.0, -190.0, 25.0, 94.0, 4.0, -0.4, 1.0])
+    plant, dt = ContactPlant(panda, home, np.zeros(7), []), 2e-3
+    settings = EnergyGuardSettings(8.0, 8.0, engagement_time=0.0)
+    guard = PortGuard(panda, settings, period=dt)
+    guard.engage(plant.q, plant.v)
+    fastest = 0.0
+    for k in range(250):
+        error = goal - plant.q
+        wound += dt * i * error
+        wanted = p * error + np.clip(wound, -largest, largest) - d * plant.v
+        sent = guard.update(plant.q, plant.v, wanted, dt if k else 0.0)
+        plant.hold(sent.effort, np.zeros(7), dt, np.zeros(7))
+        fastest = max(fastest, abs(plant.v[6]))
+    assert fastest > 13.05  # the bound of its states
+    found = guard.certificate
+    assert found.verdict == "kept"
+    assert found.lost == 0
+    assert guard.level > 4.0
+
+
 def test_with_an_empty_tank_efforts_along_the_motion_are_refused_and_the_robot_slows(
     panda: VMSModel,
 ) -> None:

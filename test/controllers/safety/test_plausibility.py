@@ -56,6 +56,37 @@ def test_a_robot_may_have_moved_while_its_positions_were_none(
     assert not reasons[-1]
 
 
+def test_a_configuration_is_believed_where_joints_alone_seem_too_fast_and_have_moved() -> None:
+    model = robots.load("omnidirectional_panda")
+    q = model.configuration(robots.get("omnidirectional_panda").home)
+    rest, last, none = np.zeros(model.nv), np.eye(model.nv)[-1], np.full(model.nv, np.nan)
+    states = StatePlausibility(model)
+    most = states.bounds.speeds(model)
+    upper = states.bounds.positions(model)[1][-1]
+    beyond = q.copy()
+    beyond[-1] = upper + 0.01
+
+    def judge(now: np.ndarray, v: np.ndarray, before: np.ndarray = q, dt: float = DT) -> bool:
+        states.restart(before)
+        judgement = states.judge(now, v, dt)
+        assert judgement.reason
+        return judgement.is_located
+
+    fast = 1.1 * most[-1] * last
+    assert judge(model.integrate(q, DT * fast), fast)
+    assert judge(model.integrate(q, 0.1 * last), 1e9 * last)  # a velocity of no meaning
+    assert not judge(q, fast)
+    assert not judge(q, none)
+    assert not judge(model.integrate(q, DT * fast), fast, dt=2.0)
+    base = 1.1 * most[0] * np.eye(model.nv)[0]
+    assert not judge(model.integrate(q, DT * base), base)
+    assert not judge(model.integrate(q, 0.5 * last), fast)  # a jump
+    almost = beyond.copy()
+    almost[-1] = upper - 0.01
+    assert judge(beyond, 2.0 * last, almost)
+    assert not judge(np.full_like(q, np.nan), rest)
+
+
 def test_speeds_are_bounded_by_the_joints_and_by_the_largest_of_all() -> None:
     model = robots.load("hextilt")
     limit, bounds = model.joints.velocity, PlausibilityBounds(joint_speed=1.0)
