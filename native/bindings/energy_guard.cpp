@@ -59,6 +59,7 @@ py::dict certificate(const PortGuard& guard) {
   VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
   result["verdict"] = record.verdict();
+  result["first_loss"] = record.first_loss;
   return result;
 }
 

@@ -34,6 +34,7 @@ class Counts:
         self.samples = self.lost = self.scaled = self.braked = self.reflexes = 0
         self.time = self.weight_work = self.largest_unmeasured = 0.0
         self.lent = self.unsettled = self.supplied = self.largest_kinetic = 0.0
+        self.first_loss = ""
         self._fed, self._surplus, self._first_surplus = 0, np.nan, np.nan
 
     def count_work(self, unmeasured: float, lent: float) -> None:
@@ -76,7 +77,7 @@ class Certificate(PortCertificate):
         ports: names of the guarded ports: ``wrench_base`` of a moving base, and the joints.
         duration: time observed, s.
         samples: number of updates.
-        lost: updates without a state that could be believed.
+        lost: updates without a configuration that could be believed.
         scaled, braked, reflexes: updates in which an effort was scaled or limited, in which the
             robot was braked, and in which a reflex acted.
         budget: energy granted: initial level and what was refilled less what was drained.
@@ -93,6 +94,7 @@ class Certificate(PortCertificate):
         weight_work: work of what compensates gravity, which is no energy of the controller.
         delay: from measurement to effort, samples.
         effort_carries_weight: whether the efforts compensate gravity.
+        first_loss: why the first of the lost updates was, in words, with the joint.
         law_failures: updates in which the law raised, and gravity compensation took its place.
         first_failure: what it raised first, in words.
     """
@@ -124,6 +126,7 @@ class Certificate(PortCertificate):
     weight_work: float
     delay: int
     effort_carries_weight: bool
+    first_loss: str = ""
     law_failures: int = 0
     first_failure: str = ""
 
@@ -170,6 +173,17 @@ class Certificate(PortCertificate):
             counts.weight_work,
             delay,
             carries_weight,
+            counts.first_loss,
+        )
+
+    @property
+    def summary(self) -> str:
+        """The verdict in words; before it, how often the law failed."""
+        if not self.law_failures:
+            return self.VERDICTS[self.verdict]
+        return (
+            f"the law failed in {self.law_failures} of {self.samples} updates, first: "
+            f"{self.first_failure}; {self.VERDICTS[self.verdict]}"
         )
 
     @property
@@ -210,7 +224,8 @@ class Certificate(PortCertificate):
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what was observed: names and text."""
-        yield "observed", f"{self.duration:.3f} s, {self.samples} samples, {self.lost} lost"
+        first = f", the first as {self.first_loss}" if self.first_loss else ""
+        yield "observed", f"{self.duration:.3f} s, {self.samples} samples, {self.lost} lost{first}"
         yield "budget", f"{self.budget:.6g} J"
         yield "given", f"{self.given:.6g} J, at most {self.largest_given:.6g} J"
         yield "margin", f"{self.margin:.6g} J"
@@ -223,11 +238,6 @@ class Certificate(PortCertificate):
             "changed",
             f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
         )
-        if self.law_failures:
-            yield (
-                "law failed",
-                f"in {self.law_failures} of {self.samples} updates, first: {self.first_failure}",
-            )
 
 
 def ports_of(model: VMSModel) -> tuple[str, ...]:

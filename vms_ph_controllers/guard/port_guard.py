@@ -361,6 +361,7 @@ class PortGuard:
         self._limits.replace(force[self._b :])
         self._acting, self._offset = force, None
         self._counts.lost += 1
+        self._counts.first_loss = self._counts.first_loss or why
         self._counts.time += dt if 0.0 < dt <= LONGEST_STEP else 0.0
         self._count(True, True, False)
         reason = f"reflex: {why}; holding and damping"

@@ -36,6 +36,11 @@ class PortCertificate:
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what was observed: names and text."""
 
+    @property
+    def summary(self) -> str:
+        """The verdict in words."""
+        return self.VERDICTS[self.verdict]
+
     def document(self) -> dict[str, Any]:
         """Return the certificate as plain data."""
         return {
@@ -52,7 +57,7 @@ class PortCertificate:
     def lines(self) -> list[str]:
         """Return the certificate as lines of text."""
         rows = [
-            ("certificate", self.VERDICTS[self.verdict]),
+            ("certificate", self.summary),
             ("ports", ", ".join(self.ports)),
             *self.rows(),
             *(("not seen", limitation) for limitation in self.not_seen),

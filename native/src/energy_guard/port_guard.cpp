@@ -119,6 +119,7 @@ void PortGuard::restart() noexcept {
   tank_ = EnergyTank(settings.tank_capacity, settings.tank_initial);
   ceiling_ = DebtCeiling(delay_);
   certificate_ = Certificate();
+  first_loss_.clear();
   limits_.restart();
   has_acting_ = has_offset_ = has_potential_ = has_surplus_ = false;
   offset_share_ = first_surplus_ = surplus_ = largest_kinetic_ = 0.0;
@@ -160,7 +161,10 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   if (judgement.holds()) {
     reason_.set("reflex: implausible state: %s; holding and damping", judgement.reason);
   }
-  if (!judgement.is_located) return update_without_state(judgement.q, judgement.v, dt, nullptr);
+  if (!judgement.is_located) {
+    if (first_loss_.empty()) first_loss_.set("implausible state: %s", judgement.reason);
+    return update_without_state(judgement.q, judgement.v, dt, nullptr);
+  }
   // Positions alone settle the account of the last sample.
   if (!judgement.holds() || judgement.reason == reasons::implausible_before) {
     d_.set(q, v);
@@ -212,6 +216,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
 const GuardedEffort& PortGuard::hold(const char* why, double dt) noexcept {
   ++certificate_.samples;
   const Judgement& judgement = states_.judge(no_configuration_, no_velocity_, dt);
+  if (first_loss_.empty()) first_loss_.set("%s", why);
   return update_without_state(judgement.q, judgement.v, dt, why);
 }
 
@@ -225,6 +230,7 @@ double PortGuard::drain(double energy) noexcept {
 
 Certificate PortGuard::certificate() const noexcept {
   Certificate result = certificate_;
+  result.first_loss = first_loss_.text();
   result.budget = tank_.budget;
   result.given = tank_.spent;
   result.largest_given = tank_.largest_spent;

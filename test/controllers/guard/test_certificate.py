@@ -54,6 +54,15 @@ def test_lost_samples_are_counted_and_nothing_is_credited_for_them(panda: VMSMod
     assert any("without a believable state" in each for each in found.not_seen)
 
 
+def test_it_names_the_joint_of_the_first_lost_sample(panda: VMSModel) -> None:
+    guard, plant = _driven(panda)
+    for jump in (0.5 * np.eye(7)[2], np.full(7, np.nan)):
+        guard.update(plant.q + jump, plant.v, np.zeros(7), DT)
+    found = guard.certificate
+    assert found.first_loss.startswith("implausible state: panda_joint3 jumped by 0.5")
+    assert f"2 lost, the first as {found.first_loss}" in str(found)
+
+
 def test_it_is_plain_data_and_lines_that_say_what_was_not_seen(panda: VMSModel) -> None:
     found = _driven(panda)[0].certificate
     read = json.loads(json.dumps(found.document()))

@@ -19,8 +19,9 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_io import robots
 
-from ..observers.test_payload_observer import loaded
+from ..observers.test_payload_observer import CENTRE, loaded
 from ..support.observed_robots import measured, samples
+from ..support.tank_runs import Plant
 
 
 def _at(model: VMSModel, q: np.ndarray) -> np.ndarray:
@@ -132,3 +133,28 @@ def test_a_payload_that_moves_in_the_hand_is_followed_without_jumps(law: type) -
     # 2 kg/s at a metre, and 0.6 kg m/s.
     assert np.abs(np.diff(torques, axis=0)).max() < 9.81 * (2.0 + 0.6) * 1e-2
     assert np.abs(torques[-1] - torques[99]).max() > 1.0
+
+
+@pytest.mark.parametrize("initial", [0.0, 0.05])
+@pytest.mark.parametrize("law", [EndEffectorImpedance, TaskSpaceIDAPBC])
+def test_the_weight_of_a_payload_is_no_energy_from_the_tank(law: type, initial: float) -> None:
+    model, dt, none = robots.load("panda"), 5e-3, np.zeros(7)
+    q = model.configuration(robots.get("panda").home)
+    carrying = PayloadCompensation(law(model), rate=1e3)
+    carrying.gains = carrying.Gains(tank_capacity=5.0, tank_initial=initial)
+    carrying.reset(RobotState(q, none))
+    assert not carrying.carry(_known(1.0, CENTRE))
+    for step in (dt, 0.0):  # it is held when the motion begins
+        carrying.update(RobotState(q, none), Reference(), step)
+    plant, goal = Plant(loaded(model, 1.0)[0], q, none), _at(model, q) + np.array([0.1, 0.1, 0.2])
+    most, work = 0.0, 0.0
+    for _ in range(120):
+        before = plant.given
+        torque = carrying.update(RobotState(plant.q, plant.v), Reference(position=goal), dt).torque
+        plant.hold(torque, none, dt, none)
+        most, work = max(most, plant.most), max(work, plant.given - before)
+    # A sample is predicted without the inertia of the payload, and counted as it was.
+    assert most <= initial + work + 1e-12
+    assert work < 0.2 * initial + 1e-12
+    if initial:
+        assert most > 0.5 * initial

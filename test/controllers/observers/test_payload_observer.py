@@ -15,14 +15,14 @@ from vms_ph_io import robots
 
 from ..support.observed_robots import holding, measured, moving_arm, samples
 
-_CENTRE = np.array([0.03, -0.02, 0.06])
+CENTRE = np.array([0.03, -0.02, 0.06])
 
 
 def loaded(model: VMSModel, mass: float) -> tuple[VMSModel, np.ndarray]:
     """Return the robot with a payload, and the payload's ten parameters."""
     robot = model.pinocchio
     frame = robot.frames[model.end_effector_id]
-    body = pin.Inertia(mass, _CENTRE, 0.003 * mass * np.eye(3))
+    body = pin.Inertia(mass, CENTRE, 0.003 * mass * np.eye(3))
     robot.inertias[frame.parentJoint] += frame.placement.act(body)
     return VMSModel.from_pinocchio(robot, model.end_effector), body.toDynamicParameters()
 
@@ -57,7 +57,7 @@ def test_a_kilogram_is_known_within_three_percent_after_two_seconds(
             payload = observer.add(impulse)
     assert payload.mass == pytest.approx(1.0, abs=0.03)
     assert abs(payload.mass - 1.0) < 3.0 * payload.mass_deviation < 0.12
-    assert np.abs(payload.centre - _CENTRE).max() < 0.02
+    assert np.abs(payload.centre - CENTRE).max() < 0.02
 
 
 def test_a_payload_that_is_grasped_is_noticed_and_found() -> None:

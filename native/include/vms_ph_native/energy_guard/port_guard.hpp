@@ -54,6 +54,7 @@ struct Certificate {
 #define VMS_PH_FIELD(name) double name = 0.0;
   VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
+  const char* first_loss = "";  ///< why the first of the lost samples was; valid with the guard
 
   /// "kept" within the budget, "excess" within the bound, "broken", or "unknown".
   const char* verdict() const noexcept {
@@ -160,7 +161,7 @@ class PortGuard {
   unsigned long long fed_ = 0;
   bool has_surplus_ = false;
   GuardedEffort guarded_;
-  Reason reason_{1024};
+  Reason reason_{1024}, first_loss_;
 };
 
 }  // namespace vms_ph
