@@ -218,6 +218,10 @@ namespace {
 // Number of shares that are tried; each trial corrects the work per share by its prediction.
 constexpr int kTrials = 5;
 
+// What the first share of the strongest brake exceeds the estimate by: the margin of a prediction
+// is part of it. Smallest share that is tried.
+constexpr double kChordFactor = 1.05, kMinShare = 0.01;
+
 // Largest ratio of a share to the one tried before it.
 constexpr double kShrinking = 0.9;
 
@@ -250,11 +254,13 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
     chosen_.displacement.setZero();
     return true;
   }
+  budget_ = budget;
   prediction_.begin(d, static_effort - d.g(), budget, dt);
   prediction_.predict(force, chosen_);
   if (chosen_.lack <= 0.0) return true;
   excess_ = force - static_effort;
   prediction_.predict(static_effort, rest_);
+  rest_energy_ = prediction_.energy();
   const double b = dt * dt * excess_.dot(chosen_.acceleration - rest_.acceleration);
   double a = dt * excess_.dot(d.v() + 0.5 * dt * rest_.acceleration), most = kShrinking;
   chosen_ = rest_;
@@ -280,15 +286,24 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
 
 void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
                         const VectorV& strongest) noexcept {
-  excess_ = strongest - static_effort;
   prediction_.predict(strongest, candidate_);
-  if (candidate_.lack < chosen_.lack) {
-    force = strongest;
-    chosen_ = candidate_;
+  const double full = prediction_.energy();
+  if (candidate_.lack > 0.0 && !(candidate_.lack < chosen_.lack)) return;
+  chosen_ = candidate_;
+  force = strongest;
+  if (chosen_.lack > 0.0) return;
+  if (rest_.lack <= kRounding) {
+    chosen_ = rest_;
+    force = static_effort;
+    return;
   }
-  if (!(candidate_.lack <= 0.0)) return;
-  double share = std::isfinite(rest_.lack) ? rest_.lack / (rest_.lack - candidate_.lack) : 1.0;
-  for (int k = 0; k < kTrials; ++k) {
+  if (!std::isfinite(rest_energy_) || !(rest_energy_ > full)) return;
+  excess_ = strongest - static_effort;
+  // The energy is a convex function of the share: it lies below its chord. Only a peak within the
+  // sample may be too high.
+  double share =
+      std::max(kChordFactor * (rest_energy_ - budget_) / (rest_energy_ - full), kMinShare);
+  for (int k = 0; k < kTrials && share < 1.0; ++k) {
     force_ = static_effort + share * excess_;
     prediction_.predict(force_, candidate_);
     if (candidate_.lack <= 0.0) {
@@ -296,7 +311,7 @@ void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
       chosen_ = candidate_;
       return;
     }
-    share = 0.5 * (1.0 + share);
+    share *= 2.0;
   }
 }
 

@@ -46,14 +46,15 @@ class GuardCertificate {
   std::string text(const vms_ph::PortGuard& guard) const {
     const vms_ph::Certificate c = guard.certificate();
     char line[1024];
-    std::snprintf(line, sizeof line,
-                  "certificate: %s. Given at most %.4g J of a budget of %.4g J, margin %.4g J; not "
-                  "yet seen at most %.4g J over %d samples; %.3f s, %llu samples, %llu lost%s%s, "
-                  "%llu scaled, %llu braked, %llu reflexes. Not seen: contacts and other ports, drives "
-                  "that do not follow their commands, peaks between two samples",
-                  c.verdict(), c.largest_given, c.budget, c.margin, c.largest_unseen,
-                  guard.delay() + 1, c.duration, c.samples, c.lost,
-                  c.lost > 0 ? ", the first as " : "", c.first_loss, c.scaled, c.braked, c.reflexes);
+    std::snprintf(
+        line, sizeof line,
+        "certificate: %s. Given at most %.4g J of a budget of %.4g J, margin %.4g J; not "
+        "yet seen at most %.4g J over %d samples; %.3f s, %llu samples, %llu lost%s%s, "
+        "%llu scaled, %llu braked, %llu reflexes. Not seen: contacts and other ports, drives "
+        "that do not follow their commands, peaks between two samples",
+        c.verdict(), c.largest_given, c.budget, c.margin, c.largest_unseen, guard.delay() + 1,
+        c.duration, c.samples, c.lost, c.lost > 0 ? ", the first as " : "", c.first_loss, c.scaled,
+        c.braked, c.reflexes);
     return line;
   }
 

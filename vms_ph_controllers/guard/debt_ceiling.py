@@ -9,6 +9,8 @@ import numpy as np
 
 from vms_ph_dynamics.arrays import Array
 
+from ..safety.sample_grant import ROUNDING
+
 # What efforts that repay a debt may risk beyond the work that made it: a share of the kinetic
 # energy, and at least so many J. Without any, nothing could be repaid of a debt that is as large as
 # that work, and the robot would not be braked.
@@ -18,9 +20,6 @@ _LOAN_SHARE, SMALLEST_LOAN = 0.05, 1e-3
 # sample, and with nothing left a debt could never be repaid. Without a debt, share of the kinetic
 # energy that efforts may give beyond the level: it leaves room for the strongest brakes.
 _RISKED = 0.8
-
-# A debt below this, J, is a rounding error.
-ROUNDING = 1e-12
 
 
 def loan(kinetic: float) -> float:

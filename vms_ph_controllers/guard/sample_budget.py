@@ -13,23 +13,15 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 from ..safety.limits import TorqueLimits
-from ..safety.sample_grant import SampleGrant, strongest_brake
+from ..safety.sample_grant import ROUNDING, SampleGrant, strongest_brake
 from ..safety.sample_prediction import Prediction, SamplePrediction
 from .base_wrench import BaseWrench
-from .debt_ceiling import ROUNDING, DebtCeiling
+from .debt_ceiling import DebtCeiling
 from .effort_queue import EffortQueue
 
 # Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
 # way, which it leaves out.
 _CLEAR = 2.0
-
-# Number of shares of the strongest brake that are tried, and what the first one exceeds the
-# estimate by: the margin of a prediction is part of it.
-_TRIALS = 5
-_MORE = 1.05
-
-# Smallest share of the strongest brake that is tried.
-_SMALLEST_SHARE = 0.01
 
 _DEBT = "the energy tank has a debt"
 _UNCOVERED = "the energy tank does not cover the effort against a motion that is not seen"
@@ -151,7 +143,7 @@ class SampleBudget:
         grant = self._grant.grant(start, desired, compensation, budget, dt)
         force = grant.force
         if not grant.is_covered:
-            force = self._brake(start, force, compensation, budget, dt)
+            force = self._grant.brake(grant, compensation, self.strongest_brake(start, dt))
         reason = grant.reason
         share = ceiling.share(force - compensation, efforts.active[1:], level, start.M, dt)
         if share < 1.0:
@@ -162,33 +154,6 @@ class SampleBudget:
             force = compensation + max(share, least) * (force - compensation)
             reason = reason or (_UNCOVERED if level >= -ROUNDING else _DEBT)
         return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
-
-    def _brake(
-        self, d: Evaluation, grant: Array, compensation: Array, budget: float, dt: float
-    ) -> Array:
-        """Return the least brake that meets the budget, or what comes next to it."""
-        strongest = self.strongest_brake(d, dt)
-        self._prediction.start_at(d, self.uncompensated(d), budget, dt)
-        full = self._prediction.predict(strongest)
-        if full.lack > 0.0:
-            return strongest if full.lack < self._prediction.predict(grant).lack else grant
-        rest = self._prediction.predict(compensation)
-        if rest.lack <= ROUNDING:
-            return compensation
-        if not np.isfinite(rest.energy) or not rest.energy > full.energy:
-            return strongest
-        # The energy is a convex function of the share: it lies below its chord. Only a peak within
-        # the sample may be too high.
-        share = _MORE * (rest.energy - budget) / (rest.energy - full.energy)
-        share = max(share, _SMALLEST_SHARE)
-        for _ in range(_TRIALS):
-            if not share < 1.0:
-                break
-            force = compensation + share * (strongest - compensation)
-            if self._prediction.predict(force).lack <= 0.0:
-                return force
-            share *= 2.0
-        return strongest
 
     def _is_clear(
         self,

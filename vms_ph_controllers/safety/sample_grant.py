@@ -16,6 +16,13 @@ from .sample_prediction import Prediction, SamplePrediction
 # Number of shares that are tried; each trial corrects the work per share by its prediction.
 _TRIALS = 5
 
+# What the first share of the strongest brake exceeds the estimate by: the margin of a prediction is
+# part of it. Smallest share that is tried.
+_MORE, _SMALLEST_SHARE = 1.05, 0.01
+
+# A debt below this, J, is a rounding error.
+ROUNDING = 1e-12
+
 # Largest ratio of a share to the one tried before it.
 _SHRINKING = 0.9
 
@@ -82,6 +89,7 @@ class SampleGrant:
             return Grant(force, 1.0, True)
         prediction = self._prediction
         prediction.start_at(d, compensation - d.g, budget, dt)
+        self._budget = budget
         full = self._chosen = prediction.predict(force)
         if full.lack <= 0.0:
             return Grant(force, 1.0, True)
@@ -112,21 +120,35 @@ class SampleGrant:
             compensation: (nv,) as before.
             strongest: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
-        f, rest, best = strongest - compensation, self._rest, self._chosen
-        force, tried = grant.force, self._prediction.predict(strongest)
-        if tried.lack < best.lack:
-            force, best = strongest, tried
-        if tried.lack <= 0.0:
-            share = rest.lack / (rest.lack - tried.lack) if np.isfinite(rest.lack) else 1.0
-            for _ in range(_TRIALS):
-                gentle = compensation + share * f
-                tried = self._prediction.predict(gentle)
-                if tried.lack <= 0.0:
-                    force, best = gentle, tried
-                    break
-                share = 0.5 * (1.0 + share)
-        self._chosen = best
-        return force
+        predict, rest, full = (
+            self._prediction.predict,
+            self._rest,
+            self._prediction.predict(strongest),
+        )
+        if full.lack > 0.0 and not full.lack < self._chosen.lack:
+            return grant.force
+        self._chosen = full
+        if full.lack > 0.0:
+            return strongest
+        if rest.lack <= ROUNDING:
+            self._chosen = rest
+            return compensation
+        if not (np.isfinite(rest.energy) and rest.energy > full.energy):
+            return strongest
+        # The energy is a convex function of the share: it lies below its chord. Only a peak within
+        # the sample may be too high.
+        share = _MORE * (rest.energy - self._budget) / (rest.energy - full.energy)
+        share = max(share, _SMALLEST_SHARE)
+        for _ in range(_TRIALS):
+            if not share < 1.0:
+                break
+            force = compensation + share * (strongest - compensation)
+            tried = predict(force)
+            if tried.lack <= 0.0:
+                self._chosen = tried
+                return force
+            share *= 2.0
+        return strongest
 
 
 def strongest_brake(d: Evaluation, dt: float) -> Array:

@@ -107,6 +107,9 @@ class SamplePrediction {
 /// vms_ph_controllers.safety.sample_grant.
 class SampleGrant {
  public:
+  /// A debt below this, J, is a rounding error.
+  static constexpr double kRounding = 1e-12;
+
   explicit SampleGrant(const Model& model);
 
   /// Reduce an effort (nv,) to the largest share that the budget covers; return whether the budget
@@ -140,6 +143,7 @@ class SampleGrant {
  private:
   SamplePrediction prediction_;
   Prediction rest_, candidate_, chosen_;
+  double rest_energy_ = 0.0, budget_ = 0.0;
   VectorV excess_, force_;
   double share_ = 1.0;
   Reason reason_;

@@ -183,14 +183,6 @@ namespace {
 // way, which it leaves out.
 constexpr double kClear = 2.0;
 
-// Number of shares of the strongest brake that are tried, and the factor of the first one over the
-// estimate by: the margin of a prediction is part of it.
-constexpr int kTrials = 5;
-constexpr double kChordFactor = 1.05;
-
-// Smallest share of the strongest brake that is tried.
-constexpr double kMinShare = 0.01;
-
 // Longest way for which the quick check is made, rad or m.
 constexpr double kNear = 0.2;
 
@@ -313,7 +305,8 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
   is_brake_ = !covered;
   reason_ = grant_.reason().text();
   if (!covered) {
-    brake(*predicted, force, budget, dt);
+    strongest_brake(*predicted, dt, brake_);
+    grant_.brake(force, static_effort_, brake_);
   }
   limited_ = force - static_effort_;
   inertia_.compute(predicted->M());
@@ -328,41 +321,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& force, const EffortQueue& effor
   limited_ *= std::max(remaining_rise / required, neutral(force));
   force = static_effort_ + limited_;
   if (reason_[0] != '\0') return;
-  reason_ = level < -DebtCeiling::kRounding ? reasons::tank_in_debt : reasons::tank_uncovered;
-}
-
-/// Replace a granted effort by the least brake that meets the budget, or what comes next to it.
-void SampleBudget::brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept {
-  strongest_brake(d, dt, brake_);
-  unactuated_gravity(d, unactuated_gravity_);
-  prediction_.begin(d, unactuated_gravity_, budget, dt);
-  prediction_.predict(brake_, candidate_);
-  const double lack = candidate_.lack, least = prediction_.energy();
-  if (lack > 0.0) {
-    prediction_.predict(force, candidate_);
-    if (lack < candidate_.lack) force = brake_;
-    return;
-  }
-  prediction_.predict(static_effort_, candidate_);
-  const double rest = prediction_.energy();
-  if (candidate_.lack <= DebtCeiling::kRounding) {
-    force = static_effort_;
-    return;
-  }
-  force = brake_;
-  if (!std::isfinite(rest) || !(rest > least)) return;
-  // The energy is a convex function of the share: it lies below its chord. Only a peak within the
-  // sample may be too high.
-  double share = std::max(kChordFactor * (rest - budget) / (rest - least), kMinShare);
-  for (int k = 0; k < kTrials && share < 1.0; ++k) {
-    active_ = static_effort_ + share * (brake_ - static_effort_);
-    prediction_.predict(active_, candidate_);
-    if (candidate_.lack <= 0.0) {
-      force = active_;
-      return;
-    }
-    share *= 2.0;
-  }
+  reason_ = level < -SampleGrant::kRounding ? reasons::tank_in_debt : reasons::tank_uncovered;
 }
 
 /// By how much an effort beyond the static one (nv,) raises the root of twice the kinetic energy

@@ -83,9 +83,6 @@ class UnobservedWork {
 /// vms_ph_controllers.guard.debt_ceiling.
 class DebtCeiling {
  public:
-  /// A debt below this, J, is a rounding error.
-  static constexpr double kRounding = 1e-12;
-
   explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
 
   /// Begin with a kinetic energy, J.
@@ -101,7 +98,7 @@ class DebtCeiling {
   double update(double level, double work, double kinetic, double friction) noexcept {
     kinetic_ = std::max(kinetic, kinetic_ + work - friction);
     const double unobserved = unobserved_work_.add(work), debt = -level;
-    if (debt <= kRounding) {
+    if (debt <= SampleGrant::kRounding) {
       ceiling_ = 0.0;
       margin_ = std::numeric_limits<double>::infinity();
       return unobserved;
@@ -119,8 +116,9 @@ class DebtCeiling {
   /// Sum by which efforts, those under way included, may raise the root of twice the kinetic
   /// energy at a level, J.
   double speed_rise(double level) const noexcept {
-    const double risk = level < -kRounding ? kRiskShare * std::max(0.0, margin_)
-                                           : std::max(0.0, level) + kRiskShare * kinetic_;
+    const double risk = level < -SampleGrant::kRounding
+                            ? kRiskShare * std::max(0.0, margin_)
+                            : std::max(0.0, level) + kRiskShare * kinetic_;
     return std::sqrt(2.0 * (kinetic_ + risk)) - std::sqrt(2.0 * kinetic_);
   }
 
@@ -259,7 +257,6 @@ class SampleBudget {
  private:
   bool is_clear(Evaluation& d, const VectorV& force, const EffortQueue& effort_queue, double level,
                 double kinetic, double dt) noexcept;
-  void brake(Evaluation& d, VectorV& force, double budget, double dt) noexcept;
   double neutral(const VectorV& force) noexcept;
   double speed_rise(const VectorV& active, double dt) noexcept;
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
