@@ -176,7 +176,7 @@ void StatePlausibility::hold(const ConstVector& q, const ConstVector& v, double 
   }
   find_plausible_velocity(v, has_position && dt > 0.0, dt);
   if (is_continuous) {
-    travel_.setZero();
+    travel_ = 0.5 * step_.cwiseAbs();  // the next step may be as large again
   } else {
     for (Eigen::Index i = 0; i < v_.size(); ++i) travel_[i] += dt * std::abs(v_[i]);
   }

@@ -70,6 +70,12 @@ class EffortQueue:
         self._path = self._spread = 0.0
         self._acting = self.queue[0], self.active[0]
 
+    def mean_velocity(self, q: Array, dt: float) -> Array:
+        """Return the velocity (nv,) over the time since the last state; zero after lost ones."""
+        if self._start is None or not self.is_measured:
+            return np.zeros(self._model.nv)
+        return self._model.difference(self._start.q, q) / dt
+
     def lose(self, dt: float) -> None:
         """Note that the first effort acts on for a time, s, after which no state is seen."""
         if self._start is not None:

@@ -184,12 +184,13 @@ class PortGuard:
         why = f"implausible state: {judgement.reason}" if judgement.reason else ""
         if not judgement.is_located:
             return self._hold_safe(judgement.q, judgement.v, dt, why)
-        # Positions alone settle the account of the last sample.
-        is_believed = not why or judgement.reason == RECOVERING
-        d = Evaluation(self._model, judgement.q, np.array(v, float) if is_believed else judgement.v)
+        step, v = max(dt, self._period), np.array(v, float)
+        if why and judgement.reason != RECOVERING:
+            # Positions settle the account of the last sample, and show the motion of the joints.
+            v[self._b :] = self._queue.mean_velocity(judgement.q, step)[self._b :]
+        d = Evaluation(self._model, judgement.q, v)
         self._account(d, dt)
         counts.time += dt
-        step = max(dt, self._period)
         compensation = self._budget.compensation(d)
         reason, is_fading, beyond = "", False, False
         if why:

@@ -216,12 +216,12 @@ class StatePlausibility:
             with np.errstate(over="ignore"):  # a position may be any number
                 rate = displacement / dt if dt > 0.0 else None
             self._last_q = q
-            if continues:
+            if continues:  # the next step may be as large again
+                self._travelled = 0.5 * np.abs(self._model.difference(self._q, q))
                 self._q = q
         self._v = self._credible(v, rate, dt)
-        self._travelled = (
-            np.zeros(len(self._v)) if continues else (self._travelled + dt * np.abs(self._v))
-        )
+        if not continues:
+            self._travelled = self._travelled + dt * np.abs(self._v)
         # Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
         elsewhere = placed and follows and not continues and not self._of_values(q, v)
         self._elsewhere = self._elsewhere + dt if elsewhere else 0.0

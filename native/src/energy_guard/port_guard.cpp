@@ -165,15 +165,16 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     if (first_loss_.empty()) first_loss_.set("implausible state: %s", judgement.reason);
     return update_without_state(judgement.q, judgement.v, dt, nullptr);
   }
-  // Positions alone settle the account of the last sample.
-  if (!judgement.holds() || judgement.reason == reasons::implausible_before) {
-    d_.set(q, v);
-  } else {
-    d_.set(q, judgement.v);
+  const double step = std::max(dt, period_);
+  next_velocity_ = v;
+  if (judgement.holds() && judgement.reason != reasons::implausible_before) {
+    // Positions settle the account of the last sample, and show the motion of the joints.
+    effort_queue_.mean_velocity(q, step, next_velocity_);
+    next_velocity_.head(b_) = v.head(b_);
   }
+  d_.set(q, next_velocity_);
   update_tank(dt);
   certificate_.duration += dt;
-  const double step = std::max(dt, period_);
   budget_.static_effort(d_, static_effort_);
   const bool is_reflex = judgement.holds() || !is_effort(effort);
   bool is_fading = false, is_beyond = false;

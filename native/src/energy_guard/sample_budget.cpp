@@ -119,6 +119,13 @@ void EffortQueue::begin_effort(Evaluation& d, double kinetic) noexcept {
   acting_active_ = active_[index(0)];
 }
 
+void EffortQueue::mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept {
+  result.setZero(model_.nv());
+  if (!has_start_ || !is_measured_) return;
+  model_.difference(start_, q, result);
+  result /= dt;
+}
+
 void EffortQueue::lose(double dt) noexcept {
   if (!has_start_) return;
   if (is_measured_) {

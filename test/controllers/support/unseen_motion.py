@@ -134,7 +134,7 @@ def mutated(adversary: Adversary, rng: Rng, step: float) -> Adversary:
     turns = rng.random() < 0.2
     return replace(
         a,
-        speed=min(5.0, a.speed * float(np.exp(step * rng.standard_normal()))),
+        speed=a.speed * float(np.exp(step * rng.standard_normal())),
         effort=min(10.0 / a.dt, a.effort * float(np.exp(step * rng.standard_normal()))),
         law=str(rng.choice(LAWS)) if turns else a.law,
         period=max(1.2, a.period * float(np.exp(0.3 * step * rng.standard_normal())))

@@ -167,6 +167,9 @@ class EffortQueue {
   /// @param kinetic  largest energy of the motion after it, see DebtCeiling, J.
   void begin_effort(Evaluation& d, double kinetic) noexcept;
 
+  /// Write the velocity (nv,) over a time, s, since the last state; zero after lost ones.
+  void mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept;
+
   /// Note that the first effort acts on for a time, s, after which no state is seen.
   void lose(double dt) noexcept;
 
