@@ -56,8 +56,9 @@ def test_a_brake_takes_out_what_the_budget_lacks_and_is_gentle_where_little_is_l
     force, along = grant.brake(granted, d.g, strongest) - d.g, strongest - d.g
     share = float(force @ along) / float(along @ along)
     np.testing.assert_allclose(force, share * along, atol=1e-9 * np.abs(along).max())
-    assert share == pytest.approx(1.0 if kept < 0.0 else 0.01)  # the smallest that is tried
-    assert kept < -1.0 or prediction.predict(d.g + force).energy <= budget
+    energy = prediction.predict(d.g + force).energy
+    assert energy <= budget
+    assert energy > 1.2 * budget if kept < 0.0 else share == pytest.approx(0.01)  # the smallest
     np.testing.assert_array_equal(grant.displacement, prediction.predict(d.g + force).displacement)
 
 
