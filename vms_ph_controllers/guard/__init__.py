@@ -8,8 +8,10 @@ from .energy_guard import EnergyGuard
 from .port_guard import GuardedEffort, PortGuard
 from .servo_guard import GuardedCommand, PositionGuard, ServoGuard, VelocityGuard
 from .settings import EnergyGuardSettings
+from .teleoperation import TeleoperationPacket, TeleoperationSide
 
 __all__ = [
     "Certificate", "EnergyGuard", "EnergyGuardSettings", "GuardedCommand", "GuardedEffort",
-    "PortGuard", "PositionGuard", "ServoGuard", "VelocityGuard",
+    "PortGuard", "PositionGuard", "ServoGuard", "TeleoperationPacket", "TeleoperationSide",
+    "VelocityGuard",
 ]  # fmt: skip

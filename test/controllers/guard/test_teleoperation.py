@@ -1,0 +1,149 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two arms over a network: stable in contact, and no energy beyond the tanks, for any delay."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers.guard import PositionGuard, TeleoperationPacket, TeleoperationSide
+from vms_ph_dynamics import OptionError
+
+from .test_servo_guard import sliders
+
+STIFFNESS, DAMPING, MASS = 200.0, 4.0, 1.0  # of both servos and arms: N/m, N s/m, kg
+PERIOD, INNER = 5e-3, 10  # s, and steps of the servos in it
+BUDGET = 2.0  # J, of each side
+
+
+@dataclass
+class Arm:
+    """A slider with a servo, whose work is integrated."""
+
+    q: float = 0.0
+    v: float = 0.0
+    work: float = 0.0
+
+    def move(self, command: float, push) -> None:
+        """Move over a period; ``push(q, v)`` is the force of person or wall."""
+        dt = PERIOD / INNER
+        for _ in range(INNER):
+            before = self.q
+            force = STIFFNESS * (command - self.q) - DAMPING * self.v
+            self.v += dt / MASS * (force + push(self.q, self.v))
+            self.q += dt * self.v
+            mean = 0.5 * (before + self.q)
+            self.work += (STIFFNESS * (command - mean) - DAMPING * self.v) * (self.q - before)
+
+
+@dataclass
+class Network:
+    """Packets with a delay, jitter and loss."""
+
+    rng: np.random.Generator
+    delay: float
+    queue: list = field(default_factory=list)
+
+    def send(self, now: float, packet: TeleoperationPacket) -> None:
+        if self.rng.random() >= 0.05:
+            late = self.delay * self.rng.uniform(0.8, 1.2)
+            heapq.heappush(self.queue, (now + late, packet.number, packet))
+
+    def arrived(self, now: float) -> list[TeleoperationPacket]:
+        packets = []
+        while self.queue and self.queue[0][0] <= now:
+            packets.append(heapq.heappop(self.queue)[2])
+        return packets
+
+
+@dataclass
+class Outcome:
+    """Of a run: largest speed and its later part, energy created, where the follower was."""
+
+    speeds: list[float]
+    created: float
+    places: list[float]
+
+
+def operate(delay: float, seconds: float, *, guarded: bool) -> Outcome:
+    """A person moves the leader into a wall that the follower meets, and out again."""
+    rng = np.random.default_rng(4)
+    model = sliders(1)
+    arms, sides, networks = [Arm(), Arm()], [], []
+    for _ in arms:
+        guard = PositionGuard(model, STIFFNESS, DAMPING, uncertainty=0.05, budget=BUDGET)
+        guard.settings = type(guard.settings)(tank_capacity=50.0, tank_initial=BUDGET)
+        sides.append(TeleoperationSide(guard, reserve=0.2))
+        sides[-1].engage([0.0])
+        networks.append(Network(rng, delay))
+    created, speeds, places = -np.inf, [], []
+    heard = [0.0, 0.0]
+    for k in range(round(seconds / PERIOD)):
+        now = k * PERIOD
+        aim = 0.25 * (1.0 - np.cos(0.8 * now))
+
+        def person(q: float, v: float, aim: float = aim) -> float:
+            return 150.0 * (aim - q) - 5.0 * v
+
+        def wall(q: float, v: float) -> float:
+            return -3000.0 * max(0.0, q - 0.3)
+
+        for i, push in enumerate((person, wall)):
+            for packet in networks[1 - i].arrived(now):
+                sides[i].receive(packet)
+                heard[i] = float(packet.positions[0])
+            command = sides[i].update([arms[i].q], PERIOD).command
+            arms[i].move(float(command[0]) if guarded else heard[i], push)
+            networks[i].send(now, sides[i].send())
+        created = max(created, sum(arm.work for arm in arms))
+        speeds.append(max(abs(arm.v) for arm in arms))
+        places.append(arms[1].q)
+    return Outcome(speeds, created, places)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2])
+def test_contact_over_a_network_is_stable_and_creates_no_energy(delay: float) -> None:
+    run = operate(delay, 20.0, guarded=True)
+    assert run.created <= 2.0 * BUDGET
+    assert max(run.speeds[-1000:]) < 1.0
+    assert max(run.places) > 0.3  # the follower meets the wall
+
+
+def test_springs_without_a_tank_create_energy_with_the_same_delay() -> None:
+    run = operate(0.2, 20.0, guarded=False)
+    assert run.created > 10.0
+    assert max(run.speeds[-1000:]) > 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2])
+def test_a_minute_of_contact_is_stable(delay: float) -> None:
+    run = operate(delay, 60.0, guarded=True)
+    assert run.created <= 2.0 * BUDGET
+    assert max(run.speeds[-1000:]) < 1.0
+    assert max(run.places[-2000:]) > 0.3
+
+
+def test_repeated_and_late_packets_bring_no_energy() -> None:
+    model = sliders(1)
+    one, other = (
+        TeleoperationSide(PositionGuard(model, 100.0, budget=1.0), share=1.0) for _ in range(2)
+    )
+    for side in (one, other):
+        side.engage([0.0])
+    other.guard.tank.drain(1.0)
+    first, second = one.send(), one.send()
+    assert (first.energy, second.energy) == (1.0, 0.0)
+    for packet in (second, first, second):
+        other.receive(packet)
+    assert other.guard.tank.level == 0.0  # the late one is lost, with its energy
+
+
+def test_a_share_beyond_one_is_refused() -> None:
+    with pytest.raises(OptionError, match="share must be from 0 to 1"):
+        TeleoperationSide(PositionGuard(sliders(1), 100.0, budget=1.0), share=2.0)
