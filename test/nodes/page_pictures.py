@@ -61,6 +61,10 @@ _OPAQUE = """(() => {
 # Time in which the shapes of a robot arrive, s.
 _SHAPES = 8.0
 
+# Hides how many pictures this browser draws.
+_NO_NOTE = """document.head.insertAdjacentHTML(
+  'beforeend', '<style>#vms-pictures {display: none}</style>')"""
+
 # Pictures a second of a moving one.
 _FRAMES = 6.0
 
@@ -108,6 +112,7 @@ def page(folder: str, *words: str) -> Iterator[Chromium]:
             shown.resize(1280, 720)
             shown.await_text("vms_ph: ", 600.0)
             shown.await_text("unaccounted", 600.0)
+            shown.run(_NO_NOTE)
             yield shown
         finally:
             shown.close()
@@ -294,7 +299,7 @@ def of_replay(out: Path, folder: str) -> None:
         time.sleep(3.0)
         save(picture(shown), out / "page-replay.png")
     for run, robot, name, begin, end, slow in (
-        ("demo", "panda", "push", 3.2, 6.7, 2.0),
+        ("demo", "panda", "push", 3.1, 6.3, 2.0),
         ("flight", "hextilt", "flight", 1.2, 4.4, 1.0),
     ):
         with page(folder, "bag", "view", run, "--robot", robot) as shown:
