@@ -23,7 +23,7 @@ endif()
 set(VMS_PH_PYTHON_HOST ON)
 add_subdirectory(native)
 
-set(schemas attitude_control controller_shell decoupled_vms_controller differential_drive end_effector_impedance energy_guard
+set(schemas attitude_control controller_shell decoupled_vms_controller differential_drive cartesian_impedance energy_guard
   energy_guard_settings force_broadcaster mobile_manipulation pose_ida_pbc pushing_impedance
   python_controller resolved_motion robot_broadcaster task_space_ida_pbc underactuated_flight
   wheeled_impedance)

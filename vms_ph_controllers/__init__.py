@@ -20,9 +20,9 @@ from .controller import (
 )
 from .guard import EnergyGuard
 from .laws.attitude_control import AttitudeControl
+from .laws.cartesian_impedance import CartesianImpedance
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.differential_drive import DifferentialDrive
-from .laws.end_effector_impedance import EndEffectorImpedance
 from .laws.linear_impedance import LinearImpedance
 from .laws.mobile_manipulation import MobileManipulation
 from .laws.pose_ida_pbc import PoseIDAPBC
@@ -34,9 +34,16 @@ from .laws.wheeled_impedance import WheeledImpedance
 from .safety.energy_tank import EnergyTank
 
 __all__ = [
-    "AttitudeControl", "Command", "ControlEnergy", "Controller", "DecoupledVMSController",
-    "DifferentialDrive", "EndEffectorImpedance", "EnergyGuard", "EnergyTank", "LinearImpedance",
+    "AttitudeControl", "CartesianImpedance", "Command", "ControlEnergy", "Controller",
+    "DecoupledVMSController", "DifferentialDrive", "EnergyGuard", "EnergyTank", "LinearImpedance",
     "MobileManipulation", "PoseIDAPBC", "PushingImpedance", "Reference", "ResolvedMotion",
     "RobotState", "Status", "TaskSpaceIDAPBC", "UnderactuatedFlight", "WheeledImpedance", "gain",
     "switch",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Say what a law is called now that had another name."""
+    if name == "EndEffectorImpedance":
+        raise ImportError("EndEffectorImpedance is CartesianImpedance now, with the same gains")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -134,14 +134,14 @@ Contenders laws(const Model& model) {
   shaped.gains.insert(shaped.gains.end(), {gain("stiffness", 1000), gain("task_stiffness", 300)});
   contenders.push_back(contender(usual, full, model, fixed ? shaped : all));
   for (const char* name :
-       {"PoseIDAPBC", "EndEffectorImpedance", "PushingImpedance", "MobileManipulation"}) {
+       {"PoseIDAPBC", "CartesianImpedance", "PushingImpedance", "MobileManipulation"}) {
     if (fixed && std::string(name) == "MobileManipulation") continue;
     contenders.push_back(contender(name, full, model, all));
   }
   Setting loaded = all;
   loaded.payload = 1.0;
   contenders.push_back(
-      contender("EndEffectorImpedance", ", all features and a payload", model, loaded));
+      contender("CartesianImpedance", ", all features and a payload", model, loaded));
   if (model.base() == Base::planar) {
     const std::vector<Wheel> wheels{{"left wheel", kRadius}, {"right wheel", kRadius}};
     for (const char* name : {"DifferentialDrive", "WheeledImpedance"}) {

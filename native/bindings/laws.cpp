@@ -16,6 +16,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "vms_ph_native/cartesian_impedance.hpp"
 #include "vms_ph_native/payload_compensation.hpp"
 #include "vms_ph_native/pushing_impedance.hpp"
 #include "vms_ph_native/supervisor.hpp"
@@ -237,6 +238,9 @@ void bind_laws(py::module_& module) {
                                   law.tank()->unaccounted_energy);
           },
           "Capacity, level and unaccounted energy of the tank, J; or None.");
+  py::class_<CartesianImpedance, Law>(module, "CartesianImpedance",
+                                      "See vms_ph_controllers.CartesianImpedance.")
+      .def_property_readonly("null_level", &CartesianImpedance::null_level);
   py::class_<PushingImpedance, Law>(module, "PushingImpedance",
                                     "See vms_ph_controllers.PushingImpedance.")
       .def_property_readonly("push_level", &PushingImpedance::push_level)

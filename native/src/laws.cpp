@@ -19,9 +19,9 @@ struct Law {
 
 constexpr Law kLaws[] = {
     {"AttitudeControl", make_attitude_control},
+    {"CartesianImpedance", make_cartesian_impedance},
     {"DecoupledVMSController", make_decoupled_vms},
     {"DifferentialDrive", make_differential_drive, true},
-    {"EndEffectorImpedance", make_end_effector_impedance},
     {"MobileManipulation", make_mobile_manipulation},
     {"PoseIDAPBC", make_pose_ida_pbc},
     {"PushingImpedance", make_pushing_impedance},
@@ -62,6 +62,9 @@ std::unique_ptr<Controller> make_law(const std::string& name, const Model& model
   }
   std::string names;
   for (const Law& law : kLaws) names += (names.empty() ? "" : ", ") + std::string(law.name);
+  if (name == "EndEffectorImpedance") {
+    throw ModelError("EndEffectorImpedance is CartesianImpedance now, with the same gains");
+  }
   throw ModelError("there is no law '" + name + "' in the C++ core; there are " + names);
 }
 

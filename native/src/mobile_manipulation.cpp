@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "law_factories.hpp"
-#include "vms_ph_native/end_effector_impedance.hpp"
+#include "vms_ph_native/cartesian_impedance.hpp"
 #include "vms_ph_native/products.hpp"
 #include "vms_ph_native/texts.hpp"
 

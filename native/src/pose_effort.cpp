@@ -110,6 +110,7 @@ PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
       impedance(model, velocities),
       continuous(rest_force),
       sampled(rest_force),
+      posture(rest_force),
       lead_(Twist::Zero()),
       spring_(lead_),
       drift_(lead_),
@@ -120,6 +121,7 @@ void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
                       const ConstVector& stiffness, const LimitSprings& limits,
                       double turning) noexcept {
   const int b = d.model().b(), n = d.model().n();
+  rest_stiffness.setZero();
   rest_energy = energy + limits.energy;
   for (Eigen::Index k = 0; k < b; ++k) {
     rest_force[k] = force[k];
@@ -136,22 +138,94 @@ void PoseEffort::hold(Evaluation& d, double energy, const ConstVector& force,
   }
 }
 
-void PoseEffort::set_error(const Pose& error, const Twist& twist, const PoseGains& gains,
-                           double h) noexcept {
-  potential_.follow(error);
-  lead_ = se3::Ad(se3::inverse(error)) * twist;
-  spring_ = potential_.gradient(error, gains.stiffness, gains.stiffness_rotation);
-  stiffness_.setZero();
-  damping_.setZero();
-  for (int k = 0; k < 3; ++k) {
-    stiffness_(k, k) = gains.stiffness;
-    stiffness_(3 + k, 3 + k) = gains.stiffness_rotation;
-    damping_(k, k) = gains.damping;
-    damping_(3 + k, 3 + k) = gains.damping_rotation;
+namespace {
+
+/// What is along the axes of the frame of the reference, in the axes of the reference.
+Eigen::Matrix3d inertial(const Eigen::Vector3d& diagonal, double turned,
+                         const Eigen::Matrix3d& axes) noexcept {
+  Eigen::Matrix3d scaled = diagonal.asDiagonal();
+  // The same along all axes.
+  if (diagonal[0] == diagonal[1] && diagonal[1] == diagonal[2]) return (1.0 - turned) * scaled;
+  for (int k = 0; k < 3; ++k) scaled.row(k) = diagonal[k] * axes.row(k);
+  return (1.0 - turned) * product<Eigen::Matrix3d>(transposed(axes), scaled);
+}
+
+/// turn^T matrix turn.
+Eigen::Matrix3d rotated(const Eigen::Matrix3d& matrix, const Eigen::Matrix3d& turn) noexcept {
+  return product<Eigen::Matrix3d>(transposed(turn), product<Eigen::Matrix3d>(matrix, turn));
+}
+
+Eigen::Matrix3d in_reference(const Eigen::Vector3d& diagonal, double turned,
+                             const Eigen::Matrix3d& axes) noexcept {
+  Eigen::Matrix3d matrix = inertial(diagonal, turned, axes);
+  matrix.diagonal() += turned * diagonal;
+  return matrix;
+}
+
+}  // namespace
+
+PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness) const noexcept {
+  const Eigen::Vector3d k = c.stiffness.head<3>(), k_rotation = c.stiffness.tail<3>();
+  const Eigen::Matrix3d turn = error_.topLeftCorner<3, 3>();
+  const Eigen::Matrix3d linear = in_reference(k, c.turned, axes_);
+  const Eigen::Matrix3d angular = in_reference(k_rotation, c.turned, axes_);
+  Pull pull = potential_.position(error_, linear), moment = potential_.attitude(angular);
+  const double share = pull.bound(c.force, k.maxCoeff());
+  const double moment_share = moment.bound(c.moment, k_rotation.maxCoeff());
+  stiffness.setZero();
+  stiffness.topLeftCorner<3, 3>() = share * rotated(linear, turn);
+  stiffness.bottomRightCorner<3, 3>() = moment_share * angular;
+  Springs springs{pull.energy + moment.energy, Twist::Zero(), 0.0};
+  springs.gradient << pull.gradient, moment.gradient;
+  if (c.turned < 1.0) {
+    const Eigen::Vector3d e = error_.topRightCorner<3, 1>();
+    const auto held = product<Eigen::Vector3d>(inertial(k, c.turned, axes_), e);
+    springs.power = share * held.dot(rate_.cross(e));
+    springs.power += moment_share * potential_.turning(inertial(k_rotation, c.turned, axes_), rate_);
   }
+  return springs;
+}
+
+double PoseEffort::energy(const Compliance& compliance) noexcept {
+  return springs(compliance, unused_).energy;
+}
+
+void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum,
+                              const VectorV& offset, const VectorV& stiffness) noexcept {
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
+  Cholesky(mass).solve_columns(inverse);
+  // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is.
+  free_.setIdentity(mass.rows(), mass.cols());
+  add_product(inverse, momentum, free_, -1.0);
+  const Eigen::Index n = stiffness.size();
+  const MatrixView rows = MatrixView(free_).bottom_rows(n);
+  const VectorV pull = -stiffness.cwiseProduct(offset);
+  multiply(transposed(rows), pull, posture);
+  rest_force -= posture;
+  held_ = free_.bottomRows(n);
+  for (Eigen::Index k = 0; k < n; ++k) held_.row(k) *= stiffness[k];
+  add_product(transposed(rows), held_, rest_stiffness);
+}
+
+void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist& twist,
+                           const Compliance& compliance, double h) noexcept {
+  potential_.follow(error);
+  error_ = error;
+  axes_ = reference.topLeftCorner<3, 3>();
+  rate_ = twist.tail<3>();
+  lead_ = se3::Ad(se3::inverse(error)) * twist;
+  const Springs springs_now = springs(compliance, stiffness_);
+  spring_ = springs_now.gradient;
+  turning_power_ = springs_now.power;
+  potential = springs_now.energy;
+  const Eigen::Matrix3d turn = error.topLeftCorner<3, 3>();
+  const Eigen::Vector3d linear = compliance.damping.head<3>(), angular = compliance.damping.tail<3>();
+  damping_.setZero();
+  damping_.topLeftCorner<3, 3>() = rotated(in_reference(linear, compliance.turned, axes_), turn);
+  damping_.bottomRightCorner<3, 3>() =
+      rotated(in_reference(angular, compliance.turned, axes_), turn);
   drift_.setZero();
   add_product(stiffness_, lead_, drift_, h);
-  potential = potential_.value(error, gains.stiffness, gains.stiffness_rotation);
   const Eigen::Vector3d position_error = error.topRightCorner<3, 1>();
   distance = position_error.norm();
 }
@@ -159,9 +233,13 @@ void PoseEffort::set_error(const Pose& error, const Twist& twist, const PoseGain
 void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
   const Eigen::Vector3d pull = spring_.head<3>();
   spring_.head<3>() -= direction.dot(pull) * direction;
-  const MatrixView across = transposed(direction);
-  add_product(direction, across, stiffness_.topLeftCorner<3, 3>(), -stiffness_(0, 0));
-  add_product(direction, across, damping_.topLeftCorner<3, 3>(), damping - damping_(0, 0));
+  const Eigen::Matrix3d across =
+      Eigen::Matrix3d::Identity() - product<Eigen::Matrix3d>(direction, transposed(direction));
+  for (Matrix6* matrix : {&stiffness_, &damping_}) {
+    const Eigen::Matrix3d linear = matrix->topLeftCorner<3, 3>();
+    matrix->topLeftCorner<3, 3>() = rotated(linear, across);
+  }
+  add_product(direction, transposed(direction), damping_.topLeftCorner<3, 3>(), damping);
   drift_.setZero();
   add_product(stiffness_, lead_, drift_, h);
 }
@@ -198,7 +276,7 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   const Twist braking = task_coupling - drift_;
   damping_task = position_error.dot(braking);
   damping_null = v.dot(null_force_);
-  reference_power = -force.dot(lead_);
+  reference_power = turning_power_ - force.dot(lead_);
 }
 
 void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,

@@ -67,7 +67,7 @@ const Model& checked(const Model& model, const std::optional<Allocation>& alloca
         "PoseIDAPBC shapes the energy of every motion, which the matching equation allows only "
         "where the base can apply every wrench; that of '" +
         model.name() +
-        "' cannot. EndEffectorImpedance and, for robots in space, ResolvedMotion do without");
+        "' cannot. CartesianImpedance and, for robots in space, ResolvedMotion do without");
   }
   return model;
 }
@@ -136,7 +136,7 @@ const Command& PoseIDAPBC::control(const Reference& reference, double dt) noexce
   motion_.compute(d_, model_.end_effector());
   const Matrix6V& J = motion_.J;
   effort_.set_error(
-      error, tool_.twist(),
+      error, tool_.pose(), tool_.twist(),
       {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, h);
   effort_.rest_damping = gains.damping_null * motion_.null_inertia;
   springs(h, dt);

@@ -129,8 +129,13 @@ void PushingImpedance::update_tank(double dt) noexcept {
   const Eigen::Vector3d velocity = twist.head<3>(), turning = twist.tail<3>();
   const auto along = product<Eigen::Vector3d>(transposed(tool_rotation_), normal_);
   const Eigen::Vector3d across = velocity - along.dot(velocity) * along;
-  routable_ = gains.damping * across.squaredNorm();
-  routable_ += gains.damping_rotation * turning.squaredNorm();
+  // At least, of all directions.
+  const double share =
+      std::min({gains.damping_share_x, gains.damping_share_y, gains.damping_share_z});
+  const double share_rotation =
+      std::min({gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz});
+  routable_ = share * gains.damping * across.squaredNorm();
+  routable_ += share_rotation * gains.damping_rotation * turning.squaredNorm();
 }
 
 /// Advance direction and force towards the desired ones; false without a force reference.

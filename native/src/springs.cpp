@@ -4,6 +4,7 @@
 #include "vms_ph_native/springs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <Eigen/Geometry>
 
@@ -46,6 +47,38 @@ Twist PosePotential::gradient(const Pose& error, double k_position,
   wrench.head<3>() = k_position * product<Eigen::Vector3d>(transposed(rotation), e);
   wrench.tail<3>() = (2.0 * k_rotation * sign_) * quaternion_.head<3>();
   return wrench;
+}
+
+double Pull::bound(double most, double stiffness) noexcept {
+  if (most <= 0.0 || 2.0 * stiffness * energy <= most * most) return 1.0;
+  const double bend = 0.5 * most * most / stiffness;
+  const double share = std::sqrt(bend / energy);
+  energy = 2.0 * share * energy - bend;
+  gradient *= share;
+  return share;
+}
+
+Pull PosePotential::position(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept {
+  const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
+  const Eigen::Vector3d e = error.topRightCorner<3, 1>();
+  const auto pull = product<Eigen::Vector3d>(stiffness, e);
+  return {0.5 * e.dot(pull), product<Eigen::Vector3d>(transposed(rotation), pull)};
+}
+
+Pull PosePotential::attitude(const Eigen::Matrix3d& stiffness) const noexcept {
+  const Eigen::Vector3d turn = quaternion_.head<3>();
+  const auto spread = product<Eigen::Vector3d>(stiffness, turn);
+  const double eta = quaternion_[3], rest = 1.0 + sign_ * eta, stored = turn.dot(spread);
+  Eigen::Vector3d moment = 4.0 / rest * (eta * spread + spread.cross(turn));
+  moment += 2.0 * sign_ * stored / (rest * rest) * turn;
+  return {4.0 * stored / rest, moment};
+}
+
+double PosePotential::turning(const Eigen::Matrix3d& stiffness,
+                              const Eigen::Vector3d& rate) const noexcept {
+  const Eigen::Vector3d turn = quaternion_.head<3>();
+  const auto spread = product<Eigen::Vector3d>(stiffness, turn);
+  return 8.0 / (1.0 + sign_ * quaternion_[3]) * spread.dot(rate.cross(turn));
 }
 
 VectorB base_components(const Twist& twist, int b) noexcept {

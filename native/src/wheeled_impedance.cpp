@@ -111,7 +111,7 @@ const char* WheeledImpedance::drive(const Reference& reference, double dt) noexc
   tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
   const Pose placement = d.placement(model_.end_effector()).toHomogeneousMatrix();
   effort_.set_error(
-      se3::inverse(tool_.pose()) * placement, tool_.twist(),
+      se3::inverse(tool_.pose()) * placement, tool_.pose(), tool_.twist(),
       {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
   multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), t_.basis, jacobian_);
   split_inertia(t_.mass, jacobian_, momentum_, effort_.rest_damping);

@@ -13,7 +13,7 @@ extern "C" void control() {
   robot.urdf = kArm;
   vms_ph::PythonOptions options;
   options.period = 20.0;
-  vms_ph::PythonController law("vms_ph_controllers.EndEffectorImpedance", robot, options);
+  vms_ph::PythonController law("vms_ph_controllers.CartesianImpedance", robot, options);
   const vms_ph::RobotState state{Eigen::Vector2d(0.3, 0.4), Eigen::Vector2d::Zero()};
   CHECK(law.reset(state));
   for (int k = 0; k < 10; ++k) {

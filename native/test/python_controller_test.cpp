@@ -313,7 +313,7 @@ int threads() {
 
 void loading_many_times_leaves_nothing_behind() {
   const auto load = [] {
-    PythonController law("vms_ph_controllers.EndEffectorImpedance", arm(), patient());
+    PythonController law("vms_ph_controllers.CartesianImpedance", arm(), patient());
     CHECK(law.reset(at(0.3, 0.4)));
     for (int k = 0; k < 5; ++k) {
       CHECK(law.update(at(0.3, 0.4), Reference(), 0.001).status != Status::holding);

@@ -8,7 +8,7 @@
 #include <vms_ph/attitude_control_parameters.hpp>
 #include <vms_ph/decoupled_vms_controller_parameters.hpp>
 #include <vms_ph/differential_drive_parameters.hpp>
-#include <vms_ph/end_effector_impedance_parameters.hpp>
+#include <vms_ph/cartesian_impedance_parameters.hpp>
 #include <vms_ph/mobile_manipulation_parameters.hpp>
 #include <vms_ph/pose_ida_pbc_parameters.hpp>
 #include <vms_ph/pushing_impedance_parameters.hpp>
@@ -61,7 +61,7 @@ class CoreLaw : public ControllerShell {
 VMS_PH_LAW(AttitudeControl, attitude_control)
 VMS_PH_LAW(DecoupledVMSController, decoupled_vms_controller)
 VMS_PH_LAW(DifferentialDrive, differential_drive)
-VMS_PH_LAW(EndEffectorImpedance, end_effector_impedance)
+VMS_PH_LAW(CartesianImpedance, cartesian_impedance)
 VMS_PH_LAW(PoseIDAPBC, pose_ida_pbc)
 VMS_PH_LAW(PushingImpedance, pushing_impedance)
 VMS_PH_LAW(ResolvedMotion, resolved_motion)

@@ -100,7 +100,7 @@ Eigen::VectorXd first_wrench(const std::string& plugin, const std::string& effec
 TEST_F(SimulatedEffects, ALawCommandsWhatTheActuatorsGiveAndWhatTheWaterDoesNotCarry) {
   const double weight = 9.81 * 2.8;
   for (const std::string plugin :
-       {"vms_ph/DecoupledVMSController", "vms_ph/PoseIDAPBC", "vms_ph/EndEffectorImpedance",
+       {"vms_ph/DecoupledVMSController", "vms_ph/PoseIDAPBC", "vms_ph/CartesianImpedance",
         "vms_ph/PushingImpedance", "vms_ph/MobileManipulation"}) {
     EXPECT_NEAR(first_wrench(plugin, "")[2], weight, 1e-9) << plugin;
     EXPECT_NEAR(first_wrench(plugin, water())[2], weight - 9.81 * 2.7, 1e-9) << plugin;

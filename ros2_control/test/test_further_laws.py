@@ -136,20 +136,20 @@ def on(name: str) -> pytest.MarkDecorator:
 
 @on("panda")
 def test_an_impedance_brings_the_end_effector_to_a_point(robot: Robot) -> None:
-    robot.load("end_effector_impedance", "EndEffectorImpedance")
-    robot.activate("end_effector_impedance")
+    robot.load("cartesian_impedance", "CartesianImpedance")
+    robot.activate("cartesian_impedance")
     goal = robot.end_effector() + np.array([0.05, -0.04, 0.03])
-    robot.lead("end_effector_impedance", goal)
+    robot.lead("cartesian_impedance", goal)
     robot.arrives(goal, 2e-3)
-    state = robot.session.one(ControllerState, "/end_effector_impedance/state")
+    state = robot.session.one(ControllerState, "/cartesian_impedance/state")
     assert state.status == ControllerState.OK, state.reason
     assert robot.unaccounted() < 1e-6
 
 
 @on("panda")
 def test_a_payload_that_is_told_costs_no_more_than_its_transient(robot: Robot) -> None:
-    law = "end_effector_impedance"
-    robot.load(law, "EndEffectorImpedance")
+    law = "cartesian_impedance"
+    robot.load(law, "CartesianImpedance")
     robot.activate(law)
     robot.session.until_topic(ControllerState, f"/{law}/state", lambda m: m.task_error < 1e-3)
     goal = robot.end_effector()

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_controllers import EndEffectorImpedance, Reference, RobotState
+from vms_ph_controllers import CartesianImpedance, Reference, RobotState
 from vms_ph_dynamics import Ports, StandardForm, VMSModel, integrate, linearize
 from vms_ph_dynamics.tasks import CentreOfMassTask, PoseTask, PositionTask
 
@@ -43,7 +43,7 @@ def test_a_wrench_at_its_end_effector_keeps_the_energy_balance(door: VMSModel) -
 
 
 def test_an_impedance_controls_it(door: VMSModel) -> None:
-    law, state = EndEffectorImpedance(door), RobotState(np.array([0.3]), np.array([0.7]))
+    law, state = CartesianImpedance(door), RobotState(np.array([0.3]), np.array([0.7]))
     law.reset(state)
     command = law.update(state, Reference(), 1e-3)
     assert command.reason == ""

@@ -103,7 +103,7 @@ class Loaded(Case):
     """A law that compensates the weight of payloads."""
 
     robot: str = "panda"
-    law: str = "EndEffectorImpedance"
+    law: str = "CartesianImpedance"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,9 +166,9 @@ CASES = (
     Case("satellite_panda", law="PoseIDAPBC"),
     Case("omnidirectional_panda", rotors="wheels", law="PoseIDAPBC"),
     Case("hextilt", rotors="hextilt", law="PoseIDAPBC"),
-    Case("panda", law="EndEffectorImpedance"),
-    Case("hextilt", rotors="hextilt", law="EndEffectorImpedance"),
-    Case("satellite_panda", base_actuated=False, law="EndEffectorImpedance"),
+    Case("panda", law="CartesianImpedance"),
+    Case("hextilt", rotors="hextilt", law="CartesianImpedance"),
+    Case("satellite_panda", base_actuated=False, law="CartesianImpedance"),
     Case("panda", law="PushingImpedance"),
     Case("hextilt", rotors="hextilt", law="PushingImpedance"),
     Case("satellite_panda", base_actuated=False, law="PushingImpedance"),
@@ -184,7 +184,7 @@ CASES = (
 # Laws whose reference of a pose is that of the end effector.
 OF_END_EFFECTOR = (
     "PoseIDAPBC",
-    "EndEffectorImpedance",
+    "CartesianImpedance",
     "PushingImpedance",
     "ResolvedMotion",
     "WheeledImpedance",

@@ -38,6 +38,18 @@ RANGES = {
     "damping_rotation": (0.0, 5.0),
     "damping_null": (0.0, 5.0),
     "frequency_posture": (0.0, 4.0),
+    **{
+        f"{part}_share_{axis}": (0.0, 1.0)
+        for part in ("stiffness", "damping")
+        for axis in ("x", "y", "z", "rx", "ry", "rz")
+    },
+    "tool_axes": (0.0, 1.0),
+    "force_limit": (0.0, 60.0),
+    "moment_limit": (0.0, 5.0),
+    "null_stiffness": (0.0, 30.0),
+    "null_energy": (0.0, 0.5),
+    "posture_speed": (0.1, 1.0),
+    "friction_compensation": (0.0, 0.9),
     "base_share": (0.0, 1.0),
     "rate": (0.0, 40.0),
     "rate_base": (0.0, 5.0),
@@ -333,5 +345,5 @@ def is_for(script: object, case: Case) -> bool:
     if script is empty_tank:
         return not case.wheels()
     if script is switches:
-        return case.law in ("EndEffectorImpedance", "MobileManipulation", "ResolvedMotion")
+        return case.law in ("CartesianImpedance", "MobileManipulation", "ResolvedMotion")
     return script is not half_turns or case.robot != "panda"

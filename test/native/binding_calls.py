@@ -78,7 +78,7 @@ class Kit:
         state, ports = stepper.begin(q, v), native.Ports(robot, torque)
         loop = native.ClosedLoop(stepper, 1e-12)
         usual = "DecoupledVMSController" if b else "TaskSpaceIDAPBC"
-        law, shaped = native.make_law(usual, robot), native.make_law("EndEffectorImpedance", robot)
+        law, shaped = native.make_law(usual, robot), native.make_law("CartesianImpedance", robot)
         pushing = native.make_law("PushingImpedance", robot)
         fixed = core_model(native, _model("panda"))
         loaded = native.PayloadCompensation(robot, shaped, 2.0)

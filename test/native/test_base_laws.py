@@ -198,7 +198,7 @@ def test_a_long_way_of_the_reference_stays_the_same(
         (Case("borinot", rotors="upright", law="UnderactuatedFlight"), "largest_tilt"),
         (Case("satellite_panda", rotors="reaction_wheels", law="AttitudeControl"), "base_turn"),
         (Case("hextilt", rotors="hextilt", law="PoseIDAPBC"), "frequency_posture"),
-        (Case("hextilt", law="EndEffectorImpedance"), "frequency_base"),
+        (Case("hextilt", law="CartesianImpedance"), "frequency_base"),
         (Case("panda", law="PushingImpedance"), "push_speed"),
         (Case("hextilt", law="MobileManipulation"), "base_speed"),
         (Case("satellite_panda", law="ResolvedMotion"), "bandwidth"),

@@ -74,7 +74,7 @@ def test_a_law_with_thrusters_commands_the_same(native: ModuleType, model: VMSMo
     assert "base wrench a" in reasons  # at its limit
 
 
-@pytest.mark.parametrize("law", ["EndEffectorImpedance", "PoseIDAPBC", "MobileManipulation"])
+@pytest.mark.parametrize("law", ["CartesianImpedance", "PoseIDAPBC", "MobileManipulation"])
 def test_a_guarded_law_is_in_cpp_where_the_core_is_and_commands_the_same(
     native: ModuleType, model: VMSModel, law: str
 ) -> None:

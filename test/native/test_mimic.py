@@ -11,9 +11,9 @@ from dynamics.conftest import state_of
 from dynamics.robot.test_mimic import geared, joint, link
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     PoseIDAPBC,
     Reference,
     ResolvedMotion,
@@ -170,7 +170,7 @@ def test_a_motion_by_the_schemes_of_the_simulated_hardware_is_that_of_python(
 @pytest.mark.parametrize(
     ("base", "law"),
     [
-        *(("fixed", law) for law in (TaskSpaceIDAPBC, PoseIDAPBC, EndEffectorImpedance)),
+        *(("fixed", law) for law in (TaskSpaceIDAPBC, PoseIDAPBC, CartesianImpedance)),
         *(("floating", law) for law in (DecoupledVMSController, PoseIDAPBC, ResolvedMotion)),
     ],
 )

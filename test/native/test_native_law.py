@@ -113,7 +113,7 @@ def test_a_law_and_one_that_derives_from_it_command_the_same(
     for script in SCRIPTS:
         if script is pushes and law != "PushingImpedance":
             continue
-        if script is switches and law not in ("EndEffectorImpedance", "MobileManipulation"):
+        if script is switches and law not in ("CartesianImpedance", "MobileManipulation"):
             continue
         both = Implementations(native, case, 5e-3, rng)
         script(both, rng, 40)

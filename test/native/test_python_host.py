@@ -21,7 +21,7 @@ from .hosted_replay import hosted, in_python, motion, words
 BY_ROBOT: list[tuple[str, str, dict[str, Any]]] = [
     ("panda", "TaskSpaceIDAPBC", {}),
     ("panda", "TaskSpaceIDAPBC", {"tank_capacity": 2.0, "cancel_coupling": True}),
-    ("omnidirectional_panda", "EndEffectorImpedance", {"hold_base": False}),
+    ("omnidirectional_panda", "CartesianImpedance", {"hold_base": False}),
     ("hextilt", "DecoupledVMSController", {}),
     ("satellite_panda", "PushingImpedance", {"relative_to_base": True}),
 ]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     DecoupledVMSController,
-    EndEffectorImpedance,
     MobileManipulation,
     PoseIDAPBC,
     PushingImpedance,
@@ -182,7 +182,7 @@ def test_a_motion_is_split_in_the_same_way_through_singularities(
 @pytest.mark.parametrize("name", BASES)
 def test_states_are_judged_alike(native: ModuleType, name: str, rng: np.random.Generator) -> None:
     python, core = twins(name)
-    guards = [Supervisor(EndEffectorImpedance(model)) for model in (python, core)]
+    guards = [Supervisor(CartesianImpedance(model)) for model in (python, core)]
     expected, found = (guard._states for guard in guards)
     assert isinstance(expected, StatePlausibility)
     assert isinstance(found, PlausibilityInCpp)
@@ -217,7 +217,7 @@ def test_states_are_judged_alike(native: ModuleType, name: str, rng: np.random.G
     [
         (TaskSpaceIDAPBC, "panda"),
         (DecoupledVMSController, "hextilt"),
-        *((EndEffectorImpedance, name) for name in BASES),
+        *((CartesianImpedance, name) for name in BASES),
         *((PoseIDAPBC, name) for name in BASES),
         (PushingImpedance, "panda"),
         (MobileManipulation, "omnidirectional_panda"),

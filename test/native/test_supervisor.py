@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import vms_ph_controllers
-from vms_ph_controllers import Command, EndEffectorImpedance, Reference, RobotState, Status
+from vms_ph_controllers import CartesianImpedance, Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
@@ -113,7 +113,7 @@ def _push_while_the_state_is_lost(ours: Any, theirs: Any, home: np.ndarray) -> N
 def test_both_languages_carry_a_payload_while_they_hold(native: ModuleType, name: str) -> None:
     known = robots.get(name)
     model, rotors = known.load(), known.allocation()
-    ours = PayloadCompensation(EndEffectorImpedance(model, allocation=rotors), rate=50.0)
+    ours = PayloadCompensation(CartesianImpedance(model, allocation=rotors), rate=50.0)
     guards = [Supervisor(ours, rotors), _LoadedInCpp(native, model, rotors)]
     home, nv = model.configuration(known.home), model.nv
     at_rest, lost = RobotState(home, np.zeros(nv)), RobotState(home, np.full(nv, np.nan))
@@ -135,7 +135,7 @@ class _LoadedInCpp:
 
     def __init__(self, native: ModuleType, model: VMSModel, rotors: Any) -> None:
         robot, allocation = native_model(native, model), core_allocation(native, rotors)
-        law = native.make_law("EndEffectorImpedance", robot, allocation=allocation)
+        law = native.make_law("CartesianImpedance", robot, allocation=allocation)
         self._law = native.PayloadCompensation(robot, law, 50.0)
         self._supervisor = native.Supervisor(robot, self._law, {}, allocation)
         self.law = SimpleNamespace()
@@ -170,7 +170,7 @@ def _after_a_change(
     [
         ("panda", "TaskSpaceIDAPBC"),
         ("panda", "PoseIDAPBC"),
-        ("panda", "EndEffectorImpedance"),
+        ("panda", "CartesianImpedance"),
         ("hextilt", "DecoupledVMSController"),
         ("satellite_panda", "DecoupledVMSController"),
         ("omnidirectional_panda", "DecoupledVMSController"),

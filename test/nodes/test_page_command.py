@@ -40,7 +40,7 @@ sys.exit(supervise(Choice(sys.argv[1]), command, offered))
 _LAW = """
 from pathlib import Path
 Path(__file__).with_suffix(".ran").touch()
-from vms_ph_controllers import EndEffectorImpedance as Mine
+from vms_ph_controllers import CartesianImpedance as Mine
 """
 
 
@@ -83,11 +83,11 @@ def test_a_chosen_robot_or_law_replaces_the_present_one(
         assert [*tmp_path.glob("*.ran")] == [named.with_suffix(".ran")]
         assert "a leg is" in choose("/vms_ph/choose/law", "vms_ph_hopping:HoppingController")
         assert (
-            choose("/vms_ph/choose/law", "EndEffectorImpedance")
-            == "shown panda EndEffectorImpedance \n"
+            choose("/vms_ph/choose/law", "CartesianImpedance")
+            == "shown panda CartesianImpedance \n"
         )
         assert "there is no scene" in choose("/vms_ph/choose/scene", "nowhere")
-        both = "shown panda EndEffectorImpedance wall\n"
+        both = "shown panda CartesianImpedance wall\n"
         assert choose("/vms_ph/choose/scene", "wall") == both
         # Another robot has its own law, and stands alone; one that fails is left again.
         assert choose("/vms_ph/choose/robot", "baxter") == "shown baxter  \n"
@@ -126,7 +126,7 @@ def test_what_is_named_at_the_start_can_be_chosen_and_nothing_else() -> None:
     assert named["robot"][:2] == ("arm.urdf", "b.urdf")
     assert {*named["robot"][2:]} == {*robots.names()}
     assert named["law"][0] == "a.py:Law"
-    assert "EndEffectorImpedance" in named["law"]
+    assert "CartesianImpedance" in named["law"]
     assert not {"Command", "Controller", "gain", "EnergyTank"} & {*named["law"]}
     assert named["scene"] == tuple(scenes.names())
 

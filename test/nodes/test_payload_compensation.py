@@ -20,7 +20,7 @@ pytestmark = pytest.mark.wire
 
 
 def test_the_weight_of_an_observed_payload_is_added_to_the_efforts_of_a_law() -> None:
-    arguments = ["-p", "controller:=EndEffectorImpedance", "-p", "compensate_payload:=true"]
+    arguments = ["-p", "controller:=CartesianImpedance", "-p", "compensate_payload:=true"]
     rclpy.init(args=["--ros-args", *arguments], domain_id=83)
     known = robots.get("panda")
     model = known.load()

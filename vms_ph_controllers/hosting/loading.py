@@ -36,7 +36,7 @@ def make_controller(
     Args:
         kind: the class; or the name of one of vms_ph_controllers, ``package.module:Class`` (or
             with a dot), ``path/to/law.py:Class``, or ``auto``: DecoupledVMSController on a
-            moving base, TaskSpaceIDAPBC on a fixed one, EndEffectorImpedance for fewer than three
+            moving base, TaskSpaceIDAPBC on a fixed one, CartesianImpedance for fewer than three
             joints.
         model: the robot.
         allocation: the actuators of the base, for controllers with a parameter for them.
@@ -120,7 +120,7 @@ def suitable_controllers(
 def _automatic(model: VMSModel) -> str:
     if model.b:
         return "DecoupledVMSController"
-    return "TaskSpaceIDAPBC" if model.n >= 3 else "EndEffectorImpedance"
+    return "TaskSpaceIDAPBC" if model.n >= 3 else "CartesianImpedance"
 
 
 def _find(kind: str) -> Any:

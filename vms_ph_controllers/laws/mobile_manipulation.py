@@ -16,12 +16,12 @@ from vms_ph_dynamics.groups import SE3
 from ..controller import Command, Reference, RobotState, gain, usable
 from ..potentials.base_spring import SpringForce
 from ..references.pose_reference import PoseReference
-from .end_effector_impedance import EndEffectorImpedance
+from .cartesian_impedance import CartesianImpedance
 
 _SE3 = SE3()
 
 
-class MobileManipulation(EndEffectorImpedance):
+class MobileManipulation(CartesianImpedance):
     r"""The impedance of an end effector, on a base with a reference of its own.
 
     ``Reference.position`` is that of the end effector in the inertial frame, ``Reference.pose``
@@ -38,7 +38,7 @@ class MobileManipulation(EndEffectorImpedance):
     """
 
     @dataclass(frozen=True)
-    class Gains(EndEffectorImpedance.Gains):
+    class Gains(CartesianImpedance.Gains):
         """Gains of the law."""
 
         stiffness: float = gain(800.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)

@@ -11,10 +11,11 @@ from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.evaluation import Evaluation
 
 from ..potentials.base_spring import SpringForce
-from ..potentials.pose_potential import PosePotential
+from ..potentials.pose_potential import PosePotential, cross
 from ..potentials.shaped_potential import JointLimitPotential
 from ..references.pose_reference import PoseReference
 from .sampled_impedance import SampledImpedance, brake
+from .task_effort import split
 
 USED_UP = "the energy for pushing is used up"
 
@@ -46,9 +47,40 @@ class Push:
         return cls(force * axis, np.eye(6) - projection, damping * projection, authority, reason)
 
 
+# Smallest singular value of the Jacobian of a position below which its null space changes fast with
+# the configuration.
+SINGULAR = 0.03
+
 # Added to the eigenvalues of the task mobility ``J M^-1 J^T``: it bounds the task inertia where the
 # arm is stretched out.
 _REGULARISATION = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Compliance:
+    """Stiffness and damping of an end effector along axes of its own or of the inertial frame.
+
+    Attributes:
+        stiffness: (6,) linear first, N/m and N m/rad.
+        damping: (6,) N s/m and N m s/rad.
+        turned: share of both that is along the axes of the reference, in [0, 1]; the rest is along
+            those of the frame in which the reference is given.
+        force, moment: largest ones of the springs, N and N m; 0 for no bound.
+    """
+
+    stiffness: Array
+    damping: Array
+    turned: float
+    force: float
+    moment: float
+
+    def equals(self, other: "Compliance") -> bool:
+        """Return whether the springs are those of another."""
+        return (self.turned, self.force, self.moment) == (
+            other.turned,
+            other.force,
+            other.moment,
+        ) and self.stiffness.tolist() == other.stiffness.tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +93,7 @@ class ToolImpedance:
         error: (4,4) its pose in that reference.
         is_relative: whether its pose is that in the frame of the base.
         push: what replaces the impedance along one direction; None where nothing does.
-        stiffness: N/m; ``stiffness_rotation``: of its attitude, N m/rad.
-        damping: N s/m; ``damping_rotation``: N m s/rad.
+        compliance: in force.
     """
 
     potential: PosePotential
@@ -70,10 +101,52 @@ class ToolImpedance:
     error: Array
     is_relative: bool
     push: Push | None
-    stiffness: float
-    stiffness_rotation: float
-    damping: float
-    damping_rotation: float
+    compliance: Compliance
+
+    def springs(self, compliance: Compliance) -> "tuple[float, Array, Array, float]":
+        """Return energy (J), gradient (6,), stiffness (6,6) and power of turning axes (W).
+
+        Gradient and stiffness are in the axes of the end effector, linear first.
+        """
+        c, turn, error = compliance, self.error[:3, :3], self.error
+        k_position, k_rotation = (
+            c.turned * np.diag(k) + self._inertial(k, c.turned)
+            for k in (c.stiffness[:3], c.stiffness[3:])
+        )
+        pulls = self.potential.parts(error, k_position, k_rotation)
+        largest = (float(c.stiffness[:3].max()), float(c.stiffness[3:].max()))
+        pull, share = pulls[0].within(c.force, largest[0])
+        moment, moment_share = pulls[1].within(c.moment, largest[1])
+        stiffness = np.zeros((6, 6))
+        stiffness[:3, :3] = share * (turn.T @ k_position @ turn)
+        stiffness[3:, 3:] = moment_share * k_rotation
+        power = 0.0
+        if not self.reference.is_resting and c.turned < 1.0:
+            rate, e = self.reference.twist[3:], error[:3, 3]
+            held = self._inertial(c.stiffness[:3], c.turned)
+            power = share * float((held @ e) @ cross(rate, e))
+            held = self._inertial(c.stiffness[3:], c.turned)
+            power += moment_share * self.potential.turning(held, rate)
+        gradient = np.concatenate([pull.gradient, moment.gradient])
+        return pull.energy + moment.energy, gradient, stiffness, power
+
+    def damper(self) -> Array:
+        """Return the damping (6,6) in the axes of the end effector."""
+        c, turn = self.compliance, self.error[:3, :3]
+        damping = np.zeros((6, 6))
+        for part in (slice(0, 3), slice(3, 6)):
+            d = c.damping[part]
+            matrix = c.turned * np.diag(d) + self._inertial(d, c.turned)
+            damping[part, part] = turn.T @ matrix @ turn
+        return damping
+
+    def _inertial(self, diagonal: Array, turned: float) -> Array:
+        """Return what is along the axes of the inertial frame, (3,3) in those of the reference."""
+        x, y, z = diagonal.tolist()
+        if x == y == z:  # the same along all axes
+            return (1.0 - turned) * np.diag(diagonal)
+        axes = self.reference.pose[:3, :3]
+        return (1.0 - turned) * (axes.T @ (diagonal[:, None] * axes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +160,10 @@ class NullSpaceImpedance:
         margin: distance from a limit at which its spring begins, rad or m.
         damping_null: rate of the damping of the null space, 1/s.
         turning: rate of the damping of the attitude of the base, 1/s.
+        posture: (n,) offset of the joints from their posture, rad or m.
+        hold: (n,) stiffness about it, N m/rad or N/m.
+        of_position: whether the null space is that of the position alone, damped by
+            ``damping_null N^T N`` and held by springs that are not projected, as in source D.
     """
 
     base: SpringForce
@@ -95,6 +172,9 @@ class NullSpaceImpedance:
     margin: float
     damping_null: float
     turning: float
+    posture: Array
+    hold: Array
+    of_position: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +184,8 @@ class PoseEffort:
     Attributes:
         continuous: (nv,) the effort in which the energy balance is stated, without that of a push.
         sampled: (nv,) with the reduced spring and the brake, without that of a push.
-        potential: energy of all springs, J.
+        posture: (nv,) the part of both that pulls the null space to the posture.
+        potential: energy of all springs but that of the posture, J.
         kinetic: kinetic energy of the robot, J.
         kinetic_task: of the end effector, J.
         damping_task: power that the damping of the end effector takes out, W.
@@ -116,6 +197,7 @@ class PoseEffort:
 
     continuous: Array
     sampled: Array
+    posture: Array
     potential: float
     kinetic: float
     kinetic_task: float
@@ -131,16 +213,13 @@ def pose_effort(
 ) -> PoseEffort:
     """Return the effort at a state for a horizon (s)."""
     model, b, push = d.model, d.model.b, tool.push
-    tool.potential.follow(tool.error)
     j = d.J_end_effector
     moving = j[:, b:] if tool.is_relative and model.n else j
     if tool.is_relative:
         j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
     reference_twist = tool.reference.twist_at(tool.error)
-    k = (tool.stiffness, tool.stiffness_rotation)
-    spring = tool.potential.gradient(tool.error, *k)
-    stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
-    damping = np.diag([tool.damping] * 3 + [tool.damping_rotation] * 3)
+    potential, spring, stiffness, turning_power = tool.springs(tool.compliance)
+    damping = tool.damper()
     if push is not None:
         spring, stiffness = push.across @ spring, push.across @ stiffness @ push.across
         damping = push.across @ damping @ push.across + push.damping
@@ -154,15 +233,29 @@ def pose_effort(
     predicted_depth = null.limits.depth(positions + h * d.v[b:], null.margin)
     reached = (depth != 0.0) | (predicted_depth != 0.0)
     pull = np.concatenate([null.base.force, null.wall * depth])
-    pull_stiffness = np.concatenate([null.base.stiffness, np.where(reached, null.wall, 0.0)])
+    pull_stiffness = np.diag(
+        np.concatenate([null.base.stiffness, np.where(reached, null.wall, 0.0)])
+    )
+    posture = np.zeros(model.nv)
+    if null.of_position:
+        posture[b:] = -null.hold * null.posture
+        pull_stiffness += np.diag(null.hold)
+    elif null.hold.any():
+        # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is.
+        free = np.eye(model.nv) - inverse @ (inertia @ j)
+        posture = -free[b:].T @ (null.hold * null.posture)
+        pull_stiffness += free[b:].T @ (null.hold[:, None] * free[b:])
     rest_damping = null.damping_null * (d.M - j.T @ inertia @ j)
+    if null.of_position:
+        null_map = split(d, j[:3], SINGULAR).null_map
+        rest_damping = null.damping_null * (null_map.T @ null_map)
     turn = slice(2 if model.base == "planar" else 3, b)
     rest_damping[turn, turn] += null.turning * d.M_b[turn, turn]
     impedance = SampledImpedance.at(
         d,
         j.T @ damping @ j + rest_damping,
-        j.T @ stiffness @ j + np.diag(pull_stiffness),
-        j.T @ (spring - drift) + pull,
+        j.T @ stiffness @ j + pull_stiffness,
+        j.T @ (spring - drift) + pull - posture,
         d.v,
         h,
         j.T @ (damping @ reference_twist),
@@ -170,16 +263,16 @@ def pose_effort(
     on_task = damping @ (j @ impedance.velocity - reference_twist)
     force = spring + on_task - drift
     on_null = rest_damping @ impedance.velocity + impedance.predicted_spring
-    potential = tool.potential.value(tool.error, *k) + null.base.energy
     return PoseEffort(
-        d.g - j.T @ force - pull - on_null,
+        d.g - j.T @ force - pull + posture - on_null,
         d.g + brake(d, h) - impedance.spring - j.T @ on_task - on_null,
-        potential + 0.5 * float(null.wall @ (depth * depth)),
+        posture,
+        potential + null.base.energy + 0.5 * float(null.wall @ (depth * depth)),
         d.kinetic_energy,
         0.5 * float(eta @ inertia @ eta),
         float((eta - reference_twist) @ (on_task - drift)),
         float(d.v @ on_null),
-        -float(force @ reference_twist),
+        turning_power - float(force @ reference_twist),
         float(np.linalg.svd(moving, compute_uv=False)[-1]),
         impedance.reason,
     )

@@ -130,7 +130,7 @@ class PoseIDAPBC(StagedController):
             raise ModelError(
                 f"PoseIDAPBC shapes the energy of every motion, which the matching equation allows "
                 f"only where the base can apply every wrench; that of '{model.name}' cannot. "
-                "EndEffectorImpedance and, for robots in space, ResolvedMotion do without"
+                "CartesianImpedance and, for robots in space, ResolvedMotion do without"
             )
         super().__init__(model, gains, allocation, base_actuated)
         options = {

@@ -16,7 +16,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 from ..controller import Reference, RobotState, gain, usable
 from ..observers import ImpulseBalance, MomentumObserver, NoiseModel, WrenchMap
 from ..safety.energy_tank import EnergyTank
-from .end_effector_impedance import EndEffectorImpedance
+from .cartesian_impedance import CartesianImpedance
 from .pose_effort import Push
 
 # Bandwidth of the observer of the force, 1/s, and of its correction.
@@ -32,7 +32,7 @@ _RESERVE = 0.1
 _SMALLEST_FORCE = 1e-6
 
 
-class PushingImpedance(EndEffectorImpedance):
+class PushingImpedance(CartesianImpedance):
     r"""The impedance of the end effector, and along one direction a force instead.
 
     ``Reference.wrench`` is what the end effector is to exert on its surroundings. Along its force,
@@ -59,7 +59,7 @@ class PushingImpedance(EndEffectorImpedance):
     """
 
     @dataclass(frozen=True)
-    class Gains(EndEffectorImpedance.Gains):
+    class Gains(CartesianImpedance.Gains):
         """Gains of the law."""
 
         push_force: float = gain(50.0, "largest force of a push, N", 0.0, 1e4)
@@ -191,8 +191,12 @@ class PushingImpedance(EndEffectorImpedance):
         across = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._normal * (
             self._normal @ placement[:3, :3]
         )
-        self._routable = gains.damping * float(across @ across)
-        self._routable += gains.damping_rotation * float(twist[3:] @ twist[3:])
+        # At least, of all directions.
+        g = gains
+        share = min(g.damping_share_x, g.damping_share_y, g.damping_share_z)
+        share_rotation = min(g.damping_share_rx, g.damping_share_ry, g.damping_share_rz)
+        self._routable = share * g.damping * float(across @ across)
+        self._routable += share_rotation * g.damping_rotation * float(twist[3:] @ twist[3:])
 
     def _slide(self, d: Evaluation, placement: Array) -> None:
         """Let the reference pose follow along the direction of the push."""

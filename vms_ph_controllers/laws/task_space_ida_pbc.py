@@ -35,14 +35,10 @@ from ..safety.energy_tank import EnergyTank, TankBudget
 from ..safety.limits import LimitGains, TorqueLimits
 from .energy_routing import EnergyRouting, TargetCoupling
 from .gain_ramp import GainRamp, SwitchRamp, symmetric
+from .pose_effort import SINGULAR
 from .sampled_impedance import horizon
 from .task_effort import Spring, TaskEffort, task_effort
 from .twinned_controller import TwinnedController, core_model
-
-# Smallest singular value of the task Jacobian below which its null space changes fast with the
-# configuration. The law contains no inverse of J and stays finite and passive.
-SINGULAR = 0.03
-
 
 _ROUTINGS = ("keep", "cancel")
 

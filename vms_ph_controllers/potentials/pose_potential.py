@@ -11,6 +11,9 @@ potential decreases by ``8 k |eta|`` there (C. G. Mayhew, R. G. Sanfelice, A. R.
 56(11), 2011). Its torque is largest at half a turn.
 """
 
+from dataclasses import dataclass
+from math import sqrt
+
 import numpy as np
 import pinocchio as pin
 
@@ -19,6 +22,30 @@ from vms_ph_dynamics.arrays import Array
 # The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
 # turn cannot make the sign chatter.
 MARGIN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """Energy of a spring, J, and its gradient (3,) in the axes of the body, N or N m."""
+
+    energy: float
+    gradient: Array
+
+    def within(self, most: float, stiffness: float) -> "tuple[Pull, float]":
+        """Return the spring that pulls with at most ``most``, and its share of this one.
+
+        The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = most^2 / (2 stiffness)``, so
+        that it remains a potential. Zero stands for no bound.
+
+        Args:
+            most: N or N m.
+            stiffness: the largest one, N/m or N m/rad.
+        """
+        if most <= 0.0 or 2.0 * stiffness * self.energy <= most * most:
+            return self, 1.0
+        bend = 0.5 * most * most / stiffness
+        share = sqrt(bend / self.energy)
+        return Pull(2.0 * share * self.energy - bend, share * self.gradient), share
 
 
 class PosePotential:
@@ -68,6 +95,49 @@ class PosePotential:
         wrench[:3] = k_position * (error[:3, 3] @ error[:3, :3])
         wrench[3:] = (2.0 * k_rotation * self._sign) * self._quaternion[:3]
         return wrench
+
+    def parts(self, error: Array, k_position: Array, k_rotation: Array) -> "tuple[Pull, Pull]":
+        """Return what springs with stiffnesses (3,3) in the axes of the reference store and pull.
+
+        ``1/2 e^T K_p e`` and ``4 eps^T K_r eps / (1 + s eta)`` with the vector part eps of the
+        quaternion. The second is ``4 k (1 - s eta)`` for ``K_r = k I``, and for every ``K_r`` its
+        moment m has ``m^T eps = 2 s eps^T K_r eps``: no attitude without a moment up to where the
+        sign is switched, but those that ``K_r`` leaves free.
+
+        Args:
+            error: (4,4) pose of the body in its reference, as passed to :meth:`follow` last.
+            k_position: K_p, N/m.
+            k_rotation: K_r, N m/rad.
+        """
+        e, turn = error[:3, 3], self._quaternion[:3]
+        pull = k_position @ e
+        eta, spread = float(self._quaternion[3]), k_rotation @ turn
+        rest = 1.0 + self._sign * eta
+        stored = float(turn @ spread)
+        moment = 4.0 / rest * (eta * spread + cross(spread, turn))
+        moment += 2.0 * self._sign * stored / (rest * rest) * turn
+        return (
+            Pull(0.5 * float(e @ pull), pull @ error[:3, :3]),
+            Pull(4.0 * stored / rest, moment),
+        )
+
+    def turning(self, k_rotation: Array, rate: Array) -> float:
+        """Return the rate (W) of the second of :meth:`parts` as the axes of its stiffness turn.
+
+        Args:
+            k_rotation: (3,3) in the axes of the reference, N m/rad.
+            rate: (3,) at which the axes of the reference turn against those of the stiffness,
+                rad/s.
+        """
+        turn = self._quaternion[:3]
+        rest = 1.0 + self._sign * float(self._quaternion[3])
+        return 8.0 / rest * float((k_rotation @ turn) @ cross(rate, turn))
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return the cross product of two vectors (3,), without the checks of numpy's."""
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def _quaternion(rotation: Array) -> Array:

@@ -26,7 +26,7 @@ from ..robots.robot_settings import RobotSettings
 from ..settings import scenes
 from .task_goals import at_most
 
-# What the gains of a task, those of EndEffectorImpedance, are called by laws that call a spring and
+# What the gains of a task, those of CartesianImpedance, are called by laws that call a spring and
 # a damper of the end effector otherwise.
 _SYNONYMS = {"stiffness": "task_stiffness", "damping": "damping_task"}
 

@@ -11,7 +11,7 @@ import pinocchio as pin
 from vms_ph_controllers import (
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
+    CartesianImpedance,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
@@ -113,7 +113,7 @@ def _control(robot: str, base: str) -> list[Case]:
     laws = (
         ("DecoupledVMSController.update, resting reference", DecoupledVMSController, Reference()),
         ("DecoupledVMSController.update, moving reference", DecoupledVMSController, moving),
-        ("EndEffectorImpedance.update", EndEffectorImpedance, Reference()),
+        ("CartesianImpedance.update", CartesianImpedance, Reference()),
     )
     return [
         *(Case(name, calls[name]) for name in (_CRBA, _ABA)),

@@ -51,9 +51,24 @@ class PoseMotion {
   SymmetricEigen eigen_, mobility_eigen_;
 };
 
-/// Stiffness, N/m and N m/rad, and damping, N s/m and N m s/rad, of a pose.
-struct PoseGains {
-  double stiffness, stiffness_rotation, damping, damping_rotation;
+/// Stiffness and damping of an end effector along axes of its own or of the inertial frame.
+struct Compliance {
+  Compliance() = default;
+  /// The same along all axes: N/m, N m/rad, N s/m, N m s/rad.
+  Compliance(double k, double k_rotation, double d, double d_rotation) noexcept {
+    stiffness << k, k, k, k_rotation, k_rotation, k_rotation;
+    damping << d, d, d, d_rotation, d_rotation, d_rotation;
+  }
+
+  /// Whether the springs are those of another.
+  bool equals(const Compliance& other) const noexcept {
+    return turned == other.turned && force == other.force && moment == other.moment &&
+           stiffness == other.stiffness;
+  }
+
+  Twist stiffness = Twist::Zero(), damping = Twist::Zero();  ///< (6,) linear first
+  double turned = 1.0;  ///< share along the axes of the reference; the rest along its frame's
+  double force = 0.0, moment = 0.0;  ///< largest ones of the springs, N and N m; 0: no bound
 };
 
 /// Forces of the spring and the damper of a pose in the velocities v (m,) of a robot, with its
@@ -84,14 +99,27 @@ class PoseEffort {
 
   /// Set the pose error and the gains of spring and damper.
   ///
-  /// @param error  the pose in the axes of its reference.
-  /// @param twist  of the reference, in its axes.
-  /// @param h      the horizon in which the spring accounts for that twist, s.
-  void set_error(const Pose& error, const Twist& twist, const PoseGains& gains, double h) noexcept;
+  /// @param error      the pose in the axes of its reference.
+  /// @param reference  its pose.
+  /// @param twist      of the reference, in its axes.
+  /// @param h          the horizon in which the spring accounts for that twist, s.
+  void set_error(const Pose& error, const Pose& reference, const Twist& twist,
+                 const Compliance& compliance, double h) noexcept;
+
+  /// The energy of springs at the error set last, J.
+  double energy(const Compliance& compliance) noexcept;
 
   /// Replace spring and damper along a direction, a unit vector in the axes of the pose, by a
   /// damping, N s/m; after set_error(), with its horizon.
   void release(const Eigen::Vector3d& direction, double damping, double h) noexcept;
+
+  /// Pull the null space of J to a posture, after hold().
+  ///
+  /// @param mass      (nv,nv), and the momentum of the task for a velocity, (6,nv).
+  /// @param offset    (n,) of the joints from the posture, rad or m.
+  /// @param stiffness (n,) N m/rad or N/m.
+  void hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum,
+                    const VectorV& offset, const VectorV& stiffness) noexcept;
 
   /// Compute the forces.
   ///
@@ -112,9 +140,24 @@ class PoseEffort {
   double distance = 0.0;         ///< of the pose to its reference, m
   VectorV continuous;            ///< (m,) the force in which the energy balance is stated
   VectorV sampled;               ///< (m,) with the reduced spring
+  VectorV posture;               ///< (nv,) the part of both by hold_posture()
 
  private:
+  struct Springs {
+    double energy;
+    Twist gradient;
+    double power;  // of axes that turn, W
+  };
+
+  Springs springs(const Compliance& compliance, Matrix6& stiffness) const noexcept;
+
   PosePotential potential_;
+  Pose error_ = Pose::Identity();
+  Eigen::Matrix3d axes_ = Eigen::Matrix3d::Identity();  // of the reference
+  Eigen::Vector3d rate_ = Eigen::Vector3d::Zero();      // of the reference, in its axes
+  double turning_power_ = 0.0;
+  Matrix6 unused_ = Matrix6::Zero();
+  MatrixV free_, held_;
   Twist lead_, spring_, drift_;
   Matrix6 stiffness_, damping_;
   VectorV gradient_, carried_, null_force_;

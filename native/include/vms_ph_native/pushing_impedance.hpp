@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "vms_ph_native/end_effector_impedance.hpp"
+#include "vms_ph_native/cartesian_impedance.hpp"
 #include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/observers/external_wrench.hpp"
 #include "vms_ph_native/observers/impulse_balance.hpp"

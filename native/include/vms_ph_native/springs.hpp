@@ -13,6 +13,16 @@
 
 namespace vms_ph {
 
+/// Energy of a spring, J, and its gradient in the axes of the body, N or N m.
+struct Pull {
+  double energy;
+  Eigen::Vector3d gradient;
+
+  /// Pull with at most `most`, 0 for no bound, and remain a potential; return the share that is
+  /// left of the gradient. `stiffness` is the largest one.
+  double bound(double most, double stiffness) noexcept;
+};
+
 /// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.
 ///
 /// eta is the scalar part of the unit quaternion, s a sign that is switched where s eta falls below
@@ -32,6 +42,15 @@ class PosePotential {
 
   /// The gradient as a wrench in the axes of the body, linear first.
   Twist gradient(const Pose& error, double k_position, double k_rotation) const noexcept;
+
+  /// The same for stiffnesses (3,3) in the axes of the reference: of the position, 1/2 e^T K e, and
+  /// of the attitude, 4 eps^T K eps / (1 + s eta).
+  Pull position(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept;
+  Pull attitude(const Eigen::Matrix3d& stiffness) const noexcept;
+
+  /// The rate of the energy of the attitude, W, as the axes of the reference turn, rad/s, against
+  /// those of a stiffness.
+  double turning(const Eigen::Matrix3d& stiffness, const Eigen::Vector3d& rate) const noexcept;
 
  private:
   Eigen::Vector4d quaternion_ = Eigen::Vector4d::UnitW();  // x, y, z, w

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Command,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     Reference,
     RobotState,
     Status,
@@ -94,8 +94,8 @@ def test_a_class_that_does_not_say_otherwise_is_held_by_gravity_torques(panda: V
     ("law", "robot"),
     [
         (TaskSpaceIDAPBC, "panda"),
-        (EndEffectorImpedance, "panda"),
-        (EndEffectorImpedance, "hextilt"),
+        (CartesianImpedance, "panda"),
+        (CartesianImpedance, "hextilt"),
         (DecoupledVMSController, "hextilt"),
     ],
 )

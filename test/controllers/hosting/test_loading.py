@@ -70,9 +70,9 @@ def test_a_law_need_not_have_gains(laws: str, panda: VMSModel) -> None:
 
 LAW_IN_A_FILE = """
 from neighbour import SHIFT
-from vms_ph_controllers import EndEffectorImpedance
+from vms_ph_controllers import CartesianImpedance
 
-class Own(EndEffectorImpedance):
+class Own(CartesianImpedance):
     shift = SHIFT
 """
 

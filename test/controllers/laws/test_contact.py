@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
-    EndEffectorImpedance,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
@@ -20,7 +20,7 @@ from ..support.observed_robots import Wall, samples
 _NORMAL = np.array([1.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("kind", [EndEffectorImpedance, TaskSpaceIDAPBC])
+@pytest.mark.parametrize("kind", [CartesianImpedance, TaskSpaceIDAPBC])
 def test_a_reference_behind_a_wall_presses_on_it_and_comes_to_rest(kind: type[Controller]) -> None:
     model, dt = robots.load("panda"), 5e-3
     q = model.configuration(robots.get("panda").home)
@@ -45,6 +45,6 @@ def test_a_reference_behind_a_wall_presses_on_it_and_comes_to_rest(kind: type[Co
     assert speeds[-1] < 1e-3
     # The wall stores nothing that it did not take: the work on the robot is negative.
     assert wall.work < 0.0
-    if kind is EndEffectorImpedance:
+    if kind is CartesianImpedance:
         # Stiffness times what is left of the way, 25 mm less 5 mm, less the depth in the wall.
         assert forces[-1] == pytest.approx(200.0 * 0.02, rel=0.05)

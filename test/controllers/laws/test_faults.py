@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     PoseIDAPBC,
     Reference,
     RobotState,
@@ -30,7 +30,7 @@ Gains = TaskSpaceIDAPBC.Gains
 
 LAWS = [
     (TaskSpaceIDAPBC, "panda"),
-    (EndEffectorImpedance, "satellite_panda"),
+    (CartesianImpedance, "satellite_panda"),
     (PoseIDAPBC, "omnidirectional_panda"),
     (DecoupledVMSController, "omnidirectional_panda"),
 ]
@@ -82,7 +82,7 @@ def test_gains_that_are_no_record_of_the_law_are_refused(panda: VMSModel) -> Non
         TaskSpaceIDAPBC(panda, gains={"stiffness": 40.0})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", [DecoupledVMSController, EndEffectorImpedance])
+@pytest.mark.parametrize("kind", [DecoupledVMSController, CartesianImpedance])
 def test_a_reference_beyond_all_bounds_ends_in_the_safe_output(kind: type[Controller]) -> None:
     model = robots.load("satellite_panda" if kind is DecoupledVMSController else "panda")
     controller, q, far = kind(model), model.neutral_configuration(), np.eye(4)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     RobotState,
     TaskSpaceIDAPBC,
 )
@@ -23,7 +23,7 @@ from ..support.closed_loops import HOLD
 
 LAWS = {
     "task space": (TaskSpaceIDAPBC, "panda"),
-    "end effector": (EndEffectorImpedance, "omnidirectional_panda"),
+    "end effector": (CartesianImpedance, "omnidirectional_panda"),
     "decoupled": (DecoupledVMSController, "satellite_panda"),
 }
 
@@ -87,7 +87,7 @@ def test_gains_that_jump_between_their_bounds_make_no_step_in_the_torque(
 def test_the_frame_of_the_end_effector_is_changed_without_a_step() -> None:
     model = robots.load("omnidirectional_panda")
     home = model.configuration(robots.get("omnidirectional_panda").home)
-    law, dt = EndEffectorImpedance(model), 5e-3
+    law, dt = CartesianImpedance(model), 5e-3
     law.reset(RobotState(home, np.zeros(model.nv)))
     away = RobotState(model.integrate(home, np.full(model.nv, 0.03)), np.zeros(model.nv))
     before = effort(law, away, dt)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     DecoupledVMSController,
-    EndEffectorImpedance,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
@@ -18,7 +18,7 @@ from vms_ph_controllers import (
 from vms_ph_io import robots
 
 
-@pytest.mark.parametrize("law", [TaskSpaceIDAPBC, DecoupledVMSController, EndEffectorImpedance])
+@pytest.mark.parametrize("law", [TaskSpaceIDAPBC, DecoupledVMSController, CartesianImpedance])
 def test_whole_numbers_are_gains_too(law: type) -> None:
     model = robots.load("omnidirectional_panda" if law is DecoupledVMSController else "panda")
     state = RobotState(model.neutral_configuration(), np.zeros(model.nv))

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Command,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     PoseIDAPBC,
     Reference,
     RobotState,
@@ -33,7 +33,7 @@ from ..support.pushed_robots import LAWS, random_case, run
 PUSH = Push("wrench_end_effector", [10, 10, 10, 0, 0, 0], start=0.2, duration=0.2)
 
 
-@pytest.mark.parametrize("law", [TaskSpaceIDAPBC, EndEffectorImpedance, PoseIDAPBC])
+@pytest.mark.parametrize("law", [TaskSpaceIDAPBC, CartesianImpedance, PoseIDAPBC])
 def test_a_pushed_panda_comes_to_rest_at_100_hz_with_up_to_nine_samples_of_delay(
     law: type[Controller],
 ) -> None:
@@ -123,7 +123,7 @@ def test_states_that_come_too_late_to_hold_the_weight_are_told_and_braked(
 def test_states_without_a_weight_may_be_older() -> None:
     model = robots.load("satellite_panda")
     assert holds_weight(model, model.home, horizon(0.01, 1.0, 0.5))
-    speed, reasons = supervised_run("satellite_panda", EndEffectorImpedance(model), 15, 100.0)
+    speed, reasons = supervised_run("satellite_panda", CartesianImpedance(model), 15, 100.0)
     assert not reasons
     assert speed < 0.1
 

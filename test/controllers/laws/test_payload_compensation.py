@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
-    EndEffectorImpedance,
+    CartesianImpedance,
     Reference,
     RobotState,
     Status,
@@ -34,7 +34,7 @@ def test_an_arm_that_a_kilogram_pulls_down_returns_once_the_payload_is_known() -
     q, dt, rng = model.configuration(robots.get("panda").home), 5e-3, np.random.default_rng(0)
     noise = NoiseModel()
     balance = ImpulseBalance(model, noise)
-    observer, law = PayloadObserver(balance), PayloadCompensation(EndEffectorImpedance(model))
+    observer, law = PayloadObserver(balance), PayloadCompensation(CartesianImpedance(model))
     law.reset(RobotState(q, np.zeros(7)))
     start, sag = _at(model, q), []
 
@@ -55,7 +55,7 @@ def test_an_arm_that_a_kilogram_pulls_down_returns_once_the_payload_is_known() -
 def test_a_payload_that_is_hardly_known_is_not_compensated_and_changes_are_slow() -> None:
     model = robots.load("panda")
     state = RobotState(model.configuration(robots.get("panda").home), np.zeros(7))
-    law = PayloadCompensation(EndEffectorImpedance(model), rate=2.0)
+    law = PayloadCompensation(CartesianImpedance(model), rate=2.0)
     law.reset(state)
     rest = law.update(state, Reference(), 1e-3).torque
     covariance = np.diag([0.09, 1e-4, 1e-4, 1e-4])
@@ -73,7 +73,7 @@ def test_a_payload_that_is_hardly_known_is_not_compensated_and_changes_are_slow(
 
 
 def test_the_gains_are_those_of_the_law() -> None:
-    law = PayloadCompensation(EndEffectorImpedance(robots.load("panda")))
+    law = PayloadCompensation(CartesianImpedance(robots.load("panda")))
     law.gains = law.Gains(stiffness=123.0)
     assert law.law.gains.stiffness == 123.0
 
@@ -85,7 +85,7 @@ def _known(mass: float, centre: np.ndarray) -> Payload:
 def test_what_this_robot_cannot_hold_is_refused_with_the_reason() -> None:
     model = robots.load("panda")
     state = RobotState(model.configuration(robots.get("panda").home), np.zeros(7))
-    law = PayloadCompensation(EndEffectorImpedance(model))
+    law = PayloadCompensation(CartesianImpedance(model))
     law.reset(state)
     rest = law.update(state, Reference(), 1e-3).torque
     far, none = np.array([0.0, 0.0, 1e30]), np.zeros(3)
@@ -103,7 +103,7 @@ def test_the_weight_passes_the_limits_of_the_law_and_says_so() -> None:
     hover = given.thrusts(np.array([0.0, 0.0, 9.81 * model.total_mass, 0.0, 0.0, 0.0]))
     strength = np.full(hover.size, 1.5 * hover.max())
     rotors = Allocation.of_matrix(given.matrix, given.lower, strength)
-    law = PayloadCompensation(EndEffectorImpedance(model, allocation=rotors), rate=50.0)
+    law = PayloadCompensation(CartesianImpedance(model, allocation=rotors), rate=50.0)
     state = RobotState(model.configuration(known.home), np.zeros(model.nv))
     law.reset(state)
     mass = 0.99 * model.total_mass
@@ -119,7 +119,7 @@ def test_the_weight_passes_the_limits_of_the_law_and_says_so() -> None:
     assert "gravity" in command.reason
 
 
-@pytest.mark.parametrize("law", [EndEffectorImpedance, TaskSpaceIDAPBC])
+@pytest.mark.parametrize("law", [CartesianImpedance, TaskSpaceIDAPBC])
 def test_a_payload_that_moves_in_the_hand_is_followed_without_jumps(law: type) -> None:
     model = robots.load("panda")
     state = RobotState(model.configuration(robots.get("panda").home), np.zeros(7))

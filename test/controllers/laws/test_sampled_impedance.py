@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     RobotState,
     Status,
     TaskSpaceIDAPBC,
@@ -93,8 +93,8 @@ def test_stiffness_below_the_bound_is_what_was_asked_for_and_above_it_the_bound(
 def laws() -> list[tuple[Controller, np.ndarray]]:
     made: list[tuple[Controller, np.ndarray]] = []
     for name, kinds in {
-        "panda": (TaskSpaceIDAPBC, EndEffectorImpedance),
-        "satellite_panda": (EndEffectorImpedance, DecoupledVMSController),
+        "panda": (TaskSpaceIDAPBC, CartesianImpedance),
+        "satellite_panda": (CartesianImpedance, DecoupledVMSController),
         "omnidirectional_panda": (DecoupledVMSController,),
     }.items():
         model = robots.load(name)
@@ -132,7 +132,7 @@ def test_at_short_steps_the_efforts_are_those_of_continuous_time(
     ("kind", "gains"),
     [
         (TaskSpaceIDAPBC, {"damping_null": 100.0}),
-        (EndEffectorImpedance, {"damping": 1000.0, "damping_rotation": 100.0}),
+        (CartesianImpedance, {"damping": 1000.0, "damping_rotation": 100.0}),
     ],
 )
 def test_strong_damping_stops_a_push_at_one_kilohertz(

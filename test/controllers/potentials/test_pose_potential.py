@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_controllers.potentials.pose_potential import MARGIN, PosePotential
+from vms_ph_controllers.potentials.pose_potential import MARGIN, PosePotential, Pull
 
 K, K_TURN = 300.0, 20.0
 
@@ -35,3 +35,50 @@ def test_the_potential_of_a_turn_is_that_of_its_half_angle_until_the_other_way_i
         np.testing.assert_allclose(wrench[:3], K * error[:3, :3].T @ error[:3, 3], atol=1e-12)
         torque = 2.0 * K_TURN * np.sin(0.5 * way) * sense * axis
         np.testing.assert_allclose(wrench[3:], torque, atol=1e-12)
+
+
+def test_springs_with_a_stiffness_for_each_axis_are_gradients_and_hold_every_attitude(
+    rng: np.random.Generator,
+) -> None:
+    isotropic = (K * np.eye(3), K_TURN * np.eye(3))
+    for _ in range(40):
+        roots = rng.normal(size=(2, 3, 3))
+        k_position, k_turn = (100.0 * r @ r.T for r in roots)
+        axis = rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        error = error_at(rng.uniform(0.05, 3.3), axis)
+        potential = PosePotential()
+        potential.restart(error_at(0.5, axis))
+        potential.follow(error)
+        parts = potential.parts(error, k_position, k_turn)
+        wrench = np.concatenate([part.gradient for part in parts])
+        h, slope = 1e-6, np.zeros(6)
+        for i, step in enumerate(np.eye(6)):
+            ends = []
+            for there in (error @ pin.exp6(s * h * step).homogeneous for s in (1.0, -1.0)):
+                potential.follow(there)
+                ends.append(sum(p.energy for p in potential.parts(there, k_position, k_turn)))
+            slope[i] = (ends[0] - ends[1]) / (2.0 * h)
+        potential.follow(error)
+        np.testing.assert_allclose(wrench, slope, atol=1e-5 * max(1.0, np.abs(slope).max()))
+        # The moment turns back, at every attitude.
+        turn = potential._sign * potential._quaternion[:3]
+        expected = 2.0 * float(turn @ k_turn @ turn)
+        assert wrench[3:] @ turn == pytest.approx(expected, rel=1e-9)
+        # With one stiffness for all axes it is the potential above.
+        parts = potential.parts(error, *isotropic)
+        both = np.concatenate([part.gradient for part in parts])
+        np.testing.assert_allclose(both, potential.gradient(error, K, K_TURN), atol=1e-10)
+        assert sum(p.energy for p in parts) == pytest.approx(potential.value(error, K, K_TURN))
+
+
+def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
+    for most, stretch in ((0.0, 0.3), (40.0, 0.1), (40.0, 0.3)):
+
+        def pulled(e: float, most: float = most) -> Pull:
+            return Pull(0.5 * K * e * e, np.array([K * e, 0.0, 0.0])).within(most, K)[0]
+
+        force = pulled(stretch).gradient[0]
+        slope = (pulled(stretch + 1e-6).energy - pulled(stretch - 1e-6).energy) / 2e-6
+        assert force == pytest.approx(slope, rel=1e-6)
+        assert force == pytest.approx(min(K * stretch, most or np.inf), rel=1e-12)

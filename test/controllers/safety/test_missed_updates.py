@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
@@ -21,7 +21,7 @@ from ..support.closed_loops import HOLD
 
 ROBOT = {
     TaskSpaceIDAPBC: "panda",
-    EndEffectorImpedance: "panda",
+    CartesianImpedance: "panda",
     DecoupledVMSController: "hextilt",
 }
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vms_ph_controllers import Controller, DecoupledVMSController, EndEffectorImpedance, RobotState
+from vms_ph_controllers import CartesianImpedance, Controller, DecoupledVMSController, RobotState
 from vms_ph_io import robots
 
 from ..support.closed_loops import HOLD
@@ -42,7 +42,7 @@ def test_what_nobody_sees_is_the_only_excess_and_never_accumulates(faults: str, 
         assert account.risen <= _ROUNDING, (seed, account)
 
 
-LAWS = [(EndEffectorImpedance, "panda"), (DecoupledVMSController, "omnidirectional_panda")]
+LAWS = [(CartesianImpedance, "panda"), (DecoupledVMSController, "omnidirectional_panda")]
 
 
 def closed_loop(
@@ -94,5 +94,5 @@ def test_strong_damping_that_is_held_pumps_no_energy_out_of_an_empty_tank(
     dt: float, gains: dict[str, float]
 ) -> None:
     empty = {"tank_capacity": 1.0, "tank_initial": 0.0}
-    _, _, given = closed_loop(EndEffectorImpedance, "panda", dt, 50, 0.3, **gains, **empty)
+    _, _, given = closed_loop(CartesianImpedance, "panda", dt, 50, 0.3, **gains, **empty)
     assert given <= _ROUNDING

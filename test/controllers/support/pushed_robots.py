@@ -12,9 +12,9 @@ import pinocchio as pin
 from dynamics.conftest import random_tree
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     PoseIDAPBC,
     Reference,
     RobotState,
@@ -27,8 +27,8 @@ from vms_ph_io import robots
 HOLD = Reference()
 LAWS: dict[str, tuple[type[Controller], tuple[str, ...]]] = {
     "TaskSpaceIDAPBC": (TaskSpaceIDAPBC, ("panda", "tree 15")),
-    "EndEffectorImpedance": (
-        EndEffectorImpedance,
+    "CartesianImpedance": (
+        CartesianImpedance,
         ("panda", "omnidirectional_panda", "satellite_panda", "hextilt", "tree 15", "tree 5"),
     ),
     "PoseIDAPBC": (
@@ -45,7 +45,7 @@ LAWS: dict[str, tuple[type[Controller], tuple[str, ...]]] = {
 # and torques of a robot that may do no work, or change without end, cannot brake it.
 _DAMPING = {
     "TaskSpaceIDAPBC": ("damping_task", "damping_null"),
-    "EndEffectorImpedance": ("damping", "damping_rotation", "damping_null"),
+    "CartesianImpedance": ("damping", "damping_rotation", "damping_null"),
     "PoseIDAPBC": ("damping", "damping_rotation", "damping_null"),
     "DecoupledVMSController": ("frequency_base", "frequency_shape", "damping_ratio"),
 }

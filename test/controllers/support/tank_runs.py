@@ -16,10 +16,10 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Command,
     Controller,
     DecoupledVMSController,
-    EndEffectorImpedance,
     PoseIDAPBC,
     Reference,
     RobotState,
@@ -32,13 +32,13 @@ Rng = np.random.Generator
 
 CASES: tuple[tuple[type[Controller], str], ...] = (
     (TaskSpaceIDAPBC, "panda"),
-    (EndEffectorImpedance, "panda"),
-    (EndEffectorImpedance, "omnidirectional_panda"),
-    (EndEffectorImpedance, "hextilt"),
+    (CartesianImpedance, "panda"),
+    (CartesianImpedance, "omnidirectional_panda"),
+    (CartesianImpedance, "hextilt"),
     (DecoupledVMSController, "omnidirectional_panda"),
     (DecoupledVMSController, "hextilt"),
     (DecoupledVMSController, "satellite_panda"),
-    (EndEffectorImpedance, "satellite_panda"),
+    (CartesianImpedance, "satellite_panda"),
     (PoseIDAPBC, "panda"),
     (PoseIDAPBC, "hextilt"),
 )
@@ -280,7 +280,7 @@ def _reference(
         tool = d.placement(model.end_effector)
         if kind is TaskSpaceIDAPBC:
             return Reference(position=tool[:3, 3])
-        if kind in (EndEffectorImpedance, PoseIDAPBC):
+        if kind in (CartesianImpedance, PoseIDAPBC):
             return Reference(pose=tool)
         return Reference(pose=model.base_pose(d.q), joints=model.joint_positions(d.q))
     if chance < 0.25:

@@ -1,10 +1,13 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Impedance of the end effector on any base, with damping or holding of the remaining motion.
+// Cartesian impedance with null space, for arms and for robots on any base.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "vms_ph_native/base_actuation.hpp"
 #include "vms_ph_native/pose_effort.hpp"
@@ -30,13 +33,31 @@ struct ImpedanceGains : OutputGains {
   double damping_null = 2.0, frequency_base = 3.0;
   bool hold_base = true, hold_attitude = false, relative_to_base = false;
   double speed = 0.2, turn = 0.5;
+  double stiffness_share_x = 1.0, stiffness_share_y = 1.0, stiffness_share_z = 1.0;
+  double stiffness_share_rx = 1.0, stiffness_share_ry = 1.0, stiffness_share_rz = 1.0;
+  double damping_share_x = 1.0, damping_share_y = 1.0, damping_share_z = 1.0;
+  double damping_share_rx = 1.0, damping_share_ry = 1.0, damping_share_rz = 1.0;
+  bool tool_axes = false;
+  double force_limit = 0.0, moment_limit = 0.0;
+  double null_stiffness = 0.0, null_energy = 1.0, posture_speed = 0.5;
+  double friction_compensation = 0.0;
 
   static const GainTable<ImpedanceGains>& table();
 };
 
 /// The impedance of an end effector, for laws that differ in what they do with the base; it is
-/// described in vms_ph_controllers/laws/end_effector_impedance.py.
+/// described in vms_ph_controllers/laws/cartesian_impedance.py.
 class PoseImpedance : public StagedController {
+ public:
+  void missed_updates() noexcept override;
+
+  /// Energy that the posture may still give, J.
+  double null_level() const noexcept { return null_level_; }
+
+  /// The share of the stiffness of the posture for each joint, as `null_weight.<joint>`.
+  std::vector<Gain> null_weights() const;
+  bool set_null_weight(const std::string& name, double value) noexcept;
+
  protected:
   PoseImpedance(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
 
@@ -63,9 +84,25 @@ class PoseImpedance : public StagedController {
   Pose tool_pose() noexcept;
   void jacobian() noexcept;
   void rest(double h, double dt) noexcept;
+  Compliance compliance(double attached, double dt) noexcept;
+  void hold_posture(const Reference& reference, double dt) noexcept;
+  void compensate_friction(double h) noexcept;
+
+  // What the posture did in the last sample.
+  struct NullSample {
+    VectorQ q;
+    VectorV pull;
+    double damped;  // power, W
+  };
 
   PoseEffort effort_;
-  SwitchRamp holding_, attached_, upright_;
+  SwitchRamp holding_, attached_, upright_, turned_;
+  std::optional<Compliance> last_compliance_;
+  JointReference posture_;
+  VectorV weights_, weights_now_, last_posture_, last_hold_, offset_, hold_, friction_, moved_;
+  std::optional<NullSample> null_sample_;
+  double null_level_ = 0.0;
+  bool has_posture_ = false;  // of the last sample
   Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
   double smallest_ = 0.0;         // singular value
   VectorV shape_inertia_, positions_, desired_, sent_;
@@ -73,18 +110,27 @@ class PoseImpedance : public StagedController {
   SymmetricEigen eigen_, relative_eigen_;
 };
 
-/// The shaped energy and split damping of source D for the robots of source A.
-class EndEffectorImpedance final : public RampedGains<PoseImpedance, ImpedanceGains> {
+/// Spring and damper of an end effector, and a posture in its null space.
+class CartesianImpedance final : public RampedGains<PoseImpedance, ImpedanceGains> {
  public:
   /// Control the end effector of a robot, which must outlive the controller.
   ///
   /// @param allocation     the actuators of the base; without them it can apply any wrench.
   /// @param base_actuated  false for a base without actuators; it is then not held.
   /// @throws ModelError    the allocation is for another base.
-  explicit EndEffectorImpedance(const Model& model, std::optional<Allocation> allocation = {},
+  explicit CartesianImpedance(const Model& model, std::optional<Allocation> allocation = {},
                                 bool base_actuated = true)
       : RampedGains(model, std::move(allocation), base_actuated) {
     begin();
+  }
+
+  std::vector<Gain> gains() const override {
+    std::vector<Gain> all = RampedGains::gains();
+    for (Gain& weight : null_weights()) all.push_back(std::move(weight));
+    return all;
+  }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return RampedGains::set_gain(name, value) || set_null_weight(name, value);
   }
 };
 

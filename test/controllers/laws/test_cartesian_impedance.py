@@ -9,8 +9,17 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_controllers import EndEffectorImpedance, Reference, RobotState, Status
-from vms_ph_dynamics import VMSModel
+import vms_ph_controllers
+from vms_ph_controllers import (
+    CartesianImpedance,
+    Reference,
+    RobotState,
+    Status,
+    TaskSpaceIDAPBC,
+)
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
@@ -26,7 +35,7 @@ class Plant:
 
     def __init__(self, name: str, **gains: float | bool) -> None:
         self.model = robots.load(name)
-        self.law = EndEffectorImpedance(self.model)
+        self.law = CartesianImpedance(self.model)
         self.law.gains = replace(self.law.gains, **gains)  # type: ignore[arg-type]
         self.q = self.model.configuration(robots.get(name).home)
         self.v = np.zeros(self.model.nv)
@@ -208,3 +217,116 @@ def test_a_stretched_arm_is_answered_with_finite_efforts(panda: VMSModel) -> Non
     assert np.isfinite(told.torque).all()
     assert (np.abs(told.torque) <= panda.joints.effort).all()
     assert told.energy.damping_null >= 0.0
+
+
+EVERYTHING = {
+    "stiffness_share_x": 0.2,
+    "stiffness_share_rz": 0.3,
+    "damping_share_y": 0.5,
+    "null_stiffness": 20.0,
+    "friction_compensation": 0.5,
+    "force_limit": 2.0,
+}
+
+
+@pytest.mark.parametrize("tool_axes", [False, True])
+def test_the_balance_holds_with_axes_posture_friction_and_bounds(
+    tool_axes: bool, rng: np.random.Generator
+) -> None:
+    one = Plant("panda", tool_axes=tool_axes, **EVERYTHING)
+    target = one.tool() @ SE3().exp(0.3 * rng.uniform(-1, 1, 6))
+    for _ in range(10):
+        one.law.update(RobotState(one.q, one.v), Reference(pose=target), 0.01)
+    assert np.abs(one.law._tool.twist[3:]).max() > 0.01
+    for _ in range(10):
+        q = one.model.integrate(one.q, 0.05 * rng.uniform(-1, 1, one.model.nv))
+        v = 0.2 * rng.uniform(-1, 1, one.model.nv)
+        told = one.law.update(RobotState(q, v), HOLD, NOW)
+        a = np.array(pin.aba(one.pinocchio, one.data, q, v, told.torque))
+        h = 1e-5
+        rate = (one.stored(q, v, a, h) - one.stored(q, v, a, -h)) / (2 * h)
+        e = told.energy
+        said = e.reference_power + e.clipped_power - e.damping_task - e.damping_null
+        assert rate == pytest.approx(said, rel=2e-5, abs=2e-5)
+
+
+def test_a_gain_that_changes_supplies_what_the_spring_then_stores() -> None:
+    one = Plant("panda")
+    displaced = one.model.integrate(one.q, 0.05 * np.ones(7))
+    state, dt = RobotState(displaced, np.zeros(7)), 1e-3
+    before = one.law.update(state, HOLD, dt)
+    one.law.gains = replace(one.law.gains, stiffness=2000.0, stiffness_rotation=1.0)
+    supplied, largest, torque = 0.0, 0.0, before.torque
+    for _ in range(1000):
+        told = one.law.update(state, HOLD, dt)
+        supplied += told.energy.reference_power * dt
+        largest = max(largest, float(np.abs(told.torque - torque).max()))
+        torque = told.torque
+    stored = told.energy.shaped_potential - before.energy.shaped_potential
+    assert supplied == pytest.approx(stored, rel=1e-9)
+    assert stored > 0.5
+    assert largest < 0.5  # N m in a sample: a tenfold stiffness comes into force without a step
+
+
+def test_the_posture_does_not_move_the_end_effector_and_is_reached(
+    rng: np.random.Generator,
+) -> None:
+    weights = np.array([1.0, 0.5, 1.0, 0.2, 1.0, 1.0, 0.0])
+    one, free = Plant("panda", null_stiffness=30.0), Plant("panda")
+    one.law.null_weights = weights
+    q = one.model.integrate(one.q, 0.1 * rng.uniform(-1, 1, 7))
+    with_it, without = (
+        plant.law.update(RobotState(q, np.zeros(7)), HOLD, 0.0).torque for plant in (one, free)
+    )
+    d = one.model.evaluate(q, np.zeros(7))
+    pull = with_it - without
+    assert np.abs(pull).max() > 0.02
+    accelerated = d.J_end_effector @ np.linalg.solve(d.M, pull)
+    np.testing.assert_allclose(accelerated, 0.0, atol=1e-3 * np.abs(pull).max())
+    with pytest.raises(ModelError, match="7 numbers in"):
+        one.law.null_weights = weights[:3]
+
+
+def test_the_posture_gives_no_more_than_its_tank_and_the_damping_hold(
+    rng: np.random.Generator,
+) -> None:
+    one = Plant("panda", null_stiffness=60.0, null_energy=0.1, posture_speed=2.0)
+    start, given, refilled, moved, dt = one.tool(), 0.0, 0.0, 0.0, 2e-3
+    stored = 0.0
+    for k in range(600):
+        swing = start.copy()
+        swing[:3, 3] += [0.1 * np.sin(0.02 * k), 0.1 * np.sin(0.03 * k), 0.0]
+        told = one.law.update(RobotState(one.q, one.v), Reference(pose=swing), dt)
+        q, pull, damped = one.law._null_sample
+        a = np.array(pin.aba(one.pinocchio, one.data, one.q, one.v, told.torque))
+        one.v = one.v + dt * a
+        one.q = one.model.integrate(one.q, dt * one.v)
+        given += float(pull @ one.model.difference(q, one.q))
+        refilled += max(damped, 0.0) * dt
+        assert given <= 0.1 + refilled + stored + moved + 0.02
+
+
+def test_source_d_is_a_preset_with_the_same_torques(rng: np.random.Generator) -> None:
+    model = robots.load("panda")
+    home = model.configuration(robots.get("panda").home)
+    theirs = TaskSpaceIDAPBC(model, gains=TaskSpaceIDAPBC.Gains(limit_stiffness=0.0))
+    ours = CartesianImpedance.of_source_d(model)
+    singular = np.array([1.686, 0.0, 1.571, -3.072, 0.0, 2.665, -2.897])
+    for dt in (0.0, 1e-3, 1e-2):
+        for law in (theirs, ours):
+            law.reset(RobotState(home, np.zeros(7)))
+        for k in range(12):
+            q = singular if k == 0 else model.integrate(home, 0.5 * rng.uniform(-1, 1, 7))
+            state = RobotState(q, rng.uniform(-1, 1, 7))
+            told = [law.update(state, HOLD, dt) for law in (theirs, ours)]
+            size = np.abs(told[0].torque).max()
+            np.testing.assert_allclose(told[1].torque, told[0].torque, atol=1e-10 * size, rtol=0)
+            stored = [c.energy.closed_loop_energy for c in told]
+            assert stored[1] == pytest.approx(stored[0], rel=1e-10)
+
+
+def test_the_earlier_name_says_the_new_one() -> None:
+    with pytest.raises(ImportError, match="is CartesianImpedance now"):
+        vms_ph_controllers.EndEffectorImpedance  # noqa: B018
+    with pytest.raises(OptionError, match="CartesianImpedance"):
+        make_controller("EndEffectorImpedance", robots.load("panda"))

@@ -1,0 +1,329 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/cartesian_impedance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "law_factories.hpp"
+#include "vms_ph_native/pose_effort.hpp"
+#include "vms_ph_native/products.hpp"
+#include "vms_ph_native/texts.hpp"
+
+namespace vms_ph {
+namespace {
+
+// Damping ratio of an attitude of the base that is held by itself.
+constexpr double kRatio = 0.9;
+
+// Share of the energy for the posture below which its spring fades, and the least energy, J.
+constexpr double kPostureReserve = 0.1, kPostureEnergy = 1e-3;
+
+// Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
+constexpr double kFrictionSlip = 0.05;
+
+const std::string kWeightName = "null_weight.";
+
+}  // namespace
+
+const GainTable<ImpedanceGains>& ImpedanceGains::table() {
+  using G = ImpedanceGains;
+  static const GainTable<G> gains{
+      OutputGains::table(),
+      {
+          {"stiffness", gain_text::stiffness, &G::stiffness, 0.0, 5000.0},
+          {"stiffness_rotation", gain_text::stiffness_rotation, &G::stiffness_rotation, 0.0, 500.0},
+          {"damping", gain_text::damping, &G::damping, 0.0, 1000.0},
+          {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
+          {"damping_null", "rate at which the null-space motion is damped, 1/s", &G::damping_null,
+           0.0, 100.0},
+          {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
+          {"hold_base", gain_text::hold_base, &G::hold_base},
+          {"hold_attitude", "hold the attitude of the base also where its place is not held",
+           &G::hold_attitude},
+          {"relative_to_base", "hold the end effector in the frame of the base",
+           &G::relative_to_base},
+          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
+          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+          {"stiffness_share_x", "share of the stiffness along x", &G::stiffness_share_x, 0.0, 1.0},
+          {"stiffness_share_y", "share of the stiffness along y", &G::stiffness_share_y, 0.0, 1.0},
+          {"stiffness_share_z", "share of the stiffness along z", &G::stiffness_share_z, 0.0, 1.0},
+          {"stiffness_share_rx", "share of the stiffness about x", &G::stiffness_share_rx, 0.0,
+           1.0},
+          {"stiffness_share_ry", "share of the stiffness about y", &G::stiffness_share_ry, 0.0,
+           1.0},
+          {"stiffness_share_rz", "share of the stiffness about z", &G::stiffness_share_rz, 0.0,
+           1.0},
+          {"damping_share_x", "share of the damping along x", &G::damping_share_x, 0.0, 1.0},
+          {"damping_share_y", "share of the damping along y", &G::damping_share_y, 0.0, 1.0},
+          {"damping_share_z", "share of the damping along z", &G::damping_share_z, 0.0, 1.0},
+          {"damping_share_rx", "share of the damping about x", &G::damping_share_rx, 0.0, 1.0},
+          {"damping_share_ry", "share of the damping about y", &G::damping_share_ry, 0.0, 1.0},
+          {"damping_share_rz", "share of the damping about z", &G::damping_share_rz, 0.0, 1.0},
+          {"tool_axes",
+           "the axes of the shares are those of the reference, not of the frame it is in",
+           &G::tool_axes},
+          {"force_limit", "largest force of the spring, N; 0: no limit", &G::force_limit, 0.0, 1e4,
+           true},
+          {"moment_limit", "largest moment of the spring, N m; 0: no limit", &G::moment_limit, 0.0,
+           1e3, true},
+          {"null_stiffness", "stiffness of the posture in the null space, N m/rad",
+           &G::null_stiffness, 0.0, 500.0},
+          {"null_energy", "energy that the posture may give beyond its own, J", &G::null_energy,
+           0.0, 100.0, true},
+          {"posture_speed", "largest speed of the posture, rad/s", &G::posture_speed, 1e-3, 20.0},
+          {"friction_compensation", "share of the friction of the description that is compensated",
+           &G::friction_compensation, 0.0, 0.95},
+      }};
+  return gains;
+}
+
+PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> allocation,
+                             bool base_actuated)
+    : StagedController(
+          model, std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
+      spring_(model),
+      last_effort_(rest_),
+      effort_(model),
+      posture_(n_),
+      weights_(VectorV::Ones(n_)),
+      weights_now_(weights_),
+      last_posture_(VectorV::Zero(n_)),
+      last_hold_(last_posture_),
+      offset_(last_posture_),
+      hold_(last_posture_),
+      friction_(rest_),
+      moved_(rest_),
+      jacobian_(Matrix6V::Zero(6, model.nv())),
+      momentum_(jacobian_),
+      shape_inertia_(VectorV::Zero(n_)),
+      positions_(shape_inertia_),
+      desired_(rest_),
+      sent_(rest_),
+      eigen_(std::min(6, model.nv())),
+      relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {}
+
+void PoseImpedance::hold() noexcept {
+  relative_ = gains_now().relative_to_base;
+  tool_.restart(tool_pose());
+  effort_.restart();
+  spring_.restart(d_);
+  shape_inertia_ = d_.M_hat_m().diagonal();
+  base_power_ = 0.0;
+  last_effort_ = d_.g();
+  holding_.restart();
+  upright_.restart();
+  attached_.restart();
+  turned_.restart();
+  model_.joint_positions(d_.q(), positions_);
+  posture_.restart(positions_);
+  last_posture_ = positions_;
+  weights_now_ = weights_;
+  last_compliance_.reset();
+  null_sample_.reset();
+  null_level_ = gains_now().null_energy;
+  has_posture_ = false;
+}
+
+void PoseImpedance::missed_updates() noexcept {
+  StagedController::missed_updates();
+  null_sample_.reset();
+}
+
+std::vector<Gain> PoseImpedance::null_weights() const {
+  std::vector<Gain> weights;
+  for (int i = 0; i < n_; ++i) {
+    weights.push_back({kWeightName + model_.joint_names()[static_cast<std::size_t>(i)],
+                       "share of null_stiffness that holds the joint", weights_[i], 0.0, 1.0, 1.0});
+  }
+  return weights;
+}
+
+bool PoseImpedance::set_null_weight(const std::string& name, double value) noexcept {
+  if (!(value >= 0.0 && value <= 1.0)) return false;
+  for (int i = 0; i < n_; ++i) {
+    const std::string& joint = model_.joint_names()[static_cast<std::size_t>(i)];
+    if (name.size() != kWeightName.size() + joint.size() ||
+        name.compare(0, kWeightName.size(), kWeightName) != 0 ||
+        name.compare(kWeightName.size(), joint.size(), joint) != 0)
+      continue;
+    weights_[i] = value;
+    return true;
+  }
+  return false;
+}
+
+/// Stiffness and damping in force.
+Compliance PoseImpedance::compliance(double attached, double dt) noexcept {
+  const ImpedanceGains& g = gains_now();
+  Compliance c(attached * g.stiffness, attached * g.stiffness_rotation, attached * g.damping,
+               attached * g.damping_rotation);
+  Twist shares;
+  shares << g.stiffness_share_x, g.stiffness_share_y, g.stiffness_share_z, g.stiffness_share_rx,
+      g.stiffness_share_ry, g.stiffness_share_rz;
+  c.stiffness.array() *= shares.array();
+  shares << g.damping_share_x, g.damping_share_y, g.damping_share_z, g.damping_share_rx,
+      g.damping_share_ry, g.damping_share_rz;
+  c.damping.array() *= shares.array();
+  c.turned = turned_.follow(g.tool_axes, dt);
+  c.force = g.force_limit;
+  c.moment = g.moment_limit;
+  return c;
+}
+
+/// Move the posture, account for its spring, and compute its offset and its stiffness.
+void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept {
+  const ImpedanceGains& gains = gains_now();
+  if (reference.has_joints && reference.joints.size() == n_ && reference.joints.allFinite()) {
+    posture_.set_target(reference.joints);
+  }
+  posture_.advance(gains.posture_speed, gains.posture_speed / 0.05, dt);
+  const double step = std::min(dt / kCrossing, 1.0);
+  for (int i = 0; i < n_; ++i) weights_now_[i] = approach(weights_now_[i], weights_[i], step);
+  model_.joint_positions(d_.q(), positions_);
+  offset_ = positions_ - posture_.positions();
+  hold_ = gains.null_stiffness * weights_now_;
+  const double stored = 0.5 * (hold_.array() * offset_.array().square()).sum();
+  double level = null_level_ + stored;
+  if (has_posture_) {
+    level -= 0.5 * (last_hold_.array() * (positions_ - last_posture_).array().square()).sum();
+  }
+  last_posture_ = posture_.positions();
+  last_hold_ = hold_;
+  has_posture_ = true;
+  if (null_sample_) {
+    model_.difference(null_sample_->q, d_.q(), moved_);
+    level -= null_sample_->pull.dot(moved_) - std::max(null_sample_->damped, 0.0) * dt;
+  }
+  null_level_ = std::min(level, gains.null_energy + stored);
+  const double reserve = kPostureReserve * std::max(gains.null_energy, kPostureEnergy);
+  hold_ *= std::min(std::max(null_level_ / reserve, 0.0), 1.0);
+}
+
+/// Compute the effort (nv,) that compensates a share of the friction in the joints.
+void PoseImpedance::compensate_friction(double h) noexcept {
+  const VectorV rates = d_.v().tail(n_);
+  for (int i = 0; i < n_; ++i) {
+    // Slower where a held effort would turn the motion round.
+    const double dry = model_.dry_friction()[i];
+    const double slip = std::max(kFrictionSlip, 4.0 * h * dry / shape_inertia_[i]);
+    friction_[b_ + i] = gains_now().friction_compensation *
+                        (model_.damping()[i] * rates[i] + dry * std::tanh(rates[i] / slip));
+  }
+}
+
+const Command& PoseImpedance::control(const Reference& reference, double dt) noexcept {
+  const ImpedanceGains& gains = gains_now();
+  const double h = horizon(dt, gains.delay, age_);
+  // Spring and damping fade out before the frame is changed, and in again.
+  if (gains.relative_to_base != relative_ && attached_.share() == 0.0) {
+    relative_ = gains.relative_to_base;
+    tool_.restart(tool_pose());
+  }
+  const double attached = attached_.follow(gains.relative_to_base == relative_, dt);
+  follow(reference, dt);
+  const Push* pushing = push(reference, dt);
+  const Pose error = se3::inverse(tool_.pose()) * tool_pose();
+  jacobian();
+  const Compliance now = compliance(attached, dt);
+  effort_.set_error(error, tool_.pose(), tool_.twist(), now, h);
+  double supplied = 0.0;  // by changes, W
+  if (last_compliance_ && !now.equals(*last_compliance_) && dt > 0.0) {
+    supplied = (effort_.potential - effort_.energy(*last_compliance_)) / dt;
+  }
+  last_compliance_ = now;
+  hold_posture(reference, dt);
+  if (pushing) effort_.release(pushing->direction, pushing->damping, h);
+  split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping);
+  effort_.rest_damping *= gains.damping_null;
+  rest(h, dt);
+  if (hold_.any()) {
+    effort_.hold_posture(d_.M(), jacobian_, momentum_, offset_, hold_);
+  } else {
+    effort_.posture.setZero();
+  }
+  effort_.compute(d_.M(), jacobian_, d_.v(), h);
+  desired_ = d_.g() + effort_.continuous;
+  if (pushing) desired_ += pushing->effort;
+  if (!desired_.allFinite()) return refuse();
+  sent_ = d_.g() + effort_.sampled + effort_.impedance.brake(d_, h);
+  if (pushing) sent_ += pushing->effort;
+  if (gains.friction_compensation > 0.0) {
+    compensate_friction(h);
+    desired_ += friction_;
+    sent_ += friction_;
+    supplied += friction_.dot(d_.v());
+  }
+  supplied += effort_.posture.dot(d_.v());
+  null_sample_ = NullSample{d_.q(), effort_.posture, effort_.damping_null};
+  last_effort_ = pass(sent_, dt);
+
+  ControlEnergy& energy = command_.energy;
+  energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
+  energy.shaped_potential = effort_.potential;
+  const auto task_momentum = product<Twist>(momentum_, d_.v());
+  const auto eta = product<Twist>(jacobian_, d_.v());
+  energy.kinetic_task = 0.5 * task_momentum.dot(eta);
+  energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
+  energy.damping_task = effort_.damping_task;
+  energy.damping_null = effort_.damping_null;
+  energy.reference_power = base_power_ + supplied + effort_.reference_power;
+  if (pushing) energy.reference_power += pushing->effort.dot(d_.v());
+  energy.clipped_power = (last_effort_ - desired_).dot(d_.v());
+  command_.task_error = effort_.distance;
+  command_.smallest_singular_value = smallest_;
+  command_.authority = pushing ? pushing->authority : 1.0;
+  return make_command(last_effort_, {effort_.impedance.reason(), pushing ? pushing->reason : ""});
+}
+
+void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
+  const ImpedanceGains& gains = gains_now();
+  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+  tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+}
+
+void PoseImpedance::hold_base(double dt) noexcept {
+  const ImpedanceGains& gains = gains_now();
+  const bool able = output_.base_is_actuated();
+  const double attached_gains = holding_.follow(gains.hold_base && able, dt);
+  const double upright = upright_.follow((gains.hold_base || gains.hold_attitude) && able, dt);
+  spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
+                  attached_gains, upright);
+}
+
+/// The pose of the end effector in the frame that it is held in.
+Pose PoseImpedance::tool_pose() noexcept {
+  const pinocchio::SE3& pose = d_.placement(model_.end_effector());
+  if (!relative_) return pose.toHomogeneousMatrix();
+  return se3::inverse(model_.base_pose(d_.q()).toHomogeneousMatrix()) * pose.toHomogeneousMatrix();
+}
+
+/// Compute the Jacobian of the end effector in that frame, and its smallest singular value.
+void PoseImpedance::jacobian() noexcept {
+  jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
+  if (relative_) jacobian_.leftCols(b_).setZero();
+  const int moving = relative_ && n_ > 0 ? n_ : b_ + n_;
+  smallest_ = smallest_singular_value(jacobian_.rightCols(moving), gram_,
+                                      relative_ ? relative_eigen_ : eigen_);
+}
+
+/// Compute the springs that hold base and joints, and add the damping of an attitude.
+void PoseImpedance::rest(double h, double dt) noexcept {
+  const ImpedanceGains& gains = gains_now();
+  model_.joint_positions(d_.q(), positions_);
+  const VectorV wall = (gains.limit_frequency * gains.limit_frequency) * shape_inertia_;
+  const LimitSprings limits =
+      joint_limits_.springs(positions_, d_.v().tail(n_), wall, gains.limit_margin, h);
+  hold_base(dt);
+  const double share = std::max(upright_.share() - holding_.share(), 0.0);
+  const double turning = 2.0 * kRatio * share * gains.frequency_base;
+  effort_.hold(d_, spring_.energy, spring_.force, spring_.stiffness, limits, turning);
+}
+
+std::unique_ptr<Controller> make_cartesian_impedance(const LawSetup& setup) {
+  return std::make_unique<CartesianImpedance>(setup.model, setup.allocation, setup.base_actuated);
+}
+
+}  // namespace vms_ph

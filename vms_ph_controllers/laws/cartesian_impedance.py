@@ -1,0 +1,447 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Cartesian impedance with null space, for arms and for robots on any base."""
+
+from dataclasses import dataclass
+from math import hypot
+from typing import Any, Literal
+
+import numpy as np
+
+from vms_ph_dynamics import Evaluation, ModelError, VMSModel
+from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics.arrays import Array, is_finite
+from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics.groups import SE3
+
+from ..controller import (
+    Command,
+    ControlEnergy,
+    Reference,
+    RobotState,
+    gain,
+    switch,
+    usable,
+)
+from ..potentials.base_spring import BaseSpring, SpringForce
+from ..potentials.pose_potential import PosePotential
+from ..references.pose_reference import JointReference, PoseReference
+from ..safety.output_stage import OutputGains
+from .gain_ramp import CROSSING, GainRamp, SwitchRamp
+from .pose_effort import Compliance, NullSpaceImpedance, Push, ToolImpedance, pose_effort
+from .sampled_impedance import horizon
+from .staged_controller import StagedController
+from .task_space_ida_pbc import TaskSpaceIDAPBC
+
+_SE3 = SE3()
+
+# Damping ratio of an attitude of the base that is held by itself.
+_RATIO = 0.9
+
+# Share of the energy for the posture below which its spring fades, and the least energy, J.
+_RESERVE, _LEAST_ENERGY = 0.1, 1e-3
+
+# Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
+_SLIP = 0.05
+
+_AXES = ("x", "y", "z", "rx", "ry", "rz")
+_NULL_SPACES = ("pose", "position")
+
+
+class CartesianImpedance(StagedController):
+    r"""Spring and damper of an end effector, and a posture in its null space.
+
+    ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - N^T K_n (q - q_n) - dV_b - dV_q`` with
+    the potential ``V_e`` of the end effector's pose (:class:`PosePotential`), its velocity error
+    ``e``, the inertia of the null space ``M - J^T Lambda J``, whose motion is damped at the rate
+    ``d``, and ``N = 1 - M^-1 J^T Lambda J``, so that the posture does not accelerate the end
+    effector. It is the shaped energy and split damping of source D for the robots of source A.
+
+    - **Axes**: along the axis i, the stiffness is ``stiffness`` (``stiffness_rotation``) times
+      ``stiffness_share_i``, the damping ``damping`` (``damping_rotation``) times
+      ``damping_share_i``. The axes are those of the frame that the reference is given in, with
+      ``tool_axes`` those of the reference itself. With a stiffness of zero the arm is guided by
+      hand.
+    - **Posture**: ``null_stiffness`` holds the joints at ``Reference.joints``, or at those of the
+      reset, each with its share :attr:`null_weights`. A projected spring has no potential. What it
+      gives, and has not taken, is taken from a tank: at most ``null_energy``, what moving the
+      posture adds, and what the damping of the null space takes out. Below a tenth of
+      ``null_energy`` the spring fades.
+    - **Bounds**: the springs pull with at most ``force_limit`` and ``moment_limit``, and keep a
+      potential.
+    - **Friction**: the share ``friction_compensation`` of the friction in the description is added
+      to the torques. A share below one leaves the friction dissipative.
+    - ``relative_to_base`` off: the end effector is held in the inertial frame. On: it is held in
+      the frame of the base and moves with it. Its reference is ``Reference.pose``, or
+      ``Reference.position`` where no pose is given.
+    - ``hold_base`` on: a potential of its own holds the base at its pose of the reset. Off: the
+      base belongs to the null space and moves under the spring and damping of the end effector.
+    - ``hold_attitude`` on: the attitude of the base is held and damped even where its place is
+      not. A base that carries its weight by rotors can push sideways only so far, which bounds
+      the tilt at which it can hover; nothing else in this law bounds its tilt.
+
+    With a reference at rest the energy ``H_cl = 1/2 v^T M v + V_e + V_b + V_q`` decreases by the
+    damping; the power supplied by a moving reference, by gains that change, by the posture and by
+    the compensation of friction is ``ControlEnergy.reference_power``.
+    """
+
+    @dataclass(frozen=True)
+    class Gains(OutputGains):
+        """Gains of the law."""
+
+        stiffness: float = gain(200.0, "stiffness of the end-effector position, N/m", 0.0, 5000.0)
+        stiffness_rotation: float = gain(10.0, "stiffness of its attitude, N m/rad", 0.0, 500.0)
+        damping: float = gain(40.0, "damping of its velocity, N s/m", 0.0, 1000.0)
+        damping_rotation: float = gain(
+            2.0, "damping of its angular velocity, N m s/rad", 0.0, 100.0
+        )
+        damping_null: float = gain(
+            2.0, "rate at which the null-space motion is damped, 1/s", 0.0, 100.0
+        )
+        frequency_base: float = gain(
+            3.0, "natural frequency of the base where it is held, rad/s", 0.0, 50.0
+        )
+        hold_base: bool = switch(True, "hold the base where it was at the reset")
+        hold_attitude: bool = switch(
+            False, "hold the attitude of the base also where its place is not held"
+        )
+        relative_to_base: bool = switch(False, "hold the end effector in the frame of the base")
+        speed: float = gain(0.2, "largest linear speed of the reference, m/s", 1e-3, 20.0)
+        turn: float = gain(0.5, "largest angular speed of the reference, rad/s", 1e-3, 20.0)
+        stiffness_share_x: float = gain(1.0, "share of the stiffness along x", 0.0, 1.0)
+        stiffness_share_y: float = gain(1.0, "share of the stiffness along y", 0.0, 1.0)
+        stiffness_share_z: float = gain(1.0, "share of the stiffness along z", 0.0, 1.0)
+        stiffness_share_rx: float = gain(1.0, "share of the stiffness about x", 0.0, 1.0)
+        stiffness_share_ry: float = gain(1.0, "share of the stiffness about y", 0.0, 1.0)
+        stiffness_share_rz: float = gain(1.0, "share of the stiffness about z", 0.0, 1.0)
+        damping_share_x: float = gain(1.0, "share of the damping along x", 0.0, 1.0)
+        damping_share_y: float = gain(1.0, "share of the damping along y", 0.0, 1.0)
+        damping_share_z: float = gain(1.0, "share of the damping along z", 0.0, 1.0)
+        damping_share_rx: float = gain(1.0, "share of the damping about x", 0.0, 1.0)
+        damping_share_ry: float = gain(1.0, "share of the damping about y", 0.0, 1.0)
+        damping_share_rz: float = gain(1.0, "share of the damping about z", 0.0, 1.0)
+        tool_axes: bool = switch(
+            False, "the axes of the shares are those of the reference, not of the frame it is in"
+        )
+        force_limit: float = gain(
+            0.0, "largest force of the spring, N; 0: no limit", 0.0, 1e4, at_once=True
+        )
+        moment_limit: float = gain(
+            0.0, "largest moment of the spring, N m; 0: no limit", 0.0, 1e3, at_once=True
+        )
+        null_stiffness: float = gain(
+            0.0, "stiffness of the posture in the null space, N m/rad", 0.0, 500.0
+        )
+        null_energy: float = gain(
+            1.0, "energy that the posture may give beyond its own, J", 0.0, 100.0, at_once=True
+        )
+        posture_speed: float = gain(0.5, "largest speed of the posture, rad/s", 1e-3, 20.0)
+        friction_compensation: float = gain(
+            0.0, "share of the friction of the description that is compensated", 0.0, 0.95
+        )
+
+    gains: Gains
+
+    def __init__(
+        self,
+        model: VMSModel,
+        gains: Gains | None = None,
+        allocation: Allocation | None = None,
+        base_actuated: bool = True,
+        *,
+        null_space: Literal["pose", "position"] = "pose",
+    ) -> None:
+        """Control the end effector of a robot on any base.
+
+        Args:
+            model: the robot.
+            gains: the gains; None for the defaults.
+            allocation: the actuators of the base; None for a base that can apply any wrench.
+            base_actuated: False for a base without actuators; it is then not held.
+            null_space: of the pose; or of the position alone as in source D: ``damping_null`` is
+                then ``D_nu``, N m s/rad, in ``N^T D_nu N v``, and the posture is not projected.
+
+        Raises:
+            ModelError: the allocation is for another base.
+            OptionError: there is no such null space.
+        """
+        if null_space not in _NULL_SPACES:
+            raise OptionError(f"null_space is 'pose' or 'position'; given: {null_space!r}")
+        super().__init__(model, gains, allocation, base_actuated)
+        self._of_position = null_space == "position"
+        if self._of_position:
+            self._options = ("null_space='position'",)
+        self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
+        self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
+        self._holding, self._attached = SwitchRamp(), SwitchRamp()
+        self._attitude_ramp, self._turned = SwitchRamp(), SwitchRamp()
+        self._posture = JointReference(model.n)
+        self._weights, self._weights_now = np.ones(model.n), np.ones(model.n)
+        self._base_power = 0.0  # with which the base's reference moves the minimum, W
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    @classmethod
+    def of_source_d(
+        cls, model: VMSModel, gains: "TaskSpaceIDAPBC.Gains | None" = None
+    ) -> "CartesianImpedance":
+        """Return the law whose torques are those of :class:`TaskSpaceIDAPBC` at rest, [D (37)].
+
+        The posture is ``q*``: the potential ``1/2 (q - q*)^T W (q - q*)`` holds the end effector
+        too. Springs at joint limits, which both have in units of their own, are left out.
+
+        Args:
+            model: an arm on a fixed base.
+            gains: of that law; None for its defaults.
+        """
+        given = TaskSpaceIDAPBC.Gains() if gains is None else gains
+        own = cls.Gains(
+            torque_rate=given.torque_rate,
+            power=given.power,
+            delay=given.delay,
+            limit_frequency=0.0,
+            stiffness=0.0,
+            stiffness_rotation=0.0,
+            damping=given.damping_task,
+            damping_rotation=0.0,
+            damping_null=given.damping_null,
+            null_stiffness=given.stiffness,
+        )
+        return cls(model, own, null_space="position")
+
+    @property
+    def null_weights(self) -> Array:
+        """Shares (n,) of ``null_stiffness`` in which it holds each joint, in [0, 1]."""
+        return self._weights
+
+    @null_weights.setter
+    def null_weights(self, weights: Any) -> None:
+        """Set the shares; they are followed like gains.
+
+        Raises:
+            ModelError: there is not one for each joint, or one is not in [0, 1].
+        """
+        given = np.array(weights, dtype=float)
+        if given.shape != (self.model.n,) or not ((given >= 0.0) & (given <= 1.0)).all():
+            raise ModelError(
+                f"null_weights are {self.model.n} numbers in [0, 1], one for each joint; "
+                f"given: {weights!r}"
+            )
+        self._weights = given
+        if self.twin is not None:
+            self._set_weights(self.twin)
+
+    @property
+    def null_level(self) -> float:
+        """Energy that the posture may still give, J."""
+        return self._null_level if self.twin is None else float(self.synchronise().null_level)
+
+    def _set_gains(self, twin: Any) -> bool:
+        return super()._set_gains(twin) and self._set_weights(twin)
+
+    def _set_weights(self, twin: Any) -> bool:
+        names = (f"null_weight.{joint}" for joint in self.model.joint_names)
+        return all(map(twin.set_gain, names, self._weights.tolist()))
+
+    def _start_holding(self, state: RobotState) -> Evaluation:
+        model = self.model
+        d = model.evaluate(state.q, np.zeros(model.nv))
+        self._relative = self.gains.relative_to_base
+        self._tool.restart(self._tool_pose(d))
+        self._tool_potential.restart(np.eye(4))
+        self._spring.restart(d)
+        self._posture.restart(model.joint_positions(d.q))
+        self._limit_stiffness = np.diag(d.M_hat_m).copy()
+        self._last_force = np.array(d.g)
+        self._base_power = 0.0
+        self._ramp.restart(self.gains)
+        for ramp in (self._holding, self._attitude_ramp, self._attached, self._turned):
+            ramp.restart()
+        self._weights_now = self._weights
+        self._last_compliance: Compliance | None = None
+        self._null_level = self.gains.null_energy
+        self._last_hold: Array | None = None
+        self._last_posture = self._posture.positions
+        self._null_sample: tuple[Array, Array, float] | None = None
+        return d
+
+    def _missed_updates(self) -> None:
+        super()._missed_updates()
+        self._null_sample = None
+
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        fallback = self._fallback(state, dt)
+        if fallback is not None:
+            return fallback
+        gains = self._ramp.follow(self.gains, dt)
+        d = Evaluation(self.model, state.q, state.v)
+        h = horizon(dt, gains.delay, state.age)
+        # Spring and damping fade out before the frame is changed, and in again.
+        if gains.relative_to_base != self._relative and self._attached.share == 0.0:
+            self._relative = gains.relative_to_base
+            self._tool.restart(self._tool_pose(d))
+        attached = self._attached.follow(gains.relative_to_base == self._relative, dt)
+        bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
+        self._tool.follow(self._tool_reference(reference), gains.speed, gains.turn, bandwidth, dt)
+        push = self._push(d, reference, dt, h)
+        error = _SE3.inverse(self._tool.pose) @ self._tool_pose(d)
+        self._tool_potential.follow(error)
+        base = self._base(d, dt)
+        compliance = self._compliance(attached, dt)
+        tool = ToolImpedance(
+            self._tool_potential, self._tool, error, self._relative, push, compliance
+        )
+        changed = 0.0
+        if self._last_compliance is not None and not compliance.equals(self._last_compliance):
+            changed = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
+        self._last_compliance = compliance
+        offset, hold, moved = self._hold_posture(d, reference, dt)
+        effort = pose_effort(
+            d,
+            tool,
+            NullSpaceImpedance(
+                base,
+                self._joint_limits,
+                gains.limit_frequency**2 * self._limit_stiffness,
+                gains.limit_margin,
+                gains.damping_null,
+                self._turning_rate(),
+                offset,
+                hold,
+                self._of_position,
+            ),
+            h,
+        )
+        continuous, sampled, supplied = effort.continuous, effort.sampled, 0.0
+        if push is not None:
+            along = d.J_end_effector.T @ push.wrench
+            continuous, sampled, supplied = continuous + along, sampled + along, float(along @ d.v)
+        if gains.friction_compensation > 0.0:
+            rubbed = self._friction(d, h)
+            continuous, sampled = continuous + rubbed, sampled + rubbed
+            supplied += float(rubbed @ d.v)
+        if not is_finite(continuous):
+            return self._output.refuse(d)
+        output = self._output.apply(d, sampled, gains, dt)
+        self._last_force = output.force
+        potential, pulled = effort.potential, float(effort.posture @ d.v)
+        if self._of_position:  # the posture has a potential
+            potential += 0.5 * float(hold @ (offset * offset))
+            supplied += moved / dt if dt > 0.0 else 0.0
+        else:
+            supplied += pulled
+            self._null_sample = (d.q, effort.posture, effort.damping_null)
+
+        energy = ControlEnergy(
+            closed_loop_energy=effort.kinetic + potential,
+            shaped_potential=potential,
+            kinetic_task=effort.kinetic_task,
+            kinetic_null=effort.kinetic - effort.kinetic_task,
+            damping_task=effort.damping_task,
+            damping_null=effort.damping_null,
+            reference_power=self._base_power
+            + supplied
+            + effort.reference_power
+            + (changed / dt if dt > 0.0 else 0.0),
+            clipped_power=float((output.force - continuous) @ d.v),
+            tank_level=self._output.tank_level,
+        )
+        return self._command(
+            output,
+            energy,
+            effort.reason,
+            "" if push is None else push.reason,
+            task_error=hypot(*error[:3, 3].tolist()),
+            smallest_singular_value=effort.smallest,
+            authority=1.0 if push is None else push.authority,
+        )
+
+    def _compliance(self, attached: float, dt: float) -> Compliance:
+        """Return stiffness and damping in force."""
+        gains = self._ramp.now
+        spring = [gains.stiffness] * 3 + [gains.stiffness_rotation] * 3
+        damper = [gains.damping] * 3 + [gains.damping_rotation] * 3
+        shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXES]
+        damping_shares = [getattr(gains, f"damping_share_{axis}") for axis in _AXES]
+        return Compliance(
+            attached * np.array(spring) * shares,
+            attached * np.array(damper) * damping_shares,
+            self._turned.follow(gains.tool_axes, dt),
+            gains.force_limit,
+            gains.moment_limit,
+        )
+
+    def _hold_posture(
+        self, d: Evaluation, reference: Reference, dt: float
+    ) -> tuple[Array, Array, float]:
+        """Move the posture and account for its spring.
+
+        Returns the offset (n,) of the joints, the stiffness (n,) in force, and the energy (J) that
+        moving posture and stiffness adds.
+        """
+        gains = self._ramp.now
+        target = usable(reference.joints, (self.model.n,))
+        if target is not None:
+            self._posture.go_to(np.asarray(target, dtype=float))
+        self._posture.advance(gains.posture_speed, gains.posture_speed / 0.05, dt)
+        step = min(dt / CROSSING, 1.0)
+        self._weights_now = self._weights_now + np.clip(
+            self._weights - self._weights_now, -step, step
+        )
+        positions = self.model.joint_positions(d.q)
+        offset, before = positions - self._posture.positions, positions - self._last_posture
+        hold = gains.null_stiffness * self._weights_now
+        stored = 0.5 * float(hold @ (offset * offset))
+        last = hold if self._last_hold is None else self._last_hold
+        moved = stored - 0.5 * float(last @ (before * before))
+        level = self._null_level + (stored if self._last_hold is None else moved)
+        self._last_posture, self._last_hold = self._posture.positions, hold
+        if self._of_position:
+            return offset, hold, moved
+        if self._null_sample is not None:
+            q, pull, damped = self._null_sample
+            level -= float(pull @ self.model.difference(q, d.q)) - max(damped, 0.0) * dt
+        self._null_level = min(level, gains.null_energy + stored)
+        reserve = _RESERVE * max(gains.null_energy, _LEAST_ENERGY)
+        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * hold, moved
+
+    def _friction(self, d: Evaluation, h: float) -> Array:
+        """Return the effort (nv,) that compensates a share of the friction in the joints."""
+        joints, b = self.model.joints, self.model.b
+        rates = d.v[b:]
+        # Slower where a held effort would turn the motion round.
+        slip = np.maximum(_SLIP, 4.0 * h * joints.friction / self._limit_stiffness)
+        friction = joints.damping * rates + joints.friction * np.tanh(rates / slip)
+        return np.concatenate([np.zeros(b), self._ramp.now.friction_compensation * friction])
+
+    def _tool_reference(self, reference: Reference) -> Reference:
+        """Return the reference of the end effector."""
+        return reference
+
+    def _push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
+        """Return what replaces the impedance along one direction; None where nothing does."""
+        return None
+
+    def _tool_pose(self, d: Evaluation) -> Array:
+        """Return the pose of the end effector in the frame that it is held in, (4,4)."""
+        pose = d.frame_placement(self.model.end_effector_id)
+        if not self._relative:
+            return pose
+        return _SE3.inverse(self.model.base_pose(d.q)) @ pose
+
+    def _turning_rate(self) -> float:
+        """Return the rate at which an attitude of the base that is held by itself is damped."""
+        share = max(self._attitude_ramp.share - self._holding.share, 0.0)
+        return 2.0 * _RATIO * share * self._ramp.now.frequency_base
+
+    def _base(self, d: Evaluation, dt: float) -> SpringForce:
+        """Return the potential that holds the base."""
+        gains = self._ramp.now
+        able = self._output.base_is_actuated
+        hold_share = self._holding.follow(gains.hold_base and able, dt)
+        attitude_share = self._attitude_ramp.follow(
+            (gains.hold_base or gains.hold_attitude) and able, dt
+        )
+        return self._spring.at(
+            self.model.base_pose(d.q), gains.frequency_base, hold_share, attitude_share
+        )
