@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .installation import share_directory
 
 if TYPE_CHECKING:
-    from . import robots
+    from . import drivers, robots
     from .audits import audit
     from .descriptions.urdf import load_urdf, read_urdf
     from .descriptions.urdf import load_urdf as load
@@ -21,6 +21,7 @@ __all__ = [
     "Push",
     "Trajectory",
     "audit",
+    "drivers",
     "guarded_environment",
     "load",
     "load_urdf",
@@ -45,8 +46,8 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that looking up a file does not import Pinocchio.
-    if name == "robots":
-        return import_module(".robots", __name__)
+    if name in ("drivers", "robots"):
+        return import_module(f".{name}", __name__)
     if name in _MODULES:
         module = import_module(_MODULES[name], __name__)
         value = getattr(module, "load_urdf" if name == "load" else name)

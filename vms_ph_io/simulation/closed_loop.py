@@ -32,7 +32,7 @@ from vms_ph_dynamics.simulation import (
     in_world_axes,
 )
 
-from .. import robots
+from .. import drivers, robots
 from ..descriptions.urdf import load_urdf, read_urdf
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
@@ -130,6 +130,7 @@ def simulate(
     uncertainty: Uncertainty | None = None,
     seed: int | None = None,
     every: int = 1,
+    driver: str | drivers.Driver | None = None,
     **unexpected: NoReturn,
 ) -> Trajectory:
     """Return the motion of a robot under a law, with its energies at every port.
@@ -156,6 +157,8 @@ def simulate(
         uncertainty: what the law does not know of robot and start, and how it measures.
         seed: of the draws of the uncertainty.
         every: number of steps between records.
+        driver: of a real arm, by its name in ``drivers.names()``, with its delay, its rate of
+            torques and the weight that it carries: the port ``driver_weight``.
         unexpected: refused; the error names the argument that is meant.
 
     Raises:
@@ -179,10 +182,16 @@ def simulate(
             f"given: {strangers[0]!r}"
         )
     form, description, allocation = _robot(robot)
-    control = None
+    control, carried = None, None
     if law is not None:
         wheels = form if isinstance(form, NonholonomicForm) else None
-        control = LoopControl(form.model, law, guard, reference, allocation, wheels)
+        moved = form.model
+        if driver is not None:
+            carried = drivers.get(driver)
+            moved = carried.model(moved)
+            is_kind = isinstance(law, str | type)
+            law = carried.law(law, form.model) if is_kind else carried.checked(law)
+        control = LoopControl(moved, law, guard, reference, allocation, wheels)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")
     options = dict(_effect(e, form.model) for e in _listed(effects))
@@ -190,7 +199,8 @@ def simulate(
     unknown = Uncertainty() if uncertainty is None else uncertainty
     if seed is not None:
         unknown = Uncertainty(**{**vars(unknown), "seed": seed})
-    run = _Run(form, control, options, 1.0 / rate, q, v, unknown)
+    weight = carried is not None and carried.compensates_weight
+    run = _Run(form, control, options, 1.0 / rate, q, v, unknown, weight)
     run.description = description
     return run.trajectory(round(seconds * rate), every, pushes)
 
@@ -232,6 +242,7 @@ class _Run:
         q: npt.ArrayLike | None,
         v: npt.ArrayLike | None,
         unknown: Uncertainty,
+        weight_is_carried: bool = False,
     ) -> None:
         """Put the robot where it starts, with the options of its simulation."""
         self._control, self._dt, model = control, dt, form.model
@@ -246,6 +257,9 @@ class _Run:
             sensor = unknown.sensor(model, dt)
             if unknown.noise or unknown.delay:
                 law = lambda q, v, dt: control.command(sensor.measured(q, v), dt)  # noqa: E731
+        self._carried: drivers.CarriedWeight | None = None
+        if weight_is_carried:
+            law = self._carried = drivers.CarriedWeight(law, model)
         self._unloaded = plant = unknown.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
         self._simulation = Simulation(plant_form, start, dt, law, start_velocity=rest, **options)
@@ -282,6 +296,10 @@ class _Run:
     def _sample(self) -> Sample:
         """Return the present sample; a payload supplies the energy that it brings."""
         now, payload = self._simulation.sample(), self._payload
+        if self._carried is not None:
+            work, ports = self._carried.work, now.port_energy
+            law_work = ports["torque"] - work
+            now = replace(now, port_energy={**ports, "torque": law_work, "driver_weight": work})
         if payload is None:
             return now
         supplied = {**now.port_energy, "payload": payload.brought - payload.left}

@@ -1,0 +1,72 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Drivers of real arms: what they add, what they limit, and what a law sends them."""
+
+import numpy as np
+import pytest
+
+from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
+from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_io import drivers, robots, simulate
+
+
+@pytest.mark.parametrize("name", drivers.names())
+def test_every_driver_is_whole_and_says_where_it_was_read(name: str) -> None:
+    driver = drivers.get(name)
+    assert driver.title
+    assert driver.rate > 0.0
+    assert driver.measured_effort in ("torque", "current", "none")
+    assert driver.sources
+    for source in driver.sources:
+        assert set(source) == {"fact", "where"}
+    if driver.interfaces:
+        assert "effort" in driver.interfaces
+    else:
+        with pytest.raises(OptionError, match="takes no torques"):
+            driver.model(robots.load("fr3"))
+
+
+def test_a_law_for_the_franka_sends_no_weight_and_keeps_the_rate_of_its_torques() -> None:
+    model = robots.load("fr3")
+    law = drivers.get("franka_fr3").law(CartesianImpedance, model)
+    rest = RobotState(model.home, np.zeros(model.nv))
+    law.reset(rest)
+    np.testing.assert_allclose(law.update(rest, Reference(), 1e-3).torque, 0.0, atol=1e-9)
+    assert law.gains.torque_rate == pytest.approx(900.0)
+    own = CartesianImpedance(model)
+    assert np.abs(own.update(rest, Reference(), 1e-3).torque).max() > 10.0
+    with pytest.raises(OptionError, match="adds it again"):
+        simulate("fr3", own, seconds=0.01, driver="franka_fr3")
+    with pytest.raises(ModelError, match="fixed base"):
+        drivers.get("franka_fr3").model(robots.load("omnidirectional_panda"))
+    with pytest.raises(OptionError, match="there are franka_fer"):
+        drivers.get("franka")
+
+
+def test_the_weight_that_the_driver_carries_is_a_port_of_its_own() -> None:
+    place = Reference(position=np.array([0.35, 0.1, 0.7]))
+    runs = {
+        name: simulate("fr3", CartesianImpedance, 0.5, reference=place, driver=name, every=5)
+        for name in (None, "franka_fr3")
+    }
+    run, other = runs["franka_fr3"], runs[None]
+    np.testing.assert_allclose(run.q[-1], other.q[-1], atol=2e-4)
+    ports = run.audit.supplied
+    model = robots.load("fr3")
+    high, low = (model.evaluate(q, np.zeros(7)).potential_energy for q in run.q[[-1, 0]])
+    lifted = high - low
+    assert lifted > 0.5
+    assert ports["driver_weight"] == pytest.approx(lifted, rel=5e-3)
+    assert abs(ports["torque"]) < 0.3 * lifted
+    assert abs(run.audit.residual) < 1e-6
+
+
+def test_the_certificate_counts_the_law_and_not_the_weight() -> None:
+    place = Reference(position=np.array([0.35, 0.1, 0.7]))
+    run = simulate(
+        "fr3", CartesianImpedance, 0.5, reference=place, driver="franka_fr3",
+        guard=EnergyGuard(budget=1.0),
+    )  # fmt: skip
+    assert run.certificate.given <= 1.0
+    assert run.certificate.unaccounted_energy <= 1e-6

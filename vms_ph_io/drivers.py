@@ -1,0 +1,164 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What drivers of real arms do with commands of torques, by the name of the driver.
+
+``drivers.get("franka_fr3").law("CartesianImpedance", model)`` is the law for that driver;
+``simulate(..., driver="franka_fr3")`` simulates both. The files are in config/drivers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from vms_ph_controllers import Command, Controller
+from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.errors import ModelError, OptionError
+
+from .installation import share_directory
+from .settings.yaml_files import fields_of, read_mapping
+
+# Share of the limit of the driver at which a law limits the rate of its torques.
+_MARGIN = 0.9
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The conventions of a driver.
+
+    Attributes:
+        name: of the file in config/drivers.
+        title: robot and driver.
+        package: of the driver.
+        compensates_weight: whether the robot adds the torques that carry its weight.
+        compensates_friction: whether it adds torques against its friction.
+        interfaces: command interfaces of a joint that torques need; none where it takes no torques.
+        rate: of the controller manager, Hz.
+        delay: samples from a measurement to the effort computed from it.
+        torque: (n,) limits, N m; empty where those of the description hold.
+        torque_rate: largest rate of a torque, N m/s; 0 where none is published.
+        measured_effort: what the state ``effort`` is: torque, current or none.
+        switch: how torques are switched on.
+        note: what else one must know.
+        read: day on which the sources were read.
+        sources: each a fact, and where it was read.
+    """
+
+    name: str
+    title: str
+    package: str
+    compensates_weight: bool
+    compensates_friction: bool
+    interfaces: tuple[str, ...]
+    rate: float
+    delay: float
+    torque: tuple[float, ...]
+    torque_rate: float
+    measured_effort: str
+    switch: str
+    note: str
+    read: str
+    sources: tuple[Mapping[str, str], ...]
+
+    def model(self, model: VMSModel) -> VMSModel:
+        """Return the robot as its torques move it: without weight where the driver carries it.
+
+        Raises:
+            OptionError: the driver takes no torques.
+            ModelError: the base moves, or the robot has another number of joints.
+        """
+        if not self.interfaces:
+            raise OptionError(f"{self.title} takes no torques ({self.switch}). {self.note}")
+        if model.b or (self.torque and len(self.torque) != model.n):
+            raise ModelError(
+                f"{self.title} moves {len(self.torque) or 'the'} joints of an arm on a fixed base; "
+                f"'{model.name}' has {model.n} and a {model.base} base"
+            )
+        return model.without_gravity() if self.compensates_weight else model
+
+    def gains(self, gains: Any) -> Any:
+        """Return gains with the delay of the driver and a margin to its rate of torques."""
+        known = {item.name for item in fields(gains)} if is_dataclass(gains) else set()
+        limits = {"delay": self.delay}
+        if self.torque_rate > 0.0:
+            limits["torque_rate"] = _MARGIN * self.torque_rate
+        return replace(gains, **{k: value for k, value in limits.items() if k in known})
+
+    def law(self, kind: str | type[Controller], model: VMSModel) -> Controller:
+        """Return a law that sends what the driver expects; see :func:`make_controller`."""
+        law = make_controller(kind, self.model(model))
+        law.gains = self.gains(law.gains)
+        return law
+
+    def checked(self, law: Any) -> Any:
+        """Return a law that was made for the robot as this driver moves it.
+
+        Raises:
+            OptionError: it adds the weight that the driver adds too.
+        """
+        model = getattr(law, "model", None)
+        if self.compensates_weight and isinstance(model, VMSModel) and model.gravity.any():
+            raise OptionError(
+                f"the torques of this law carry the weight, and {self.title} adds it again; make "
+                f"the law by drivers.get({self.name!r}).law(...), or for its .model(model)"
+            )
+        return law
+
+
+class CarriedWeight:
+    """A law in the loop of a simulation whose driver carries the weight.
+
+    Attributes:
+        work: of the driver's torques since the reset, J.
+    """
+
+    def __init__(self, control: Any, model: VMSModel) -> None:
+        """Add the weight of a robot to the torques of a law, held over each step."""
+        self._control, self._model, self.work = control, model, 0.0
+        self._last: tuple[Array, Array] | None = None
+
+    def __call__(self, q: Array, v: Array, dt: float) -> Command:
+        """Return the torques of law and driver."""
+        if self._last is not None:
+            before, weight = self._last
+            self.work += float(weight @ self._model.difference(before, q))
+        weight = np.array(self._model.evaluate(q, np.zeros(self._model.nv)).g)
+        self._last = (np.array(q), weight)
+        command = self._control(q, v, dt)
+        return replace(command, torque=command.torque + weight)
+
+
+@cache
+def _drivers() -> Mapping[str, Driver]:
+    readers = dict.fromkeys(("interfaces", "torque", "sources"), lambda value, name: tuple(value))
+    keys = [f.name for f in fields(Driver) if f.name != "name"]
+    return {
+        file.stem: Driver(
+            file.stem,
+            **fields_of(Driver, read_mapping(file), f"the driver '{file.stem}'", readers, (), keys),
+        )
+        for file in sorted((share_directory() / "config/drivers").glob("*.yaml"))
+    }
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the drivers."""
+    return tuple(_drivers())
+
+
+def get(name: "str | Driver") -> Driver:
+    """Return a driver by its name.
+
+    Raises:
+        OptionError: there is none of that name.
+    """
+    if isinstance(name, Driver):
+        return name
+    if name not in _drivers():
+        raise OptionError(f"there is no driver '{name}'; there are {', '.join(_drivers())}")
+    return _drivers()[name]
