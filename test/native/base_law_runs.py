@@ -49,7 +49,7 @@ RANGES = {
     "null_stiffness": (0.0, 30.0),
     "null_energy": (0.0, 0.5),
     "posture_speed": (0.1, 1.0),
-    "friction_compensation": (0.0, 0.9),
+    "friction_compensation": (0.0, 0.1),  # of a friction that the robot of this test has not
     "base_share": (0.0, 1.0),
     "rate": (0.0, 40.0),
     "rate_base": (0.0, 5.0),
