@@ -16,9 +16,9 @@ import yaml
 
 from vms_ph_controllers import (
     AttitudeControl,
+    CartesianImpedance,
     DecoupledVMSController,
     DifferentialDrive,
-    CartesianImpedance,
     MobileManipulation,
     PoseIDAPBC,
     PushingImpedance,

@@ -189,8 +189,10 @@ def simulate(
         if driver is not None:
             carried = drivers.get(driver)
             moved = carried.model(moved)
-            is_kind = isinstance(law, str | type)
-            law = carried.law(law, form.model) if is_kind else carried.checked(law)
+            if isinstance(law, str | type):
+                law = carried.law(law, form.model)
+            else:
+                law = carried.checked(law)
         control = LoopControl(moved, law, guard, reference, allocation, wheels)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")

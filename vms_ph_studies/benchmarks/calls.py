@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import (
+    CartesianImpedance,
     Controller,
     DecoupledVMSController,
-    CartesianImpedance,
     Reference,
     RobotState,
     TaskSpaceIDAPBC,
