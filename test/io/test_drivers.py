@@ -51,15 +51,16 @@ def test_the_weight_that_the_driver_carries_is_a_port_of_its_own() -> None:
         for name in (None, "franka_fr3")
     }
     run, other = runs["franka_fr3"], runs[None]
-    np.testing.assert_allclose(run.q[-1], other.q[-1], atol=2e-4)
-    ports = run.audit.supplied
+    # A law that holds the weight itself brakes what holding it over a sample gives.
+    np.testing.assert_allclose(run.q[-1], other.q[-1], atol=1e-3)
+    ports = {name: float(np.sum(work)) for name, work in run.audit.supplied.items()}
     model = robots.load("fr3")
     high, low = (model.evaluate(q, np.zeros(7)).potential_energy for q in run.q[[-1, 0]])
     lifted = high - low
     assert lifted > 0.5
     assert ports["driver_weight"] == pytest.approx(lifted, rel=5e-3)
     assert abs(ports["torque"]) < 0.3 * lifted
-    assert abs(run.audit.residual) < 1e-6
+    assert np.abs(run.audit.residual).max() < 1e-9
 
 
 def test_the_certificate_counts_the_law_and_not_the_weight() -> None:
@@ -68,5 +69,6 @@ def test_the_certificate_counts_the_law_and_not_the_weight() -> None:
         "fr3", CartesianImpedance, 0.5, reference=place, driver="franka_fr3",
         guard=EnergyGuard(budget=1.0),
     )  # fmt: skip
-    assert run.certificate.given <= 1.0
-    assert run.certificate.unaccounted_energy <= 1e-6
+    # Lifting takes 3 J, which the driver gives.
+    assert run.certificate.verdict == "kept"
+    assert run.certificate.largest_given <= 1.0
