@@ -136,7 +136,7 @@ def test_a_payload_that_moves_in_the_hand_is_followed_without_jumps(law: type) -
 
 
 @pytest.mark.parametrize("initial", [0.0, 0.05])
-@pytest.mark.parametrize("law", [EndEffectorImpedance, TaskSpaceIDAPBC])
+@pytest.mark.parametrize("law", [CartesianImpedance, TaskSpaceIDAPBC])
 def test_the_weight_of_a_payload_is_no_energy_from_the_tank(law: type, initial: float) -> None:
     model, dt, none = robots.load("panda"), 5e-3, np.zeros(7)
     q = model.configuration(robots.get("panda").home)
