@@ -46,7 +46,7 @@ def test_payload_and_friction_are_printed_as_one_document(file: Path, truth: Tru
     assert mass["low"] <= truth.values["payload_mass"] <= mass["high"]
     assert mass["value"] == pytest.approx(truth.values["payload_mass"], rel=0.02)
     assert mass["unit"] == "kg"
-    assert mass["torque_regressor"]["agrees"] is True
+    assert mass["energy"]["agrees"] is True
     assert "friction.panda_joint2.viscous" in document["identified"]
     assert document["identified"]["largest_unaccounted"] < 0.01 * document["gross"]
     (one,) = document["findings"]

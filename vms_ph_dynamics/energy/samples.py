@@ -180,6 +180,40 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     """Return value and slope (N,k), and the leverage and the variance factor of the slope (N,)."""
     count = len(t)
     order = min(3, count - 1)
+    if count <= 8 * width or not _even(t):
+        return _cubic_windows(t, x, width, order)
+    # Of even times all inner windows have the same weights.
+    first, last = (_cubic_windows(t[k], x[k], width, order) for k in (_end(width), _end(-width)))
+    step = float(t[-1] - t[0]) / (count - 1)
+    powers = (np.arange(-width, width + 1) / width)[:, None] ** np.arange(order + 1)
+    inverse = np.linalg.inv(powers.T @ powers)
+    weights = (inverse @ powers.T)[:2, ::-1]
+    inner = [np.stack([np.convolve(c, w, "valid") for c in x.T], axis=1) for w in weights]
+    scale = width * step
+    middle = (
+        inner[0],
+        inner[1] / scale,
+        np.full(count - 2 * width, inverse[0, 0]),
+        np.full(count - 2 * width, inverse[1, 1] / scale**2),
+    )
+    parts = zip(first, middle, last, strict=True)
+    value, slope, leverage, spread = (
+        np.concatenate([a[:width], b, c[len(c) - width :]]) for a, b, c in parts
+    )
+    return value, slope, leverage, spread
+
+
+def _end(width: int) -> slice:
+    return slice(None, 4 * width) if width > 0 else slice(4 * width, None)
+
+
+def _even(t: Array) -> bool:
+    period = np.diff(t)
+    return bool(np.ptp(period) < 1e-3 * period.mean())
+
+
+def _cubic_windows(t: Array, x: Array, width: int, order: int) -> tuple[Array, Array, Array, Array]:
+    count = len(t)
     reach = np.arange(-width, width + 1)
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
     normal = np.zeros((count, order + 1, order + 1))
@@ -270,11 +304,17 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     )
 
 
-def velocity_lag(t: Array, positions: Array, v: Array, largest: float = 0.05) -> float:
+LONGEST_LAG = 0.25
+"""Lags up to this are looked for, s."""
+
+_LAG_STEP = 0.005  # s, of the search before it is refined
+
+
+def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_LAG) -> float:
     """Return by how much recorded velocities lag the positions, s; negative if they lead.
 
     The lag minimises the distance between the velocities and the slope of the positions; it is the
-    median over the columns, weighted by their accelerations.
+    median over the columns, weighted by their accelerations. NaN: the search ended at its bound.
 
     Args:
         t: (N,) increasing, s.
@@ -285,7 +325,18 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = 0.05) ->
     slope = smoothed(t, positions, 10)[1]
     acceleration = smoothed(t, slope, 5)[1]
     excited = np.sum(acceleration**2, axis=0)
-    lag = 0.0
+    if not excited.max(initial=0.0) > 0.0:
+        return 0.0
+    largest = min(largest, 0.25 * float(t[-1] - t[0]))
+    count = int(largest / _LAG_STEP)
+    coarse = slice(None, None, max(1, len(t) // 3000))
+    misfits = [
+        _misfit(t[coarse], slope[coarse], v[coarse], lag, largest)
+        for lag in _LAG_STEP * np.arange(-count, count + 1)
+    ]
+    lag = _LAG_STEP * (int(np.argmin(misfits)) - count)
+    if count and abs(lag) >= _LAG_STEP * count:
+        return float("nan")
     for _ in range(8):
         shifted = np.stack([np.interp(t - lag, t, x) for x in slope.T], axis=1)
         rate = np.stack([np.interp(t - lag, t, x) for x in acceleration.T], axis=1)
@@ -294,14 +345,22 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = 0.05) ->
         rate = rate[inner]
         power = np.sum(rate**2, axis=0)
         useful = power > 1e-6 * excited.max(initial=0.0)
-        if not useful.any() or not excited.max(initial=0.0) > 0.0:
+        if not useful.any():
             return 0.0
         change = -np.sum(error * rate, axis=0)[useful] / power[useful]
         step = _weighted_median(change, power[useful])
-        lag = float(np.clip(lag + step, -largest, largest))
+        lag += step
+        if abs(lag) >= largest:
+            return float("nan")
         if abs(step) < 1e-6:
             break
     return lag
+
+
+def _misfit(t: Array, slope: Array, v: Array, lag: float, largest: float) -> float:
+    inner = (t > t[0] + largest) & (t < t[-1] - largest)
+    pairs = zip(slope.T, v.T, strict=True)
+    return sum(float(((np.interp(t[inner] - lag, t, s) - u[inner]) ** 2).sum()) for s, u in pairs)
 
 
 def _weighted_median(x: Array, weights: Array) -> float:

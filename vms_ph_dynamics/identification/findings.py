@@ -12,12 +12,12 @@ import pinocchio as pin
 
 from ..arrays import Array
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import MotionSamples, smoothed
+from ..energy.samples import MotionSamples
 from ..model import VMSModel
-from .estimate import estimate
-from .result import Identification, Unknown, prior_of
-from .torque import torque_windows
-from .windows import FrictionLaw, Motion, WindowSettings, balance, motion_of
+from .identify import arm_mass
+from .result import Identification, Unknown, payload_unknowns, prior_of
+from .torque import torque_error, torque_windows
+from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, motion_of
 
 _THRESHOLD = 6.0  # standard deviations
 _EVERY = 0.01  # s, between the efforts that are compared
@@ -111,10 +111,12 @@ def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
 
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.
 _GRAVITY_TURN = 0.15
-# The sign of an effort is opposite if it is correlated like this with that of the model.
-_OPPOSITE = -0.5
+_GRAVITY_SIZE = 0.1  # share by which the length of gravity may seem another
+_FITS = 0.05  # share of the efforts below which the model is not wrong
+_INSTANTS = 800  # at which signs and gravity are compared
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
 _CERTAIN = 1.6
+_SURELY = 0.5  # of both half intervals, by which those that disagree are apart
 # A change of the model is found if it reduces the residuals to this share.
 _BETTER = 0.6
 
@@ -124,7 +126,7 @@ class Finding:
     """One thing that a recording tells.
 
     Attributes:
-        kind: payload, sign, gravity or contact.
+        kind: payload, sign, gravity, disagreement or contact.
         text: a sentence.
         evidence: numbers that support it, by name.
         begin, end: times of a contact, s.
@@ -164,7 +166,7 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if wrong:
         return wrong
-    sentences = list(_payload(model, identification))
+    sentences = [*_payload(model, identification), *_disagreements(identification)]
     for contact in contacts(model, motion, identification, friction):
         did = "brought" if contact.energy >= 0.0 else "took"
         text = (
@@ -204,6 +206,24 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     return (Finding("payload", text, evidence),)
 
 
+def _disagreements(identification: Identification) -> tuple[Finding, ...]:
+    """Return that torques and energies find different parameters, if they surely do."""
+    names = [
+        p.name
+        for p in identification.claimed
+        if p.name in identification.energy
+        and p.kind != "timing"
+        and not p.overlaps(identification.energy[p.name], _SURELY)
+    ]
+    if not names:
+        return ()
+    text = (
+        f"torques and energies disagree about {', '.join(names)}: something that both assume does "
+        "not hold, mostly the law of friction"
+    )
+    return (Finding("disagreement", text, {"parameters": float(len(names))}),)
+
+
 def _part(model: VMSModel, frame: str, low: float, high: float) -> str:
     """Return the links behind a frame whose mass lies in an interval, as words."""
     tree = model.tree.pinocchio
@@ -237,89 +257,73 @@ def _link(tree: Any, frame: int) -> str:
 def _wrong_model(
     model: VMSModel, motion: Motion, identification: Identification, friction: FrictionLaw | None
 ) -> tuple[Finding, ...]:
-    """Return joints whose signs are opposite, or another direction of gravity, that fit better."""
-    regressor = EnergyRegressor(model)
+    """Return joints whose signs are opposite, or another direction of gravity, that fit better.
+
+    What is compared are errors of the torque regression on held-out time, with friction and a load
+    fitted, as these must not pass for another sign or gravity.
+    """
+    if model.fluid is not None:  # buoyancy would turn with gravity
+        return ()
     settings = WindowSettings(identification.frame, identification.length, friction)
-    # A load must not pass for another gravity, nor for another sign.
-    every = identification.unknowns
-    free = [k for k, u in enumerate(every) if u.kind != "inertia"]
-    fixed = [k for k, u in enumerate(every) if u.kind == "inertia"]
+    free = [u for u in identification.unknowns if u.kind not in ("inertia", "armature")]
+    if not any(u.kind == "payload" for u in free):
+        free += payload_unknowns(arm_mass(model))
+    every = max(1, len(motion.samples) // _INSTANTS)
 
-    def residual(motion: Motion, extra: Array | None = None) -> tuple[float, Array]:
-        windows = balance(model, regressor, motion, every, settings)
-        target = windows.target - windows.columns[:, fixed] @ identification.consistent[fixed]
-        columns, more = windows.columns[:, free], []
-        if extra is not None:
-            columns = np.column_stack([columns, np.diff(extra[windows.edges], axis=0)])
-            more = [Unknown(f"gravity.{a}", "gravity", "m/s^2", 0.0, 10.0) for a in "xyz"]
-        unknowns = [*(every[k] for k in free), *more]
-        solution = estimate(
-            columns,
-            target,
-            *prior_of(unknowns),
-            windows.path,
-            windows.recording,
-        )
-        return float(np.median(np.abs(solution.residual))), solution.mean[-3:]
+    def error(motion: Motion, gravity: bool = False) -> tuple[float, Array]:
+        rows, unknowns = torque_windows(model, motion, free, settings, every), free
+        if gravity:
+            more = _gravity_columns(model, motion, rows)
+            rows = replace(rows, columns=np.column_stack([rows.columns, more]))
+            unknowns = [*free, *(Unknown(a, "gravity", "m/s^2", 0.0, 10.0) for a in "xyz")]
+        errors, _, x = torque_error(rows, model.n, *prior_of(unknowns))
+        return float(np.sqrt(np.mean(errors**2))), x[-3:]
 
-    before, _ = residual(motion)
+    before, _ = error(motion)
+    if before < _FITS:
+        return ()
     best, wrong = before, ""
     for j, joint in enumerate(model.joint_names):
         for reversal, flipped in _flips(model, motion, j).items():
-            after = residual(flipped)[0]
+            after = error(flipped)[0]
             if after < best:
                 best = after
                 wrong = f"{joint}: the sign of its {reversal} is opposite to that of the model"
-    # In a fluid buoyancy would turn with gravity.
-    immersed = model.fluid is not None
-    potential = None if immersed else _potential_of_gravity(model, motion)
-    after, change = (best, np.zeros(3)) if immersed else residual(motion, potential)
-    gravity = model.gravity + change
-    if not immersed and after < _BETTER * best and _angle(model.gravity, gravity) > _GRAVITY_TURN:
+    after, change = error(motion, gravity=True)
+    gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
+    turned = _angle(model.gravity, gravity) > _GRAVITY_TURN
+    # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
+    turned &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
+    if after < _BETTER * best and turned:
         words = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
-        evidence = {"residual_before": before, "residual": after}
+        evidence = {"error_before": before, "error": after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)
     if best < _BETTER * before:
-        return (Finding("sign", wrong, {"residual_before": before, "residual": best}),)
-    return _opposite_efforts(model, motion)
+        return (Finding("sign", wrong, {"error_before": before, "error": best}),)
+    return ()
 
 
 def _angle(a: Array, b: Array) -> float:
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))
 
 
-def _opposite_efforts(model: VMSModel, motion: Motion) -> tuple[Finding, ...]:
-    """Return the joints whose efforts are the negative of those of the model."""
-    samples = motion.samples
-    # What friction takes has the sign of the motion and hardly touches the correlation.
-    acceleration = smoothed(samples.t, motion.v, 10)[1]
-    tree, data = model.tree, model.tree.pinocchio.createData()
-    chosen = np.arange(10, len(samples) - 10, max(1, len(samples) // 1000))
-    model_torque = np.empty((chosen.size, model.n))
-    for row, k in enumerate(chosen):
-        full = (
-            tree.full_configuration(samples.q[k]),
-            tree.full_velocity(motion.v[k]),
-            tree.full_velocity(acceleration[k]),
-        )
-        efforts = pin.rnea(tree.pinocchio, data, *full)
-        model_torque[row] = (efforts if tree.projection is None else tree.projection.T @ efforts)[
-            model.b :
-        ]
-    measured = samples.torque[chosen]
-    power = np.sqrt(np.sum(model_torque**2, axis=0) * np.sum(measured**2, axis=0))
-    correlation = np.sum(model_torque * measured, axis=0) / np.maximum(power, 1e-12)
-    return tuple(
-        Finding(
-            "sign",
-            f"{joint}: the sign of its effort is opposite to that of the model",
-            {"correlation": float(c)},
-        )
-        for joint, c in zip(model.joint_names, correlation, strict=True)
-        if c < _OPPOSITE
-    )
+def _gravity_columns(model: VMSModel, motion: Motion, rows: Windows) -> Array:
+    """Return the efforts that hold the weight per component of gravity, in rows, (R,3)."""
+    n, b, tree = model.n, model.b, model.tree
+    instants = np.searchsorted(motion.samples.t, rows.begin[::n])
+    columns = np.empty((len(instants), n, 3))
+    for axis in range(3):
+        pinocchio = tree.pinocchio.copy()
+        pinocchio.gravity.linear = np.eye(3)[axis]
+        data = pinocchio.createData()
+        for row, k in enumerate(instants):
+            full = tree.full_configuration(motion.samples.q[k])
+            efforts = pin.computeGeneralizedGravity(pinocchio, data, full)
+            efforts = efforts if tree.projection is None else tree.projection.T @ efforts
+            columns[row, :, axis] = efforts[b:]
+    return columns.reshape(-1, 3) / rows.gross[:, None]
 
 
 def _flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
@@ -339,15 +343,3 @@ def _flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
     )
     both = replace(position, effort=efforts, samples=replace(position.samples, torque=torque))
     return {"effort": effort, "position": position, "position and effort": both}
-
-
-def _potential_of_gravity(model: VMSModel, motion: Motion) -> Array:
-    """Return the potential energy per component of gravity, (N,3)."""
-    tree = model.tree
-    data = tree.pinocchio.createData()
-    mass = model.total_mass
-    centres = [
-        pin.centerOfMass(tree.pinocchio, data, tree.full_configuration(q)).copy()
-        for q in motion.samples.q
-    ]
-    return -mass * np.array(centres)

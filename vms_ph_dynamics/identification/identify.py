@@ -1,18 +1,22 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Friction, payload, gains, armature and inertia of a robot from the energy of its recordings."""
+"""Friction, payload, gains, armature and inertia of a robot from its recordings."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Array
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
-from ..errors import OptionError
+from ..errors import OptionError, StateError
 from ..model import VMSModel
+from .effort_meaning import effort_meaning
 from .estimate import Body, Estimate, base_parameters, estimate, nearest
 from .result import (
     Identification,
@@ -29,7 +33,7 @@ from .result import (
     prior_of,
     timing_unknown,
 )
-from .torque import torque_windows
+from .torque import best_width, torque_error, torque_windows
 from .windows import (
     LEAST_MOTION,
     FrictionLaw,
@@ -43,6 +47,11 @@ from .windows import (
 
 # The data excite a parameter if they reduce what is not known of it to this share.
 _EXCITED, _EXCITED_PAYLOAD = 0.25, 0.1
+# The inertia of the description is corrected, by a prior with a share of the usual deviation, until
+# the held-out error is within this factor of the least.
+_NEARLY = 1.05
+_SHARES = (0.0, 0.1, 0.3, 1.0)
+_EXACT = 2e-3  # share of the efforts that no description needs to be better than
 
 
 @dataclass(frozen=True)
@@ -56,14 +65,17 @@ class Settings:
             made, as a share of their value.
         load_friction: whether friction may grow with the load of the gears; None: if gains are
             identified or known from a prior, as efforts are then those of the motors.
-        torque: whether the torque regressor is asked for the same parameters, for comparison.
+        energy: whether the energy of windows is asked for the same parameters, as a check.
+        inertia: whether the inertia of the description may be corrected where it is not asked for,
+            by as little as predicts held-out time nearly best.
     """
 
     window: float = 0.05
     gain_deviation: float = 0.3
     drift: float = 0.1
     load_friction: bool | None = None
-    torque: bool = True
+    energy: bool = True
+    inertia: bool = True
 
 
 def identify(
@@ -76,18 +88,21 @@ def identify(
     prior: Posterior | None = None,
     settings: Settings | None = None,
 ) -> Identification:
-    """Return what the energy balances of recordings tell of a robot.
+    """Return what recordings tell of a robot.
 
-    Over every window the work of the efforts equals the change of the stored energy, which is
-    linear in the inertial parameters, and what friction dissipates, which is linear in its
-    coefficients. No accelerations are needed. Velocities are taken from the positions.
+    The efforts are linear in the inertial parameters and in the coefficients of friction: a torque
+    regression, robust and weighted by the errors of each joint, with velocities and accelerations
+    from the positions. Joints whose efforts contradict the model are left out. Where the inertia of
+    the description predicts held-out time clearly worse than one that is estimated, the latter is
+    estimated too. The balances of energy over windows, which need no accelerations, are an
+    independent check.
 
     Args:
         model: the robot as it is described.
         samples: one recording or several.
         kinds: of payload, friction, gains, armature, inertia, and in a fluid drag. Friction is
             always estimated unless it is given; it is reported if it is asked for.
-        frame: at which a payload is fixed; the end effector when None.
+        frame: at which a payload is fixed; the flange or end effector when None.
         friction: a law of friction that is known: torque against the motion at joint rates.
         prior: what an earlier identification found, such as gains and friction without a load.
         settings: see :class:`Settings`.
@@ -104,37 +119,62 @@ def identify(
     recordings = [samples] if isinstance(samples, MotionSamples) else list(samples)
     if not recordings:
         raise OptionError("there is no recording to identify from; give at least one")
-    frame = model.end_effector if frame is None else frame
+    frame = payload_frame(model) if frame is None else frame
     regressor = EnergyRegressor(model)
     regressor.of_frame(frame)
     motions = [motion_of(model, recording) for recording in recordings]
-    unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
-    mean, covariance = _prior(unknowns, prior, settings)
+    prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
+    refused, left_out = _refused(model, motions, {*kinds, *prior_kinds})
     of_windows = WindowSettings(frame, settings.window, friction)
-    windows = stacked([balance(model, regressor, m, unknowns, of_windows) for m in motions])
-    solution = estimate(
-        windows.columns, windows.target, mean, covariance, windows.path, windows.recording
-    )
-    consistent = consistent_estimate(regressor, frame, unknowns, solution)
+    regression = _Regression(model, motions, of_windows, left_out)
+
+    unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
     moves = any(m.moves for m in motions)
+    # The smallest correction of the description that predicts held-out time nearly best.
+    corrected = {*kinds, *prior_kinds} & {
+        "gains",
+        "gain",
+        "inertia",
+        "drag",
+    } or not settings.inertia
+    tried: list[Any] = []
+    for share in _SHARES if moves and not corrected else _SHARES[:1]:
+        every = unknowns
+        if share:
+            every = [*unknowns, *_corrections(model, regressor, unknowns, share)]
+        beliefs = _prior(every, prior, settings)
+        rows = regression.rows(every) if share in _SHARES[:2] else tried[-1][2]
+        error, scale, _ = regression.error(rows, *beliefs)
+        tried.append((float(np.sqrt(np.mean(error**2))), every, rows, beliefs, error, scale))
+        if tried[-1][0] < _EXACT:
+            break
+    bound = _NEARLY * max(min(one[0] for one in tried), _EXACT)
+    _, unknowns, rows, (mean, covariance), error, scale = next(
+        one for one in tried if one[0] <= bound
+    )
+    alone = rows.without(unknowns, ("payload", "inertia", "armature"))
+    null = regression.error(alone, mean, covariance)[0]
+    solution = regression.estimate(rows, mean, covariance, scale)
+    consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
     if not moves:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
-    torque: dict[str, Parameter] = {}
-    if settings.torque and moves:
-        other = stacked([torque_windows(model, m, unknowns, of_windows) for m in motions])
-        rival = estimate(
-            other.columns,
-            other.target,
-            mean,
-            covariance,
-            other.path,
-            other.recording,
-            correlated=False,
+    parameters = tuple(
+        p.without_value(refused[name])
+        if (name := next((name for name in refused if name in (p.kind, p.joint)), ""))
+        and p.value is not None
+        else p
+        for p in parameters
+    )
+    windows = stacked([balance(model, regressor, m, unknowns, of_windows) for m in motions])
+    energy: dict[str, Parameter] = {}
+    if settings.energy and moves:
+        check = estimate(
+            windows.columns, windows.target, mean, covariance, windows.path, windows.recording
         )
-        torque = {
-            p.name: p for p in parameters_of(model, regressor, unknowns, kinds, rival, rival.mean)
+        energy = {
+            p.name: p for p in parameters_of(model, regressor, unknowns, kinds, check, check.mean)
         }
     return Identification(
         parameters=parameters,
@@ -142,16 +182,156 @@ def identify(
         gross=float(windows.gross.sum()),
         unaccounted_before=_largest(windows, np.array([u.mean for u in unknowns])),
         unaccounted=_largest(windows, consistent),
-        residual=float(np.sqrt(np.mean(solution.residual**2))),
+        residual=float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2))),
         windows=len(windows),
         length=float(np.median(windows.end - windows.begin)),
         outliers=float(np.mean(solution.weight == 0.0)),
         frame=frame,
         unknowns=tuple(unknowns),
         consistent=consistent,
-        torque=torque,
+        energy=energy,
         quantile=solution.quantile,
+        error={
+            joint: (float(error[k]), float(null[k]))
+            for joint, k in zip(model.joint_names, range(-model.n, 0), strict=True)
+            if joint not in refused
+        },
     )
+
+
+_SENSOR = re.compile(
+    r"camera|optical|depth|rgb|xtion|realsense|kinect|lidar|laser|imu|sensor|scan|head|lens|inertial",
+    re.IGNORECASE,
+)
+_HAND = re.compile(
+    r"(^|_)(flange|tool0?|tcp|ee|eef|end_?effector|hand|gripper|wrist|tool_link|ee_link)(_|$)",
+    re.IGNORECASE,
+)
+
+
+def payload_frame(model: VMSModel) -> str:
+    """Return the frame at which a payload is fixed: the end effector, or the flange or hand.
+
+    Raises:
+        OptionError: the end effector of the model is a sensor, and there is not one flange or hand.
+    """
+    frame = model.end_effector
+    if not _SENSOR.search(frame):
+        return frame
+    tree = model.tree.pinocchio
+    hands: dict[int, str] = {}
+    for name in model.link_names:
+        joint = tree.frames[model.frame_id(name)].parentJoint
+        if joint and _HAND.search(name) and not _SENSOR.search(name):
+            hands[joint] = name
+    # Of the hands of one chain the last.
+    supports = [set(list(tree.supports[joint])[:-1]) for joint in hands]
+    ends = [name for joint, name in hands.items() if not any(joint in one for one in supports)]
+    if len(ends) == 1:
+        return ends[0]
+    raise OptionError(
+        f"the end effector '{frame}' looks like a sensor, which carries no payload; choose the "
+        f"frame of the payload (--payload-frame), such as "
+        f"{', '.join(ends or list(hands.values())) or 'the flange'}"
+    )
+
+
+class _Regression:
+    """The torque regression of recordings."""
+
+    def __init__(
+        self,
+        model: VMSModel,
+        motions: Sequence[Motion],
+        settings: WindowSettings,
+        left_out: npt.NDArray[np.bool_],
+    ) -> None:
+        self._model, self._motions, self._settings = model, motions, settings
+        self._at_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
+        base = np.ones(model.b if self._at_base else 0, bool)
+        # A joint at rest has whatever load its dry friction holds.
+        self._used = [np.concatenate([base, m.moving_joints & ~left_out]) for m in motions]
+        self._widths = [
+            best_width(model, m, settings.length) if model.fluid is None and m.moves else 0
+            for m in motions
+        ]
+
+    def rows(self, unknowns: Sequence[Unknown]) -> Windows:
+        """Return the rows of all recordings; those of joints that are left out are zero."""
+        parts = []
+        for motion, width, used in zip(self._motions, self._widths, self._used, strict=True):
+            part = torque_windows(
+                self._model,
+                motion,
+                unknowns,
+                self._settings,
+                width=width,
+                at_base=self._at_base,
+            )
+            weight = np.tile(used, len(part) // used.size)
+            target, columns = part.target * weight, part.columns * weight[:, None]
+            parts.append(replace(part, target=target, columns=columns, path=part.path * weight))
+        return stacked(parts)
+
+    def error(self, rows: Windows, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+        """Return the held-out errors and residuals by joint, see :func:`.torque_error`."""
+        return torque_error(rows, self._used[0].size, mean, covariance)
+
+    def estimate(self, rows: Windows, mean: Array, covariance: Array, scale: Array) -> Estimate:
+        """Return the estimate, every output weighted by its residuals."""
+        used = rows.path > 0.0
+        if not used.any():
+            used[:] = True  # nothing moves, and nothing will be claimed
+        weight = 1.0 / np.tile(scale, len(rows) // scale.size)[used]
+        return estimate(
+            rows.columns[used] * weight[:, None],
+            rows.target[used] * weight,
+            mean,
+            covariance,
+            np.ones(weight.size),
+            rows.recording[used],
+            correlated=False,
+        )
+
+
+def _refused(
+    model: VMSModel, motions: Sequence[Motion], kinds: Collection[str]
+) -> tuple[dict[str, str], npt.NDArray[np.bool_]]:
+    """Return why kinds and joints get no value, by their names, and the joints left out, (n,)."""
+    n = model.n
+    refused: dict[str, str] = {}
+    motion = max((m for m in motions if m.moves), key=lambda m: len(m.samples), default=None)
+    if motion is None or model.fluid is not None or motion.samples.wrenches or "drag" in kinds:
+        return refused, np.zeros(n, bool)
+    samples, measured = motion.samples, np.any(motion.samples.torque != 0.0, axis=0)
+    if not measured.any():
+        raise StateError("the recording has no efforts, so nothing can be identified from it")
+    meaning = effort_meaning(model, samples.t, samples.q, motion.v, samples.torque, measured)
+    left_out = ~measured
+    if not {"inertia", "gain"} & set(kinds):
+        left_out = left_out | meaning.meaningless
+    if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
+        gains = ", ".join(
+            f"{joint} {gain:.3g}"
+            for joint, gain, sure in zip(
+                model.joint_names, meaning.gains, meaning.scaled, strict=True
+            )
+            if sure
+        )
+        reason = (
+            f"the efforts are no torques: they follow the model with the factors {gains} "
+            "(currents, or the motor side); identify gains first, or give them in a column map"
+        )
+        refused |= dict.fromkeys(("payload", "friction", "inertia", "armature"), reason)
+    for j, joint in enumerate(model.joint_names):
+        if not measured[j]:
+            refused[joint] = "no effort of this joint is recorded"
+        elif left_out[j]:
+            refused[joint] = (
+                "left out: no multiple of the model explains the effort of this joint better than "
+                "friction alone, and the model itself is worse"
+            )
+    return refused, np.asarray(left_out)
 
 
 def _unknowns(
@@ -192,6 +372,18 @@ def _unknowns(
     if not all(m.samples.zero_order_hold for m in motions):
         unknowns.append(timing_unknown())
     return unknowns
+
+
+def _corrections(
+    model: VMSModel, regressor: EnergyRegressor, unknowns: Sequence[Unknown], share: float
+) -> list[Unknown]:
+    """Return deviations of inertias and armatures from the description, of some size."""
+    armature = armature_unknowns(model.joint_names, model.tree.pinocchio.armature[-model.n :])
+    names = {u.name for u in unknowns}
+    return [
+        *inertia_unknowns(regressor, share),
+        *(replace(u, deviation=share * u.deviation) for u in armature if u.name not in names),
+    ]
 
 
 def arm_mass(model: VMSModel) -> float:
@@ -290,10 +482,17 @@ def _parameter(
         return Parameter(unknown.name, unknown.kind, unknown.unit, reason=reason)
     low, high = mean - quantile * deviation, mean + quantile * deviation
     bound = low <= unknown.floor
-    low, high = max(low, unknown.floor), max(high, unknown.floor)
     # The barrier keeps off the bound by a hair.
     if consistent - unknown.floor < 1e-6 * unknown.deviation:
         consistent = unknown.floor
+    beyond = max(low - consistent, consistent - high)
+    if beyond > 0.5 * (high - low):
+        reason = (
+            f"found nothing: the data ask for {mean:.4g} ({low:.4g} to {high:.4g}), and what is "
+            f"physical ends at {consistent:.4g}"
+        )
+        return Parameter(unknown.name, unknown.kind, unknown.unit, reason=reason)
+    low, high = max(low, unknown.floor), max(high, unknown.floor)
     return Parameter(
         unknown.name,
         unknown.kind,
@@ -301,7 +500,7 @@ def _parameter(
         float(np.clip(consistent, low, high)),
         float(low),
         float(high),
-        at_bound=bool(bound),
+        at_bound=bool(bound or beyond > 0.0),
     )
 
 

@@ -63,7 +63,7 @@ def reference_loads(
     that do not excite the mass of a load are left out. The arguments are those of
     :func:`.identify`.
     """
-    energy_settings = replace(settings or Settings(), torque=False)
+    energy_settings = replace(settings or Settings(), energy=False)
     errors = []
     for one in references:
         identified = identify(
@@ -104,7 +104,7 @@ def left_out_loads(
         prior: what is believed before the calibration.
         settings: see :class:`.Settings`.
     """
-    energy_settings = replace(settings or Settings(), torque=False)
+    energy_settings = replace(settings or Settings(), energy=False)
     errors: list[LoadEstimate] = []
     for session in dict.fromkeys(one.group for one in references):
         rest = [*samples, *unloaded(one for one in references if one.group != session)]

@@ -138,8 +138,13 @@ def timing_unknown() -> Unknown:
     return Unknown(EFFORT_LAG, "timing", "s", 0.0, 0.005)
 
 
-def inertia_unknowns(regressor: EnergyRegressor) -> list[Unknown]:
-    """Return the deviations of the ten parameters of every body from the description."""
+def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unknown]:
+    """Return the deviations of the ten parameters of every body from the description.
+
+    Args:
+        regressor: has the bodies.
+        share: of the usual deviation of a description.
+    """
     unknowns = []
     for k, body in enumerate(regressor.bodies):
         body_parameters = regressor.parameters[10 * k : 10 * k + 10]
@@ -151,7 +156,7 @@ def inertia_unknowns(regressor: EnergyRegressor) -> list[Unknown]:
         spread = [mass, *first, *6 * [second]]
         units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
         unknowns += [
-            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, float(deviation))
+            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, share * float(deviation))
             for name, unit, deviation in zip(PARAMETERS, units, spread, strict=True)
         ]
     return unknowns
@@ -182,6 +187,14 @@ class Parameter:
     meaning: str = ""
     reason: str = ""
 
+    @property
+    def joint(self) -> str:
+        """The joint whose friction, gain or armature it is, or empty."""
+        parts = self.name.split(".", 1)
+        if self.kind == "friction":
+            return parts[-1].rpartition(".")[0]
+        return parts[-1] if self.kind in ("gains", "armature") else ""
+
     def without_value(self, reason: str) -> "Parameter":
         """Return the parameter as one that is not excited, with the reason."""
         return Parameter(self.name, self.kind, self.unit, meaning=self.meaning, reason=reason)
@@ -190,11 +203,17 @@ class Parameter:
         """Return whether the interval contains a number; False if there is none."""
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
 
-    def overlaps(self, other: "Parameter") -> bool:
-        """Return whether the intervals of two estimates have a number in common."""
+    def overlaps(self, other: "Parameter", margin: float = 0.0) -> bool:
+        """Return whether two intervals have a number in common, or are near.
+
+        Args:
+            other: another estimate.
+            margin: distance that counts as near, in sums of both half intervals.
+        """
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
-        return self.low <= other.high and other.low <= self.high
+        near = 0.5 * margin * (self.high - self.low + other.high - other.low)
+        return self.low <= other.high + near and other.low <= self.high + near
 
 
 @dataclass(frozen=True)
@@ -253,8 +272,10 @@ class Identification:
         frame: at which a payload is fixed.
         unknowns: all unknowns, and ``consistent``: their physically consistent estimates.
         outliers: share of the windows that were left out as outliers.
-        torque: what the torque regressor finds in the same data, by name.
+        energy: what the balances of energy find in the same data, by name.
         quantile: number of standard deviations in half an interval (Student).
+        error: by joint, the held-out error of the torques relative to the root mean square of the
+            efforts, with what was identified and with friction alone.
     """
 
     parameters: tuple[Parameter, ...]
@@ -269,8 +290,9 @@ class Identification:
     frame: str
     unknowns: tuple[Unknown, ...]
     consistent: Array
-    torque: Mapping[str, Parameter] = field(default_factory=dict)
+    energy: Mapping[str, Parameter] = field(default_factory=dict)
     quantile: float = 1.96
+    error: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Parameter:
         for parameter in self.parameters:
@@ -304,15 +326,19 @@ class Identification:
                 entry["at_bound"] = True
             if p.meaning:
                 entry["meaning"] = p.meaning
-            if p.name in self.torque and self.torque[p.name].value is not None:
-                other = self.torque[p.name]
-                entry["torque_regressor"] = {
+            if p.name in self.energy and self.energy[p.name].value is not None:
+                other = self.energy[p.name]
+                entry["energy"] = {
                     "value": other.value,
                     "low": other.low,
                     "high": other.high,
                     "agrees": p.overlaps(other),
                 }
             entries[p.name] = entry
+        entries["held_out_error"] = {
+            joint: {"identified": error, "friction_alone": null}
+            for joint, (error, null) in self.error.items()
+        }
         entries["not_excited"] = {p.name: p.reason for p in self.not_excited}
         return entries
 

@@ -1,9 +1,10 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The same identification from the torque regressor, for comparison."""
+"""The torque regression: efforts as linear functions of all unknowns, and its held-out error."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -13,10 +14,14 @@ from ..energy.energy_path import EnergyPath
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import smoothed
 from ..model import VMSModel
+from .effort_meaning import FOLDS, held_out
 from .result import EFFORT_LAG, Unknown
 from .windows import Motion, Windows, WindowSettings, armature_of, joint_columns
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
+_MAX_INSTANTS = 8000
+_MAX_TRIED = 1500  # instants from which the smoothing is chosen
+_WIDTHS = (0.5, 1.0, 2.0)  # half widths of the smoothing to choose from, lengths of a window
 
 
 def torque_windows(
@@ -24,73 +29,87 @@ def torque_windows(
     motion: Motion,
     unknowns: Sequence[Unknown],
     settings: WindowSettings,
-    every: int = EVERY,
+    every: int = 0,
+    width: int = 0,
+    at_base: bool = False,
 ) -> Windows:
     """Return rows ``effort = regressor x`` at samples, with accelerations from the positions.
 
-    Each row is one joint at one sample, divided by the root mean square of the joint's effort. The
-    accelerations are slopes of the velocities by local cubics of half the length of a window.
+    Each row is one joint at one sample, divided by the root mean square of the joint's effort.
+    Accelerations are slopes of the velocities
+    by local cubics; efforts and what friction multiplies are smoothed in the same way.
 
     Args:
         model: the robot.
         motion: the recording.
         unknowns: whose columns are wanted.
         settings: of the windows of the energy balance.
-        every: samples to a row.
+        every: samples to a row; 0: as many as accelerations that share few samples have.
+        width: half width of the cubics in samples; 0: half a window.
+        at_base: whether the rows of the wrench of a moving base come before those of its joints.
     """
-    samples, b, n = motion.samples, model.b, model.n
+    samples, b = motion.samples, model.b
     regressor = EnergyRegressor(model)
     body, transform = regressor.of_frame(settings.payload_frame)
-    dt = float(np.median(np.diff(samples.t)))
-    width = max(3, round(0.5 * settings.length / dt))
+    width = width or smoothing_width(samples.t, 0.5 * settings.length)
     acceleration = smoothed(samples.t, motion.v, width)[1]
-    efforts, changes = smoothed(samples.t, samples.torque, width)
-    chosen = np.arange(width, len(samples) - width, max(1, min(every, width)))
-    tree = model.tree
-    data = tree.pinocchio.createData()
-    armature = armature_of(model)
+    chosen = _chosen(len(samples), width, every or min(EVERY, width), _MAX_INSTANTS)
+    skip = 0 if at_base else b
+    measured = samples.torque
+    if at_base:
+        wrench = samples.wrenches["base"]
+        measured = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured])
+    efforts, changes = smoothed(samples.t, measured, width)
     kinds = {
         kind: [k for k, u in enumerate(unknowns) if u.kind == kind]
         for kind in ("payload", "inertia")
     }
     index = {u.name: k for k, u in enumerate(unknowns)}
-    columns = np.zeros((len(chosen), n, len(unknowns)))
-    rate, target = motion.v[chosen, b:], efforts[chosen]
+    columns = np.zeros((len(chosen), measured.shape[1], len(unknowns)))
+    target = efforts[chosen]
+    of_joints = target[:, b - skip :]
     for port, wrench in samples.wrenches.items():
         if port != "base":
             path, frame = EnergyPath(model), model.frame_id(port)
-            target += path.generalised(samples.q[chosen], wrench[chosen], frame)[:, b:]
+            target += path.generalised(samples.q[chosen], wrench[chosen], frame)[:, skip:]
     if settings.friction is not None:
-        target -= settings.friction(rate)
+        law = settings.friction(motion.v[:, b:])
+        of_joints -= smoothed(samples.t, law, width)[0][chosen]
+    armature, tree = np.concatenate([np.zeros(b), armature_of(model)]), model.tree
+    data = tree.pinocchio.createData()
     for row, k in enumerate(chosen):
         v, a = motion.v[k], acceleration[k]
         full = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
         rows = pin.computeJointTorqueRegressor(tree.pinocchio, data, *full)
-        rows = (rows if tree.projection is None else tree.projection.T @ rows)[b:]
-        target[row] -= rows @ regressor.parameters + armature * a[b:]
+        rows = (rows if tree.projection is None else tree.projection.T @ rows)[skip:]
+        target[row] -= rows @ regressor.parameters + (armature * a)[skip:]
         if model.fluid is not None:
-            target[row] -= _fluid_torque(model, samples.q[k], v, a)
+            target[row] -= _fluid_torque(model, samples.q[k], v, a)[skip:]
         for name, drag in _drag_columns(model, unknowns, samples.q[k], v).items():
-            columns[row][:, index[name]] = drag
+            columns[row][:, index[name]] = drag[skip:]
             # The known forces have all of the drag; the unknown is the factor on it.
-            target[row] += drag
+            target[row] += drag[skip:]
         if kinds["payload"]:
             columns[row][:, kinds["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
         if kinds["inertia"]:
             columns[row][:, kinds["inertia"]] = rows
-    of_joints = joint_columns(model, rate, efforts[chosen])
+    terms = joint_columns(model, motion.v[:, b:], samples.torque)
+    names = [name for name in terms if name in index]
+    joints = {name: terms[name][0] for name in names}
+    if names:
+        values = smoothed(samples.t, np.stack([terms[name][1] for name in names], axis=1), width)
+        for name, column in zip(names, values[0][chosen].T, strict=True):
+            columns[:, b - skip + joints[name], index[name]] = column
     for j, joint in enumerate(model.joint_names):
-        of_joints[f"armature.{joint}"] = j, acceleration[chosen, b + j]
+        if f"armature.{joint}" in index:
+            columns[:, b - skip + j, index[f"armature.{joint}"]] = acceleration[chosen, b + j]
         if f"gain.{joint}" in index:
-            target[:, j] -= efforts[chosen, j]
-    for name in of_joints.keys() & index.keys():
-        j, column = of_joints[name]
-        columns[:, j, index[name]] = column
+            of_joints[:, j] -= efforts[chosen, b - skip + j]
     if EFFORT_LAG in index:
         columns[:, :, index[EFFORT_LAG]] = -changes[chosen]
     size = np.sqrt(np.mean(efforts**2, axis=0)) + 1e-9
     flat = (columns / size[:, None]).reshape(-1, len(unknowns))
-    t = np.repeat(samples.t[chosen], n)
+    t = np.repeat(samples.t[chosen], size.size)
     ones = np.ones(t.size)
     # The place of the sizes of the joints is that of the gross work of windows.
     return Windows(
@@ -98,19 +117,112 @@ def torque_windows(
     )
 
 
+def smoothing_width(t: Array, half: float) -> int:
+    """Return the half width in samples of one in s, at least three."""
+    return max(3, round(half / float(np.median(np.diff(t)))))
+
+
+def _chosen(count: int, width: int, every: int, most: int) -> Any:
+    return np.arange(width, count - width, max(1, every, -(-count // most)))
+
+
+def described_torque(
+    model: VMSModel, motion: Motion, width: int, q: Array | None = None
+) -> tuple[Array, Array, list[Array]]:
+    """Return the joint efforts of the description without friction, the recorded, and friction.
+
+    Args:
+        model: the robot.
+        motion: the recording.
+        width: half width of the cubics in samples.
+        q: (N,nq) other configurations, of which the velocities are those of the motion.
+
+    Returns:
+        Efforts (M,n) of the description and of the recording, and what friction multiplies.
+    """
+    samples, b, tree = motion.samples, model.b, model.tree
+    chosen = _chosen(len(samples), width, width, _MAX_TRIED)
+    acceleration = smoothed(samples.t, motion.v, width)[1]
+    data, rows = tree.pinocchio.createData(), []
+    for k in chosen:
+        full = (
+            tree.full_configuration((samples.q if q is None else q)[k]),
+            tree.full_velocity(motion.v[k]),
+            tree.full_velocity(acceleration[k]),
+        )
+        efforts = pin.rnea(tree.pinocchio, data, *full)
+        rows.append((efforts if tree.projection is None else tree.projection.T @ efforts)[b:])
+    rate = motion.v[:, b:]
+    slip = np.tanh(rate / 0.01)
+    smooth = smoothed(samples.t, np.hstack([samples.torque, rate, slip]), width)[0][chosen]
+    recorded, *friction = np.split(smooth, 3, axis=1)
+    return np.array(rows), recorded, [*friction, np.ones_like(recorded)]
+
+
+def best_width(model: VMSModel, motion: Motion, length: float) -> int:
+    """Return the half width, in samples, with which the description errs least on held-out time."""
+    errors = {}
+    for share in _WIDTHS:
+        width = smoothing_width(motion.samples.t, share * length)
+        if 8 * width < len(motion.samples):
+            described, recorded, friction = described_torque(model, motion, width)
+            error = held_out(recorded - described, friction) / np.sqrt(len(described))
+            size = np.sqrt(np.mean(motion.samples.torque**2, axis=0)) + 1e-9
+            errors[width] = float(np.sum((error / size) ** 2))
+    return min(errors, key=lambda width: errors[width], default=0)
+
+
+def torque_error(
+    rows: Windows, outputs: int, mean: Array, covariance: Array
+) -> tuple[Array, Array, Array]:
+    """Return the held-out errors and residuals of a torque regression, (outputs,), and x (p,).
+
+    Each fifth of the time is predicted from the others. Errors are root mean squares relative to
+    those of the efforts.
+
+    Args:
+        rows: of one or more recordings.
+        outputs: rows at an instant.
+        mean: (p,) of what is believed beforehand.
+        covariance: (p,p) likewise.
+    """
+    unit = np.sqrt(np.diag(covariance))
+    precision = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-9 * np.eye(unit.size))
+    columns = (rows.columns * unit).reshape(-1, outputs, len(unit))
+    target = (rows.target - rows.columns @ mean).reshape(-1, outputs)
+    fold = np.arange(len(target)) * FOLDS // max(len(target), 1)
+    weight = np.ones(outputs)
+    for _ in range(2):
+        grams, rights = [], []
+        for k in range(FOLDS):
+            part = (columns[fold == k] * weight[:, None]).reshape(-1, len(unit))
+            grams.append(part.T @ part)
+            rights.append(part.T @ (target[fold == k] * weight).reshape(-1))
+        gram, right = sum(grams) + precision, sum(rights)
+        x = mean + unit * np.linalg.solve(gram, right)
+        rest = target - columns @ ((x - mean) / unit)
+        residual = 1.4826 * np.median(np.abs(rest), axis=0)
+        weight = 1.0 / np.maximum(residual, 1e-3)
+    error = np.empty_like(target)
+    for k in range(FOLDS):
+        others = np.linalg.solve(gram - grams[k], right - rights[k])
+        error[fold == k] = target[fold == k] - columns[fold == k] @ others
+    return np.sqrt(np.mean(error**2, axis=0)), np.maximum(residual, 1e-3), x
+
+
 def _fluid_torque(model: VMSModel, q: Array, v: Array, a: Array) -> Array:
-    """Return the joint efforts that the fluid needs, (n,)."""
+    """Return the generalised efforts that the fluid needs, (nv,)."""
     fluid = model.fluid
     assert fluid is not None
     d = model.evaluate(q, v)
     inertial = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v
-    return np.asarray(inertial - fluid.buoyancy(d) - fluid.drag(d))[model.b :]
+    return np.asarray(inertial - fluid.buoyancy(d) - fluid.drag(d))
 
 
 def _drag_columns(
     model: VMSModel, unknowns: Sequence[Unknown], q: Array, v: Array
 ) -> dict[str, Array]:
-    """Return the joint efforts against each drag that is unknown, (n,) by name."""
+    """Return the generalised efforts against each drag that is unknown, (nv,) by name."""
     names = [u.name for u in unknowns if u.kind == "drag"]
     if model.fluid is None or not names:
         return {}
@@ -120,6 +232,6 @@ def _drag_columns(
         twist = jacobian @ v
         linear = jacobian.T @ (body.linear_drag * twist)
         quadratic = jacobian.T @ (body.quadratic_drag * np.abs(twist) * twist)
-        columns[f"drag.{body.link}.linear"] = linear[model.b :]
-        columns[f"drag.{body.link}.quadratic"] = quadratic[model.b :]
+        columns[f"drag.{body.link}.linear"] = linear
+        columns[f"drag.{body.link}.quadratic"] = quadratic
     return {name: columns[name] for name in names}

@@ -4,7 +4,7 @@
 """The energy balance of a recording over windows, as rows of a linear system."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,6 +65,11 @@ class Windows:
         """Return some of the windows, by a mask (W,) or by their indices."""
         return Windows(*(getattr(self, name)[which] for name in _ROWS))
 
+    def without(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
+        """Return them with no influence of the unknowns of some kinds."""
+        used = np.array([u.kind not in kinds for u in unknowns], dtype=float)
+        return replace(self, columns=self.columns * used)
+
 
 _ROWS = ("begin", "end", "target", "columns", "gross", "path", "recording")
 
@@ -112,7 +117,16 @@ class Motion:
     @property
     def moves(self) -> bool:
         """Whether it is a motion: a robot that stands has whatever load its dry friction holds."""
-        return float(np.ptp(np.cumsum(self.step, axis=0), axis=0).max()) >= LEAST_MOTION
+        return float(self._ranges.max()) >= LEAST_MOTION
+
+    @property
+    def moving_joints(self) -> npt.NDArray[np.bool_]:
+        """Joints that move, (n,)."""
+        return np.asarray(self._ranges[self.step.shape[1] - self.rate.shape[1] :] >= LEAST_MOTION)
+
+    @property
+    def _ranges(self) -> Array:
+        return np.asarray(np.ptp(np.cumsum(self.step, axis=0), axis=0))
 
 
 def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:

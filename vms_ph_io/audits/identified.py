@@ -166,10 +166,10 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
     for p in identification.claimed:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
-        other = identification.torque.get(p.name)
+        other = identification.energy.get(p.name)
         note = ""
         if other is not None and other.low is not None:
-            note = f"; torque regressor {other.low:.4g} to {other.high:.4g}"
+            note = f"; energy {other.low:.4g} to {other.high:.4g}"
             if not p.overlaps(other):
                 note += ", which disagrees: what is assumed does not fit"
         yield (f"  {p.name:<36} {p.value:>10.4g}{unit} ({p.low:.4g} to {p.high:.4g}{bound}{note})")

@@ -259,9 +259,9 @@ def _identified(content: Mapping[str, Any]) -> list[str]:
     rows = []
     for name, entry in identified.items():
         if isinstance(entry, Mapping) and "low" in entry:
-            other = entry.get("torque_regressor") or {}
+            other = entry.get("energy") or {}
             row = {"parameter": name, **{column: entry[column] for column in columns}}
-            row["torque regressor"] = " to ".join(_text(other[k]) for k in columns[1:3] if other)
+            row["by energy"] = " to ".join(_text(other[k]) for k in columns[1:3] if other)
             rows.append(row)
     if not identified:
         return []

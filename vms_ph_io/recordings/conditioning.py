@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vms_ph_dynamics.energy.samples import SampleNoise
+from vms_ph_dynamics.energy.samples import LONGEST_LAG, SampleNoise
+from vms_ph_dynamics.identification.effort_meaning import MEANINGS, EffortMeaning
 
 from .clock_order import ClockOrder
-from .effort_meaning import MEANINGS, EffortMeaning
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Conditioning:
         velocity: by joint, why velocities were not taken as they are; empty if all were.
         velocity_factor: by joint, the factor between recorded velocities and the slope of the
             positions, where it is not one.
-        lag: by which recorded velocities lag the positions, s.
+        lag: by which recorded velocities lag the positions, s; NaN if none is found.
         lag_corrected: whether velocities were shifted by it.
         noise: of the samples.
         saturated: by joint, share of the samples at its largest effort.
@@ -103,6 +103,11 @@ class Conditioning:
         return [*sentences, *self._efforts(joints), *self.notes]
 
     def _lag(self) -> str:
+        if self.lag != self.lag:
+            return (
+                f"no lag of velocities behind positions is found up to {1e3 * LONGEST_LAG:.0f} ms, "
+                "where the search ends; none is corrected"
+            )
         if not self.lag_corrected:
             return f"velocities lag positions by {1e3 * self.lag:.2f} ms, which is left as it is"
         return f"velocities lagged positions by {1e3 * self.lag:.2f} ms and were shifted"
@@ -120,16 +125,28 @@ class Conditioning:
             for name, (raw, fitted) in meaning.misfit.items()
         )
         sentences.append(f"misfit of the momentum balances if the efforts are {fits}")
-        if meaning.best != self.chosen:
-            remedy = f"--effort {meaning.best}"
-            if meaning.best == "scaled":
-                gains = ", ".join(f"{gain:.4g}" for gain in meaning.gains)
-                remedy = f"a column map can give them: gain: [{gains}]"
+        if not meaning.fits:
             sentences.append(
-                f"the efforts fit clearly better as {MEANINGS[meaning.best]} ({remedy})"
+                "no reading of the efforts explains them better than friction alone "
+                f"({100 * meaning.null:.0f} %): nothing is concluded from them"
             )
-        for joint, gain, error in zip(joints, meaning.gains, meaning.gain_errors, strict=True):
-            if gain + 3.0 * error < 0.0:
+        elif meaning.best == "scaled":
+            sentences.append(self._gains(joints, meaning))
+        elif meaning.best != self.chosen:
+            sentences.append(
+                f"the efforts fit clearly better as {MEANINGS[meaning.best]} "
+                f"(--effort {meaning.best})"
+            )
+        if self.chosen == "torque" and meaning.best == "torque":
+            sentences += [
+                f"the effort of {joint} is no torque of this joint: neither the model nor a "
+                "multiple of it explains it better than friction alone"
+                for joint, is_meaningless in zip(joints, meaning.meaningless, strict=True)
+                if is_meaningless
+            ]
+        for k, joint in enumerate(joints):
+            gain, error = meaning.gains[k], meaning.gain_errors[k]
+            if gain + 3.0 * error < 0.0 and meaning.ratio["scaled"][k] < 0.9:
                 sentences.append(
                     f"the sign of the effort of {joint} is opposite (factor {gain:.3g})"
                 )
@@ -138,6 +155,19 @@ class Conditioning:
                 "efforts fit better as commands that act until the next sample (--commanded)"
             )
         return sentences
+
+    def _gains(self, joints: tuple[str, ...], meaning: EffortMeaning) -> str:
+        """Return which efforts are in another unit, with the gains that are sure."""
+        sure = meaning.scaled
+        text = f"the efforts fit clearly better as {MEANINGS['scaled']}"
+        if sure.all():
+            gains = ", ".join(f"{gain:.4g}" for gain in meaning.gains)
+            return f"{text} (a column map can give them: gain: [{gains}])"
+        gains = ", ".join(
+            f"{j} {g:.4g}" for j, g, ok in zip(joints, meaning.gains, sure, strict=True) if ok
+        )
+        others = ", ".join(j for j, ok in zip(joints, sure, strict=True) if not ok)
+        return f"{text}: {gains}; no gain is found for {others}"
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""

@@ -14,11 +14,16 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
+from vms_ph_dynamics.identification.effort_meaning import (
+    MEANINGS,
+    EffortMeaning,
+    effort_meaning,
+    saturation,
+)
 
 from .base_states import BaseStates
 from .clock_order import ClockOrder, clock_order
 from .conditioning import Conditioning
-from .effort_meaning import MEANINGS, EffortMeaning, effort_meaning, saturation
 from .joint_signals import Companion, JointSignals, Signals, filled
 from .matching import sources, unused
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
@@ -48,7 +53,7 @@ class MotionOptions:
 
     Attributes:
         joints: recorded names by names of the model, where they differ.
-        effort: one of :data:`.effort_meaning.MEANINGS` but "scaled".
+        effort: one of :data:`.identification.effort_meaning.MEANINGS` but "scaled".
         commanded: whether efforts act until the next sample.
         as_recorded: whether clock and velocities are left as they are.
         wrenches: topic or column of the wrench at a frame, by frame; ``base`` for the base.
@@ -229,7 +234,8 @@ class RecordedMotion:
 
     def _samples(self, begin: int, end: int, first: int, behind: int) -> MotionSamples:
         """Return conditioned samples begin..end of the segment first..behind."""
-        low, high = max(begin - MARGIN, first), min(end + MARGIN, behind)
+        margin = MARGIN + int(abs(self._lag) * self.order.rate)
+        low, high = max(begin - margin, first), min(end + margin, behind)
         t = self._t[low:high]
         signals = self._signals.at(low, high)
         position, velocity = self._positions(signals, t), filled(signals.velocity, t)

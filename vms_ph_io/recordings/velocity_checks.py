@@ -83,12 +83,15 @@ def velocity_defects(
 
 
 def lag_of(slopes: Slopes, t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
-    """Return the lag of velocities, s, and whether it is certain enough to be corrected."""
+    """Return the lag of velocities, s, and whether it is certain enough to be corrected.
+
+    It is NaN where the search ended at its bound.
+    """
     if not position.shape[1] or len(t) < _MIN_SAMPLES:
         return 0.0, False
     period = float(np.median(np.diff(t)))
     lag = velocity_lag(t, position, velocity)
-    if abs(lag) < max(0.3 * period, 2e-4):
+    if not abs(lag) >= max(0.3 * period, 2e-4):
         return lag, False
     slope = slopes.of(t, position)[0]
     inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)

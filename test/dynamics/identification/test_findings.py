@@ -25,7 +25,7 @@ def samples() -> MotionSamples:
 
 
 def _found(model: VMSModel, samples: MotionSamples) -> tuple[Finding, ...]:
-    return findings(model, samples, identify(model, samples, settings=Settings(torque=False)))
+    return findings(model, samples, identify(model, samples, settings=Settings(energy=False)))
 
 
 def test_nothing_is_found_where_the_model_is_right(panda: VMSModel, samples: MotionSamples) -> None:

@@ -15,7 +15,7 @@ from vms_ph_io import robots
 
 from .known_truth import Defects, Truth, random_truth, recording
 
-PLAIN = Settings(torque=False)
+PLAIN = Settings(energy=False)
 PERFECT = Defects(*8 * [0.0])
 
 
@@ -40,12 +40,12 @@ def test_payload_and_friction_of_a_real_looking_recording_are_found(
     assert found.unaccounted < 0.01 * found.gross < found.unaccounted_before
 
 
-def test_the_torque_regressor_is_asked_the_same(found: Identification, truth: Truth) -> None:
-    other = found.torque["payload_mass"]
+def test_the_balances_of_energy_are_asked_the_same(found: Identification, truth: Truth) -> None:
+    other = found.energy["payload_mass"]
     assert other.value == pytest.approx(truth.values["payload_mass"], rel=0.05)
     entry = found.as_dictionary()["payload_mass"]
     assert isinstance(entry, dict)
-    assert set(entry) == {"value", "low", "high", "unit", "torque_regressor"}
+    assert set(entry) == {"value", "low", "high", "unit", "energy"}
 
 
 def test_without_noise_the_truth_is_found_to_a_thousandth(truth: Truth, panda: VMSModel) -> None:
@@ -139,8 +139,8 @@ def test_wrong_inertia_of_a_link_is_corrected(panda: VMSModel) -> None:
     truth = base_parameters(regressor)
     values = dict(zip(truth.names, truth.matrix @ regressor.parameters, strict=True))
     claimed = [p for p in found.claimed if p.kind == "inertia"]
-    assert 5 <= len(claimed) < len(values)
-    assert np.mean([p.contains(values[p.name]) for p in claimed]) > 0.8
+    assert 5 <= len(claimed) <= len(values)
+    assert np.mean([p.contains(values[p.name]) for p in claimed]) > 0.75
     # What a link weighs beyond the fourth joint moves the third joint's first moment.
     moment = found["inertia.panda_joint3.mx"]
     assert moment.contains(values["inertia.panda_joint3.mx"])

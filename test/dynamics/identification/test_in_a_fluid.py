@@ -52,7 +52,7 @@ def test_load_friction_and_drag_are_found_under_water(submarine: VMSModel) -> No
     assert np.mean([p.contains(truth.values[p.name]) for p in claimed]) >= 0.8
     assert found.unaccounted < 0.01 * found.gross < found.unaccounted_before
     # The torque regressor knows the fluid too.
-    other = found.torque["payload_mass"]
+    other = found.energy["payload_mass"]
     assert other.value == pytest.approx(truth.values["payload_mass"], rel=0.05)
     live = LiveIdentification(submarine)
     for k in range(len(samples)):
@@ -67,4 +67,4 @@ def test_drag_that_a_robot_does_not_have_cannot_be_identified(panda: VMSModel) -
     truth = random_truth(panda, np.random.default_rng(5), 1.5)
     samples = recording(panda, truth, np.random.default_rng(6), duration=1.0)
     with pytest.raises(OptionError, match="'panda' has no drag"):
-        identify(panda, samples, ("drag",), settings=Settings(torque=False))
+        identify(panda, samples, ("drag",), settings=Settings(energy=False))

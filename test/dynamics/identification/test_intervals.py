@@ -44,7 +44,7 @@ def _draw(model: VMSModel, mass: float, seed: int) -> tuple[Truth, Identificatio
     rng = np.random.default_rng(seed)
     truth = random_truth(model, rng, mass)
     samples = recording(model, truth, rng)
-    return truth, identify(model, samples, settings=Settings(torque=False))
+    return truth, identify(model, samples, settings=Settings(energy=False))
 
 
 def _pooled(name: str, draws: range) -> tuple[dict[str, list[bool]], list[float]]:

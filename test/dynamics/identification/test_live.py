@@ -122,7 +122,7 @@ def test_it_is_the_identification_of_the_whole_recording_where_nothing_changes()
     samples = _first(samples, 2500)
     live = _feed(LiveIdentification(model), samples, 0.0, 10.0)[-1]
     whole = identify(model, samples)
-    ours, theirs = live["payload_mass"], whole["payload_mass"]
+    ours, theirs = live["payload_mass"], whole.energy["payload_mass"]
     assert ours.value == pytest.approx(theirs.value, rel=0.01)
     assert ours.high - ours.low < 2.0 * (theirs.high - theirs.low)  # type: ignore[operator]
     assert live.changed is None

@@ -23,7 +23,7 @@ from vms_ph_dynamics.identification import (
 
 from .known_truth import Truth, random_truth, recording
 
-PLAIN = Settings(torque=False)
+PLAIN = Settings(energy=False, inertia=False)
 
 
 def _found(errors: list[float], noise: float, sessions: str = "") -> list[LoadEstimate]:

@@ -14,7 +14,7 @@ from vms_ph_dynamics.energy.ledger import LedgerWriter
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order
-from vms_ph_io.recordings.effort_meaning import saturation
+from vms_ph_dynamics.identification.effort_meaning import saturation
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 from vms_ph_io.recordings.recording import Table
 

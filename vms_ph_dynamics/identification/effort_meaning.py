@@ -1,0 +1,217 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What recorded efforts are: evidence from the momentum balances of the joints over windows.
+
+Every reading of the efforts must beat the null hypothesis, friction and an offset alone, on time
+that it was not fitted to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import Array
+from ..energy.energy_path import EnergyPath
+from ..model import VMSModel
+
+MEANINGS = {
+    "torque": "joint efforts as they are",
+    "opposite": "joint efforts with the opposite sign",
+    "without_gravity": "joint efforts without what holds the weight",
+    "scaled": "efforts times a gain for each joint (currents, motor side, another unit)",
+}
+"""What efforts may be, by the name of the option that says so."""
+
+FOLDS = 5
+"""Parts into which time is cut, each of which is left out of a fit in turn."""
+
+_WINDOW = 0.1  # s
+_BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
+_BEATEN = 0.9  # share of the error of the null hypothesis below which it is beaten
+_CONTRADICTED = 1.1  # share of the error of the null hypothesis above which it is better
+# Gains within which an effort may be a torque: with a load efforts are larger than described.
+_UNIT_GAINS = (0.2, 1.5)
+
+
+@dataclass(frozen=True)
+class EffortMeaning:
+    """How well recorded efforts fit the model, by what they may be.
+
+    Attributes:
+        misfit: root mean square of what is left of the efforts, relative to the required ones, by
+            meaning; as they are, and on held-out time with friction (viscous, Coulomb, offset)
+            fitted for each joint.
+        best: the meaning with the smallest error, if it fits clearly better than ``torque`` and
+            than the null hypothesis.
+        null: the error of the null hypothesis, friction alone, relative to the required efforts.
+        ratio: by meaning, (n,) the held-out error of each joint relative to that of the null
+            hypothesis; NaN where no effort is recorded.
+        gains: (n,) least-squares factor of each recorded effort, with friction fitted.
+        gain_errors: (n,) their standard errors.
+        command_misfit: misfit if an effort acts until the next sample, relative to the misfit if it
+            is a sample of a continuous signal; below one for commands.
+    """
+
+    misfit: dict[str, tuple[float, float]]
+    best: str
+    null: float
+    ratio: dict[str, Array]
+    gains: Array
+    gain_errors: Array
+    command_misfit: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether any reading of the efforts beats the null hypothesis."""
+        return min(error for _, error in self.misfit.values()) < _BEATEN * self.null
+
+    @property
+    def meaningless(self) -> npt.NDArray[np.bool_]:
+        """Joints (n,) whose efforts no gain relates to the model, which contradicts them."""
+        contradicted = self.ratio["torque"] > _CONTRADICTED
+        return np.asarray(contradicted & (self.ratio["scaled"] > 0.5 * (1.0 + _BEATEN)))
+
+    @property
+    def scaled(self) -> npt.NDArray[np.bool_]:
+        """Joints (n,) whose efforts follow the model with a gain that is not one, surely."""
+        size = np.abs(self.gains)
+        sure = (self.ratio["scaled"] < _BEATEN) & (self.gain_errors < 0.2 * size)
+        sure &= self.ratio["scaled"] < _BETTER_FIT_SHARE * self.ratio["torque"]
+        return np.asarray(sure & ((size < _UNIT_GAINS[0]) | (size > _UNIT_GAINS[1])))
+
+
+def effort_meaning(
+    model: VMSModel,
+    t: Array,
+    q: Array,
+    v: Array,
+    effort: Array,
+    measured: npt.NDArray[np.bool_],
+) -> EffortMeaning:
+    """Return what recorded efforts may be.
+
+    Args:
+        model: the robot.
+        t: (N,) s, without gaps.
+        q: (N, nq).
+        v: (N, nv).
+        effort: (N, n) as recorded.
+        measured: (n,) the joints whose efforts are recorded; the others are no evidence.
+    """
+    b, count = model.b, int(measured.sum())
+    momenta = EnergyPath(model).momenta(q, v)
+    dt = np.diff(t)[:, None]
+    window = ((t - t[0]) / _WINDOW).astype(int)
+    edges = np.flatnonzero(np.diff(window, prepend=-1))
+    rates = v[:, b:]
+    required, sampled, commanded, weight, *friction = (
+        _window_sums(part, edges)[:, measured]
+        for part in (
+            np.diff(momenta.momentum[:, b:], axis=0) - _mean(momenta.drift[:, b:]) * dt,
+            _mean(effort) * dt,
+            effort[:-1] * dt,
+            _mean(momenta.gravity[:, b:]) * dt,
+            *(_mean(f) * dt for f in (rates, np.tanh(rates / 0.01))),
+            np.broadcast_to(dt, (len(dt), rates.shape[1])),
+        )
+    )
+    scale = _size(required) or 1.0
+    offered = {
+        "torque": required,
+        "opposite": -required,
+        "without_gravity": required - weight,
+    }
+    null = held_out(sampled, friction)
+    errors = {name: held_out(sampled - of, friction) for name, of in offered.items()}
+    misfit = {
+        name: (_size(sampled - of) / scale, _size(errors[name]) / scale)
+        for name, of in offered.items()
+    }
+    # Of no meaning where neither the model nor the recording has any.
+    base = np.maximum(null, 1e-9 * scale)
+    best = min(misfit, key=lambda name: misfit[name][1])
+    if misfit[best][1] * scale > _BETTER_FIT_SHARE * min(_size(errors["torque"]), _size(null)):
+        best = "torque"
+    errors["scaled"] = held_out(sampled, [required, *friction])
+    gains, deviations = np.ones(count), np.full(count, np.inf)
+    rest = np.zeros_like(required)
+    for j in range(count):
+        a = np.column_stack([sampled[:, j], *(f[:, j] for f in friction)])
+        x, _, rank, _ = np.linalg.lstsq(a, required[:, j], rcond=None)
+        rest[:, j] = required[:, j] - a @ x
+        gains[j] = x[0]
+        if rank == a.shape[1] and len(a) > rank:
+            variance = float(rest[:, j] @ rest[:, j]) / (len(a) - rank)
+            deviations[j] = np.sqrt(variance * np.linalg.pinv(a.T @ a)[0, 0])
+    misfit["scaled"] = (_size(rest) / scale, _size(rest) / scale)
+    n = len(measured)
+
+    def of_all(values: Array, missing: float) -> Array:
+        every = np.full(n, missing)
+        every[measured] = values
+        return every
+
+    as_commands = _size(held_out(required - commanded, friction))
+    as_samples = _size(held_out(required - sampled, friction)) or 1.0
+    meaning = EffortMeaning(
+        misfit,
+        best,
+        _size(null) / scale,
+        {name: of_all(error / base, np.nan) for name, error in errors.items()},
+        of_all(gains, 1.0),
+        of_all(deviations, np.inf),
+        as_commands / as_samples,
+    )
+    if 2 * int(meaning.scaled.sum()) > count:
+        return EffortMeaning(**{**vars(meaning), "best": "scaled"})
+    return meaning
+
+
+def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
+    """Return, of joints that are saturated, the share of samples (N, n) at the largest effort."""
+    shares = {}
+    for joint, size in zip(joints, np.abs(effort).T, strict=True):
+        largest = float(size.max(initial=0.0))
+        share = float(np.mean(size >= (1.0 - 1e-9) * largest)) if largest > 0.0 else 0.0
+        if 0.01 < share < 1.0:  # an effort that never changes is no limit
+            shares[joint] = share
+    return shares
+
+
+def held_out(target: Array, terms: Sequence[Array]) -> Array:
+    """Return the size of each column's error, (n,), where each part of time is left out of its fit.
+
+    Args:
+        target: (W, n).
+        terms: of (W, n), fitted to each column by least squares.
+    """
+    rows, error = len(target), np.zeros_like(target)
+    fold = np.arange(rows) * FOLDS // max(rows, 1)
+    for j in range(target.shape[1]):
+        a = np.column_stack([term[:, j] for term in terms])
+        size = np.sqrt((a**2).sum(axis=0))
+        a = a / np.where(size > 0.0, size, 1.0)
+        for k in range(FOLDS):
+            out = fold == k
+            # What a part does not excite must not be extrapolated.
+            x = np.linalg.lstsq(a[~out], target[~out, j], rcond=1e-6)[0]
+            error[out, j] = target[out, j] - a[out] @ x
+    return np.asarray(np.sqrt((error**2).sum(axis=0)))
+
+
+def _mean(x: Array) -> Array:
+    return np.asarray(0.5 * (x[1:] + x[:-1]))
+
+
+def _window_sums(x: Array, edges: Any) -> Array:
+    """Return the sums over windows, without an incomplete last one."""
+    cumulative = np.vstack([np.zeros((1, x.shape[1])), np.cumsum(x, axis=0)])
+    return np.diff(cumulative[edges], axis=0)
+
+
+def _size(x: Array) -> float:
+    return float(np.sqrt((x**2).sum()))
