@@ -182,29 +182,28 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     order = min(3, count - 1)
     if count <= 8 * width or not _even(t):
         return _cubic_windows(t, x, width, order)
-    # Of even times all inner windows have the same weights.
-    first, last = (_cubic_windows(t[k], x[k], width, order) for k in (_end(width), _end(-width)))
-    step = float(t[-1] - t[0]) / (count - 1)
-    powers = (np.arange(-width, width + 1) / width)[:, None] ** np.arange(order + 1)
+    # Of even times all inner windows have the same weights, and those at an end the same samples.
+    scale = width * float(t[-1] - t[0]) / (count - 1)
+    place = np.arange(-width, width + 1) / width
+    powers = place[:, None] ** np.arange(4)
     inverse = np.linalg.inv(powers.T @ powers)
-    weights = (inverse @ powers.T)[:2, ::-1]
-    inner = [np.stack([np.convolve(c, w, "valid") for c in x.T], axis=1) for w in weights]
-    scale = width * step
-    middle = (
-        inner[0],
-        inner[1] / scale,
-        np.full(count - 2 * width, inverse[0, 0]),
-        np.full(count - 2 * width, inverse[1, 1] / scale**2),
-    )
-    parts = zip(first, middle, last, strict=True)
-    value, slope, leverage, spread = (
-        np.concatenate([a[:width], b, c[len(c) - width :]]) for a, b, c in parts
-    )
-    return value, slope, leverage, spread
-
-
-def _end(width: int) -> slice:
-    return slice(None, 4 * width) if width > 0 else slice(4 * width, None)
+    weights = inverse @ powers.T
+    derived = np.hstack([np.zeros((len(place), 1)), powers[:, :3] * (1.0, 2.0, 3.0)])
+    at_end = powers @ weights, derived @ weights
+    size = 1 << (count + 2 * width).bit_length()
+    spectrum = np.fft.rfft(x - x[:1], size, axis=0)
+    results = []
+    for kernel, of_end, offset in ((weights[0], at_end[0], x[:1]), (weights[1], at_end[1], 0.0)):
+        full = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
+        inner = full[2 * width : count]
+        ends = (of_end[:width] @ (x[: 2 * width + 1] - x[:1]),
+                of_end[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
+        results.append(np.concatenate([ends[0], inner, ends[1]]) + offset)
+    variance = np.einsum("ij,jk,ik->i", powers, inverse, powers)
+    slopes = np.einsum("ij,jk,ik->i", derived, inverse, derived) / scale**2
+    index = np.clip(np.arange(count), 0, width)
+    index[count - width :] = np.arange(width + 1, 2 * width + 1)
+    return results[0], results[1] / scale, variance[index], slopes[index]
 
 
 def _even(t: Array) -> bool:

@@ -30,6 +30,7 @@ FOLDS = 5
 """Parts into which time is cut, each of which is left out of a fit in turn."""
 
 _WINDOW = 0.1  # s
+_MAX_SAMPLES = 6000
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
 _BEATEN = 0.9  # share of the error of the null hypothesis below which it is beaten
 _CONTRADICTED = 1.1  # share of the error of the null hypothesis above which it is better
@@ -50,7 +51,8 @@ class EffortMeaning:
         null: the error of the null hypothesis, friction alone, relative to the required efforts.
         ratio: by meaning, (n,) the held-out error of each joint relative to that of the null
             hypothesis; NaN where no effort is recorded.
-        gains: (n,) least-squares factor of each recorded effort, with friction fitted.
+        gains: (n,) factor of each recorded effort that makes it the required one, with friction
+            fitted; the errors are those of the efforts, so that they do not make it smaller.
         gain_errors: (n,) their standard errors.
         command_misfit: misfit if an effort acts until the next sample, relative to the misfit if it
             is a sample of a continuous signal; below one for commands.
@@ -66,8 +68,8 @@ class EffortMeaning:
 
     @property
     def fits(self) -> bool:
-        """Whether any reading of the efforts beats the null hypothesis."""
-        return min(error for _, error in self.misfit.values()) < _BEATEN * self.null
+        """Whether some reading of some joint's effort beats the null hypothesis."""
+        return any(bool(np.any(ratio < _BEATEN)) for ratio in self.ratio.values())
 
     @property
     def meaningless(self) -> npt.NDArray[np.bool_]:
@@ -103,6 +105,16 @@ def effort_meaning(
         measured: (n,) the joints whose efforts are recorded; the others are no evidence.
     """
     b, count = model.b, int(measured.sum())
+    # The momenta at some samples; the impulses of the efforts are summed over all.
+    every = slice(None, None, -(-len(t) // _MAX_SAMPLES))
+    full = np.diff(t)[:, None]
+
+    def impulse(effort: Array) -> Array:
+        total = np.concatenate([np.zeros((1, effort.shape[1])), np.cumsum(effort * full, axis=0)])
+        return np.diff(total[every], axis=0)
+
+    sampled, commanded = impulse(_mean(effort)), impulse(effort[:-1])
+    t, q, v = t[every], q[every], v[every]
     momenta = EnergyPath(model).momenta(q, v)
     dt = np.diff(t)[:, None]
     window = ((t - t[0]) / _WINDOW).astype(int)
@@ -112,8 +124,8 @@ def effort_meaning(
         _window_sums(part, edges)[:, measured]
         for part in (
             np.diff(momenta.momentum[:, b:], axis=0) - _mean(momenta.drift[:, b:]) * dt,
-            _mean(effort) * dt,
-            effort[:-1] * dt,
+            sampled,
+            commanded,
             _mean(momenta.gravity[:, b:]) * dt,
             *(_mean(f) * dt for f in (rates, np.tanh(rates / 0.01))),
             np.broadcast_to(dt, (len(dt), rates.shape[1])),
@@ -126,28 +138,35 @@ def effort_meaning(
         "without_gravity": required - weight,
     }
     null = held_out(sampled, friction)
+    base = np.maximum(null, 1e-9 * scale)
     errors = {name: held_out(sampled - of, friction) for name, of in offered.items()}
+    ratio = {name: error / base for name, error in errors.items()}
     misfit = {
         name: (_size(sampled - of) / scale, _size(errors[name]) / scale)
         for name, of in offered.items()
     }
-    # Of no meaning where neither the model nor the recording has any.
-    base = np.maximum(null, 1e-9 * scale)
-    best = min(misfit, key=lambda name: misfit[name][1])
-    if misfit[best][1] * scale > _BETTER_FIT_SHARE * min(_size(errors["torque"]), _size(null)):
+    # Joints whose required effort is large against what friction alone leaves.
+    telling = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
+    telling = telling > np.log(_CONTRADICTED)
+    pooled = {
+        name: _size(r[telling]) / max(np.sqrt(telling.sum()), 1.0) for name, r in ratio.items()
+    }
+    best = min(pooled, key=lambda name: pooled[name])
+    if pooled[best] > _BETTER_FIT_SHARE * min(pooled["torque"], 1.0):
         best = "torque"
     errors["scaled"] = held_out(sampled, [required, *friction])
+    ratio["scaled"] = errors["scaled"] / base
     gains, deviations = np.ones(count), np.full(count, np.inf)
     rest = np.zeros_like(required)
     for j in range(count):
-        a = np.column_stack([sampled[:, j], *(f[:, j] for f in friction)])
-        x, _, rank, _ = np.linalg.lstsq(a, required[:, j], rcond=None)
-        rest[:, j] = required[:, j] - a @ x
-        gains[j] = x[0]
-        if rank == a.shape[1] and len(a) > rank:
+        a = np.column_stack([required[:, j], *(f[:, j] for f in friction)])
+        x, _, rank, _ = np.linalg.lstsq(a, sampled[:, j], rcond=None)
+        rest[:, j] = sampled[:, j] - a @ x
+        if rank == a.shape[1] and len(a) > rank and x[0] != 0.0:
             variance = float(rest[:, j] @ rest[:, j]) / (len(a) - rank)
-            deviations[j] = np.sqrt(variance * np.linalg.pinv(a.T @ a)[0, 0])
-    misfit["scaled"] = (_size(rest) / scale, _size(rest) / scale)
+            gains[j] = 1.0 / x[0]
+            deviations[j] = np.sqrt(variance * np.linalg.pinv(a.T @ a)[0, 0]) * gains[j] ** 2
+    misfit["scaled"] = (_size(rest) / scale, _size(errors["scaled"]) / scale)
     n = len(measured)
 
     def of_all(values: Array, missing: float) -> Array:
@@ -161,12 +180,14 @@ def effort_meaning(
         misfit,
         best,
         _size(null) / scale,
-        {name: of_all(error / base, np.nan) for name, error in errors.items()},
+        {name: of_all(one, np.nan) for name, one in ratio.items()},
         of_all(gains, 1.0),
         of_all(deviations, np.inf),
         as_commands / as_samples,
     )
-    if 2 * int(meaning.scaled.sum()) > count:
+    explained = (meaning.ratio[best] < _BEATEN) & ~meaning.scaled
+    better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
+    if int(better.sum()) > int(explained.sum()):
         return EffortMeaning(**{**vars(meaning), "best": "scaled"})
     return meaning
 

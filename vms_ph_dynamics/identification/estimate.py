@@ -262,25 +262,27 @@ def estimate(
         left, right = white[:, :-1], white[:, -1]
         # Rather than the normal equations, whose condition is the square: what the data excite and
         # what they do not lie many orders of magnitude apart.
-        root = np.asarray(np.linalg.qr(np.vstack([left, prior_root])).R)
+        root = np.asarray(np.linalg.qr(np.vstack([left, prior_root]), mode="r"))
         inverse = np.linalg.inv(root)
         x = inverse @ (inverse.T @ (left.T @ right))
         residual = offset - scaled @ x
         variance, common = _noise(residual, path, weight, freedom, joined, correlated)
         scale = np.sqrt(variance + 2.0 * common)
         ratio = np.abs(residual) / scale
-        weight = np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
+        before, weight = weight, np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
         weight[ratio > _OUTLIER] = 0.0
+        if not correlated and np.mean(np.abs(weight - before)) < 1e-3:
+            break
     error = right - left @ x
     numbers = np.unique(block)
     factor = []
     for number in numbers:
         part = left[block == number] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
-        share, axes = np.linalg.eigh(part @ part.T)
+        share, axes = np.linalg.eigh(part.T @ part)
         rest = np.maximum(1.0 - share, 1e-2) ** (_ENLARGEMENT if correlated else 1.0)
-        enlarged = axes @ ((axes.T @ error[block == number]) / rest)
-        factor.append(inverse @ (part.T @ enlarged))
+        enlarged = axes @ ((axes.T @ (part.T @ error[block == number])) / rest)
+        factor.append(inverse @ enlarged)
     # The errors of the blocks, and those of what was believed beforehand.
     information = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
     return Estimate(

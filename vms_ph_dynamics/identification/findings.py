@@ -23,6 +23,7 @@ _THRESHOLD = 6.0  # standard deviations
 _EVERY = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
 _SHORTEST = 0.05  # s
+_UNIT_GAIN = 0.3  # by which a gain may differ from one
 _LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
 
 
@@ -61,6 +62,9 @@ def contacts(
     """
     settings = WindowSettings(identification.frame, identification.length, friction)
     unknowns = identification.unknowns
+    pairs = zip(unknowns, identification.consistent, strict=True)
+    if any(u.kind == "gains" and abs(x - 1.0) > _UNIT_GAIN for u, x in pairs):
+        return ()  # the regression holds for gains about one
     windows = balance(model, EnergyRegressor(model), motion, unknowns, settings)
     unaccounted = windows.target - windows.columns @ identification.consistent
     every = max(1, round(_EVERY / float(np.median(np.diff(motion.samples.t)))))

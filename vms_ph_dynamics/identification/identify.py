@@ -124,7 +124,22 @@ def identify(
     regressor.of_frame(frame)
     motions = [motion_of(model, recording) for recording in recordings]
     prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
-    refused, left_out = _refused(model, motions, {*kinds, *prior_kinds})
+    refused, left_out, sizes = _refused(model, motions, {*kinds, *prior_kinds})
+    # What is identified are factors about one, on efforts of the size of torques.
+    nominal = np.ones(model.n)
+    if "gain" in prior_kinds and prior is not None:
+        known = dict(zip(prior.names, prior.mean.tolist(), strict=True))
+        nominal = np.array([known.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
+    elif "gains" in kinds:
+        nominal = sizes
+    gains = {f"gain.{joint}": g for joint, g in zip(model.joint_names, nominal, strict=True)}
+    gains |= {f"friction.{name[5:]}.load": abs(gain) for name, gain in gains.items()}
+    if np.any(nominal != 1.0):
+        motions = [
+            motion_of(model, replace(m.samples, torque=m.samples.torque * nominal)) for m in motions
+        ]
+        if prior is not None:
+            prior = prior.times({name: 1.0 / gain for name, gain in gains.items()})
     of_windows = WindowSettings(frame, settings.window, friction)
     regression = _Regression(model, motions, of_windows, left_out)
 
@@ -176,13 +191,20 @@ def identify(
         energy = {
             p.name: p for p in parameters_of(model, regressor, unknowns, kinds, check, check.mean)
         }
+    posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
+    left = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
+    unaccounted = _largest(windows, consistent)
+    parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
+    energy = {name: p.times(gains.get(name, 1.0)) for name, p in energy.items()}
+    posterior = posterior.times(gains)
+    consistent = consistent * np.array([gains.get(u.name, 1.0) for u in unknowns])
     return Identification(
         parameters=parameters,
-        posterior=Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance),
+        posterior=posterior,
         gross=float(windows.gross.sum()),
         unaccounted_before=_largest(windows, np.array([u.mean for u in unknowns])),
-        unaccounted=_largest(windows, consistent),
-        residual=float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2))),
+        unaccounted=unaccounted,
+        residual=left,
         windows=len(windows),
         length=float(np.median(windows.end - windows.begin)),
         outliers=float(np.mean(solution.weight == 0.0)),
@@ -269,7 +291,8 @@ class _Regression:
                 at_base=self._at_base,
             )
             weight = np.tile(used, len(part) // used.size)
-            target, columns = part.target * weight, part.columns * weight[:, None]
+            columns = part.columns * weight[:, None]
+            target = part.target * weight
             parts.append(replace(part, target=target, columns=columns, path=part.path * weight))
         return stacked(parts)
 
@@ -296,13 +319,18 @@ class _Regression:
 
 def _refused(
     model: VMSModel, motions: Sequence[Motion], kinds: Collection[str]
-) -> tuple[dict[str, str], npt.NDArray[np.bool_]]:
-    """Return why kinds and joints get no value, by their names, and the joints left out, (n,)."""
+) -> tuple[dict[str, str], npt.NDArray[np.bool_], Array]:
+    """Return what the efforts forbid.
+
+    Returns:
+        Why kinds and joints get no value, by their names; the joints left out, (n,); and gains,
+        (n,), with which efforts in another unit have about the size of torques.
+    """
     n = model.n
     refused: dict[str, str] = {}
     motion = max((m for m in motions if m.moves), key=lambda m: len(m.samples), default=None)
     if motion is None or model.fluid is not None or motion.samples.wrenches or "drag" in kinds:
-        return refused, np.zeros(n, bool)
+        return refused, np.zeros(n, bool), np.ones(n)
     samples, measured = motion.samples, np.any(motion.samples.torque != 0.0, axis=0)
     if not measured.any():
         raise StateError("the recording has no efforts, so nothing can be identified from it")
@@ -310,6 +338,8 @@ def _refused(
     left_out = ~measured
     if not {"inertia", "gain"} & set(kinds):
         left_out = left_out | meaning.meaningless
+    if meaning.best == "scaled":
+        left_out = left_out | ~(meaning.ratio["scaled"] < 0.9)
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
         gains = ", ".join(
             f"{joint} {gain:.3g}"
@@ -331,7 +361,9 @@ def _refused(
                 "left out: no multiple of the model explains the effort of this joint better than "
                 "friction alone, and the model itself is worse"
             )
-    return refused, np.asarray(left_out)
+    sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
+    nominal = np.where(sure, meaning.gains, 1.0)
+    return refused, np.asarray(left_out), nominal
 
 
 def _unknowns(

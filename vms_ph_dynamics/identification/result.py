@@ -4,7 +4,7 @@
 """The unknowns of an identification, with names, units and priors, and its result."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -195,6 +195,13 @@ class Parameter:
             return parts[-1].rpartition(".")[0]
         return parts[-1] if self.kind in ("gains", "armature") else ""
 
+    def times(self, gain: float) -> "Parameter":
+        """Return the parameter of efforts that were multiplied by a gain before."""
+        if gain == 1.0 or self.value is None or self.low is None or self.high is None:
+            return self
+        low, high = sorted((gain * self.low, gain * self.high))
+        return replace(self, value=gain * self.value, low=low, high=high)
+
     def without_value(self, reason: str) -> "Parameter":
         """Return the parameter as one that is not excited, with the reason."""
         return Parameter(self.name, self.kind, self.unit, meaning=self.meaning, reason=reason)
@@ -255,6 +262,13 @@ class Posterior:
     mean: Array
     covariance: Array
     references: tuple[LoadEstimate, ...] = ()
+
+    def times(self, gains: Mapping[str, float]) -> "Posterior":
+        """Return the distribution with some unknowns multiplied by gains."""
+        size = np.array([gains.get(name, 1.0) for name in self.names])
+        return replace(
+            self, mean=self.mean * size, covariance=self.covariance * np.outer(size, size)
+        )
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ import pinocchio as pin
 from ..arrays import Array
 from ..energy.energy_path import EnergyPath
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import smoothed
+from ..energy.samples import LONGEST_LAG, MotionSamples, smoothed
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out
 from .result import EFFORT_LAG, Unknown
 from .windows import Motion, Windows, WindowSettings, armature_of, joint_columns
 
 EVERY = 10  # samples to a row: accelerations of neighbours share their samples
-_MAX_INSTANTS = 8000
+_MAX_INSTANTS = 3000
 _MAX_TRIED = 1500  # instants from which the smoothing is chosen
-_WIDTHS = (0.5, 1.0, 2.0)  # half widths of the smoothing to choose from, lengths of a window
+_WIDTHS = (0.2, 0.5, 1.0)  # half widths of the smoothing to choose from, lengths of a window
 
 
 def torque_windows(
@@ -94,7 +94,7 @@ def torque_windows(
         if kinds["inertia"]:
             columns[row][:, kinds["inertia"]] = rows
     terms = joint_columns(model, motion.v[:, b:], samples.torque)
-    names = [name for name in terms if name in index]
+    names = [name for name in terms if name in index and not name.startswith("gain.")]
     joints = {name: terms[name][0] for name in names}
     if names:
         values = smoothed(samples.t, np.stack([terms[name][1] for name in names], axis=1), width)
@@ -104,7 +104,11 @@ def torque_windows(
         if f"armature.{joint}" in index:
             columns[:, b - skip + j, index[f"armature.{joint}"]] = acceleration[chosen, b + j]
         if f"gain.{joint}" in index:
-            of_joints[:, j] -= efforts[chosen, b - skip + j]
+            # The errors are those of the efforts: a gain g divides what is required. About one that
+            # is (2 - g) times it, and the column has no errors that would make the gain too small.
+            required = efforts[chosen, b - skip + j] - of_joints[:, j]
+            of_joints[:, j] -= required
+            columns[:, b - skip + j, index[f"gain.{joint}"]] = -required
     if EFFORT_LAG in index:
         columns[:, :, index[EFFORT_LAG]] = -changes[chosen]
     size = np.sqrt(np.mean(efforts**2, axis=0)) + 1e-9
@@ -127,26 +131,26 @@ def _chosen(count: int, width: int, every: int, most: int) -> Any:
 
 
 def described_torque(
-    model: VMSModel, motion: Motion, width: int, q: Array | None = None
+    model: VMSModel, motion: Motion, width: int, effort_width: int
 ) -> tuple[Array, Array, list[Array]]:
     """Return the joint efforts of the description without friction, the recorded, and friction.
 
     Args:
         model: the robot.
         motion: the recording.
-        width: half width of the cubics in samples.
-        q: (N,nq) other configurations, of which the velocities are those of the motion.
+        width: half width in samples of the cubics of accelerations.
+        effort_width: that of efforts and friction.
 
     Returns:
         Efforts (M,n) of the description and of the recording, and what friction multiplies.
     """
     samples, b, tree = motion.samples, model.b, model.tree
-    chosen = _chosen(len(samples), width, width, _MAX_TRIED)
+    chosen = _chosen(len(samples), width, effort_width, _MAX_TRIED)
     acceleration = smoothed(samples.t, motion.v, width)[1]
     data, rows = tree.pinocchio.createData(), []
     for k in chosen:
         full = (
-            tree.full_configuration((samples.q if q is None else q)[k]),
+            tree.full_configuration(samples.q[k]),
             tree.full_velocity(motion.v[k]),
             tree.full_velocity(acceleration[k]),
         )
@@ -154,22 +158,64 @@ def described_torque(
         rows.append((efforts if tree.projection is None else tree.projection.T @ efforts)[b:])
     rate = motion.v[:, b:]
     slip = np.tanh(rate / 0.01)
-    smooth = smoothed(samples.t, np.hstack([samples.torque, rate, slip]), width)[0][chosen]
+    values = np.hstack([samples.torque, rate, slip])
+    smooth = smoothed(samples.t, values, effort_width)[0][chosen]
     recorded, *friction = np.split(smooth, 3, axis=1)
     return np.array(rows), recorded, [*friction, np.ones_like(recorded)]
 
 
 def best_width(model: VMSModel, motion: Motion, length: float) -> int:
     """Return the half width, in samples, with which the description errs least on held-out time."""
-    errors = {}
-    for share in _WIDTHS:
-        width = smoothing_width(motion.samples.t, share * length)
-        if 8 * width < len(motion.samples):
-            described, recorded, friction = described_torque(model, motion, width)
+    t = motion.samples.t
+    widths = [smoothing_width(t, share * length) for share in _WIDTHS]
+    errors: dict[int, float] = {}
+    size = np.sqrt(np.mean(motion.samples.torque**2, axis=0)) + 1e-9
+    for width in widths:
+        if 8 * width < len(t):
+            # Always against efforts that are hardly smoothed.
+            described, recorded, friction = described_torque(model, motion, width, widths[0])
             error = held_out(recorded - described, friction) / np.sqrt(len(described))
-            size = np.sqrt(np.mean(motion.samples.torque**2, axis=0)) + 1e-9
             errors[width] = float(np.sum((error / size) ** 2))
     return min(errors, key=lambda width: errors[width], default=0)
+
+
+def effort_lag(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> float:
+    """Return by how much efforts follow the motion that needs them, s; NaN where none is found.
+
+    The lag with the smallest held-out error, with a gain and friction fitted for each joint. The
+    search ends at :data:`.LONGEST_LAG`; there, and where friction alone does as well, it finds
+    nothing.
+
+    Args:
+        model: the robot.
+        t: (N,) increasing, s.
+        q: (N,nq).
+        v: (N,nv).
+        effort: (N,n).
+    """
+    rate = np.asarray(0.5 * (v[1:] + v[:-1]))[:, model.b :]
+    samples = MotionSamples(t.copy(), q.copy(), v.copy(), effort.copy())
+    motion = Motion(samples, np.zeros((0, model.nv)), v, effort[:-1], rate)
+    width = smoothing_width(t, 0.02)
+    described, _, friction = described_torque(model, motion, width, width)
+    chosen = t[_chosen(len(t), width, width, _MAX_TRIED)]
+    inner = (chosen > t[0] + LONGEST_LAG) & (chosen < t[-1] - LONGEST_LAG)
+    if inner.sum() < 50:
+        return float("nan")
+    terms = [described[inner], *(f[inner] for f in friction)]
+
+    def error(lag: float) -> float:
+        late = np.stack([np.interp(chosen[inner] + lag, t, e) for e in effort.T], axis=1)
+        null = held_out(late, terms[1:])
+        return float(np.mean((held_out(late, terms) / np.maximum(null, 1e-12)) ** 2))
+
+    lags = np.arange(-LONGEST_LAG, LONGEST_LAG + 1e-9, 0.01)
+    errors = np.array([error(lag) for lag in lags])
+    best = int(np.argmin(errors))
+    if best in (0, len(lags) - 1) or errors[best] > 0.8:
+        return float("nan")
+    fine = lags[best] + np.arange(-0.01, 0.0101, 0.002)
+    return float(fine[int(np.argmin([error(lag) for lag in fine]))])
 
 
 def torque_error(

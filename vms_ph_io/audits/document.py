@@ -8,6 +8,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from .answers import answers
 from .energy_audit import Audit, Entry, balance
 
 
@@ -32,6 +33,7 @@ def _document(audit: Audit) -> dict[str, Any]:
     ledger, model, links = audit.ledger, audit.model, audit.links
     band = float(ledger.band[-1])
     return {
+        "answers": answers(audit),
         "recording": str(audit.recording.path),
         "kind": audit.recording.kind,
         "robot": model.name,
@@ -108,6 +110,8 @@ def _ports(audit: Audit) -> dict[str, float]:
 def lines(audit: Audit) -> Iterator[str]:
     """Return the lines of an audit for a terminal."""
     ledger, recording = audit.ledger, audit.recording
+    yield from answers(audit)
+    yield ""
     yield (
         f"recorded   {ledger.duration:.3f} s, {ledger.samples} samples of '{audit.model.name}' in "
         f"{recording.path.name} ({recording.kind})"

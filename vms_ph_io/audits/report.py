@@ -22,7 +22,13 @@ from .picture import curves, draw
 _INSTANTS = 1500
 
 _STYLE = """
-body { font-family: sans-serif; margin: 2em auto; max-width: 75em; color: #222; }
+body { font-family: sans-serif; margin: 1.5em auto; max-width: 75em; padding: 0 1em; color: #222; }
+.answers { font-size: 1.15em; line-height: 1.45; padding-left: 1em; }
+.answers { border-left: 4px solid #1f4e79; }
+.answers p { margin: 0.5em 0; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+h1 { font-size: 1.4em; overflow-wrap: anywhere; }
+li { overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: 1em 0; }
 td, th { padding: 0.2em 0.8em; text-align: right; border-bottom: 1px solid #ddd; }
 td:first-child, th:first-child { text-align: left; }
@@ -92,20 +98,20 @@ def write_page(audit: Audit, file: Path) -> None:
     base = content["ledger"]["base"]
     parts = [
         f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
-        f"<p>{escape(_robot(audit))}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
-        f"gross {ledger.gross:.6g} J; unaccounted {ledger.unaccounted:+.4g} J at the end "
-        f"(95 % within {ledger.band[-1]:.2g} J by noise and sampling, not counting errors of the "
-        f"model), largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s.</p>",
+        "<div class='answers'>",
+        *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]),
+        "</div>",
         *(f"<p><b>{escape(note)}</b></p>" for note in audit.recording.notes),
         "<h2>Where the energy went</h2>",
         _figure_html(_sankey(go, audit)),
         "<h2>Energy balance (J)</h2>",
         _table([{"": entry.name, "energy": entry.energy} for entry in balance(audit)]),
-        *_plots(go, audit),
+        f"<p>{escape(_robot(audit))}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
+        f"gross {ledger.gross:.6g} J; unaccounted {ledger.unaccounted:+.4g} J at the end "
+        f"(95 % within {ledger.band[-1]:.2g} J by noise and sampling, not counting errors of the "
+        f"model), largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s.</p>",
         "<h2>By joint (J; residual effort: root mean square, N m or N)</h2>",
         _table([*joints, *([{"joint": "base", **base}] if base else [])]),
-        "<h2>By link</h2>",
-        _figure_html(_links(go, audit)),
         "<h2>Energy that appeared or disappeared (J, from begin to end in s)</h2>",
         _table(content["appearances"]),
         "<h2>Passivity</h2>",
@@ -113,13 +119,17 @@ def write_page(audit: Audit, file: Path) -> None:
         "largest rise. A passive neighbour, and friction that is left at a joint, can never have "
         "supplied energy.</p>",
         _table(content["passivity"]),
+        *_identified(content),
+        *_plots(go, audit),
+        "<h2>By link</h2>",
+        _figure_html(_links(go, audit)),
         "<h2>Signals</h2>",
         _list(content["conditioning"]["statements"]),
-        *_identified(content),
     ]
     data = json.dumps(content).replace("<", "\\u003c")
     file.write_text(
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>Energy audit of {escape(audit.recording.path.name)}</title>"
         f"<style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>\n"
         + "\n".join(parts)
@@ -137,7 +147,7 @@ def _robot(audit: Audit) -> str:
 
 
 def _figure_html(figure: Any) -> str:
-    text: str = figure.to_html(full_html=False, include_plotlyjs=False)
+    text: str = figure.to_html(full_html=False, include_plotlyjs=False, config={"responsive": True})
     return text
 
 
@@ -239,7 +249,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
         "<tr>" + "".join(f"<td>{escape(_text(row.get(name)))}</td>" for name in names) + "</tr>"
         for row in rows
     )
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>"
 
 
 def _text(value: Any) -> str:

@@ -130,13 +130,8 @@ class Conditioning:
                 "no reading of the efforts explains them better than friction alone "
                 f"({100 * meaning.null:.0f} %): nothing is concluded from them"
             )
-        elif meaning.best == "scaled":
-            sentences.append(self._gains(joints, meaning))
         elif meaning.best != self.chosen:
-            sentences.append(
-                f"the efforts fit clearly better as {MEANINGS[meaning.best]} "
-                f"(--effort {meaning.best})"
-            )
+            sentences.append(self.remedy(joints))
         if self.chosen == "torque" and meaning.best == "torque":
             sentences += [
                 f"the effort of {joint} is no torque of this joint: neither the model nor a "
@@ -156,17 +151,21 @@ class Conditioning:
             )
         return sentences
 
-    def _gains(self, joints: tuple[str, ...], meaning: EffortMeaning) -> str:
-        """Return which efforts are in another unit, with the gains that are sure."""
+    def remedy(self, joints: tuple[str, ...]) -> str:
+        """Return what the efforts fit clearly better as than what is chosen, and the option."""
+        meaning = self.meaning
+        if meaning is None or meaning.best == self.chosen:
+            return ""
+        text = f"the efforts fit clearly better as {MEANINGS[meaning.best]}"
+        if meaning.best != "scaled":
+            return f"{text} (--effort {meaning.best})"
         sure = meaning.scaled
-        text = f"the efforts fit clearly better as {MEANINGS['scaled']}"
         if sure.all():
             gains = ", ".join(f"{gain:.4g}" for gain in meaning.gains)
             return f"{text} (a column map can give them: gain: [{gains}])"
-        gains = ", ".join(
-            f"{j} {g:.4g}" for j, g, ok in zip(joints, meaning.gains, sure, strict=True) if ok
-        )
-        others = ", ".join(j for j, ok in zip(joints, sure, strict=True) if not ok)
+        pairs = list(zip(joints, meaning.gains, sure, strict=True))
+        gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, ok in pairs if ok)
+        others = ", ".join(joint for joint, _, ok in pairs if not ok)
         return f"{text}: {gains}; no gain is found for {others}"
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings from files of columns: CSV and other text files, NPZ and MAT."""
+"""Recordings from files of columns: CSV and other text files, NPZ, MAT and Parquet."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from .column_map import BASE_SIZES, JOINT_QUANTITIES, ColumnMap, Quantity, read_
 from .number_files import TextColumns, load_arrays
 from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
 
-ARRAY_SUFFIXES = (".npz", ".mat")
+ARRAY_SUFFIXES = (".npz", ".mat", ".parquet")
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
 
 
@@ -39,7 +39,7 @@ def read_columns(
     """
     column_map = ColumnMap(Path(), (), {}, {}) if columns is None else read_map(columns)
     own_files = any(q.file for q in column_map.quantities.values())
-    recording = Recording(path, "NPZ" if path.suffix == ".npz" else "MAT")
+    recording = Recording(path, {".npz": "NPZ", ".mat": "MAT"}.get(path.suffix, "Parquet"))
     if path.suffix in ARRAY_SUFFIXES or own_files:
         source = _Arrays(path, column_map, recording)
         blocks: Iterator[dict[str, Array]] = iter([source.quantities()])

@@ -85,6 +85,18 @@ class TextColumns:
         if self.damaged and not count:
             raise RecordingError(self.reason)
 
+    def numeric_columns(self) -> list[int]:
+        """Return the columns whose cells in the first lines are numbers or times."""
+        with self.path.open("rb") as file:
+            lines = [file.readline() for _ in range(self.skip + int(self.has_header) + 20)]
+        rows = [self._cells(line.decode("utf-8", "replace").strip()) for line in lines]
+        rows = [row for row in rows[self.skip + int(self.has_header) :] if len(row) >= self.width]
+        return [
+            k
+            for k in range(self.width)
+            if any(row[k] for row in rows) and all(self._number(row[k]) is not None for row in rows)
+        ]
+
     def _parsed(self, lines: list[bytes], columns: Sequence[int]) -> Array:
         separator = self.delimiter.encode()
         if not separator or {line.count(separator) for line in lines} == {self.width - 1}:
@@ -158,11 +170,14 @@ class TextColumns:
 
 
 def load_arrays(path: Path) -> dict[str, Any]:
-    """Return the arrays of an NPZ or MAT file by name.
+    """Return the arrays of an NPZ, MAT or Parquet file by name.
 
     Raises:
-        RecordingError: the file cannot be read, or scipy is not installed for a MAT file.
+        RecordingError: the file cannot be read.
+        ImportError: scipy is not installed for a MAT file, or pyarrow for a Parquet file.
     """
+    if path.suffix == ".parquet":
+        return _load_parquet(path)
     try:
         arrays = load_npz(path) if path.suffix == ".npz" else load_mat(path)
         check_unfolded(
@@ -175,3 +190,27 @@ def load_arrays(path: Path) -> dict[str, Any]:
         ) from None
     except Exception as error:  # numpy, zipfile and scipy raise anything for a damaged file
         raise RecordingError(f"{path} cannot be read: {error}") from None
+
+
+def _load_parquet(path: Path) -> dict[str, Any]:
+    """Return the columns of numbers, those with a list in each row as (N, columns)."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError(
+            "Parquet files are read with pyarrow; install it with: pip install pyarrow"
+        ) from None
+    try:
+        table = parquet.read_table(path)
+        check_unfolded(path.name, path.stat().st_size, table.nbytes, "split it")
+        columns = {name: table.column(name).to_numpy() for name in table.column_names}
+    except Exception as error:  # pyarrow raises anything for a damaged file
+        raise RecordingError(f"{path} cannot be read: {error}") from None
+    arrays = {}
+    for name, values in columns.items():
+        if values.dtype.kind == "O" and len(values) and np.ndim(values[0]) == 1:
+            lengths = {len(row) for row in values}
+            values = np.stack(values.tolist()) if len(lengths) == 1 else values
+        if values.dtype.kind in "fiub":
+            arrays[name] = values
+    return arrays

@@ -13,11 +13,12 @@ from vms_ph_dynamics.errors import VmsPhError
 
 if TYPE_CHECKING:
     from vms_ph_io.audits.certificate import RecordedCertificate
+    from vms_ph_io.robots.robot_settings import RobotSettings
 
 
 def audit(
     recording: Path = typer.Argument(
-        help="a rosbag2 folder or file, a ROS 1 bag, or a CSV, NPZ or MAT file"
+        help="a rosbag2 folder or file, a ROS 1 bag, or a CSV, NPZ, MAT or Parquet file"
     ),
     robot: str = typer.Option(
         "", help="a bundled robot, or the path of a URDF, xacro or MJCF file; default: recorded"
@@ -27,7 +28,10 @@ def audit(
     locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
     inertia: str = typer.Option("", help="inertias of no body: auto, strict, repair or as_given"),
     gravity: str = typer.Option("", help="gravity, m/s^2: '0 0 -9.81'"),
-    columns: Path = typer.Option(None, help="column map (YAML) of a CSV, NPZ or MAT file"),
+    columns: Path = typer.Option(None, help="column map (YAML) of a CSV, NPZ, MAT or Parquet file"),
+    propose: bool = typer.Option(
+        False, help="print a column map for the file, with the evidence, and write it to --out"
+    ),
     topic: list[str] = typer.Option(
         None, help="ROLE=TOPIC: joints, base, or wrench.FRAME for a wrench at a frame"
     ),
@@ -73,6 +77,11 @@ def audit(
         raise VmsPhError(
             "--also, --prior and --reference need --identify, for instance --identify payload"
         )
+    if propose:
+        _propose(
+            recording, RobotSettings(robot, base, end_effector, locked_joints=locked_joints), out
+        )
+        return
     loads = _references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
     belief = None
@@ -158,6 +167,29 @@ def audit(
 
             files += write_identified(done, identified, description, out)
         typer.echo(f"report     {files[0]}", err=as_json)
+
+
+def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> None:
+    """Print the column map that is proposed for a file, and write it beside it or to a folder."""
+    from vms_ph_io.recordings.from_columns import ARRAY_SUFFIXES, TEXT_SUFFIXES
+    from vms_ph_io.recordings.proposal import propose
+
+    if recording.suffix.lower() not in (*ARRAY_SUFFIXES, *TEXT_SUFFIXES):
+        accepted = ", ".join((*TEXT_SUFFIXES, *ARRAY_SUFFIXES))
+        raise VmsPhError(
+            f"{recording.name} is no file of columns ({accepted}); a bag needs no column map: "
+            "leave --propose out"
+        )
+    if not settings.robot:
+        raise VmsPhError("--propose needs the robot, by whose limits it judges: give --robot")
+    found = propose(recording, settings.model(settings.description(warn)))
+    typer.echo(found.text, nl=False)
+    path = (out or recording.parent) / f"{recording.stem}.map.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(found.text, encoding="utf-8")
+    asked = [one.question for one in found.evidence if one.question]
+    verdict = "sure" if found.is_sure else f"not sure: {'; '.join(asked)}"
+    typer.echo(f"{verdict}\nwritten {path}; use it as --columns {path}", err=True)
 
 
 def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_json: bool) -> None:

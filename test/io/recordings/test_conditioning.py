@@ -11,10 +11,13 @@ from recorded_motions import Known, excited, samples_of
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.ledger import LedgerWriter
+from vms_ph_dynamics.energy.samples import velocity_lag
+from vms_ph_dynamics.identification.effort_meaning import saturation
+from vms_ph_io.audits import audit_motion
+from vms_ph_io.audits.answers import answers
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order
-from vms_ph_dynamics.identification.effort_meaning import saturation
 from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
 from vms_ph_io.recordings.recording import Table
 
@@ -243,3 +246,48 @@ def test_the_part_of_a_long_recording_in_which_the_robot_moves_tells_about_its_s
     found = RecordedMotion(read_recording(tmp_path / "long.npz"), panda).conditioning
     assert found.lag == pytest.approx(lag, abs=3e-4)
     assert found.lag_corrected
+
+
+@pytest.mark.parametrize("lag", [0.08, 0.15])
+def test_long_lags_of_velocities_are_found(
+    panda: VMSModel, known: Known, tmp_path: Path, lag: float
+) -> None:
+    late = np.column_stack([np.interp(known.t - lag, known.t, v) for v in known.v.T])
+    motion = motion_of(known.changed(v=late), panda, tmp_path)
+    assert motion.conditioning.lag == pytest.approx(lag, abs=2e-3)
+
+
+def test_a_search_for_a_lag_that_ends_at_its_bound_finds_nothing(known: Known) -> None:
+    late = np.column_stack([np.interp(known.t - 0.3, known.t, v) for v in known.v.T])
+    assert np.isnan(velocity_lag(known.t, known.q[:, :1], late[:, :1], 0.1))
+
+
+def test_an_effort_that_means_nothing_is_named_and_gives_no_gains(
+    panda: VMSModel, known: Known, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    effort = known.effort.copy()
+    effort[:, 1] = 4e-6 * rng.normal(size=len(known.t))
+    motion = motion_of(known.changed(effort=effort), panda, tmp_path)
+    meaning = motion.conditioning.meaning
+    assert meaning is not None
+    assert list(np.flatnonzero(meaning.meaningless)) == [1]
+    assert "the effort of panda_joint2 is no torque of this joint" in said(motion)
+    nothing = 4e-6 * rng.normal(size=known.effort.shape)
+    motion = motion_of(known.changed(effort=nothing), panda, tmp_path)
+    assert "explains them better than friction alone" in said(motion)
+    assert "gain: [" not in said(motion)
+    assert "clearly better" not in said(motion)
+
+
+def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path: Path) -> None:
+    first = answers(audit_motion(motion_of(known, panda, tmp_path)))
+    assert first[0].startswith("The energy adds up")
+    effort = known.effort.copy()
+    effort[:, 0] += 4.1 * np.tanh(known.v[:, 0] / 0.01)
+    said_first = answers(audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path)))
+    assert 2 <= len(said_first) <= 5
+    assert "of it at panda_joint1" in said_first[0]
+    assert "It looks like friction of 4.1 N m" in said_first[1]
+    assert 'friction="4.' in said_first[2]
+    currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
+    assert "not taken for what they are" in answers(audit_motion(currents))[0]

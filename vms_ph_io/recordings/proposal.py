@@ -1,0 +1,532 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A proposal of a column map for a file that nobody has described, with the evidence for it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.energy.samples import smoothed
+from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_meaning
+from vms_ph_dynamics.identification.torque import effort_lag
+
+from ..progress import no_progress
+from .from_columns import ARRAY_SUFFIXES
+from .number_files import TextColumns, load_arrays
+from .recording import RecordingError
+
+_WORDS = {
+    "acceleration": r"acc\w*|ddq|qdd|qddot|q_?ddot",
+    "velocity": r"vel\w*|speed\w*|dq|qd|qdot|q_?dot|omega|rates?|qvel",
+    "effort": r"eff\w*|tau\w*|torques?|trq|current|curr|moments?|amp\w*",
+    "time": r"t|time\w*|stamp\w*|timestamp\w*|secs?|seconds?|clock",
+    "position": r"pos\w*|q|angles?|theta|qpos|state",
+}
+_PATTERNS = {
+    name: re.compile(rf"(?:^|[^a-z])(?:{words})(?:[^a-z]|$)") for name, words in _WORDS.items()
+}
+_COMMAND = re.compile(
+    r"(?:^|[^a-z])(?:cmd|command\w*|des|desired|target|ref|reference|goal|setpoint|action|d)(?:[^a-z0-9]|$)"
+)
+_NAMED_UNITS = {
+    "deg": r"deg\w*|°", "rad": r"rad", "ms": r"ms|msec|millis\w*", "us": r"us|usec|micros\w*",
+    "ns": r"ns|nsec|nanos\w*",
+}  # fmt: skip
+_TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_RATES = (4.0, 20_000.0)  # Hz, that recordings have
+_MAX_SAMPLES = 4000
+_TRIED_SAMPLES = 1200
+_CLEARLY = 0.75  # share of the error with which one reading is clearly better than another
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for one part of a proposal.
+
+    Attributes:
+        part: time, position, velocity, effort or joints.
+        text: a sentence.
+        question: what decides where the part is not sure; empty where it is.
+    """
+
+    part: str
+    text: str
+    question: str = ""
+
+
+@dataclass
+class Proposal:
+    """A column map that is proposed.
+
+    Attributes:
+        path: of the recording.
+        content: of the column map.
+        evidence: for its parts.
+    """
+
+    path: Path
+    content: dict[str, Any] = field(default_factory=dict)
+    evidence: list[Evidence] = field(default_factory=list)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether nothing has to be asked."""
+        return not any(one.question for one in self.evidence)
+
+    @property
+    def text(self) -> str:
+        """The column map as YAML, with the evidence as comments."""
+        lines = [f"# Proposed for {self.path.name}; check what is not sure."]
+        for one in self.evidence:
+            lines.append(f"# {one.part}: {one.text}")
+            if one.question:
+                lines.append(f"#   NOT SURE: {one.question}")
+        return "\n".join([*lines, *_yaml(self.content), ""])
+
+    def ask(self, part: str, text: str, question: str = "") -> None:
+        """Add what speaks for a part, and what decides where it is not sure."""
+        self.evidence.append(Evidence(part, text, question))
+
+
+def _yaml(content: dict[str, Any]) -> Iterator[str]:
+    def plain(value: Any) -> str:
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{k}: {plain(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, (list, tuple)):
+            return "[" + ", ".join(plain(v) for v in value) + "]"
+        if isinstance(value, float):
+            return f"{value:.6g}"
+        return str(value) if isinstance(value, int) else '"' + str(value).replace('"', '\\"') + '"'
+
+    for name, value in content.items():
+        yield f"{name}: {plain(value)}"
+
+
+class _Columns:
+    """The columns of numbers of a file by name, and how a map speaks of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.values: dict[str, Array] = {}
+        self._place: dict[str, tuple[str, int]] = {}
+        self.has_names = True
+        if path.suffix in ARRAY_SUFFIXES:
+            for name, array in load_arrays(path).items():
+                numbers = np.asarray(array)
+                if numbers.dtype.kind not in "fiub" or numbers.ndim > 2 or numbers.size < 2:
+                    continue
+                numbers = np.squeeze(numbers.astype(float))
+                if numbers.ndim == 1:
+                    self.values[name] = numbers
+                    continue
+                if numbers.ndim == 2 and numbers.shape[0] < numbers.shape[1]:
+                    numbers = numbers.T
+                for k, column in enumerate(numbers.T):
+                    self.values[f"{name}[{k + 1}]"] = column
+                    self._place[f"{name}[{k + 1}]"] = (name, k + 1)
+        else:
+            text = TextColumns(path)
+            self.has_names = bool(text.names) and len(set(text.names)) == len(text.names)
+            numeric = text.numeric_columns()
+            rows = np.vstack(list(text.blocks(no_progress, numeric)))
+            for k, column in zip(numeric, rows.T, strict=True):
+                name = text.names[k] if self.has_names else f"column {k + 1}"
+                self.values[name] = column
+                self._place[name] = ("", k + 1)
+        lengths = [len(v) for v in self.values.values()]
+        most = max(set(lengths), key=lengths.count, default=0)
+        self.values = {n: v for n, v in self.values.items() if len(v) == most and np.ptp(v) >= 0.0}
+
+    def entry(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return how a map speaks of some columns."""
+        arrays = {self._place.get(name, ("", 0))[0] for name in names}
+        if arrays == {""} and not self.has_names:
+            return {"columns": [self._place[name][1] for name in names]}
+        if len(arrays) == 1 and arrays != {""}:
+            return {"array": arrays.pop(), "columns": [self._place[name][1] for name in names]}
+        return {"columns": list(names)}
+
+
+def propose(path: str | Path, model: VMSModel) -> Proposal:
+    """Return a column map for a file of columns: CSV and other text, NPZ, MAT, Parquet.
+
+    Everything is decided by names and by what the robot can do: limits, speeds, rates, slopes, and
+    the efforts that its motion requires. Where fewer than two signs agree, the proposal says what
+    has to be asked.
+
+    Args:
+        path: of the file.
+        model: the robot.
+
+    Raises:
+        RecordingError: the file cannot be read, or has no columns for the positions.
+    """
+    proposal, columns = Proposal(Path(path)), _Columns(Path(path))
+    groups, time = _groups(columns, model, proposal)
+    if "position" not in groups:
+        raise RecordingError(
+            f"{proposal.path.name} has no {model.n} columns that could be the positions of "
+            f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
+        )
+    proposal.content["joints"] = list(model.joint_names)
+    size = len(columns.values[groups["position"][0]])
+    raw = {
+        name: np.stack([columns.values[c] for c in names], axis=1) for name, names in groups.items()
+    }
+    t = columns.values[time] if time else np.arange(size) * 1.0
+    good = np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1)
+    good &= np.concatenate([[True], np.diff(t) > 0.0]) if time else True
+    stride = slice(None, None, max(1, int(good.sum()) // _MAX_SAMPLES))
+    t, raw = t[good][stride], {name: values[good][stride] for name, values in raw.items()}
+    step = float(np.median(np.diff(t))) / (stride.step or 1)
+    angle = _angle_unit(proposal, model, raw["position"], groups["position"])
+    q = raw["position"] * (np.pi / 180 if angle == "deg" else 1.0)
+    turns = ~np.array(model.joints.prismatic, dtype=bool)
+    q[:, turns] = np.unwrap(q[:, turns], axis=0)
+    unit = _time_unit(proposal, model, time, t, step, q) if time else _no_time(proposal)
+    t = (t - t[0]) * _TIME_UNITS[unit]
+    v = smoothed(t, q, 5)[1]
+    tells = "effort" in raw and model.b == 0 and model.nq == model.n
+    effort = np.nan_to_num(raw["effort"]) if tells else np.zeros_like(q)
+    order = _order(proposal, model, groups["position"], (t, q, v, effort))
+    q, v, effort = q[:, order], v[:, order], effort[:, order]
+    groups = {name: [names[k] for k in order] for name, names in groups.items()}
+    if time:
+        proposal.content["time"] = {**columns.entry([time]), "unit": unit}
+    proposal.content["position"] = {**columns.entry(groups["position"]), "unit": angle}
+    if "velocity" in raw:
+        rate = _velocity_unit(proposal, v, raw["velocity"][:, order])
+        if rate:
+            proposal.content["velocity"] = {**columns.entry(groups["velocity"]), "unit": rate}
+    if tells:
+        entry = columns.entry(groups["effort"])
+        proposal.content["effort"] = _efforts(proposal, entry, model, t, q, v, effort)
+    elif "effort" in raw:
+        proposal.content["effort"] = {**columns.entry(groups["effort"]), "unit": "N m"}
+        proposal.ask("effort", "this kind of robot is not compared", "are the efforts in N m?")
+    else:
+        proposal.ask("effort", "there are no efforts: the joints supply no energy")
+    return proposal
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _groups(
+    columns: _Columns, model: VMSModel, proposal: Proposal
+) -> tuple[dict[str, list[str]], str]:
+    """Return the columns of each quantity in the order of the joints, and that of the time."""
+    names = list(columns.values)
+    quantity: dict[str, list[str]] = {}
+    for name in names:
+        plain = _normal(name)
+        for joint in model.joint_names:
+            plain = plain.replace(joint.lower(), " ")
+        kind = next((kind for kind, p in _PATTERNS.items() if p.search(plain)), "")
+        if columns.has_names and kind:
+            quantity.setdefault(kind, []).append(name)
+    increasing = [n for n in names if bool(np.all(np.diff(columns.values[n]) > 0.0))]
+    times = [n for n in quantity.get("time", ()) if n in increasing] or increasing
+    time = times[0] if times else ""
+    if len(times) > 1 and quantity.get("time", [""])[0] not in times[:1]:
+        proposal.ask(
+            "time",
+            f"'{time}' increases, and so do {', '.join(times[1:4])}",
+            f"is '{time}' the time?",
+        )
+    groups: dict[str, list[str]] = {}
+    for kind in ("position", "velocity", "effort"):
+        found = _of_joints(quantity.get(kind, []), model)
+        if found:
+            groups[kind] = found
+    if "position" not in groups:
+        groups = _by_content([n for n in names if n != time], columns, model, proposal)
+    return groups, time
+
+
+def _of_joints(names: Sequence[str], model: VMSModel) -> list[str]:
+    """Return the names of the columns of the joints of the model in its order, or nothing."""
+    measured = [n for n in names if not _COMMAND.search(_normal(n))]
+    for some in (measured, list(names)):
+        by_joint: dict[str, str] = {}
+        for name in some:
+            joints = [j for j in model.joint_names if j.lower() in name.lower()]
+            if joints:
+                by_joint.setdefault(max(joints, key=len), name)
+        if len(by_joint) == model.n:
+            return [by_joint[joint] for joint in model.joint_names]
+        by_number: dict[int, str] = {}
+        for name in some:
+            numbers = re.findall(r"\d+", name)
+            if numbers:
+                by_number.setdefault(int(numbers[-1]), name)
+        order = sorted(by_number)
+        if len(order) == model.n and order == list(range(order[0], order[0] + model.n)):
+            return [by_number[k] for k in order]
+        if len(some) == model.n:
+            return list(some)
+    return []
+
+
+def _by_content(
+    names: Sequence[str], columns: _Columns, model: VMSModel, proposal: Proposal
+) -> dict[str, list[str]]:
+    """Return groups of neighbouring columns of which one has the slopes of another."""
+    n = model.n
+    blocks = [list(names[k : k + n]) for k in range(len(names) - n + 1)]
+    values = [np.stack([columns.values[c] for c in block], axis=1) for block in blocks]
+    best, pair = 0.9, (-1, -1)
+    for a, x in enumerate(values):
+        slope = np.gradient(x, axis=0)
+        for b, y in enumerate(values):
+            if abs(a - b) >= n and (score := _correlation(slope, y)) > best:
+                best, pair = score, (a, b)
+    if pair == (-1, -1):
+        if len(names) not in (n, 2 * n):
+            return {}
+        question = "which columns are positions, and which efforts?" if len(names) > n else ""
+        proposal.ask("position", "the columns have no names", question)
+        groups = {"position": list(names[:n])}
+        return groups | ({"effort": list(names[n:])} if len(names) > n else {})
+    a, b = pair
+    proposal.ask(
+        "position", f"columns from '{blocks[b][0]}' are the slopes of those from '{blocks[a][0]}'"
+    )
+    rest = [name for name in names if name not in (*blocks[a], *blocks[b])]
+    groups = {"position": blocks[a], "velocity": blocks[b]}
+    if len(rest) >= n:
+        question = "" if len(rest) == n else f"which {n} of {', '.join(rest)} are efforts?"
+        proposal.ask("effort", f"columns from '{rest[0]}' are what is left", question)
+        groups["effort"] = rest[:n]
+    return groups
+
+
+def _correlation(x: Array, y: Array) -> float:
+    size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+    return float(np.median((x * y).sum(axis=0) / np.maximum(size, 1e-300)))
+
+
+def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
+    """Return the unit that all names of columns state, or nothing."""
+    for unit in units:
+        pattern = re.compile(rf"(?:^|[^a-z])(?:{_NAMED_UNITS[unit]})(?:[^a-z]|$)")
+        if all(pattern.search(_normal(name)) for name in names):
+            return unit
+    return ""
+
+
+def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Sequence[str]) -> str:
+    joints = model.joints
+    turning = ~np.array(joints.prismatic, dtype=bool)
+    if not turning.any():
+        return "m"
+    reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
+    reach = np.where(np.isfinite(reach), reach, 2.0 * np.pi)[turning]
+    largest = np.abs(position[:, turning]).max(axis=0)
+    ratio = largest / reach
+    worst = int(np.argmax(ratio))
+    text = f"positions reach {largest[worst]:.4g}; the limits are {reach[worst]:.3g}"
+    named = _named_unit(names, ("deg", "rad"))
+    if ratio.max() > 1.3 and np.deg2rad(ratio).max() < 1.1:
+        question = "" if named != "rad" else "the names say rad; which is it?"
+        proposal.ask("position", f"{text}: degrees", question)
+        return "deg"
+    if ratio.max() > 1.3:
+        proposal.ask(
+            "position", f"{text}, and they are no degrees either", "which unit are positions in?"
+        )
+        return named or "rad"
+    if named == "deg":
+        proposal.ask("position", f"{text}, and the names say degrees", "are they degrees?")
+        return "deg"
+    moved = float(np.ptp(position[:, turning], axis=0).max())
+    small = "" if np.rad2deg(1.0) * 0.1 < np.rad2deg(moved) else "are the positions radians?"
+    proposal.ask(
+        "position", f"{text}: radians; as degrees nothing would move further than {moved:.2g}", small
+    )
+    return "rad"
+
+
+def _no_time(proposal: Proposal) -> str:
+    proposal.content["rate"] = 1000.0
+    proposal.ask("time", "no column increases", "what is the rate in Hz? 1000 is a placeholder")
+    return "ms"
+
+
+def _time_unit(
+    proposal: Proposal, model: VMSModel, name: str, t: Array, step: float, q: Array
+) -> str:
+    """Return the unit of the time, by rate, epoch, name and the speeds of the joints."""
+    limit = np.asarray(model.joints.velocity, dtype=float)
+    limit = np.where(np.isfinite(limit) & (limit > 0.0), limit, 10.0)
+    slope = smoothed(t - t[0], q, 5)[1]
+    speed = np.percentile(np.abs(slope), 99, axis=0) / limit
+    fitting = {}
+    for unit, size in _TIME_UNITS.items():
+        rate, share = 1.0 / (step * size), float(speed.max()) / size
+        if _RATES[0] <= rate <= _RATES[1] and share < 1.5:
+            fitting[unit] = (rate, share)
+    named = _named_unit([name], ("ms", "us", "ns"))
+    epoch = next((u for u, s in _TIME_UNITS.items() if 1e9 < float(t[0]) * s < 4e9), "")
+    if not fitting:
+        proposal.ask("time", f"'{name}' steps by {step:.3g}", "which unit is the time in?")
+        return named or epoch or "s"
+    # Of several units the one in which the robot moves at a usual speed.
+    unit = max(fitting, key=lambda u: (u == epoch, u == named, fitting[u][1]))
+    rate, share = fitting[unit]
+    text = (
+        f"'{name}' steps by {step:.3g}: {rate:.4g} Hz in {unit}, at most {share:.0%} of the speed"
+    )
+    signs = 1 + (unit == epoch) + (unit == named) + (len(fitting) == 1) + (share > 0.01)
+    others = [u for u in (named, epoch) if u and u != unit]
+    question = "" if signs >= 2 and not others else f"is the time in {unit}?"
+    if len(fitting) > 1 and unit not in (epoch, named):
+        question = f"is the time in {' or '.join(fitting)}?"
+        if min(one[1] for u, one in fitting.items() if u != unit) < 0.003 < 0.03 < share:
+            question = ""
+    proposal.ask("time", text, question)
+    return unit
+
+
+def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
+    """Return the unit of recorded velocities, or nothing where they are none."""
+    moving = np.sqrt(np.mean(slope**2, axis=0))
+    joints = moving > 0.05 * moving.max(initial=0.0)
+    size = np.sqrt(np.nanmean(recorded**2, axis=0))[joints] / np.maximum(moving[joints], 1e-12)
+    factor = float(np.median(size)) if joints.any() else 0.0
+    for unit, expected in {"rad/s": 1.0, "deg/s": 180 / np.pi, "rpm": 30 / np.pi}.items():
+        if abs(factor / expected - 1.0) < 0.1 and np.ptp(size) < 0.3 * factor:
+            proposal.ask("velocity", f"they are {factor:.4g} times the slopes: {unit}")
+            return unit
+    proposal.ask(
+        "velocity",
+        f"they are {factor:.3g} times the slopes of the positions, in no known unit: left out, as "
+        "velocities are found from the positions",
+    )
+    return ""
+
+
+def _error(meaning: EffortMeaning, reading: str) -> float:
+    """Return the pooled error of a reading, relative to friction alone."""
+    ratio = meaning.ratio[reading]
+    return float(np.sqrt(np.nanmean(np.minimum(ratio, 3.0) ** 2)))
+
+
+def _tried(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> EffortMeaning:
+    every = slice(None, None, max(1, len(t) // _TRIED_SAMPLES))
+    measured = np.asarray(np.any(effort != 0.0, axis=0))
+    return effort_meaning(model, t[every], q[every], v[every], effort[every], measured)
+
+
+def _efforts(
+    proposal: Proposal,
+    entry: dict[str, Any],
+    model: VMSModel,
+    t: Array,
+    q: Array,
+    v: Array,
+    effort: Array,
+) -> dict[str, Any]:
+    """Return the efforts of a map: their columns with unit and gains."""
+    entry = {**entry, "unit": "N m"}
+    if not effort.any():
+        proposal.ask("effort", "all efforts are zero: the joints supply no energy")
+        return entry
+    lag, effort = _without_lag(model, t, q, v, effort)
+    if lag:
+        proposal.ask("effort", f"they follow the motion {1e3 * lag:.0f} ms later")
+    meaning = _tried(model, t, q, v, effort)
+    if not meaning.fits:
+        text = "nothing explains them better than friction alone"
+        proposal.ask("effort", text, "are these the joint torques?")
+    elif meaning.best in ("torque", "opposite") and _error(meaning, meaning.best) < 0.9:
+        if meaning.best == "opposite":
+            entry["gain"] = -1.0
+        sign = "negative " if meaning.best == "opposite" else ""
+        left = _error(meaning, meaning.best)
+        proposal.ask(
+            "effort", f"as {sign}torques they leave {left:.0%} of what friction alone leaves"
+        )
+    elif meaning.best == "scaled":
+        gains = meaning.gains
+        if np.median(np.abs(np.log(np.abs(gains[meaning.scaled]) * 1e3))) < 0.3:
+            text = f"they follow the model with factors about {np.median(gains):.3g}: mN m"
+            proposal.ask("effort", text)
+            return {**entry, "unit": "mN m"}
+        sure = meaning.scaled & (meaning.gain_errors < 0.05 * np.abs(gains))
+        pairs = zip(gains, meaning.scaled, strict=True)
+        entry |= {"unit": "A", "gain": [float(gain) if ok else 1.0 for gain, ok in pairs]}
+        missing = [j for j, ok in zip(model.joint_names, sure, strict=True) if not ok]
+        question = f"what are the gains of {', '.join(missing)}?" if missing else ""
+        text = "they follow the model with a gain for each joint: currents"
+        proposal.ask("effort", text, question)
+    else:
+        proposal.ask(
+            "effort", f"they fit best as {meaning.best}", "what are the efforts (--effort)?"
+        )
+    return entry
+
+
+def _without_lag(
+    model: VMSModel, t: Array, q: Array, v: Array, effort: Array
+) -> tuple[float, Array]:
+    lag = effort_lag(model, t, q, v, effort)
+    if not abs(lag) > 2e-3:
+        return 0.0, effort
+    return lag, np.stack([np.interp(t + lag, t, column) for column in effort.T], axis=1)
+
+
+def _order(
+    proposal: Proposal,
+    model: VMSModel,
+    names: Sequence[str],
+    motion: tuple[Array, Array, Array, Array],
+) -> Any:
+    """Return the columns in the order of the joints, by names or by the efforts, (n,)."""
+    order = np.arange(model.n)
+    if all(j.lower() in n.lower() for j, n in zip(model.joint_names, names, strict=True)):
+        proposal.ask("joints", "the names of the columns are those of the joints")
+        return order
+    t, q, v, effort = motion
+    question = f"is the first column {model.joint_names[0]}, and the last {model.joint_names[-1]}?"
+    if not effort.any():
+        text = "taken in the order of the columns, which no efforts confirm"
+        proposal.ask("joints", text, question)
+        return order
+
+    def error(order: Any) -> float:
+        tried = _tried(model, t, q[:, order], v[:, order], prompt[:, order])
+        return _error(tried, "scaled")
+
+    for _ in range(3):
+        # The lag is that of the motor side of all joints, whatever their order.
+        prompt = np.empty_like(effort)
+        ordered = q[:, order], v[:, order], effort[:, order]
+        prompt[:, order] = _without_lag(model, t, *ordered)[1]
+        best, rivals = error(order), {}
+        for pair in combinations(range(model.n), 2):
+            other = order.copy()
+            other[list(pair)] = order[list(pair)[::-1]]
+            rivals[pair] = (error(other), other)
+        pair = min(rivals, key=lambda one: rivals[one][0])
+        if rivals[pair][0] > _CLEARLY * best:
+            break
+        best, order = rivals[pair]
+    least = rivals[pair][0]
+    words = " and ".join(model.joint_names[k] for k in pair)
+    text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
+    if best < min(0.9, _CLEARLY * least):
+        proposal.ask("joints", f"{text}; with any two swapped {least:.0%} or more")
+    else:
+        proposal.ask(
+            "joints", f"{text}, with {words} swapped {least:.0%}", f"are {words} in this order?"
+        )
+    return order
