@@ -26,7 +26,7 @@ def found() -> Identification:
     q = np.sin(2.0 * t[:, None] + phase)
     v = 2.0 * np.cos(2.0 * t[:, None] + phase)
     samples = MotionSamples(t, q, v, 5.0 * np.sin(3.0 * t[:, None] + phase))
-    return identify(model, samples, ("payload", "friction"), settings=Settings(torque=False))
+    return identify(model, samples, ("payload", "friction"), settings=Settings(energy=False))
 
 
 def _with_payload(found: Identification, parameters: list[float]) -> Identification:

@@ -20,6 +20,7 @@ from .torque import torque_error, torque_windows
 from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, motion_of
 
 _THRESHOLD = 6.0  # standard deviations
+_FELT = 3.0  # standard deviations, that a second joint must feel
 _EVERY = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
 _SHORTEST = 0.05  # s
@@ -80,7 +81,10 @@ def contacts(
     largest = ratio.max(axis=1)
     intervals = []
     for first, last in _intervals(t, largest > _THRESHOLD):
-        joint = int(np.argmax(ratio[first:last].max(axis=0)))
+        peaks = ratio[first:last].max(axis=0)
+        joint = int(np.argmax(peaks))
+        if n > 1 and np.sort(peaks)[-2] < _FELT:
+            continue  # what one joint feels alone is its own, such as friction that fits badly
         peak = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
         during = (windows.end > t[first]) & (windows.begin < t[last - 1])

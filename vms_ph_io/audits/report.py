@@ -147,8 +147,12 @@ def _robot(audit: Audit) -> str:
 
 
 def _figure_html(figure: Any) -> str:
-    text: str = figure.to_html(full_html=False, include_plotlyjs=False, config={"responsive": True})
-    return text
+    text: str = figure.to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        config={"responsive": True, "displayModeBar": False},
+    )
+    return f"<div class='wide'>{text}</div>"
 
 
 def _sankey(go: Any, audit: Audit) -> Any:
@@ -171,7 +175,7 @@ def _sankey(go: Any, audit: Audit) -> Any:
     links.append(_either("unaccounted", robot, ledger.unaccounted))
     if ledger.unobserved:
         links.append(_either("in gaps", robot, ledger.unobserved))
-    least = 1e-6 * max((abs(size) for _, _, size in links), default=0.0)
+    least = 2e-3 * max((abs(size) for _, _, size in links), default=0.0)
     links = [link for link in links if link[2] > least]
     names = list(dict.fromkeys(name for link in links for name in link[:2]))
     flow = {
@@ -180,7 +184,9 @@ def _sankey(go: Any, audit: Audit) -> Any:
         "value": [size for _, _, size in links],
     }
     figure = go.Figure(go.Sankey(node={"label": names, "pad": 12}, link=flow, valuesuffix=" J"))
-    return figure.update_layout(height=200 + 22 * len(names), margin={"t": 20, "b": 20})
+    return figure.update_layout(
+        height=200 + 22 * len(names), margin={"t": 20, "b": 20, "l": 5, "r": 5}
+    )
 
 
 def _either(name: str, robot: str, energy: float) -> tuple[str, str, float]:
@@ -220,7 +226,11 @@ def _plots(go: Any, audit: Audit) -> list[str]:
 
 def _over_time(figure: Any, label: str) -> Any:
     return figure.update_layout(
-        xaxis_title="time (s)", yaxis_title=label, height=380, margin={"t": 20}, hovermode="x"
+        xaxis_title="time (s)",
+        yaxis_title=label,
+        height=380,
+        margin={"t": 20, "l": 5, "r": 5},
+        hovermode="x",
     )
 
 

@@ -335,7 +335,7 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     worst = int(np.argmax(ratio))
     text = f"positions reach {largest[worst]:.4g}; the limits are {reach[worst]:.3g}"
     named = _named_unit(names, ("deg", "rad"))
-    if ratio.max() > 1.3 and np.deg2rad(ratio).max() < 1.1:
+    if ratio.max() > 1.3 and np.deg2rad(largest.max()) < 1.1 * reach.max():
         question = "" if named != "rad" else "the names say rad; which is it?"
         proposal.ask("position", f"{text}: degrees", question)
         return "deg"
@@ -350,7 +350,9 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     moved = float(np.ptp(position[:, turning], axis=0).max())
     small = "" if np.rad2deg(1.0) * 0.1 < np.rad2deg(moved) else "are the positions radians?"
     proposal.ask(
-        "position", f"{text}: radians; as degrees nothing would move further than {moved:.2g}", small
+        "position",
+        f"{text}: radians; as degrees nothing would move further than {moved:.2g}",
+        small,
     )
     return "rad"
 
