@@ -159,16 +159,24 @@ def identify(
             every = [*unknowns, *_corrections(model, regressor, unknowns, share)]
         beliefs = _prior(every, prior, settings)
         rows = regression.rows(every) if share in _SHARES[:2] else tried[-1][2]
-        error, scale, _ = regression.error(rows, *beliefs)
-        tried.append((float(np.sqrt(np.mean(error**2))), every, rows, beliefs, error, scale))
+        error, scale, x = regression.error(rows, *beliefs)
+        tried.append((float(np.sqrt(np.mean(error**2))), every, rows, beliefs, error, scale, x))
         if tried[-1][0] < _EXACT:
             break
     bound = _NEARLY * max(min(one[0] for one in tried), _EXACT)
-    _, unknowns, rows, (mean, covariance), error, scale = next(
+    _, unknowns, rows, (mean, covariance), error, scale, x = next(
         one for one in tried if one[0] <= bound
     )
+    if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, x, strict=True)):
+        # Efforts that lead the motion must predict it clearly better than prompt ones.
+        prompt = rows.without(unknowns, ("timing",))
+        other, smaller, _ = regression.error(prompt, mean, covariance)
+        if np.sum(other**2) <= _NEARLY**2 * np.sum(error**2):
+            rows, error, scale = prompt, other, smaller
     alone = rows.without(unknowns, ("payload", "inertia", "armature"))
     null = regression.error(alone, mean, covariance)[0]
+    if "gains" in kinds:
+        null = np.full_like(null, np.nan)  # the efforts themselves have the scale of the gains
     solution = regression.estimate(rows, mean, covariance, scale)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
@@ -176,9 +184,8 @@ def identify(
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
     parameters = tuple(
-        p.without_value(refused[name])
-        if (name := next((name for name in refused if name in (p.kind, p.joint)), ""))
-        and p.value is not None
+        p.without_value(refused.get(p.joint, refused.get(p.kind, "")))
+        if p.joint in refused or p.kind in refused
         else p
         for p in parameters
     )

@@ -3,6 +3,8 @@
 
 """What is identified from recordings of known truth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Identification, Settings, identify
 from vms_ph_dynamics.identification.estimate import base_parameters
+from vms_ph_dynamics.identification.identify import payload_frame
 from vms_ph_io import robots
 
 from .known_truth import Defects, Truth, random_truth, recording
@@ -162,3 +165,65 @@ def test_mistakes_are_reported_in_one_sentence(truth: Truth, panda: VMSModel) ->
     short = MotionSamples(samples.t[:5], samples.q[:5], samples.v[:5], samples.torque[:5])
     with pytest.raises(StateError, match="20 samples"):
         identify(panda, short)
+
+
+def test_efforts_that_are_currents_give_gains_and_nothing_else(
+    truth: Truth, panda: VMSModel
+) -> None:
+    samples = recording(panda, truth, np.random.default_rng(6))
+    gains = np.array([12.0, -9.0, 13.0, 8.0, 10.0, 11.0, 14.0])
+    currents = replace(samples, torque=samples.torque / gains)
+    found = identify(panda, currents, settings=PLAIN)
+    assert not [p for p in found.claimed if p.kind in ("payload", "friction")]
+    assert "the efforts are no torques" in found["payload_mass"].reason
+    bare = random_truth(panda, np.random.default_rng(5), 1e-9)
+    unloaded = recording(panda, bare, np.random.default_rng(6))
+    currents = replace(unloaded, torque=unloaded.torque / gains)
+    found = identify(panda, currents, ("gains",), settings=PLAIN)
+    for joint, gain in zip(panda.joint_names[:4], gains, strict=False):
+        assert found[f"gain.{joint}"].value == pytest.approx(gain, rel=0.03)
+
+
+def test_a_joint_whose_effort_means_nothing_is_left_out(truth: Truth, panda: VMSModel) -> None:
+    rng = np.random.default_rng(6)
+    samples = recording(panda, truth, rng)
+    torque = samples.torque.copy()
+    torque[:, 1] = rng.normal(size=len(torque))
+    found = identify(panda, replace(samples, torque=torque), settings=PLAIN)
+    assert "left out" in found["friction.panda_joint2.coulomb"].reason
+    assert found["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.02)
+    assert "panda_joint2" not in found.error
+
+
+def test_a_camera_carries_no_payload() -> None:
+    description = robots.get("panda").description()
+    camera = (
+        '<link name="camera_optical_frame"/><joint name="camera" type="fixed">'
+        '<parent link="panda_link7"/><child link="camera_optical_frame"/></joint></robot>'
+    )
+    seeing = description.replace("</robot>", camera)
+    model = VMSModel.from_urdf(seeing, end_effector="camera_optical_frame")
+    assert payload_frame(model) == "panda_hand_tcp"
+    blind = VMSModel.from_urdf(
+        seeing.replace("panda_hand", "panda_part").replace("_tcp", "_end"),
+        end_effector="camera_optical_frame",
+    )
+    with pytest.raises(OptionError, match="looks like a sensor, which carries no payload"):
+        payload_frame(blind)
+
+
+def test_a_wrong_inertia_is_corrected_where_held_out_time_asks_for_it(
+    truth: Truth, panda: VMSModel
+) -> None:
+    samples = recording(panda, truth, np.random.default_rng(6))
+    wrong = panda.pinocchio
+    wrong.inertias[3].mass *= 1.15
+    wrong.inertias[5].mass *= 0.85
+    model = VMSModel.from_pinocchio(wrong, "panda_link8")
+    found = identify(model, samples, settings=PLAIN)
+    kept = identify(model, samples, settings=Settings(energy=False, inertia=False))
+    assert len(found.unknowns) > len(kept.unknowns)
+    assert found.error["panda_joint4"][0] < 0.8 * kept.error["panda_joint4"][0]
+    assert found["payload_mass"].contains(truth.values["payload_mass"])
+    viscous = found["friction.panda_joint4.viscous"]
+    assert viscous.contains(truth.values["friction.panda_joint4.viscous"])
