@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..energy.energy_path import EnergyPath
+from ..energy.energy_path import momentum_drift
 from ..model import VMSModel
 
 MEANINGS = {
@@ -115,7 +115,7 @@ def effort_meaning(
 
     sampled, commanded = impulse(_mean(effort)), impulse(effort[:-1])
     t, q, v = t[every], q[every], v[every]
-    momenta = EnergyPath(model).momenta(q, v)
+    states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
     dt = np.diff(t)[:, None]
     window = ((t - t[0]) / _WINDOW).astype(int)
     edges = np.flatnonzero(np.diff(window, prepend=-1))
@@ -123,10 +123,10 @@ def effort_meaning(
     required, sampled, commanded, weight, *friction = (
         _window_sums(part, edges)[:, measured]
         for part in (
-            np.diff(momenta.momentum[:, b:], axis=0) - _mean(momenta.drift[:, b:]) * dt,
+            np.diff(states.momentum[:, b:], axis=0) - _mean(momentum_drift(states)[:, b:]) * dt,
             sampled,
             commanded,
-            _mean(momenta.gravity[:, b:]) * dt,
+            _mean(states.g[:, b:]) * dt,
             *(_mean(f) * dt for f in (rates, np.tanh(rates / 0.01))),
             np.broadcast_to(dt, (len(dt), rates.shape[1])),
         )
