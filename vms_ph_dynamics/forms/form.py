@@ -20,6 +20,7 @@ from .state import Energy, PHRate, PHState
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiForm
+    from ..export.jax.form import JaxForm
 
 
 class Form(ABC):
@@ -104,6 +105,21 @@ class Form(ABC):
             MissingExtraError: CasADi is not installed.
             ModelError: the friction is that of other joints, or the task has no export.
         """
+
+    def jax(self, gravity: bool = True, friction: Friction | None = None) -> "JaxForm":
+        """Return the form as pure functions of JAX: energy, momenta, rates, steps and tasks.
+
+        Args:
+            gravity: whether gravity acts.
+            friction: in the joints; None for none. ``Friction.of(model)`` is that of the URDF.
+
+        Raises:
+            MissingExtraError: JAX is not installed.
+            ModelError: the robot, the task or the friction is not covered.
+        """
+        from ..export.jax import jax_form
+
+        return jax_form(self, gravity, friction)
 
     def velocity(self, x: PHState) -> Array:
         """Return the velocity (nv,) of a state.

@@ -267,17 +267,45 @@ def _adam(problem: Problem) -> Contender:
     )
 
 
-def _frax(problem: Problem) -> Contender:
-    # As its documentation recommends; JAX reads them when it is imported.
+def _jax(problem: Problem, label: str, package: str) -> Any:
+    # As frax recommends; JAX reads them when it is imported.
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    jax = problem.module("jax", label, package)
+    jax.config.update("jax_enable_x64", True)
+    return jax
+
+
+def _exported_to_jax(problem: Problem) -> Contender:
+    label = "vms_ph in JAX"
+    jax = _jax(problem, label, "'vms-ph[jax]'")
+    quantities: dict[str, dict[str, Callable[[], object]]] = {name: {} for name in QUANTITIES}
+    ready = jax.block_until_ready
+    for form in (StandardForm(problem.model), DecoupledForm(problem.model)):
+        exported, x = form.jax(), form.state(problem.q, problem.v)
+
+        def rate(q: Any, z: Any, torque: Any, of: Any = exported.rate) -> Any:
+            return of(q, z, torque=torque)
+
+        one, many, slope = jax.jit(rate), jax.jit(jax.vmap(rate)), jax.jit(jax.jacfwd(rate, (0, 1)))
+        state = [jax.numpy.asarray(part) for part in (x.q, x.z, problem.torque)]
+        states = [jax.numpy.tile(part, (_BATCH_SIZE, 1)) for part in state]
+        name = f"{type(form).__name__}.jax()"
+        quantities[ACCELERATION][f"{name}.rate"] = lambda f=one, s=state: ready(f(*s))  # type: ignore[misc]
+        quantities[DERIVATIVES][f"jacfwd of {name}.rate"] = lambda f=slope, s=state: ready(f(*s))  # type: ignore[misc]
+        quantities[BATCH][f"vmap of {name}.rate"] = lambda f=many, s=states: ready(f(*s))  # type: ignore[misc]
+        mass = jax.jit(exported.mass_matrix)
+        quantities[MASS_MATRIX][f"{name}.mass_matrix"] = lambda f=mass, s=state: ready(f(s[0]))  # type: ignore[misc]
+    return Contender(label, quantities, version=metadata.version("jax"))
+
+
+def _frax(problem: Problem) -> Contender:
+    jax = _jax(problem, "frax", "frax")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frax = problem.module("frax.core.robot", "frax", "frax")
-        jax = problem.module("jax", "frax", "frax")
     problem.require("frax", "fixed", "floating")
     model = problem.model
-    jax.config.update("jax_enable_x64", True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
         file.write_text(problem.xml)
@@ -316,6 +344,7 @@ LIBRARIES: tuple[Callable[[Problem], Contender], ...] = (
     _pinocchio,
     _this_project,
     _exported_to_casadi,
+    _exported_to_jax,
     _mujoco,
     _drake,
     _adam,

@@ -1,23 +1,13 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Port efforts, friction, drag and task Jacobians in CasADi expressions."""
+"""Port efforts, friction and drag in CasADi expressions."""
 
 import casadi as ca
 import numpy as np
 
 from ...actuation.friction import Friction
-from ...errors import ModelError
 from ...model import VMSModel
-from ...tasks import (
-    CentreOfMassTask,
-    DistanceTask,
-    OrientationTask,
-    PoseTask,
-    PositionTask,
-    StackedTask,
-    Task,
-)
 from ..spatial import Expression
 from ..tree import ExportedTree
 
@@ -85,44 +75,3 @@ def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | N
         drag = ca.DM(np.asarray(body.linear_drag)) + ca.DM(np.asarray(body.quadratic_drag)) * twist
         total += jacobian.T @ ca.diag(drag) @ jacobian
     return total
-
-
-def task_jacobian(tree: ExportedTree, task: Task) -> Expression:
-    """Return ``J(q)`` of a task, (m,nv).
-
-    Raises:
-        ModelError: the task has no symbolic Jacobian.
-    """
-    if isinstance(task, StackedTask):
-        return ca.vertcat(*(task_jacobian(tree, part) for part in task.parts))
-    if isinstance(task, PoseTask):
-        return _frame_rows(tree, task.frame, linear=True, angular=True)
-    if isinstance(task, PositionTask):
-        return _frame_rows(tree, task.frame, linear=True)
-    if isinstance(task, OrientationTask):
-        return _frame_rows(tree, task.frame, angular=True)
-    if isinstance(task, CentreOfMassTask):
-        return tree.centre_of_mass_jacobian
-    if isinstance(task, DistanceTask):
-        separation, relative = (
-            tree.pose(task.frame).position,
-            _frame_rows(tree, task.frame, linear=True),
-        )
-        if isinstance(task.to, str):
-            separation -= tree.pose(task.to).position
-            relative -= _frame_rows(tree, task.to, linear=True)
-        else:
-            separation -= ca.DM(task.to)
-        return (separation / ca.norm_2(separation)).T @ relative
-    raise ModelError(
-        f"a {type(task).__name__} has no export to CasADi; exported are PoseTask, PositionTask, "
-        "OrientationTask, CentreOfMassTask, DistanceTask and StackedTask of these"
-    )
-
-
-def _frame_rows(
-    tree: ExportedTree, frame: str, linear: bool = False, angular: bool = False
-) -> Expression:
-    jacobian, rotation = tree.jacobian(frame), tree.pose(frame).rotation
-    rows = [rotation @ jacobian[:3, :]] * linear + [rotation @ jacobian[3:, :]] * angular
-    return ca.vertcat(*rows)

@@ -12,8 +12,8 @@ from ...arrays import Array
 from ...model import VMSModel
 from ...tasks import Task
 from ..spatial import Expression
+from ..task_jacobian import task_jacobian
 from .configurations import tangent
-from .effects import task_jacobian
 from .form import CasadiForm, Function
 from .linear_algebra import Factorised, inverse, nearest_orthonormal, orthonormal_rows
 from .momentum_forms import coadjoint_matrix

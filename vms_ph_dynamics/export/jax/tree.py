@@ -1,0 +1,312 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The terms of a robot at a configuration in JAX, by products over all bodies at once.
+
+All quantities are in the axes of the base, or of the world where it is fixed, so that sums over
+subtrees are products with a matrix of ones and zeros. Only poses depend on each other; they are
+composed by doubling, so that what is compiled grows with the logarithm of the depth of the tree.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ModelError
+from ...model import VMSModel
+from ..spatial import ArrayNamespace, Expression, Placement, rotation_of
+
+
+class JaxArrays(ArrayNamespace):
+    """The array namespace of JAX."""
+
+    def constant(self, numbers: npt.ArrayLike) -> Expression:
+        """Return an array of numbers."""
+        return jnp.asarray(np.asarray(numbers, dtype=np.float64))
+
+    def zeros(self, rows: int, columns: int) -> Expression:
+        """Return a matrix of zeros."""
+        return jnp.zeros((rows, columns))
+
+    def vstack(self, parts: Sequence[Expression]) -> Expression:
+        """Return matrices one below the other."""
+        return jnp.vstack(parts)
+
+    def hstack(self, parts: Sequence[Expression]) -> Expression:
+        """Return matrices side by side."""
+        return jnp.hstack(parts)
+
+    def cos(self, x: Expression) -> Expression:
+        """Return the cosine of every entry."""
+        return jnp.cos(x)
+
+    def sin(self, x: Expression) -> Expression:
+        """Return the sine of every entry."""
+        return jnp.sin(x)
+
+
+JAX = JaxArrays()
+
+
+def bracket(v: Expression, s: Expression) -> Expression:
+    """Return ``ad_v s`` of twists (...,6)."""
+    w = v[..., 3:]
+    linear = jnp.cross(w, s[..., :3]) + jnp.cross(v[..., :3], s[..., 3:])
+    return jnp.concatenate([linear, jnp.cross(w, s[..., 3:])], axis=-1)
+
+
+def dual_bracket(v: Expression, h: Expression) -> Expression:
+    """Return ``-ad_v^T h`` of twists and momenta (...,6)."""
+    w, f = v[..., 3:], h[..., :3]
+    angular = jnp.cross(w, h[..., 3:]) + jnp.cross(v[..., :3], f)
+    return jnp.concatenate([jnp.cross(w, f), angular], axis=-1)
+
+
+def momentum(inertias: Expression, twists: Expression) -> Expression:
+    """Return momenta (...,6): inertias (...,10) are mass, its moment, xx, xy, xz, yy, yz, zz."""
+    mass, first = inertias[..., :1], inertias[..., 1:4]
+    rotational = inertias[..., _ROTATIONAL]
+    v, w = twists[..., :3], twists[..., 3:]
+    angular = jnp.cross(first, v) + jnp.einsum("...ab,...b->...a", rotational, w)
+    return jnp.concatenate([mass * v + jnp.cross(w, first), angular], axis=-1)
+
+
+def solve(matrix: Expression, right: Expression) -> Expression:
+    """Return the inverse of a positive definite matrix (n,n) times a matrix (n,m).
+
+    It needs no pivots. Solvers of LAPACK that run beside each other on batches may wait for each
+    other's threads for ever.
+    """
+    size = len(matrix)
+    if size == 0:
+        return right
+
+    def eliminate(k: Any, rows: Expression) -> Expression:
+        row = rows[k] / rows[k, k]
+        return (rows - jnp.outer(rows[:, k], row)).at[k].set(row)
+
+    rows = jnp.concatenate([matrix, right], axis=1)
+    return jax.lax.fori_loop(0, size, eliminate, rows, unroll=size <= _UNROLLED)[:, size:]
+
+
+_UNROLLED = 16  # rows up to which the loop is written out: its steps are then twice as fast
+_ROTATIONAL = np.array([[4, 5, 6], [5, 7, 8], [6, 8, 9]])
+_UPPER = np.triu_indices(3)
+
+
+class JaxTree:
+    """What does not depend on the configuration.
+
+    Attributes:
+        model: the robot.
+        moves: (nv_full,bodies) whether a velocity moves a body; the root is the first.
+        behind: (nv_full,nv_full) whether velocity j moves the body of velocity k, or is of it.
+        body: (nv_full,) the body of each velocity.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        """Read the constants of a robot.
+
+        Raises:
+            ModelError: the robot is in a fluid, or has joints of several axes.
+        """
+        if model.fluid is not None:
+            raise ModelError("the export to JAX does not cover robots in a fluid")
+        tree, m = model.tree, model.tree.pinocchio
+        self.model, b = model, model.b
+        root = 1 if b else 0
+        joints = range(root + 1, m.njoints)
+        if any(m.joints[i].nv != 1 for i in joints):
+            raise ModelError("the export to JAX covers joints of one axis beside the base")
+        count = len(joints) + 1
+        self.parents = np.array([-1, *(int(m.parents[i]) - root for i in joints)])
+        turn, placed = np.zeros((3, count, 3, 3)), np.zeros((2, count, 3))
+        turn[0, 0] = np.eye(3)
+        screws = np.zeros((count, 6))
+        self.entries, self.pairs = np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
+        neutral = model.tree.full_configuration(model.neutral_configuration())
+        for k, i in enumerate(joints, 1):
+            joint, data = m.joints[i], m.joints[i].createData()
+            joint.calc(data, neutral)
+            s = screws[k] = np.asarray(data.S).reshape(6)
+            self.entries[k], self.pairs[k] = joint.idx_q, joint.nq == 2
+            placement, axis = m.jointPlacements[i], s[3:]
+            outer = np.outer(axis, axis) if axis.any() else np.eye(3)
+            across = np.cross(axis[None], -np.eye(3))
+            for part, matrix in enumerate((outer, np.eye(3) - outer, across)):
+                turn[part, k] = placement.rotation @ matrix
+            placed[:, k] = placement.translation, placement.rotation @ s[:3]
+        self.turn, self.placed, self.screws = turn, placed, screws
+        inertias = [m.inertias[i] for i in range(1, m.njoints)]
+        self.mass, self.lever, self.inertia = np.zeros(count), np.zeros((count, 3)), turn[0] * 0.0
+        for k, inertia in enumerate(inertias, 1 - root):
+            self.mass[k], self.lever[k] = inertia.mass, inertia.lever
+            self.inertia[k] = inertia.inertia
+        carries = np.eye(count)
+        for k in reversed(range(1, count)):
+            carries[self.parents[k]] += carries[k]
+        self.body = np.array([0] * b + list(range(1, count)), dtype=int)
+        self.moves = carries[self.body]
+        self.behind = self.moves[:, self.body] > 0.0
+        self.units = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
+        self.armature = np.asarray(m.armature).copy()
+        self.mount = m.jointPlacements[1] if b else None
+        self.gravity, self.projection = model.gravity, tree.projection
+
+    def frame(self, name: str) -> tuple[int, Any]:
+        """Return the body of a frame, and its placement there."""
+        frame = self.model.tree.pinocchio.frames[self.model.frame_id(name)]
+        return int(frame.parentJoint) - (1 if self.model.b else 0), frame.placement
+
+
+class PlacedTree:
+    """The terms at a configuration (nq,), each computed where it is used."""
+
+    xp = JAX
+
+    def __init__(self, tree: JaxTree, q: Expression) -> None:
+        self.tree, self.q, self.model = tree, q, tree.model
+        b, full = self.model.b, q
+        if tree.projection is not None:
+            fill, zero = self.model.tree.full_configuration, np.zeros(self.model.nq)
+            columns = [fill(e) - fill(zero) for e in np.eye(self.model.nq)]
+            full = jnp.asarray(np.stack(columns, axis=1)) @ q + jnp.asarray(fill(zero))
+        self.root_rotation, self.root_position = jnp.eye(3), jnp.zeros(3)
+        if b:
+            turn = rotation_of(JAX, q[3:7, None]) if b == 6 else _planar(q)
+            at = q[:3] if b == 6 else jnp.append(q[:2], 0.0)
+            self.root_rotation = tree.mount.rotation @ turn
+            self.root_position = tree.mount.rotation @ at + tree.mount.translation
+        self.field = self.root_rotation.T @ jnp.asarray(tree.gravity)
+        x = full[tree.entries]
+        after = full[np.minimum(tree.entries + 1, len(full) - 1)]
+        cosine = jnp.where(tree.pairs, x, jnp.cos(x))[:, None, None]
+        sine = jnp.where(tree.pairs, after, jnp.sin(x))[:, None, None]
+        rotation = tree.turn[0] + cosine * tree.turn[1] + sine * tree.turn[2]
+        position = tree.placed[0] + x[:, None] * tree.placed[1]
+        # Poses against the parent, its parent, the fourth body before, and so on.
+        before = tree.parents
+        while (before >= 0).any():
+            is_carried, carrier = (before >= 0)[:, None], np.maximum(before, 0)
+            turned = rotation[carrier] @ rotation
+            moved = jnp.einsum("iab,ib->ia", rotation[carrier], position) + position[carrier]
+            rotation = jnp.where(is_carried[..., None], turned, rotation)
+            position = jnp.where(is_carried, moved, position)
+            before = np.where(before >= 0, before[carrier], -1)
+        self.rotation, self.position = rotation, position
+        own = tree.screws
+        angular = jnp.einsum("iab,ib->ia", rotation, own[:, 3:])
+        linear = jnp.einsum("iab,ib->ia", rotation, own[:, :3]) + jnp.cross(position, angular)
+        joints = jnp.concatenate([linear, angular], axis=1)[1:]
+        self.screws = jnp.concatenate([jnp.asarray(tree.units), joints])
+        centre = position + jnp.einsum("iab,ib->ia", rotation, tree.lever)
+        first = tree.mass[:, None] * centre
+        rotational = rotation @ tree.inertia @ rotation.swapaxes(1, 2)
+        rotational -= first[:, :, None] * centre[:, None, :]
+        square = jnp.sum(first * centre, axis=1)[:, None, None] * np.eye(3)
+        rows = (rotational + square)[:, _UPPER[0], _UPPER[1]]
+        self.inertias = jnp.concatenate([jnp.asarray(tree.mass)[:, None], first, rows], axis=1)
+        self.composite = tree.moves @ self.inertias
+        self.total = self.inertias.sum(axis=0)
+
+    @cached_property
+    def reactions(self) -> Expression:
+        """The momenta of all that each unit velocity moves, (nv_full,6)."""
+        return momentum(self.composite, self.screws)
+
+    @cached_property
+    def M(self) -> Expression:
+        """Mass matrix, (nv,nv)."""
+        products = self.screws @ self.reactions.T
+        behind = self.tree.behind
+        below = jnp.where(behind.T, products.T, 0.0)
+        return self.projected(jnp.where(behind, products, below) + np.diag(self.tree.armature))
+
+    @cached_property
+    def gravity(self) -> Expression:
+        """The generalised force that holds the robot at rest, (nv,)."""
+        mass, first = self.composite[:, :1], self.composite[:, 1:4]
+        weight = jnp.concatenate([mass * self.field, jnp.cross(first, self.field)], axis=1)
+        return self.restricted(-jnp.sum(self.screws * weight, axis=1))
+
+    @cached_property
+    def potential(self) -> Expression:
+        """Potential of gravity, J, zero at the origin of the inertial frame."""
+        above = self.root_rotation @ self.total[1:4] + self.total[0] * self.root_position
+        return -above @ jnp.asarray(self.tree.gravity)
+
+    def twists(self, v: Expression) -> Expression:
+        """Return the twists of all bodies under a full velocity, (bodies,6)."""
+        return self.tree.moves.T @ (v[:, None] * self.screws)
+
+    def slope(self, v: Expression) -> Expression:
+        """Return ``C^T v``, (nv,): ``ad_v^T p`` and the gradient of the kinetic energy."""
+        twists = self.twists(self.full_velocity(v))
+        momenta = self.tree.moves @ momentum(self.inertias, twists)
+        turned = bracket(twists[self.tree.body], self.screws)
+        return self.restricted(jnp.sum(turned * momenta, axis=1))
+
+    def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
+        """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
+        v, w, tree = self.full_velocity(v), self.full_velocity(w), self.tree
+        relative = self.twists(v * np.repeat([0.0, 1.0], [self.model.b, len(v) - self.model.b]))
+        rates = bracket(relative[tree.body], self.screws)
+        twists, h = self.twists(w), momentum(self.inertias, self.twists(w))
+        changes = tree.moves.T @ (w[:, None] * rates) - bracket(relative, twists)
+        h_rates = momentum(self.inertias, changes) + dual_bracket(relative, h)
+        rows = rates * (tree.moves @ h) + self.screws * (tree.moves @ h_rates)
+        return self.restricted(jnp.sum(rows, axis=1))
+
+    def jacobian(self, name: str) -> Expression:
+        """Return the Jacobian of a frame in its own axes, linear first, (6,nv)."""
+        body, rotation, position = self._placed(name)
+        linear = self.screws[:, :3] + jnp.cross(self.screws[:, 3:], position)
+        rows = jnp.concatenate([linear @ rotation, self.screws[:, 3:] @ rotation], axis=1)
+        return self.columns((rows * self.tree.moves[:, body : body + 1]).T)
+
+    def pose(self, name: str) -> Placement:
+        """Return the pose of a frame in the inertial frame."""
+        _, rotation, position = self._placed(name)
+        at = self.root_rotation @ position + self.root_position
+        return Placement(JAX, self.root_rotation @ rotation, at[:, None])
+
+    @cached_property
+    def centre_of_mass_jacobian(self) -> Expression:
+        """Jacobian of the centre of mass in inertial axes, (3,nv)."""
+        rows = self.root_rotation @ self.reactions[:, :3].T / self.total[0]
+        return self.columns(rows)
+
+    def full_velocity(self, v: Expression) -> Expression:
+        """Return the velocity with the joints that mimic others, (nv_full,)."""
+        return v if self.tree.projection is None else self.tree.projection @ v
+
+    def restricted(self, rows: Expression) -> Expression:
+        """Return ``P^T`` times rows of full velocities."""
+        return rows if self.tree.projection is None else self.tree.projection.T @ rows
+
+    def columns(self, matrix: Expression) -> Expression:
+        """Return a matrix of full velocities times P."""
+        return matrix if self.tree.projection is None else matrix @ self.tree.projection
+
+    def projected(self, matrix: Expression) -> Expression:
+        """Return ``P^T matrix P``."""
+        return self.columns(self.restricted(matrix))
+
+    def _placed(self, name: str) -> tuple[int, Expression, Expression]:
+        body, placement = self.tree.frame(name)
+        if body < 0:
+            raise ModelError(
+                f"'{name}' stands beside the base; the export to JAX has no such frames"
+            )
+        rotation = self.rotation[body] @ placement.rotation
+        return body, rotation, self.position[body] + self.rotation[body] @ placement.translation
+
+
+def _planar(q: Expression) -> Expression:
+    c, s = q[2], q[3]
+    return jnp.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
