@@ -119,7 +119,7 @@ class Form(ABC):
         """
         from ..export.jax import jax_form
 
-        return jax_form(self, gravity, friction)
+        return jax_form(self.model, gravity, friction, decoupled=bool(self._decoupled))
 
     def velocity(self, x: PHState) -> Array:
         """Return the velocity (nv,) of a state.

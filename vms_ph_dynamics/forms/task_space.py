@@ -22,6 +22,7 @@ from .task_terms import TaskPower, orthonormal_null_space
 
 if TYPE_CHECKING:
     from ..export.casadi import CasadiTaskForm
+    from ..export.jax.form import JaxForm
 
 # Smallest singular value of the Jacobian below which the form is that of a nearby regular task. For
 # the position of an arm of a metre, 1 % of all configurations are below it.
@@ -187,6 +188,12 @@ class TaskSpaceForm(Form):
         from ..export.casadi import CasadiTaskForm
 
         return CasadiTaskForm(self.model, self.task, self._reference, gravity, friction, parameters)
+
+    def jax(self, gravity: bool = True, friction: Friction | None = None) -> "JaxForm":
+        """Return the form as functions of JAX; see :meth:`Form.jax`."""
+        from ..export.jax import jax_form
+
+        return jax_form(self.model, gravity, friction, task=(self.task, self._reference))
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(qdot, pidot, pidot_nu)``, (2nv,)."""

@@ -9,8 +9,10 @@ It needs the extra ``pip install 'vms-ph[jax]'``.
 from typing import TYPE_CHECKING
 
 from ...actuation.friction import Friction
+from ...arrays import Array
 from ...errors import MissingExtraError
-from ...forms import DecoupledForm, Form, TaskSpaceForm
+from ...model import VMSModel
+from ...tasks import Task
 
 if TYPE_CHECKING:
     from .form import JaxForm
@@ -18,8 +20,21 @@ if TYPE_CHECKING:
 __all__ = ["jax_form"]
 
 
-def jax_form(form: Form, gravity: bool, friction: Friction | None) -> "JaxForm":
+def jax_form(
+    model: VMSModel,
+    gravity: bool,
+    friction: Friction | None,
+    decoupled: bool = False,
+    task: tuple[Task, Array] | None = None,
+) -> "JaxForm":
     """Return a form as functions of JAX; see :meth:`.Form.jax`.
+
+    Args:
+        model: the robot.
+        gravity: whether gravity acts.
+        friction: in the joints, or None.
+        decoupled: whether it is the inertially decoupled form, or the standard one.
+        task: of a task-space form, with its reference basis (nv-m,nv).
 
     Raises:
         MissingExtraError: JAX is not installed.
@@ -33,8 +48,6 @@ def jax_form(form: Form, gravity: bool, friction: Friction | None) -> "JaxForm":
         ) from None
     from .form import JaxDecoupledForm, JaxStandardForm, JaxTaskForm
 
-    if isinstance(form, TaskSpaceForm):
-        reference = form.reference_basis
-        return JaxTaskForm(form.model, form.task, reference, gravity, friction)
-    kind = JaxDecoupledForm if isinstance(form, DecoupledForm) else JaxStandardForm
-    return kind(form.model, gravity, friction)
+    if task is not None:
+        return JaxTaskForm(model, *task, gravity, friction)
+    return (JaxDecoupledForm if decoupled else JaxStandardForm)(model, gravity, friction)
