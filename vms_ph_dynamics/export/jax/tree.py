@@ -155,7 +155,7 @@ class JaxTree:
         self.behind = self.moves[:, self.body] > 0.0
         self.units = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
         self.armature = np.asarray(m.armature).copy()
-        self.mount = m.jointPlacements[1] if b else None
+        self.mount: Any = m.jointPlacements[1] if b else None
         self.gravity, self.projection = model.gravity, tree.projection
 
     def frame(self, name: str) -> tuple[int, Any]:
