@@ -67,8 +67,10 @@ def lead_home(nodes: list[Any], task: str) -> None:
     (simulator, controller), wanted = nodes, robot_tasks.load(task)
     both = controller.controller.LEADS_BASE_AND_TOOL
     found = TaskReference(wanted, simulator.model, simulator._home, both)
-    given, topics = found.since(-1.0, 0.0), controller._references
-    topics._pose, topics._position, topics._joints = given.pose, given.position, given.joints
+    given = found.since(-1.0, 0.0)
+    for part in ("pose", "position", "joints"):
+        if (value := getattr(given, part)) is not None:
+            controller._references._new[part] = value
 
 
 @pytest.mark.parametrize(
@@ -285,7 +287,7 @@ def test_the_launch_file_of_tasks_hands_every_node_the_robot_of_the_task(
         assert pairs["tools"] == ("hextilt__base_link" if task.wind else "")
     content = yaml.safe_load((tmp_path / f"vms_ph/task_{name}.yaml").read_text())
     law = content["/**/controller"]["ros__parameters"]
-    assert law == {"controller": task.controller, **task.gains}
+    assert law == {"controller": task.controller, "base_actuated": True, **task.gains}
     simulator = content["/**/simulator"]["ros__parameters"]
     assert simulator["step"] == task.step
     assert ("wind.velocity" in simulator) == (task.wind is not None)
@@ -326,6 +328,7 @@ def test_nodes_simulate_every_entry_of_a_task() -> None:
     # An entry that is added belongs into task_settings.parameters, or is refused there.
     assert {item.name for item in fields(RobotTask)} == {
         *("name", "title", "robot", "base", "actuators", "controller", "gains", "shortest"),
+        *("base_actuated", "push", "repeat"),
         *("initial_positions", "end_effector", "gravity", "inertia", "locked_joints", "wheels"),
         *("step", "joint_friction", "current", "wind", "mechanism", "payload", "targets"),
         *("goals", "unaccounted"),
