@@ -242,13 +242,17 @@ def pairs(left: list[Any], right: list[Any]) -> list[tuple[Any, Any]]:
     return [(message, known[stamp(message)]) for message in left if stamp(message) in known]
 
 
-def differences(left: list[Any], right: list[Any], fields: list[str]) -> dict[str, float]:
-    """The largest difference of each field on equal stamps; NaN equals NaN."""
-    worst = dict.fromkeys(fields, 0.0)
-    for a, b in pairs(left, right):
-        for name in fields:
-            x, y = getattr(a, name), getattr(b, name)
-            if math.isnan(x) and math.isnan(y):
-                continue
-            worst[name] = max(worst[name], abs(x - y)) if not math.isnan(x - y) else math.inf
+def differences(
+    left: list[Any], right: list[Any], fields: list[str], share: float = 1.0
+) -> dict[str, float]:
+    """The largest difference of each field on equal stamps, of the share of them that agrees best.
+
+    NaN equals NaN.
+    """
+    both, worst = pairs(left, right), dict.fromkeys(fields, 0.0)
+    for name in fields:
+        values = [(getattr(a, name), getattr(b, name)) for a, b in both]
+        off = [0.0 if math.isnan(x) and math.isnan(y) else abs(x - y) for x, y in values]
+        off = sorted(math.inf if math.isnan(each) else each for each in off)
+        worst[name] = off[math.ceil(share * len(off)) - 1] if off else 0.0
     return worst

@@ -134,8 +134,8 @@ def mutated(adversary: Adversary, rng: Rng, step: float) -> Adversary:
     turns = rng.random() < 0.2
     return replace(
         a,
-        speed=a.speed * float(np.exp(step * rng.standard_normal())),
-        effort=min(10.0 / a.dt, a.effort * float(np.exp(step * rng.standard_normal()))),
+        speed=_grown(a.speed, 1e4, step, rng),  # far beyond what is believed of a state
+        effort=_grown(a.effort, 10.0 / a.dt, step, rng),
         law=str(rng.choice(LAWS)) if turns else a.law,
         period=max(1.2, a.period * float(np.exp(0.3 * step * rng.standard_normal())))
         if a.period
@@ -143,6 +143,10 @@ def mutated(adversary: Adversary, rng: Rng, step: float) -> Adversary:
         share=float(np.clip(a.share + 0.2 * step * rng.standard_normal(), 0.0, 1.0)),
         left=float(a.left + 0.3 * step * rng.standard_normal()),
     )
+
+
+def _grown(number: float, most: float, step: float, rng: Rng) -> float:
+    return min(most, number * float(np.exp(min(5.0, step * rng.standard_normal()))))
 
 
 class _Robot:
