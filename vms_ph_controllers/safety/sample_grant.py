@@ -120,11 +120,8 @@ class SampleGrant:
             compensation: (nv,) as before.
             strongest: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
-        predict, rest, full = (
-            self._prediction.predict,
-            self._rest,
-            self._prediction.predict(strongest),
-        )
+        predict, rest = self._prediction.predict, self._rest
+        full = predict(strongest)
         if full.lack > 0.0 and not full.lack < self._chosen.lack:
             return grant.force
         self._chosen = full
