@@ -39,7 +39,9 @@ _PLOT = "document.querySelector('.uplot canvas').toDataURL()"
 
 # A browser that draws without a graphics card is told so, over the scene.
 CLOSE_NOTES = (
-    "document.querySelectorAll('[class*=Notification-closeButton]').forEach(b => b.click())"
+    "document.querySelectorAll('[class*=Notification-closeButton]').forEach(b => b.click());"
+    "document.head.insertAdjacentHTML('beforeend',"
+    "'<style>#vms-pictures {display: none}</style>')"
 )
 
 # Changes of a pixel: by anything that is drawn, and by more than a shadow on the floor. Distance

@@ -171,7 +171,6 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
     with _browser(server, tmp_path) as page:
         _await_nothing_struck(page, 'robot"]', 'reason"]', 'node"]', 'warning"]', 'tool"]')
         page.click("Control")
-        page.click("Gains")
         _await_nothing_struck(page, 'scene"]', 'gain"]', "not done")
         page.click("step")
         _await_nothing_struck(page, 'command"]', 'answer"]')

@@ -193,7 +193,6 @@ def test_a_robot_is_seen_where_it_is_and_its_controls_act(
         if not name.endswith("hopper"):  # a push on a leg on the floor is that of the floor
             _push(page, observer)
         if name == _SHORT:
-            page.click("Gains")
             _gain(page, observer, "frequency_base", 1.25)
 
 

@@ -324,8 +324,8 @@ def usual_force(model: VMSModel, q: Array, port: str) -> float:
     if port == "base":
         return float(f"{_OF_BASE * model.total_mass:.2g}")
     jacobian = (d.J_tools[port] if port else d.J_end_effector)[:3]
-    mass = 3.0 / np.trace(jacobian @ np.linalg.solve(d.M, jacobian.T))
-    return float(f"{_ACCELERATION * min(mass, model.total_mass):.2g}")
+    mobility = float(np.trace(jacobian @ np.linalg.solve(d.M, jacobian.T)))
+    return float(f"{_ACCELERATION / max(mobility / 3.0, 1.0 / model.total_mass):.2g}")
 
 
 def send(

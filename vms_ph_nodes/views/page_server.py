@@ -56,6 +56,7 @@ body:not(:has(.vms-top)) [class*=ScrollArea-viewport] {visibility: hidden}
 .vms-shell pre {font: 12px/1.45 monospace; margin: 0; padding: 6px; flex: 1;
   white-space: pre-wrap; overflow-wrap: anywhere}
 .u-legend .u-series:first-child {display: none}
+[data-mantine-color-scheme=dark] .ef .w {stroke-opacity: .85 !important}
 .ef {max-width: 420px; display: block; margin: auto}
 .vms-shell button {font: 12px sans-serif; margin: 4px; cursor: pointer}
 #vms-pictures {position: fixed; left: 10px; bottom: 8px; z-index: 4; font: 12px sans-serif;
