@@ -18,6 +18,7 @@ _MODULES = (
     "reproduce.califano.figure_2",
     "comparisons.operational_space",
     "comparisons.sampled_passivity",
+    "comparisons.cartesian_impedance",
     "reproduce.lohmayer.multibody",
     "reproduce.feurstein.prismatic",
     "reproduce.feurstein.revolute",

@@ -3,10 +3,14 @@
 
 """Comparison of the task-space controller with a common one, and the effect of sampling."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from vms_ph_studies import Check, get
+from vms_ph_studies.comparisons.cartesian_impedance import OurLaw, _phases, run_phase
 from vms_ph_studies.comparisons.sampled_passivity import Encoder
 
 
@@ -54,3 +58,15 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
     q, v = np.array([0.1]), np.array([0.2])
     exact = Encoder(0.0).read(q, v, 1e-3)
     assert (exact.q, exact.v) == (q, v)
+
+
+def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
+    phase = replace(_phases(1.0)["stiffness times ten"], seconds=0.3, stiffness=_after(0.1))
+    ours = run_phase(phase, OurLaw, 0.1)
+    assert ours.verdict == "kept"
+    assert ours.rate < 1000.0
+    assert ours.torque < 0.5
+
+
+def _after(time: float) -> Callable[[float], float]:
+    return lambda t: 100.0 if t < time else 1000.0

@@ -42,7 +42,7 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
         outcome, shortest = run_scene(name, seconds=seconds, controller=controller), 0.0
     elif robot_tasks.is_of_leg(name):
         outcome, shortest = _leg_outcome(name, seconds, controller)
-    elif name in robots.names():
+    elif name in robots.names() and name not in robot_tasks.names():
         tasks = [task for task, (_, robot) in robot_tasks.titles().items() if robot == name]
         raise OptionError(
             f"'{name}' is a robot; its tasks are {', '.join(tasks) or 'none'}, and "
