@@ -200,7 +200,8 @@ def run_phase(phase: Phase, kind: type[OurLaw] | type[ExampleLaw], armature: flo
     simulation = Simulation(StandardForm(moved), model.home, _DT, lambda q, v, dt: Ports(held[0]))
     d = moved.evaluate(model.home, np.zeros(7))
     home = d.placement(model.end_effector)[:3, 3]
-    errors, late = [], np.zeros(7)
+    errors: list[float] = []
+    late: Array = np.zeros(7)
     force = posture = share = rate = work = given = 0.0
     steps = round(phase.seconds / _DT)
     for k in range(steps):
