@@ -69,7 +69,7 @@ def demo(
 ) -> None:
     """Simulate and control a robot; show its energies on a web page.
 
-    The demos are arm (the default), drone, fr3 and satellite; the page has the others on its list. With
+    The demos are arm (the default), drone, fr3 and satellite; the page lists the others. With
     --robot or --push a robot holds its pose and is pushed periodically. Press Ctrl-C to end; a
     summary and a plot of the run follow.
 
