@@ -15,7 +15,7 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
 from ..model import VMSModel
 from .identify import arm_mass
-from .result import Identification, Unknown, payload_unknowns, prior_of
+from .result import NO_TORQUES, Identification, Unknown, payload_unknowns, prior_of
 from .torque import torque_error, torque_windows
 from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, motion_of
 
@@ -134,7 +134,7 @@ class Finding:
     """One thing that a recording tells.
 
     Attributes:
-        kind: payload, sign, gravity, disagreement or contact.
+        kind: efforts, payload, sign, gravity, disagreement or contact.
         text: a sentence.
         evidence: numbers that support it, by name.
         begin, end: times of a contact, s.
@@ -169,6 +169,9 @@ def findings(
         identification: of the payload and of friction, from this recording.
         friction: the law of friction that was given to the identification, if any.
     """
+    reasons = {p.reason for p in identification.parameters if p.reason.startswith(NO_TORQUES)}
+    if reasons:  # nothing else can be told before they are
+        return (Finding("efforts", reasons.pop()),)
     motion = motion_of(model, samples)
     wrong = _wrong_model(model, motion, identification, friction) if motion.moves else ()
     # Contacts cannot be told from a model that explains little.
@@ -299,10 +302,10 @@ def _wrong_model(
                 wrong = f"{joint}: the sign of its {reversal} is opposite to that of the model"
     after, change = error(motion, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
-    turned = _angle(model.gravity, gravity) > _GRAVITY_TURN
+    is_elsewhere = _angle(model.gravity, gravity) > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
-    turned &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
-    if after < _BETTER * best and turned:
+    is_elsewhere &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
+    if after < _BETTER * best and is_elsewhere:
         words = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({words}) m/s^2"
         evidence = {"error_before": before, "error": after}

@@ -19,6 +19,7 @@ from ..model import VMSModel
 from .effort_meaning import effort_meaning
 from .estimate import Body, Estimate, base_parameters, estimate, nearest
 from .result import (
+    NO_TORQUES,
     Identification,
     Parameter,
     Posterior,
@@ -124,12 +125,12 @@ def identify(
     regressor.of_frame(frame)
     motions = [motion_of(model, recording) for recording in recordings]
     prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
-    refused, left_out, sizes = _refused(model, motions, {*kinds, *prior_kinds})
+    reasons, left_out, sizes = _judged_efforts(model, motions, {*kinds, *prior_kinds})
     # What is identified are factors about one, on efforts of the size of torques.
     nominal = np.ones(model.n)
     if "gain" in prior_kinds and prior is not None:
-        known = dict(zip(prior.names, prior.mean.tolist(), strict=True))
-        nominal = np.array([known.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
+        means = dict(zip(prior.names, prior.mean.tolist(), strict=True))
+        nominal = np.array([means.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
     elif "gains" in kinds:
         nominal = sizes
     gains = {f"gain.{joint}": g for joint, g in zip(model.joint_names, nominal, strict=True)}
@@ -184,8 +185,8 @@ def identify(
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
     parameters = tuple(
-        p.without_value(refused.get(p.joint, refused.get(p.kind, "")))
-        if p.joint in refused or p.kind in refused
+        p.without_value(reasons.get(p.joint, reasons.get(p.kind, "")))
+        if p.joint in reasons or p.kind in reasons
         else p
         for p in parameters
     )
@@ -223,7 +224,7 @@ def identify(
         error={
             joint: (float(error[k]), float(null[k]))
             for joint, k in zip(model.joint_names, range(-model.n, 0), strict=True)
-            if joint not in refused
+            if joint not in reasons
         },
     )
 
@@ -324,7 +325,7 @@ class _Regression:
         )
 
 
-def _refused(
+def _judged_efforts(
     model: VMSModel, motions: Sequence[Motion], kinds: Collection[str]
 ) -> tuple[dict[str, str], npt.NDArray[np.bool_], Array]:
     """Return what the efforts forbid.
@@ -334,10 +335,10 @@ def _refused(
         (n,), with which efforts in another unit have about the size of torques.
     """
     n = model.n
-    refused: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     motion = max((m for m in motions if m.moves), key=lambda m: len(m.samples), default=None)
     if motion is None or model.fluid is not None or motion.samples.wrenches or "drag" in kinds:
-        return refused, np.zeros(n, bool), np.ones(n)
+        return reasons, np.zeros(n, bool), np.ones(n)
     samples, measured = motion.samples, np.any(motion.samples.torque != 0.0, axis=0)
     if not measured.any():
         raise StateError("the recording has no efforts, so nothing can be identified from it")
@@ -356,21 +357,21 @@ def _refused(
             if sure
         )
         reason = (
-            f"the efforts are no torques: they follow the model with the factors {gains} "
+            f"{NO_TORQUES}: they follow the model with the factors {gains} "
             "(currents, or the motor side); identify gains first, or give them in a column map"
         )
-        refused |= dict.fromkeys(("payload", "friction", "inertia", "armature"), reason)
+        reasons |= dict.fromkeys(("payload", "friction", "inertia", "armature"), reason)
     for j, joint in enumerate(model.joint_names):
         if not measured[j]:
-            refused[joint] = "no effort of this joint is recorded"
+            reasons[joint] = "no effort of this joint is recorded"
         elif left_out[j]:
-            refused[joint] = (
+            reasons[joint] = (
                 "left out: no multiple of the model explains the effort of this joint better than "
                 "friction alone, and the model itself is worse"
             )
     sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
     nominal = np.where(sure, meaning.gains, 1.0)
-    return refused, np.asarray(left_out), nominal
+    return reasons, np.asarray(left_out), nominal
 
 
 def _unknowns(

@@ -21,6 +21,9 @@ KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
 FRICTION = ("viscous", "coulomb", "offset", "load")
 """Terms of the friction of a joint, see :class:`.FrictionTerms`."""
 
+NO_TORQUES = "the efforts are no torques"
+"""How the reason begins for which nothing but gains is found from currents."""
+
 EFFORT_LAG = "timing.effort_lag"
 """Name of the time by which recorded efforts lag the positions; it is always estimated."""
 

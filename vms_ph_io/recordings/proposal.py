@@ -97,17 +97,17 @@ class Proposal:
 
 
 def _yaml(content: dict[str, Any]) -> Iterator[str]:
-    def plain(value: Any) -> str:
+    def written(value: Any) -> str:
         if isinstance(value, dict):
-            return "{" + ", ".join(f"{k}: {plain(v)}" for k, v in value.items()) + "}"
+            return "{" + ", ".join(f"{k}: {written(v)}" for k, v in value.items()) + "}"
         if isinstance(value, (list, tuple)):
-            return "[" + ", ".join(plain(v) for v in value) + "]"
+            return "[" + ", ".join(written(v) for v in value) + "]"
         if isinstance(value, float):
             return f"{value:.6g}"
         return str(value) if isinstance(value, int) else '"' + str(value).replace('"', '\\"') + '"'
 
     for name, value in content.items():
-        yield f"{name}: {plain(value)}"
+        yield f"{name}: {written(value)}"
 
 
 class _Columns:
@@ -115,7 +115,7 @@ class _Columns:
 
     def __init__(self, path: Path) -> None:
         self.values: dict[str, Array] = {}
-        self._place: dict[str, tuple[str, int]] = {}
+        self._addresses: dict[str, tuple[str, int]] = {}
         self.has_names = True
         if path.suffix in ARRAY_SUFFIXES:
             for name, array in load_arrays(path).items():
@@ -130,7 +130,7 @@ class _Columns:
                     numbers = numbers.T
                 for k, column in enumerate(numbers.T):
                     self.values[f"{name}[{k + 1}]"] = column
-                    self._place[f"{name}[{k + 1}]"] = (name, k + 1)
+                    self._addresses[f"{name}[{k + 1}]"] = (name, k + 1)
         else:
             text = TextColumns(path)
             self.has_names = bool(text.names) and len(set(text.names)) == len(text.names)
@@ -139,18 +139,18 @@ class _Columns:
             for k, column in zip(numeric, rows.T, strict=True):
                 name = text.names[k] if self.has_names else f"column {k + 1}"
                 self.values[name] = column
-                self._place[name] = ("", k + 1)
+                self._addresses[name] = ("", k + 1)
         lengths = [len(v) for v in self.values.values()]
         most = max(set(lengths), key=lengths.count, default=0)
         self.values = {n: v for n, v in self.values.items() if len(v) == most and np.ptp(v) >= 0.0}
 
     def entry(self, names: Sequence[str]) -> dict[str, Any]:
         """Return how a map speaks of some columns."""
-        arrays = {self._place.get(name, ("", 0))[0] for name in names}
+        arrays = {self._addresses.get(name, ("", 0))[0] for name in names}
         if arrays == {""} and not self.has_names:
-            return {"columns": [self._place[name][1] for name in names]}
+            return {"columns": [self._addresses[name][1] for name in names]}
         if len(arrays) == 1 and arrays != {""}:
-            return {"array": arrays.pop(), "columns": [self._place[name][1] for name in names]}
+            return {"array": arrays.pop(), "columns": [self._addresses[name][1] for name in names]}
         return {"columns": list(names)}
 
 
@@ -227,10 +227,10 @@ def _groups(
     names = list(columns.values)
     quantity: dict[str, list[str]] = {}
     for name in names:
-        plain = _normal(name)
+        words = _normal(name)
         for joint in model.joint_names:
-            plain = plain.replace(joint.lower(), " ")
-        kind = next((kind for kind, p in _PATTERNS.items() if p.search(plain)), "")
+            words = words.replace(joint.lower(), " ")
+        kind = next((kind for kind, p in _PATTERNS.items() if p.search(words)), "")
         if columns.has_names and kind:
             quantity.setdefault(kind, []).append(name)
     increasing = [n for n in names if bool(np.all(np.diff(columns.values[n]) > 0.0))]
@@ -244,9 +244,8 @@ def _groups(
         )
     groups: dict[str, list[str]] = {}
     for kind in ("position", "velocity", "effort"):
-        found = _of_joints(quantity.get(kind, []), model)
-        if found:
-            groups[kind] = found
+        if of_joints := _of_joints(quantity.get(kind, []), model):
+            groups[kind] = of_joints
     if "position" not in groups:
         groups = _by_content([n for n in names if n != time], columns, model, proposal)
     return groups, time

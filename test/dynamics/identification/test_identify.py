@@ -11,7 +11,7 @@ import pytest
 from vms_ph_dynamics import OptionError, StateError, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
-from vms_ph_dynamics.identification import Identification, Settings, identify
+from vms_ph_dynamics.identification import Identification, Settings, findings, identify
 from vms_ph_dynamics.identification.estimate import base_parameters
 from vms_ph_dynamics.identification.identify import payload_frame
 from vms_ph_io import robots
@@ -176,6 +176,7 @@ def test_efforts_that_are_currents_give_gains_and_nothing_else(
     found = identify(panda, currents, settings=PLAIN)
     assert not [p for p in found.claimed if p.kind in ("payload", "friction")]
     assert "the efforts are no torques" in found["payload_mass"].reason
+    assert [one.kind for one in findings(panda, currents, found)] == ["efforts"]
     bare = random_truth(panda, np.random.default_rng(5), 1e-9)
     unloaded = recording(panda, bare, np.random.default_rng(6))
     currents = replace(unloaded, torque=unloaded.torque / gains)
