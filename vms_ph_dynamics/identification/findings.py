@@ -20,6 +20,7 @@ from .torque import torque_error, torque_windows
 from .windows import FrictionLaw, Motion, Windows, WindowSettings, balance, motion_of
 
 _THRESHOLD = 6.0  # standard deviations
+_PREDICTED = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
 _FELT = 3.0  # standard deviations, that a second joint must feel
 _EVERY = 0.01  # s, between the efforts that are compared
 _GAP = 0.3  # s, within which two excesses are one contact
@@ -83,7 +84,8 @@ def contacts(
     for first, last in _intervals(t, largest > _THRESHOLD):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
-        if n > 1 and np.sort(peaks)[-2] < _FELT:
+        held_out = identification.error.get(model.joint_names[joint], (0.0, 0.0))[0]
+        if held_out > _PREDICTED or (n > 1 and np.sort(peaks)[-2] < _FELT):
             continue  # what one joint feels alone is its own, such as friction that fits badly
         peak = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
