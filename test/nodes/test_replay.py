@@ -181,3 +181,18 @@ def test_the_command_refuses_what_is_no_recording(tmp_path: Path) -> None:
 def test_a_recording_without_a_robot_is_refused(bags: Path) -> None:
     with pytest.raises((VmsPhError, RecordingError), match="--robot"):
         recorded_robot(read_recording(bags / "a"), RobotSettings())
+
+
+def test_now_is_an_upright_line_from_below_the_axis_to_above_it(page: Any) -> None:
+    page._go(0.5)
+    page.step(0.0)
+    for drawing in page._drawings:
+        time, *curves, now = drawing.data
+        bottom, top = drawing.scales["y"]["range"]
+        assert bottom < top
+        assert all(bottom <= column.min() and column.max() <= top for column in curves)
+        assert np.isfinite(now).all()
+        marked = now > top
+        assert marked.sum() == 1
+        assert time[marked.argmax()] == pytest.approx(0.5, abs=0.02)
+        assert (now[~marked] < bottom).all()

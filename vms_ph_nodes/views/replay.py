@@ -5,7 +5,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from .overview import conservation, share_of
 from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
-from .strip_chart import GHOSTLY, LEGEND, PADDING, axes, curve_style
+from .strip_chart import GHOSTLY, LEGEND, PADDING, axes, curve_style, rounded
 from .view_tab import prepare, theme
 from .viewpoint import WorldView, viewpoint
 
@@ -31,6 +31,7 @@ _BALANCE = "energy balance"
 _GROUPS = {f"{group}, as in the audit's report": group for group in GROUPS}
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _INSTANTS = 400  # of a plot
+_FLOOR = 4e-3  # what is smaller does not fill a plot
 _PICTURES_HZ = 5.0
 
 _NOW = viser.uplot.Series(label="now", stroke="#888888", width=2, dash=(2, 4))
@@ -287,10 +288,10 @@ class Replay:
         """Draw where on the curves the time is that is shown."""
         for drawing in self._drawings:
             time, first, *others = drawing.data
-            # An upright line: what is no number is not drawn.
-            columns, now = (first, *others[:-1]), np.full(len(time), np.nan)
-            k = min(int(np.argmin(np.abs(time - self._time))), len(time) - 2)
-            now[k : k + 2] = min(map(np.min, columns)), max(map(np.max, columns))
+            # An upright line: from below the axis to above it and back.
+            bottom, top = _bounds((first, *others[:-1]))
+            now = np.full(len(time), 2.0 * bottom - top)
+            now[np.argmin(np.abs(time - self._time))] = 2.0 * top - bottom
             drawing.data = (time, first, *others[:-1], now)
 
     def _curves(self, time: Any, curves: dict[str, Any], label: str) -> Any:
@@ -301,12 +302,21 @@ class Replay:
             (time, *map(np.ascontiguousarray, curves.values()), np.zeros(len(time))),
             (viser.uplot.Series(label="t"), *series, _NOW),
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
-            scales={"x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01)))},
+            scales={
+                "x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01))),
+                "y": viser.uplot.Scale(range=_bounds([*curves.values()])),
+            },
             axes=axes("time (s)", label, self._dark.value),
             legend=LEGEND,
             padding=PADDING,
             aspect=2.6,
         )
+
+
+def _bounds(columns: Sequence[Any]) -> tuple[float, float]:
+    """Return the bounds of the vertical axis of curves."""
+    low, high = (float(f([f(column) for column in columns])) for f in (np.min, np.max))
+    return rounded(low, high, _FLOOR)
 
 
 def _same_robot(a: RecordedRun, b: RecordedRun) -> bool:

@@ -249,7 +249,7 @@ def axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
 
 
 def rounded(
-    low: float, high: float, floor: float, before: tuple[float, float] = (0.0, 0.0)
+    low: float, high: float, floor: float, before: tuple[float, float] = (np.inf, -np.inf)
 ) -> tuple[float, float]:
     """Return round bounds of an axis around zero and values, which change as little as they can.
 
