@@ -130,8 +130,7 @@ class AttitudeAndShape(StagedController):
         """
         self.reset(RobotState(q, np.zeros(self.model.nv)))
 
-    def _start_holding(self, state: RobotState) -> Evaluation:
-        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
+    def _start_holding(self, d: Evaluation) -> None:
         self._inertia = float(np.diag(d.M_b)[3:].mean())
         self._shape_inertia = np.diag(d.M_hat_m).copy()
         pose = self.model.base_pose(d.q).copy()
@@ -141,15 +140,10 @@ class AttitudeAndShape(StagedController):
         self._integral.restart()
         self._ramp.restart(self.gains)
         self._potential.restart()
-        return d
 
-    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        fallback = self._fallback(state, dt)
-        if fallback is not None:
-            return fallback
+    def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         b, gains = 6, self._ramp.follow(self.gains, dt)
-        d = Evaluation(self.model, state.q, state.v)
-        h = horizon(dt, gains.delay, state.age)
+        h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         positions = self.model.joint_positions(d.q)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base.pose[:3, 3]

@@ -243,9 +243,8 @@ class CartesianImpedance(StagedController):
         names = (f"null_weight.{joint}" for joint in self.model.joint_names)
         return all(map(twin.set_gain, names, self._weights.tolist()))
 
-    def _start_holding(self, state: RobotState) -> Evaluation:
+    def _start_holding(self, d: Evaluation) -> None:
         model = self.model
-        d = model.evaluate(state.q, np.zeros(model.nv))
         self._relative = self.gains.relative_to_base
         self._tool.restart(self._tool_pose(d))
         self._tool_potential.restart(np.eye(4))
@@ -263,19 +262,14 @@ class CartesianImpedance(StagedController):
         self._last_hold: Array | None = None
         self._last_posture = self._posture.positions
         self._null_sample: tuple[Array, Array, float] | None = None
-        return d
 
     def _missed_updates(self) -> None:
         super()._missed_updates()
         self._null_sample = None
 
-    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        fallback = self._fallback(state, dt)
-        if fallback is not None:
-            return fallback
+    def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.follow(self.gains, dt)
-        d = Evaluation(self.model, state.q, state.v)
-        h = horizon(dt, gains.delay, state.age)
+        h = horizon(dt, gains.delay, age)
         # Spring and damping fade out before the frame is changed, and in again.
         if gains.relative_to_base != self._relative and self._attached.share == 0.0:
             self._relative = gains.relative_to_base

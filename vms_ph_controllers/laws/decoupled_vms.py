@@ -125,8 +125,7 @@ class DecoupledVMSController(StagedController):
         """
         self.reset(RobotState(q, np.zeros(self.model.nv)))
 
-    def _start_holding(self, state: RobotState) -> Evaluation:
-        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
+    def _start_holding(self, d: Evaluation) -> None:
         angular = self.model.b - 3 if self.model.base == "floating" else 2
         diagonal = np.diag(d.M_b)
         self._mass = float(diagonal[:angular].mean())
@@ -137,15 +136,10 @@ class DecoupledVMSController(StagedController):
         self._integral.restart()
         self._ramp.restart(self.gains)
         self._potential.restart()
-        return d
 
-    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        fallback = self._fallback(state, dt)
-        if fallback is not None:
-            return fallback
+    def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.follow(self.gains, dt)
-        d = Evaluation(self.model, state.q, state.v)
-        h = horizon(dt, gains.delay, state.age)
+        h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         offset = self._integrate(d, dt, h)
         b, positions = self.model.b, self.model.joint_positions(d.q)

@@ -88,12 +88,11 @@ class MobileManipulation(CartesianImpedance):
         self._base_reference = PoseReference()
         super().__init__(model, gains, allocation, base_actuated)
 
-    def _start_holding(self, state: RobotState) -> Evaluation:
-        d = super()._start_holding(state)
+    def _start_holding(self, d: Evaluation) -> None:
+        super()._start_holding(d)
         self._base_reference.restart(self.model.base_pose(d.q))
         self._goal = self._base_reference.pose
         self._tool_start = self._tool.pose[:3, 3].copy()
-        return d
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         pose = usable(reference.pose, (4, 4))

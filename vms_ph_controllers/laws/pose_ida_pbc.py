@@ -151,8 +151,7 @@ class PoseIDAPBC(StagedController):
         self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
-    def _start_holding(self, state: RobotState) -> Evaluation:
-        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
+    def _start_holding(self, d: Evaluation) -> None:
         self._tool.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))
         self._spring.restart(d)
@@ -161,16 +160,11 @@ class PoseIDAPBC(StagedController):
         self._ramp.restart(self.gains)
         self._holding.restart()
         self._cancelling.restart()
-        return d
 
-    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        model, m = self.model, self._dimension
-        fallback = self._fallback(state, dt)
-        if fallback is not None:
-            return fallback
+    def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
+        m = self._dimension
         gains = self._ramp.follow(self.gains, dt)
-        d = Evaluation(model, state.q, state.v)
-        h = horizon(dt, gains.delay, state.age)
+        h = horizon(dt, gains.delay, age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.frame_placement(self._frame_id)

@@ -106,15 +106,14 @@ class PushingImpedance(CartesianImpedance):
         self._options = tuple(name for name, value in options.items() if value is not None)
         super().__init__(model, gains, allocation, base_actuated)
 
-    def _start_holding(self, state: RobotState) -> Evaluation:
-        d = super()._start_holding(state)
+    def _start_holding(self, d: Evaluation) -> None:
+        super()._start_holding(d)
         self._balance.restart()
         self._observer.restart()
         self._desired_force, self._force, self._correction = np.zeros(3), 0.0, 0.0
         self._normal = np.array([1.0, 0.0, 0.0])
         self._last_push: tuple[Array, float, Array] | None = None
         self._observed = self._routable = 0.0
-        return d
 
     def _reset(self, state: RobotState) -> None:
         super()._reset(state)

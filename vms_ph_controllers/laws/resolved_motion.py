@@ -88,23 +88,18 @@ class ResolvedMotion(StagedController):
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
-    def _start_holding(self, state: RobotState) -> Evaluation:
-        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
+    def _start_holding(self, d: Evaluation) -> None:
         self._attitude = self.model.base_pose(d.q)[:3, :3]
         self._tool.restart(d.placement(self.model.end_effector))
         self._limit_inertia = np.diag(d.M_hat_m).copy()
         self._rates: Array | None = None
         self._ramp.restart(self.gains)
-        return d
 
-    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        model, fallback = self.model, self._fallback(state, dt)
-        if fallback is not None:
-            return fallback
-        d, gains = Evaluation(model, state.q, state.v), self._ramp.follow(self.gains, dt)
-        if state.age > 0.0:
+    def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
+        model, gains = self.model, self._ramp.follow(self.gains, dt)
+        if age > 0.0:
             outer = ("bandwidth", "bandwidth_attitude", "limit_frequency")
-            gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / state.age) for k in outer})
+            gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in outer})
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         rates, error, smallest = self._wanted_rates(d, gains)
@@ -112,7 +107,7 @@ class ResolvedMotion(StagedController):
         if self._rates is not None and dt > 0.0:
             acceleration = (rates - self._rates) / dt
         self._rates = rates
-        h = horizon(dt, 0.0, state.age)
+        h = horizon(dt, 0.0, age)
         bandwidth = gains.bandwidth_rates if h == 0.0 else min(gains.bandwidth_rates, 0.5 / h)
         desired = d.g.copy()
         desired[6:] += self._shape_force(d, acceleration + bandwidth * (rates - d.v[6:]))

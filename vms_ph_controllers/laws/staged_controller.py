@@ -6,6 +6,8 @@
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
+
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.allocation import Allocation
 from vms_ph_dynamics.arrays import Array
@@ -14,6 +16,7 @@ from vms_ph_dynamics.evaluation import Evaluation
 from ..controller import (
     Command,
     ControlEnergy,
+    Reference,
     RobotState,
     Status,
     is_usable_step,
@@ -60,16 +63,20 @@ class StagedController(TwinnedController):
         self._is_limited = False  # the effort of the last update
 
     @abstractmethod
-    def _start_holding(self, state: RobotState) -> Evaluation:
-        """Make a state the reference to hold; return the terms of its configuration at rest."""
+    def _start_holding(self, d: Evaluation) -> None:
+        """Make a configuration the reference to hold; d has its terms at rest."""
+
+    def _at_rest(self, state: RobotState) -> Evaluation:
+        d = self.model.evaluate(state.q, np.zeros(self.model.nv))
+        self._is_limited = False
+        self._start_holding(d)
+        return d
 
     def _reset(self, state: RobotState) -> None:
-        self._is_limited = False
-        self._output.restart(self._start_holding(state))
+        self._output.restart(self._at_rest(state))
 
     def _resume(self, state: RobotState) -> None:
-        self._is_limited = False
-        self._output.resume(self._start_holding(state))
+        self._output.resume(self._at_rest(state))
 
     def carry_load(self, load: Array) -> bool:
         """Hold a weight (nv,) before the output stage; see :meth:`Controller.carry_load`."""
@@ -85,12 +92,17 @@ class StagedController(TwinnedController):
         """Compensate gravity as far as the base can."""
         return self._output.safe_at(q)
 
-    def _fallback(self, state: RobotState, dt: float) -> Command | None:
-        """Return the safe output for a state or a time step that is not usable, else None."""
+    def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
+        """Return the safe output for a state or a time step that is not usable, else the law's."""
         if state.is_usable(self.model) and is_usable_step(dt):
-            return None
+            d = Evaluation(self.model, state.q, state.v)
+            return self._control(d, reference, dt, state.age)
         self._missed_updates()
         return self._output.safe
+
+    @abstractmethod
+    def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
+        """Return the command for usable terms, time step and age of the state, s."""
 
     def _correct(
         self, integral: IntegralAction, gains: Any, frequency: float, *errors_and_steps: Any
