@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array, is_finite
+from vms_ph_dynamics.arrays import Array, is_finite, summary
 from vms_ph_dynamics.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ class Status(enum.IntEnum):
     SATURATED = 1
     HOLDING = 2
     DEGRADED = 3
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,15 @@ class Controller(ABC):
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
+
+    def __repr__(self) -> str:
+        """Return robot and gains that are not at their defaults, in one line."""
+        changed = [
+            f"{item.name}={getattr(self.gains, item.name):g}"
+            for item in fields(self.gains)
+            if getattr(self.gains, item.name) != item.default
+        ]
+        return summary(self, f"'{self.model.name}'", *changed)
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -15,6 +15,18 @@ from .errors import ModelError, StateError
 Array = npt.NDArray[np.floating[Any]]
 
 
+def summary(thing: object, *facts: object) -> str:
+    """Return one line that shows an object: its class, and arrays and texts about it."""
+    return f"{type(thing).__name__}({', '.join(map(_short, facts))})"
+
+
+def _short(fact: object) -> str:
+    if not isinstance(fact, np.ndarray):
+        return str(fact)
+    text = np.array2string(fact, precision=4, suppress_small=True, separator=", ", threshold=24)
+    return " ".join(text.split())
+
+
 def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     """Return ``value`` as a float vector of the given size with finite entries.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, cached_property, frozen
+from .arrays import Array, cached_property, frozen, summary
 from .errors import ModelError, missing_attribute
 from .groups import base_group
 from .robot.joints import BASE_POSITION
@@ -74,6 +74,11 @@ class Evaluation(Kinematics):
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy robot and state; a copy computes its terms anew."""
         return _at_state, (type(self), self.model, self.q, self.v)
+
+    def __repr__(self) -> str:
+        """Return robot and state, in a few lines."""
+        energy = f"kinetic {self.kinetic_energy:.4g} J, potential {self.potential_energy:.4g} J"
+        return summary(self, f"'{self.model.name}'", "q", self.q, "v", self.v, energy)
 
     if not TYPE_CHECKING:  # mypy reports wrong names itself
 

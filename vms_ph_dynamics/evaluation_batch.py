@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from .arrays import Array, frozen, vector
+from .arrays import Array, frozen, summary, vector
 from .errors import OptionError, StateError
 from .evaluation import Evaluation, momenta
 from .robot.joints import NORM_TOLERANCE
@@ -72,6 +72,10 @@ class EvaluationBatch:
         self.Q, self.V = Q, V
         self._threads = threads_of(threads)
         self._terms: dict[str, Array] = {}
+
+    def __repr__(self) -> str:
+        """Return robot and number of states, in one line."""
+        return summary(self, f"'{self.model.name}'", f"{len(self.Q)} states")
 
     def __len__(self) -> int:
         """Return the number of states."""

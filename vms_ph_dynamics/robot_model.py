@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from html import escape
 from typing import Any, TypeVar
 
 import numpy as np
@@ -332,3 +333,17 @@ class RobotModel:
             f"{type(self).__name__}('{self.name}', {self.base} base, n={self.n}, nv={self.nv}, "
             f"total_mass={self.total_mass:.4g} kg, end_effector='{self.end_effector}'{fluid})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the joints with their limits as a table, for notebooks."""
+        joints = self.joints
+        columns = (joints.lower, joints.upper, joints.velocity, joints.effort)
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td>"
+            + "".join(f"<td>{column[k]:.4g}</td>" for column in columns)
+            + "</tr>"
+            for k, name in enumerate(self.joint_names)
+        )
+        names = ("joint", "lower", "upper", "velocity", "effort")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{rows}</table>"

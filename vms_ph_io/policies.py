@@ -11,7 +11,7 @@ import numpy as np
 
 from vms_ph_controllers.guard import Certificate, GuardedCommand, ServoGuard
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, summary
 
 if TYPE_CHECKING:
     import gymnasium
@@ -77,6 +77,10 @@ class GuardedRobot:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._robot, name)
+
+    def __repr__(self) -> str:
+        """Return robot and guard, in one line."""
+        return summary(self, repr(self._robot), repr(self._guard))
 
     def connect(self, *args: Any, **options: Any) -> None:
         """Connect, and begin an episode."""

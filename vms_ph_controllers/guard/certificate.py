@@ -69,7 +69,7 @@ class Counts:
             self.unsettled = max(self.unsettled, beyond)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Certificate(PortCertificate):
     """What a guard saw since its engagement; energies in J.
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, summary
 from vms_ph_dynamics.errors import OptionError
 
 from ..controller import Command, Controller, LawWrapper, Reference, RobotState, Status
@@ -101,6 +101,12 @@ class EnergyGuard(LawWrapper):
         self._ports = PortGuard(self.model, self._settings, **self._options)
         self._is_engaged = False
         return self
+
+    def __repr__(self) -> str:
+        """Return law and tank, in one line."""
+        if self._ports is None:
+            return summary(self, f"budget {self._settings.tank_initial:g} J", "no robot yet")
+        return summary(self, repr(self.law), repr(self._ports.tank))
 
     @property
     def ports(self) -> PortGuard:

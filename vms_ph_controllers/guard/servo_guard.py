@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, summary
 
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
@@ -89,6 +89,10 @@ class ServoGuard(ABC):
         self.delay = int(delay)
         self._model, self._n = model, model.n
         self.engage(np.zeros(self._n))
+
+    def __repr__(self) -> str:
+        """Return robot and tank, in one line."""
+        return summary(self, f"'{self._model.name}'", repr(self.tank))
 
     def engage(self, positions: npt.ArrayLike, command: npt.ArrayLike | None = None) -> None:
         """Begin at measured positions, with a tank at its initial level.

@@ -6,7 +6,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, summary
 from vms_ph_dynamics.forms import TaskEvaluation
 
 ComplexArray = npt.NDArray[np.complexfloating]
@@ -45,6 +45,11 @@ class LinearImpedance:
         self._task = (t.Lambda_t, damping_task, stiffness[:m, :m])
         self._null = (t.Lambda_nu, damping_null, stiffness[m:, m:])
         self._coupling = stiffness[:m, m:]
+
+    def __repr__(self) -> str:
+        """Return its sizes, in one line."""
+        task, null = self._coupling.shape
+        return summary(self, f"{task} task velocities", f"{null} of the null space")
 
     def at(self, s: complex) -> ComplexArray:
         """Return ``Z(s)`` at a complex frequency s, 1/s, as a matrix (m,m), N/m."""

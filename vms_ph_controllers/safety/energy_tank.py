@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics.arrays import Array, summary
 from vms_ph_dynamics.evaluation import Evaluation
 
 from ..potentials.shaped_potential import ShapedPotential
@@ -57,6 +57,10 @@ class EnergyTank:
         self.capacity = capacity
         self.level = self.budget = self.margin = min(level, capacity)
         self.spent = self.largest_spent = self.discarded = self.unaccounted_energy = 0.0
+
+    def __repr__(self) -> str:
+        """Return level and budget, in one line."""
+        return summary(self, f"{self.level:.4g} of {self.capacity:.4g} J, {self.spent:.4g} J spent")
 
     def withdraw(self, energy: float) -> None:
         """Take out energy that was given, J; a negative amount is put in."""

@@ -10,7 +10,7 @@ from math import cos, pi
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, frozen, parameter, vector
+from ..arrays import Array, frozen, parameter, summary, vector
 from ..errors import ModelError
 from .actuators import (
     PLANAR,
@@ -151,6 +151,12 @@ class Allocation:
         actuators = Actuators(rotors, base)
         self.matrix = actuators.matrix(np.zeros(len(rotors)), actuators.start_angles)
         self.lower, self.upper = actuators.lower, actuators.upper
+
+    def __repr__(self) -> str:
+        """Return what it is of, in one line."""
+        return summary(
+            self, f"{self.matrix.shape[1]} inputs", "lower", self.lower, "upper", self.upper
+        )
 
     @classmethod
     def of_matrix(cls, matrix: Array, lower: Array, upper: Array) -> "Allocation":

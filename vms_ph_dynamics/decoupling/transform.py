@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, cached_property, frozen
+from ..arrays import Array, cached_property, frozen, summary
 from ..errors import StateError
 from ..evaluation import Evaluation, check_moving_rigid
 from ..groups import SE3
@@ -152,6 +152,10 @@ class DecouplingTransform:
         corner = self.T_x_rate @ d.A + self.T_x @ d.A_rate
         self.rate = frozen(np.block([[self.T_x_rate, corner], [zero, self.T_y_rate]]))
         self.velocity = frozen(self.matrix @ d.v)
+
+    def __repr__(self) -> str:
+        """Return what it is of, in one line."""
+        return summary(self, repr(self.d))
 
     def force(self, generalised: Array) -> Array:
         """Return ``(F_x, F_y) = T^-T (F_b, tau)``, (nv,); power is unchanged."""
@@ -325,6 +329,10 @@ class ExternalInternal:
         corner = -d.A @ self.D_inverse
         self.inverse = frozen(np.block([[to_base, corner], [np.zeros((n, b)), self.D_inverse]]))
         self.velocity = frozen(self.matrix @ d.v)
+
+    def __repr__(self) -> str:
+        """Return what it is of, in one line."""
+        return summary(self, repr(self.d))
 
     @classmethod
     def of_frame(

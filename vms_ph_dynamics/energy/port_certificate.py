@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
+from ..arrays import summary
+
 
 class PortCertificate:
     """A record of the energy given through some ports; a dataclass of numbers inherits this.
@@ -49,6 +51,11 @@ class PortCertificate:
             "verdict": self.verdict,
             "not_seen": list(self.not_seen),
         }
+
+    def __repr__(self) -> str:
+        """Return the verdict and the first observation, in one line."""
+        name, text = next(iter(self.rows()))
+        return summary(self, f"{self.verdict}: {self.VERDICTS[self.verdict]}", f"{name} {text}")
 
     def __str__(self) -> str:
         """Return the certificate as text."""

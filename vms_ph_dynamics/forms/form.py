@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from ..actuation.friction import Friction
-from ..arrays import Array, vector
+from ..arrays import Array, summary, vector
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .ports import Ports, PowerBalance
@@ -48,6 +48,10 @@ class Form(ABC):
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
         self.model = model if native is None else model.with_native(native)
+
+    def __repr__(self) -> str:
+        """Return the form with its robot, in one line."""
+        return summary(self, repr(self.model))
 
     @abstractmethod
     def state(self, q: Array, v: Array) -> PHState:

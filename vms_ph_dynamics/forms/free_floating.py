@@ -13,7 +13,7 @@ twist (v, w) in its child frame; (V_0, omega_0) is in the axes of its ``header.f
 import numpy as np
 import pinocchio as pin
 
-from ..arrays import Array, cached_property, frozen
+from ..arrays import Array, cached_property, frozen, summary
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..groups import skew
@@ -41,6 +41,10 @@ class FreeFloating:
         self.model = model
         base = model.tree.pinocchio.inertias[1]
         self.base_centre = frozen(np.array(base.lever))
+
+    def __repr__(self) -> str:
+        """Return what it is of, in one line."""
+        return summary(self, repr(self.model))
 
     def evaluate(self, q: Array, v: Array) -> "FreeFloatingEvaluation":
         """Return the terms at a configuration (nq,) and a velocity (nv,) of the model.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, cached_property, frozen
+from ..arrays import Array, cached_property, frozen, summary
 from ..errors import StateError
 from ..evaluation import Evaluation
 from ..tasks import Task
@@ -257,6 +257,10 @@ class TaskTerms:
         reference: (nv-m,nv) rows that the null-space basis is aligned with.
         threshold: smallest singular value at which the Jacobian is regular.
     """
+
+    def __repr__(self) -> str:
+        """Return what it is of, in one line."""
+        return summary(self, repr(self.task), "q", self.d.q, "v", self.d.v)
 
     def __init__(self, d: Evaluation, task: Task, reference: Array, threshold: float = 0.0) -> None:
         self.d = d

@@ -53,6 +53,15 @@ class Audit:
         unaccounted = np.abs(np.cumsum(self.residual)).max(initial=0.0)
         return bool(unaccounted <= _CLOSED * self.exchanged + _ROUNDING)
 
+    def __repr__(self) -> str:
+        """Return the sums and the verdict, in one line."""
+        supplied = sum(float(energy.sum()) for energy in self.supplied.values())
+        return (
+            f"Audit({len(self.stored)} intervals: stored {self.stored.sum():.4g} J, supplied "
+            f"{supplied:.4g} J, dissipated {self.dissipated.sum():.4g} J, "
+            f"{'closed' if self.is_closed else 'open'})"
+        )
+
     def __str__(self) -> str:
         """Return the balance from start to end, in about ten lines."""
         unaccounted = np.cumsum(self.residual)

@@ -306,6 +306,8 @@ class KinematicTree:
             ModelError: listing the links there are.
         """
         model = self.pinocchio
+        if not isinstance(name, str):
+            raise ModelError(f"a frame is given by its name, a text; given: {name!r}")
         if model.existFrame(name, pin.FrameType.BODY):
             return int(model.getFrameId(name, pin.FrameType.BODY))
         if not model.existFrame(name):

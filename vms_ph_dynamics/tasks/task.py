@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, summary
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..model import VMSModel
@@ -30,6 +30,12 @@ class Task(ABC):
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
+
+    def __repr__(self) -> str:
+        """Return the task with its size, in one line."""
+        frame = getattr(self, "frame", None)
+        of = "" if not isinstance(frame, str) else f" of '{frame}'"
+        return summary(self, f"'{self.model.name}'{of}", f"{self.dimension} velocities")
 
     @abstractmethod
     def jacobian(self, d: Evaluation) -> Array:

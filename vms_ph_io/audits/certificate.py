@@ -26,7 +26,7 @@ _PLANAR = [0, 1, 5]
 _DELAYED_PERIODS = 1.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RecordedCertificate(PortCertificate):
     """What a recording shows of the energy through the ports of the actuators; energies in J.
 

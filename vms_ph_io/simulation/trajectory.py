@@ -3,12 +3,16 @@
 
 """A simulated closed loop as arrays over time, with its energy balance, a plot and a bag."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import VMSModel
@@ -144,6 +148,14 @@ class Trajectory:
         balance = "closed" if self.audit.is_closed else "open"
         return f"Trajectory({self.model.name}, {self.t[-1]:g} s, energy balance {balance})"
 
+    def _repr_html_(self) -> str:
+        """Return energy balance and plots, for notebooks."""
+        picture = BytesIO()
+        self.plot().savefig(picture, format="png", dpi=60)
+        image = b64encode(picture.getvalue()).decode()
+        text = escape(f"{self!r}\n{self.audit}")
+        return f'<pre>{text}</pre><img alt="plots" src="data:image/png;base64,{image}">'
+
     def samples(self) -> list[Sample]:
         """Return the recorded instants one by one."""
         end_effector, *tools = self.wrenches
@@ -193,6 +205,49 @@ class Trajectory:
         if file is not None:
             figure.savefig(file)
         return figure
+
+    def animate(self, file: str | Path, rate: float = 20.0) -> Path:
+        """Write the motion as lines between the joints to a GIF, in real time; return its path.
+
+        Args:
+            file: path of the file, which ends in .gif.
+            rate: pictures per second.
+        """
+        from matplotlib.animation import FuncAnimation, PillowWriter
+        from matplotlib.figure import Figure
+
+        points, parents = self._joint_places()
+        instants = np.searchsorted(self.t, np.arange(0.0, self.t[-1] + 1e-9, 1.0 / rate))
+        figure = Figure(figsize=(4, 4), layout="constrained")
+        axes = figure.add_subplot(projection="3d")
+        middle = 0.5 * (points.min((0, 1)) + points.max((0, 1)))
+        half = 0.5 * float(np.ptp(points, (0, 1)).max()) + 1e-3
+        for name, centre in zip("xyz", middle, strict=True):
+            axes.set(
+                **{f"{name}lim": (centre - half, centre + half), f"{name}label": f"{name} (m)"}
+            )
+        lines = [axes.plot([], [], [], "o-", color="#1f4e79", ms=3)[0] for _ in parents]
+
+        def draw(instant: int) -> list[Any]:
+            for child, (line, parent) in enumerate(zip(lines, parents, strict=True), start=1):
+                line.set_data_3d(*points[instant, [parent, child]].T)
+            axes.set_title(f"{self.model.name}, {self.t[instant]:.2f} s", fontsize=9)
+            return lines
+
+        movie = FuncAnimation(figure, draw, frames=instants.tolist(), blit=False)
+        movie.save(Path(file), writer=PillowWriter(fps=round(rate)))
+        return Path(file)
+
+    def _joint_places(self) -> tuple[Array, list[int]]:
+        """Return origins of the joints and of the end effector, (N+1,k,3) m, and their parents."""
+        model, tree = self.model.pinocchio, self.model.tree
+        data, end = model.createData(), self.model.end_effector_id
+        points = []
+        for q in self.q:
+            pin.framesForwardKinematics(model, data, tree.full_configuration(q))
+            origins = [placement.translation.copy() for placement in data.oMi]
+            points.append([*origins, data.oMf[end].translation.copy()])
+        return np.array(points), [*list(model.parents)[1:], int(model.frames[end].parentJoint)]
 
     def save(self, folder: str | Path) -> Path:
         """Write a bag that ``vms-ph audit``, ``plot`` and ``bag view`` read; return its path.

@@ -1,0 +1,83 @@
+# Copyright The vms_ph authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Public objects show what they are in at most five lines, and notebooks get tables and plots."""
+
+import inspect
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import vms_ph_controllers
+import vms_ph_dynamics
+import vms_ph_io
+from vms_ph_controllers import CartesianImpedance, EnergyGuard, Status, TaskSpaceIDAPBC
+from vms_ph_dynamics import DecoupledForm, Ports, PoseTask, TaskSpaceForm, integrate
+from vms_ph_io import Trajectory, robots, simulate
+
+
+@pytest.fixture(scope="module")
+def run() -> Trajectory:
+    return simulate("panda", EnergyGuard(TaskSpaceIDAPBC(robots.load("panda"))), seconds=0.2)
+
+
+@pytest.mark.parametrize("package", [vms_ph_dynamics, vms_ph_controllers, vms_ph_io])
+def test_no_public_class_shows_an_address(package: ModuleType) -> None:
+    classes = [getattr(package, name) for name in package.__all__]
+    silent = [
+        kind.__name__
+        for kind in classes
+        if inspect.isclass(kind)
+        and kind.__repr__ is object.__repr__
+        and not inspect.isabstract(kind)
+    ]
+    assert silent == []
+
+
+def test_objects_show_themselves_in_five_lines(run: Trajectory) -> None:
+    model = robots.load("hextilt")
+    v = np.linspace(-1.0, 1.0, model.nv)
+    form = DecoupledForm(model)
+    state = form.state(model.home, v)
+    ports = Ports(torque=np.ones(model.n))
+    arm = robots.load("panda")
+    objects = [
+        model, form, state, ports, TaskSpaceForm(arm, PoseTask(arm)),
+        model.evaluate(model.home, v), model.evaluate_batch([model.home] * 3, [v] * 3),
+        form.hamiltonian(state), form.rate(state, ports), form.power_balance(state, ports),
+        integrate(form, state, dt=1e-3, steps=2), CartesianImpedance(model),
+        EnergyGuard(CartesianImpedance(model), budget=2.0), run, run.audit, run.certificate,
+        robots.get("panda"),
+    ]  # fmt: skip
+    for thing in objects:
+        text = repr(thing)
+        assert text.count("\n") < 5, text
+        assert " at 0x" not in text, text
+        assert len(text) < 1000, text
+
+
+def test_what_changed_is_shown() -> None:
+    model = robots.load("panda")
+    law = TaskSpaceIDAPBC(model, gains=TaskSpaceIDAPBC.Gains(stiffness=31.0))
+    assert repr(law) == "TaskSpaceIDAPBC('panda', stiffness=31)"
+    guard = EnergyGuard(law, budget=2.0)
+    assert "EnergyTank(2 of 2 J, 0 J spent)" in repr(guard)
+    assert str(Status.SATURATED) == "SATURATED"
+    assert int(Status.SATURATED) == 1
+
+
+def test_notebooks_get_tables_and_plots(run: Trajectory) -> None:
+    table = run.model._repr_html_()
+    assert table.count("<tr>") == 8
+    html = run._repr_html_()
+    assert "data:image/png;base64," in html
+    assert "verdict: closed" in html
+
+
+def test_a_run_is_animated(run: Trajectory, tmp_path: Path) -> None:
+    file = run.animate(tmp_path / "run.gif", rate=20.0)
+    with Image.open(file) as picture:
+        assert picture.n_frames >= 3
