@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import typer
 from PIL import Image
 
 import vms_ph_controllers
@@ -17,6 +18,7 @@ import vms_ph_io
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Status, TaskSpaceIDAPBC
 from vms_ph_dynamics import DecoupledForm, Ports, PoseTask, TaskSpaceForm, integrate
 from vms_ph_io import Trajectory, robots, simulate
+from vms_ph_nodes.cli.app import make_app
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +83,9 @@ def test_a_run_is_animated(run: Trajectory, tmp_path: Path) -> None:
     file = run.animate(tmp_path / "run.gif", rate=20.0)
     with Image.open(file) as picture:
         assert picture.n_frames >= 3
+
+
+def test_every_command_is_in_a_group_of_the_help() -> None:
+    application = typer.main.get_command(make_app())
+    assert len(application.commands) > 15
+    assert [name for name, c in application.commands.items() if not c.rich_help_panel] == []

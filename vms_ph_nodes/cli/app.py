@@ -33,6 +33,16 @@ Start with [bold]{command_name()} demo[/bold]; while it runs, inspect it from a 
 """
 
 
+# Groups of the help, in their order; a command that is in none comes last.
+_GROUPS = {
+    "Run": ("demo", "page", "launch", "run"),
+    "Record and analyse": ("audit", "plot", "bag", "sweep", "reproduce"),
+    "Model": ("check", "new", "ephs"),
+    "Look at running nodes": ("topic", "node", "service", "param", "interface", "env"),
+    "Develop": ("native", "bench"),
+}
+
+
 class WingCommand(TyperCommand):
     """A command of a wing, which is imported when the command is used."""
 
@@ -66,6 +76,12 @@ class CommandGroup(TyperGroup):
         for wing in WINGS.values():
             for name in wing.commands:
                 self.add_command(WingCommand(wing, name))
+        order = {name: title for title, names in _GROUPS.items() for name in names}
+        listed = [name for name in order if name in self.commands]
+        listed += [name for name in self.commands if name not in order]
+        self.commands = {name: self.commands[name] for name in listed}
+        for name, command in self.commands.items():
+            command.rich_help_panel = order.get(name)  # type: ignore[attr-defined]
 
 
 def _show_version(is_requested: bool) -> None:
