@@ -206,11 +206,12 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
 void PoseImpedance::compensate_friction(double h) noexcept {
   const VectorV rates = d_.v().tail(n_);
   for (int i = 0; i < n_; ++i) {
-    // Slower where a held effort would turn the motion round.
+    // Less and slower where a held effort would turn the motion round.
+    const double most = h > 0.0 ? shape_inertia_[i] / (4.0 * h) : HUGE_VAL;
     const double dry = model_.dry_friction()[i];
-    const double slip = std::max(kFrictionSlip, 4.0 * h * dry / shape_inertia_[i]);
+    const double slip = std::max(kFrictionSlip, dry / most);
     friction_[b_ + i] = gains_now().friction_compensation *
-                        (model_.damping()[i] * rates[i] + dry * std::tanh(rates[i] / slip));
+                        (std::min(model_.damping()[i], most) * rates[i] + dry * std::tanh(rates[i] / slip));
   }
 }
 

@@ -174,7 +174,7 @@ PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness)
   const double moment_share = moment.bound(c.moment, k_rotation.maxCoeff());
   stiffness.setZero();
   stiffness.topLeftCorner<3, 3>() = share * rotated(linear, turn);
-  stiffness.bottomRightCorner<3, 3>() = moment_share * angular;
+  stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular);
   Springs springs{pull.energy + moment.energy, Twist::Zero(), 0.0};
   springs.gradient << pull.gradient, moment.gradient;
   if (c.turned < 1.0) {
@@ -194,12 +194,15 @@ void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matr
                               const VectorV& offset, const VectorV& stiffness) noexcept {
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
   Cholesky(mass).solve_columns(inverse);
-  // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is.
+  // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides are
+  // projected: N^T K alone is not symmetric, and moves the null space with the task.
   free_.setIdentity(mass.rows(), mass.cols());
   add_product(inverse, momentum, free_, -1.0);
   const Eigen::Index n = stiffness.size();
   const MatrixView rows = MatrixView(free_).bottom_rows(n);
-  const VectorV pull = -stiffness.cwiseProduct(offset);
+  VectorV pull(n);
+  multiply(rows.right_columns(n), offset, pull);
+  pull = -stiffness.cwiseProduct(pull).eval();
   multiply(transposed(rows), pull, posture);
   rest_force -= posture;
   held_ = free_.bottomRows(n);

@@ -74,6 +74,21 @@ Pull PosePotential::attitude(const Eigen::Matrix3d& stiffness) const noexcept {
   return {4.0 * stored / rest, moment};
 }
 
+Eigen::Matrix3d PosePotential::hessian_bound(const Eigen::Matrix3d& stiffness) const noexcept {
+  const Eigen::Matrix3d equal = stiffness(0, 0) * Eigen::Matrix3d::Identity();
+  if (stiffness == equal) return stiffness;
+  const Eigen::Vector3d turn = quaternion_.head<3>();
+  const double eta = quaternion_[3], rest = 1.0 + sign_ * eta, length = turn.norm();
+  Eigen::Matrix3d rates;
+  rates << eta, -turn[2], turn[1], turn[2], eta, -turn[0], -turn[1], turn[0], eta;
+  const auto spread = product<Eigen::Vector3d>(stiffness, turn);
+  const double along = turn.dot(spread) * (1.0 / rest + 1.0 / std::max(length, 1e-9));
+  const auto stiff = product<Eigen::Matrix3d>(stiffness, rates);
+  Eigen::Matrix3d bound = (rest + length) * product<Eigen::Matrix3d>(transposed(rates), stiff);
+  add_product(turn, transposed(turn), bound, along);
+  return 2.0 / (rest * rest) * bound;
+}
+
 double PosePotential::turning(const Eigen::Matrix3d& stiffness,
                               const Eigen::Vector3d& rate) const noexcept {
   const Eigen::Vector3d turn = quaternion_.head<3>();

@@ -52,7 +52,7 @@ _NULL_SPACES = ("pose", "position")
 class CartesianImpedance(StagedController):
     r"""Spring and damper of an end effector, and a posture in its null space.
 
-    ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - N^T K_n (q - q_n) - dV_b - dV_q`` with
+    ``f = g - J^T (dV_e + D_t e) - (M - J^T Lambda J) d v - N^T K_n N (q - q_n) - dV_b - dV_q`` with
     the potential ``V_e`` of the end effector's pose (:class:`PosePotential`), its velocity error
     ``e``, the inertia of the null space ``M - J^T Lambda J``, whose motion is damped at the rate
     ``d``, and ``N = 1 - M^-1 J^T Lambda J``, so that the posture does not accelerate the end
@@ -403,9 +403,11 @@ class CartesianImpedance(StagedController):
         """Return the effort (nv,) that compensates a share of the friction in the joints."""
         joints, b = self.model.joints, self.model.b
         rates = d.v[b:]
-        # Slower where a held effort would turn the motion round.
-        slip = np.maximum(_SLIP, 4.0 * h * joints.friction / self._limit_stiffness)
-        friction = joints.damping * rates + joints.friction * np.tanh(rates / slip)
+        # Less and slower where a held effort would turn the motion round.
+        most = self._limit_stiffness / (4.0 * h) if h > 0.0 else np.inf
+        slip = np.maximum(_SLIP, joints.friction / most)
+        friction = np.minimum(joints.damping, most) * rates
+        friction += joints.friction * np.tanh(rates / slip)
         return np.concatenate([np.zeros(b), self._ramp.now.friction_compensation * friction])
 
     def _tool_reference(self, reference: Reference) -> Reference:

@@ -119,7 +119,7 @@ class ToolImpedance:
         moment, moment_share = pulls[1].within(c.moment, largest[1])
         stiffness = np.zeros((6, 6))
         stiffness[:3, :3] = share * (turn.T @ k_position @ turn)
-        stiffness[3:, 3:] = moment_share * k_rotation
+        stiffness[3:, 3:] = moment_share * self.potential.stiffness(k_rotation)
         power = 0.0
         if not self.reference.is_resting and c.turned < 1.0:
             rate, e = self.reference.twist[3:], error[:3, 3]
@@ -241,9 +241,10 @@ def pose_effort(
         posture[b:] = -null.hold * null.posture
         pull_stiffness += np.diag(null.hold)
     elif null.hold.any():
-        # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is.
+        # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. Both sides
+        # are projected: N^T K_n alone is not symmetric, and moves the null space with the task.
         free = np.eye(model.nv) - inverse @ (inertia @ j)
-        posture = -free[b:].T @ (null.hold * null.posture)
+        posture = -free[b:].T @ (null.hold * (free[b:, b:] @ null.posture))
         pull_stiffness += free[b:].T @ (null.hold[:, None] * free[b:])
     rest_damping = null.damping_null * (d.M - j.T @ inertia @ j)
     if null.of_position:

@@ -121,6 +121,22 @@ class PosePotential:
             Pull(4.0 * stored / rest, moment),
         )
 
+    def stiffness(self, k_rotation: Array) -> Array:
+        """Return an upper bound (3,3) of the Hessian of the second of :meth:`parts`.
+
+        It is in the axes of the body, N m/rad, which have turned by half of the rotation against
+        those in which ``K_r`` acts.
+        """
+        if np.array_equal(k_rotation, k_rotation[0, 0] * np.eye(3)):
+            return k_rotation
+        turn, eta = self._quaternion[:3], float(self._quaternion[3])
+        x, y, z = turn.tolist()
+        rest, length = 1.0 + self._sign * eta, sqrt(x * x + y * y + z * z)
+        rates = np.array([[eta, -z, y], [z, eta, -x], [-y, x, eta]])
+        along = float(turn @ k_rotation @ turn) * (1.0 / rest + 1.0 / max(length, 1e-9))
+        bound = (rest + length) * (rates.T @ k_rotation @ rates) + along * np.outer(turn, turn)
+        return 2.0 / (rest * rest) * bound
+
     def turning(self, k_rotation: Array, rate: Array) -> float:
         """Return the rate (W) of the second of :meth:`parts` as the axes of its stiffness turn.
 

@@ -48,6 +48,9 @@ class PosePotential {
   Pull position(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept;
   Pull attitude(const Eigen::Matrix3d& stiffness) const noexcept;
 
+  /// An upper bound (3,3) of the Hessian of that of the attitude, in the axes of the body, N m/rad.
+  Eigen::Matrix3d hessian_bound(const Eigen::Matrix3d& stiffness) const noexcept;
+
   /// The rate of the energy of the attitude, W, as the axes of the reference turn, rad/s, against
   /// those of a stiffness.
   double turning(const Eigen::Matrix3d& stiffness, const Eigen::Vector3d& rate) const noexcept;

@@ -28,7 +28,7 @@ from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import Push, robots, simulate
 from vms_ph_io.tasks.uncertainty import Uncertainty
 
-from ..support.pushed_robots import LAWS, random_case, run
+from ..support.pushed_robots import LAWS, Case, random_case, run
 
 PUSH = Push("wrench_end_effector", [10, 10, 10, 0, 0, 0], start=0.2, duration=0.2)
 
@@ -67,6 +67,35 @@ def late_corners(cases: range, seconds: float) -> None:
 
 def test_robots_pushed_at_corners_of_the_gains_come_to_rest_with_late_states() -> None:
     late_corners(range(5), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("robot", "rate", "age", "gains"),
+    [
+        # The posture pulls on a base that springs and damping hold too.
+        ("omnidirectional_panda", 100, 9, {"stiffness_rotation": 500.0, "null_stiffness": 500.0}),
+        ("satellite_panda", 250, 6, {"stiffness": 0.0, "null_stiffness": 500.0}),
+        # About one axis alone, so that the light gripper turns far about the others.
+        ("hextilt", 250, 5, {
+            "stiffness": 5000.0, "stiffness_rotation": 500.0,
+            "stiffness_share_rx": 0.0, "stiffness_share_rz": 0.0,
+            "stiffness_share_y": 0.0, "stiffness_share_z": 0.0,
+        }),
+    ],
+)  # fmt: skip
+def test_a_posture_and_springs_along_single_axes_are_stable_with_late_states(
+    robot: str, rate: int, age: int, gains: dict[str, float]
+) -> None:
+    stiff = {
+        "delay": 3.0, "damping": 1000.0, "damping_rotation": 100.0, "damping_null": 100.0,
+        "hold_base": False, "null_energy": 100.0, **gains,
+    }  # fmt: skip
+    for seed in range(2):
+        outcome = run(
+            Case("CartesianImpedance", robot, rate, 1, stiff, age), np.random.default_rng(seed), 2.0
+        )
+        assert outcome.most < 4.0 * outcome.pushed + 1e-6
+        assert outcome.last < 0.1 * outcome.pushed
 
 
 @pytest.mark.slow

@@ -82,3 +82,29 @@ def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
         slope = (pulled(stretch + 1e-6).energy - pulled(stretch - 1e-6).energy) / 2e-6
         assert force == pytest.approx(slope, rel=1e-6)
         assert force == pytest.approx(min(K * stretch, most or np.inf), rel=1e-12)
+
+
+def test_the_stiffness_of_a_turn_bounds_the_curvature_up_to_the_switch(
+    rng: np.random.Generator,
+) -> None:
+    for k in range(60):
+        axes = pin.exp3(rng.normal(size=3))
+        shares = np.array([1.0, 0.0, 0.0]) if k % 2 else rng.uniform(size=3)
+        k_turn = K_TURN * axes @ np.diag(shares) @ axes.T
+        axis, angle = rng.normal(size=3), rng.uniform(0.0, 3.3)
+        axis /= np.linalg.norm(axis)
+        error, potential = error_at(angle, axis), PosePotential()
+        potential.restart(error_at(0.5, axis))
+        potential.follow(error)
+        bound, h = potential.stiffness(k_turn), 1e-3
+        for way in rng.normal(size=(20, 3)):
+            stored = []
+            for s in (-h, 0.0, h):
+                there = error.copy()
+                there[:3, :3] = error[:3, :3] @ pin.exp3(s * way)
+                potential.follow(there)
+                stored.append(potential.parts(there, k_turn, k_turn)[1].energy)
+            curvature = (stored[0] - 2.0 * stored[1] + stored[2]) / h**2
+            assert curvature <= float(way @ bound @ way) + 1e-4 * K_TURN
+    potential.restart(np.eye(4))
+    np.testing.assert_allclose(potential.stiffness(k_turn), k_turn, atol=1e-12)

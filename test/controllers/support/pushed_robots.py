@@ -45,7 +45,10 @@ LAWS: dict[str, tuple[type[Controller], tuple[str, ...]]] = {
 # and torques of a robot that may do no work, or change without end, cannot brake it.
 _DAMPING = {
     "TaskSpaceIDAPBC": ("damping_task", "damping_null"),
-    "CartesianImpedance": ("damping", "damping_rotation", "damping_null"),
+    "CartesianImpedance": (
+        "damping", "damping_rotation", "damping_null",
+        *(f"damping_share_{axis}" for axis in ("x", "y", "z", "rx", "ry", "rz")),
+    ),
     "PoseIDAPBC": ("damping", "damping_rotation", "damping_null"),
     "DecoupledVMSController": ("frequency_base", "frequency_shape", "damping_ratio"),
 }
@@ -78,6 +81,10 @@ def random_case(rng: np.random.Generator, damped: bool) -> Case:
     # A delay beyond the declared one is not promised; a tank has tests of its own.
     gains["delay"] = max(gains["delay"], float(delay))
     gains["tank_capacity"] = 0.0
+    if law == "CartesianImpedance":
+        # These robots have no friction to compensate. Undamped, a posture may give its own energy.
+        gains["friction_compensation"] = 0.0
+        gains["null_energy"] *= damped
     for name in _DAMPING[law]:
         if damped:
             gains[name] = kind.Gains.__dataclass_fields__[name].metadata["high"]
