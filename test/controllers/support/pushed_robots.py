@@ -46,7 +46,9 @@ LAWS: dict[str, tuple[type[Controller], tuple[str, ...]]] = {
 _DAMPING = {
     "TaskSpaceIDAPBC": ("damping_task", "damping_null"),
     "CartesianImpedance": (
-        "damping", "damping_rotation", "damping_null",
+        "damping",
+        "damping_rotation",
+        "damping_null",
         *(f"damping_share_{axis}" for axis in ("x", "y", "z", "rx", "ry", "rz")),
     ),
     "PoseIDAPBC": ("damping", "damping_rotation", "damping_null"),
