@@ -237,7 +237,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   last_compliance_ = now;
   hold_posture(reference, dt);
   if (pushing) effort_.release(pushing->direction, pushing->damping, h);
-  split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping);
+  split_inertia(d_.M(), jacobian_, momentum_, effort_.rest_damping, smallest_);
   effort_.rest_damping *= gains.damping_null;
   rest(h, dt);
   if (hold_.any()) {

@@ -101,6 +101,10 @@ namespace {
 // stretched out.
 constexpr double kRegularisation = 1e-6;
 
+// Smallest singular value of the Jacobian below which the directions that are being lost fade from
+// the task inertia into the null space, and the mobility to which they do, of the mean one.
+constexpr double kFading = 0.1, kLostShare = 0.05;
+
 }  // namespace
 
 PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
@@ -283,13 +287,23 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
 }
 
 void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
-                   MatrixV& null_inertia) noexcept {
+                   MatrixV& null_inertia, double smallest) noexcept {
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
   Cholesky(mass).solve_columns(inverse);
   auto mobility = product<MatrixV>(J, inverse);
-  for (Eigen::Index k = 0; k < 6; ++k) mobility(k, k) += kRegularisation;
+  const double mean = (mobility(0, 0) + mobility(1, 1) + mobility(2, 2)) / 3.0;
+  const double near = smallest / kFading;
+  const double lost = kLostShare * std::max(0.0, 1.0 - near * near) * mean;
+  for (Eigen::Index k = 0; k < 6; ++k) mobility(k, k) += kRegularisation + lost;
   momentum = J;
-  Cholesky(mobility).solve_columns(momentum);
+  const Cholesky factor(mobility);
+  factor.solve_columns(momentum);
+  if (lost > 0.0) {
+    // What is left of an eigenvalue mu in the null space is (lost / (mu + lost))^2.
+    Matrix6V again = momentum;
+    factor.solve_columns(again);
+    momentum += lost * again;
+  }
   null_inertia = mass;
   add_product(transposed(J), momentum, null_inertia, -1.0);
 }

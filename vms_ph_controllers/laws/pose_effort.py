@@ -55,6 +55,10 @@ SINGULAR = 0.03
 # arm is stretched out.
 _REGULARISATION = 1e-6
 
+# Smallest singular value of the Jacobian below which the directions that are being lost fade from
+# the task inertia into the null space, and the mobility to which they do, of the mean one.
+_FADING, _LOST_SHARE = 0.1, 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Compliance:
@@ -225,7 +229,8 @@ def pose_effort(
         damping = push.across @ damping @ push.across + push.damping
 
     inverse = np.linalg.solve(d.M, j.T)
-    inertia = np.linalg.inv(j @ inverse + _REGULARISATION * np.eye(6))
+    smallest = float(np.linalg.svd(moving, compute_uv=False)[-1])
+    inertia = _task_inertia(j @ inverse, smallest)
     eta = j @ d.v
     drift = h * (stiffness @ reference_twist)
     positions = model.joint_positions(d.q)
@@ -274,6 +279,15 @@ def pose_effort(
         float((eta - reference_twist) @ (on_task - drift)),
         float(d.v @ on_null),
         turning_power - float(force @ reference_twist),
-        float(np.linalg.svd(moving, compute_uv=False)[-1]),
+        smallest,
         impedance.reason,
     )
+
+
+def _task_inertia(mobility: Array, smallest: float) -> Array:
+    """Return the inertia (6,6) of the task, without the directions that are being lost."""
+    mean = float(np.trace(mobility[:3, :3])) / 3.0
+    lost = _LOST_SHARE * max(0.0, 1.0 - (smallest / _FADING) ** 2) * mean
+    inverse = np.linalg.inv(mobility + (_REGULARISATION + lost) * np.eye(6))
+    # What is left of an eigenvalue mu in the null space is (lost / (mu + lost))^2.
+    return inverse + lost * (inverse @ inverse)

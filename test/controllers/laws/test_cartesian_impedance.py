@@ -21,7 +21,7 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.errors import OptionError
 from vms_ph_dynamics.groups import SE3
-from vms_ph_io import robots
+from vms_ph_io import robots, simulate
 
 HOLD = Reference()
 STEP = 2e-3
@@ -217,6 +217,18 @@ def test_a_stretched_arm_is_answered_with_finite_efforts(panda: VMSModel) -> Non
     assert np.isfinite(told.torque).all()
     assert (np.abs(told.torque) <= panda.joints.effort).all()
     assert told.energy.damping_null >= 0.0
+
+
+def test_an_arm_that_is_pulled_beyond_its_reach_comes_to_rest_without_a_blow() -> None:
+    law = CartesianImpedance(robots.load("fr3"))
+    law.gains = replace(
+        law.gains, stiffness=400.0, stiffness_rotation=20.0, damping_rotation=9.0,
+        damping_null=14.0, null_stiffness=10.0, speed=0.4,
+    )  # fmt: skip
+    far = Reference(position=np.array([0.91, 0.0, 0.59]))
+    run = simulate("fr3", law, 4.0, rate=500, reference=far)
+    assert np.abs(run.v[-1]).max() < 0.05
+    assert np.abs(np.diff(run.torque, axis=0)).max() < 1.0  # N m in a sample
 
 
 EVERYTHING = {
