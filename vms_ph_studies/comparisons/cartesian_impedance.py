@@ -6,6 +6,12 @@
 The example is cartesian_impedance_example_controller of franka_ros, of which franka_ros2 has none;
 its equations were written anew from what it publishes. Both send torques without weight, which the
 driver carries, and both are late by one sample. The rotors of the arm are in its description.
+
+The stiffnesses are equal. The other gains of CartesianImpedance were chosen after earlier runs of
+these phases, those of the example are its published ones. The example errs less after a push and
+with a tenfold stiffness, holds the posture closer and presses less on the wall. Guiding by hand is
+no equal comparison: CartesianImpedance keeps a least damping of the end effector, the example
+has none.
 """
 
 from collections.abc import Callable
@@ -250,10 +256,11 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 
 def _check(name: str, ours: Measured, theirs: Measured) -> Check:
+    unequal = " (whose end effector is not damped)" if name == "hand guiding" else ""
     limits = ours.torque <= 1.0 and ours.rate <= 1000.0 and ours.verdict == "kept"
     return required(
         name,
-        f"torques within limits, certificate kept; the example: {_text(theirs)}",
+        f"torques within limits, certificate kept; the example{unequal}: {_text(theirs)}",
         _text(ours),
         limits,
         "" if limits else "a limit was exceeded, or the certificate was not kept",
