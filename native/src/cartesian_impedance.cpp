@@ -210,8 +210,9 @@ void PoseImpedance::compensate_friction(double h) noexcept {
     const double most = h > 0.0 ? shape_inertia_[i] / (4.0 * h) : HUGE_VAL;
     const double dry = model_.dry_friction()[i];
     const double slip = std::max(kFrictionSlip, dry / most);
-    friction_[b_ + i] = gains_now().friction_compensation *
-                        (std::min(model_.damping()[i], most) * rates[i] + dry * std::tanh(rates[i] / slip));
+    const double viscous = std::min(model_.damping()[i], most) * rates[i];
+    friction_[b_ + i] =
+        gains_now().friction_compensation * (viscous + dry * std::tanh(rates[i] / slip));
   }
 }
 

@@ -167,8 +167,8 @@ class PoseEffort {
 };
 
 /// Split a mass matrix (m,m) between a task with the Jacobian J (6,m) and its null space: write the
-/// momentum of the task per velocity, Lambda J, and the inertia M - J^T Lambda J. Directions that are
-/// being lost fade into the null space where the smallest singular value is near zero.
+/// momentum of the task per velocity, Lambda J, and the inertia M - J^T Lambda J. Directions that
+/// are being lost fade into the null space where the smallest singular value is near zero.
 void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum,
                    MatrixV& null_inertia, double smallest = HUGE_VAL) noexcept;
 
