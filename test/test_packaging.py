@@ -120,6 +120,8 @@ _FROM_PYPI = {
     "trimesh",
     "mujoco",
     "casadi",
+    "gymnasium",
+    "jax",
     "dask",
     "distributed",
     "pyarrow",

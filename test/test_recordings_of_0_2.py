@@ -67,6 +67,10 @@ def _differences(before: Any, now: Any, tolerance: float, path: str = "") -> Ite
 def test_an_audit_finds_the_energies_of_before(recordings: Path, name: str) -> None:
     before = json.loads((recordings / f"{name}.audit.json").read_text())
     now = json.loads(_run(recordings, "audit", *AUDITS[name], "--json"))
+    # How signals are judged, and what is said first, may become better.
+    for document in (before, now):
+        document.pop("conditioning")
+        document.pop("answers", None)
     energies = {key: before[key] for key in ("gross", "ledger", "unaccounted")}
     # Energies are sums of some hundred terms of the size of the largest: rounding is below 1e-12.
     assert not list(_differences(before, now, 1e-9 * _largest(energies)))

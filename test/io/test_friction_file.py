@@ -33,7 +33,7 @@ def _identified(model: VMSModel, friction: Friction) -> Identification:
     batch = model.evaluate_batch(q, v, terms=("M", "C", "g"))
     effort = np.einsum("kij,kj->ki", batch.M, a) + np.einsum("kij,kj->ki", batch.C, v) + batch.g
     samples = MotionSamples(t, q, v, effort - np.array([friction.force(rate) for rate in v]))
-    return identify(model, samples, ("friction",), settings=Settings(torque=False))
+    return identify(model, samples, ("friction",), settings=Settings(energy=False))
 
 
 def _file(folder: Path, text: str) -> Path:

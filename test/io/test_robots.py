@@ -21,6 +21,7 @@ from vms_ph_io.wings import WINGS
 
 SIZES = {
     "panda": ("fixed", 7),
+    "fr3": ("fixed", 7),
     "omnidirectional_panda": ("planar", 7),
     "hextilt": ("floating", 5),
     "borinot": ("floating", 2),

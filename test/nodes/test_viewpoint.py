@@ -123,7 +123,7 @@ def test_dragging_a_link_acts_like_a_force_at_the_point_that_is_held(
 
 
 def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> None:
-    strip = StripChart(server, "energy")
+    strip = StripChart(server, "energy", "J", 0.01)
     for labels in (("total", "kinetic, task"), ("total", "kinetic, base", "kinetic, shape")):
         for time in (0.0, 1.0, 2.0):
             strip.add(time, dict.fromkeys(labels, time))
@@ -134,7 +134,7 @@ def test_the_curves_of_a_plot_follow_the_names_of_the_values(server: Any) -> Non
 
 
 def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
-    strip = StripChart(server, "power", "W")
+    strip = StripChart(server, "power", "W", 0.01)
     for k in range(50):
         strip.add(0.01 * k, {"push": 40.0 if k == 23 else 0.0, "other": 1.0})
     strip.draw()
@@ -146,7 +146,7 @@ def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "label", "drawn"),
     [
-        (0.0, "J", 0.0),
+        (0.0, "J", 0.01),
         (2.0, "J", 2.0),
         (3e-3, "mJ", 3.0),
         (-0.7e-6, "µJ", -0.7),
@@ -156,7 +156,7 @@ def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
 def test_small_values_of_a_plot_are_drawn_with_a_prefix(
     server: Any, value: float, label: str, drawn: float
 ) -> None:
-    strip = StripChart(server, "energy", "J")
+    strip = StripChart(server, "energy", "J", 1e-15 if value else 1.0)
     strip.add(0.0, {"total": 0.0})
     strip.add(1.0, {"total": value})
     strip.draw()
