@@ -29,7 +29,7 @@ struct MobileGains : ImpedanceGains {
 
 /// The impedance of an end effector, on a base with a reference of its own; it is described in
 /// vms_ph_controllers/laws/mobile_manipulation.py.
-class MobileManipulation final : public RampedGains<PoseImpedance, MobileGains> {
+class MobileManipulation final : public PostureGains<MobileGains> {
  public:
   /// Control end effector and base of a robot, which must outlive the controller.
   ///
@@ -86,7 +86,7 @@ const GainTable<MobileGains>& MobileGains::table() {
 MobileManipulation::MobileManipulation(const Model& model,
                                        const std::optional<Allocation>& allocation,
                                        bool base_actuated)
-    : RampedGains(checked(model, allocation, base_actuated), allocation, base_actuated) {
+    : PostureGains(checked(model, allocation, base_actuated), allocation, base_actuated) {
   begin();
 }
 
@@ -100,7 +100,7 @@ void MobileManipulation::hold() noexcept {
 const Command& MobileManipulation::update(const RobotState& state, const Reference& reference,
                                           double dt) noexcept {
   if (reference.pose && reference.pose->allFinite()) goal_ = *reference.pose;
-  return RampedGains::update(state, reference, dt);
+  return PostureGains::update(state, reference, dt);
 }
 
 void MobileManipulation::follow(const Reference& reference, double dt) noexcept {

@@ -185,7 +185,8 @@ PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness)
     const Eigen::Vector3d e = error_.topRightCorner<3, 1>();
     const auto held = product<Eigen::Vector3d>(inertial(k, c.turned, axes_), e);
     springs.power = share * held.dot(rate_.cross(e));
-    springs.power += moment_share * potential_.turning(inertial(k_rotation, c.turned, axes_), rate_);
+    springs.power +=
+        moment_share * potential_.turning(inertial(k_rotation, c.turned, axes_), rate_);
   }
   return springs;
 }
@@ -226,7 +227,8 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   turning_power_ = springs_now.power;
   potential = springs_now.energy;
   const Eigen::Matrix3d turn = error.topLeftCorner<3, 3>();
-  const Eigen::Vector3d linear = compliance.damping.head<3>(), angular = compliance.damping.tail<3>();
+  const Eigen::Vector3d linear = compliance.damping.head<3>(),
+                        angular = compliance.damping.tail<3>();
   damping_.setZero();
   damping_.topLeftCorner<3, 3>() = rotated(in_reference(linear, compliance.turned, axes_), turn);
   damping_.bottomRightCorner<3, 3>() =

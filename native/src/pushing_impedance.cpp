@@ -54,7 +54,7 @@ const GainTable<PushGains>& PushGains::table() {
 
 PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation> allocation,
                                    bool base_actuated)
-    : RampedGains(model, std::move(allocation), base_actuated),
+    : PostureGains(model, std::move(allocation), base_actuated),
       balance_(model, NoiseModel(), true),
       observer_(model, kObserved),
       wrenches_(balance_, kContactForce, kContactMoment, 0.0, 0.0),

@@ -6,9 +6,9 @@
 
 #include <pluginlib/class_list_macros.hpp>
 #include <vms_ph/attitude_control_parameters.hpp>
+#include <vms_ph/cartesian_impedance_parameters.hpp>
 #include <vms_ph/decoupled_vms_controller_parameters.hpp>
 #include <vms_ph/differential_drive_parameters.hpp>
-#include <vms_ph/cartesian_impedance_parameters.hpp>
 #include <vms_ph/mobile_manipulation_parameters.hpp>
 #include <vms_ph/pose_ida_pbc_parameters.hpp>
 #include <vms_ph/pushing_impedance_parameters.hpp>

@@ -146,11 +146,11 @@ def test_a_peak_between_two_samples_of_a_plot_is_drawn(server: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "label", "drawn"),
     [
-        (0.0, "J", 0.01),
+        (0.0, "J", 0.0),
         (2.0, "J", 2.0),
         (3e-3, "mJ", 3.0),
         (-0.7e-6, "µJ", -0.7),
-        (1e-20, "fJ", 1e-5),
+        (1e-20, "µJ", 1e-14),
     ],
 )
 def test_small_values_of_a_plot_are_drawn_with_a_prefix(

@@ -102,7 +102,7 @@ class PoseImpedance : public StagedController {
   VectorV weights_, weights_now_, last_posture_, last_hold_, offset_, hold_, friction_, moved_;
   std::optional<NullSample> null_sample_;
   double null_level_ = 0.0;
-  bool has_posture_ = false;  // of the last sample
+  bool has_posture_ = false;      // of the last sample
   Matrix6V jacobian_, momentum_;  // (6,nv) J, and the momentum of the task for a velocity
   double smallest_ = 0.0;         // singular value
   VectorV shape_inertia_, positions_, desired_, sent_;
@@ -110,8 +110,25 @@ class PoseImpedance : public StagedController {
   SymmetricEigen eigen_, relative_eigen_;
 };
 
+/// The gains of an impedance, and the weights of its posture by joint.
+template <class Gains>
+class PostureGains : public RampedGains<PoseImpedance, Gains> {
+ public:
+  using Ramped = RampedGains<PoseImpedance, Gains>;
+  using Ramped::Ramped;
+
+  std::vector<Gain> gains() const override {
+    std::vector<Gain> all = Ramped::gains();
+    for (Gain& weight : this->null_weights()) all.push_back(std::move(weight));
+    return all;
+  }
+  bool set_gain(const std::string& name, double value) noexcept override {
+    return Ramped::set_gain(name, value) || this->set_null_weight(name, value);
+  }
+};
+
 /// Spring and damper of an end effector, and a posture in its null space.
-class CartesianImpedance final : public RampedGains<PoseImpedance, ImpedanceGains> {
+class CartesianImpedance final : public PostureGains<ImpedanceGains> {
  public:
   /// Control the end effector of a robot, which must outlive the controller.
   ///
@@ -119,18 +136,9 @@ class CartesianImpedance final : public RampedGains<PoseImpedance, ImpedanceGain
   /// @param base_actuated  false for a base without actuators; it is then not held.
   /// @throws ModelError    the allocation is for another base.
   explicit CartesianImpedance(const Model& model, std::optional<Allocation> allocation = {},
-                                bool base_actuated = true)
-      : RampedGains(model, std::move(allocation), base_actuated) {
+                              bool base_actuated = true)
+      : PostureGains(model, std::move(allocation), base_actuated) {
     begin();
-  }
-
-  std::vector<Gain> gains() const override {
-    std::vector<Gain> all = RampedGains::gains();
-    for (Gain& weight : null_weights()) all.push_back(std::move(weight));
-    return all;
-  }
-  bool set_gain(const std::string& name, double value) noexcept override {
-    return RampedGains::set_gain(name, value) || set_null_weight(name, value);
   }
 };
 

@@ -23,7 +23,7 @@ struct PushGains : ImpedanceGains {
 
 /// The impedance of the end effector, and along one direction a force instead; it is described in
 /// vms_ph_controllers/laws/pushing_impedance.py.
-class PushingImpedance final : public RampedGains<PoseImpedance, PushGains> {
+class PushingImpedance final : public PostureGains<PushGains> {
  public:
   /// Control the end effector of a robot, which must outlive the controller.
   ///
