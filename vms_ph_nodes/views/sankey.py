@@ -42,6 +42,7 @@ _STYLE = (
     "@keyframes ef{from{stroke-dashoffset:var(--a)}}.ef .d{animation:ef var(--t) linear}"
 )
 
+LARGEST = 1e30  # that is drawn; a message may have any number
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 
 
@@ -60,7 +61,7 @@ class Scale:
     """Writes quantities of one picture: in one unit, the largest of them with three digits."""
 
     def __init__(self, largest: float, unit: str) -> None:
-        size = max(largest, 1e-3)
+        size = min(max(1e-3, largest), LARGEST)  # also of what is no number
         factor, prefix = next((f, p) for f, p in PREFIXES if size >= 0.9995 * f)
         self._factor, self._unit = factor, f"{prefix}{unit}"
         self._decimals = max(0, 2 - floor(log10(size / factor * 1.0005)))
@@ -209,4 +210,4 @@ def _label(
 
 def _size(stream: Stream) -> float:
     """Return the size of a power; zero if it is not known."""
-    return abs(stream.power) if isfinite(stream.power) else 0.0
+    return min(abs(stream.power), LARGEST) if isfinite(stream.power) else 0.0

@@ -19,7 +19,7 @@ from vms_ph_io.audits.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NANOSECONDS, from_stamp
 from .energy_flow import PORT_WORDS
-from .sankey import COLOURS, PREFIXES
+from .sankey import COLOURS, LARGEST, PREFIXES
 
 _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
@@ -27,7 +27,6 @@ _SAMPLES = int(_SECONDS * 10)
 # What is shown of joints, in the units of revolute ones.
 _OF_JOINTS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
 
-_LARGEST = 1e30  # that is drawn; a message may have any number
 
 # The palette of Okabe and Ito, which colour-blind readers tell apart. Vermilion is last: in the
 # flow of energy it is what is unaccounted for.
@@ -116,7 +115,9 @@ class StripChart:
     def draw(self) -> None:
         """Send the samples to the page."""
         times, *values = self._data()
-        low, high = min(map(np.min, values)), max(map(np.max, values))
+        numbers = np.concatenate(values)
+        numbers = numbers[np.isfinite(numbers)].clip(-LARGEST, LARGEST)
+        low, high = numbers.min(initial=0.0), numbers.max(initial=0.0)
         bounds = rounded(float(low), float(high), self._floor, self._bounds)
         prefix, factor = _prefix(max(map(abs, bounds)))
         with self._server.atomic():  # a page draws no plot with the samples of another
@@ -154,7 +155,7 @@ class StripChart:
             return (np.array([-_SECONDS, 0.0]), *np.zeros((len(self._labels), 2)))
         times = np.array(self._times) - self._times[-1]
         values = np.array(self._values).reshape(len(times), len(self._labels))
-        values = np.clip(values, -_LARGEST, _LARGEST)
+        values = np.clip(values, -LARGEST, LARGEST)
         return (times, *np.ascontiguousarray(values.T))
 
 
