@@ -300,7 +300,7 @@ WALK = """
 import importlib, pkgutil, sys
 for name in ("vms_ph_dynamics", "vms_ph_controllers", "vms_ph_io"):
     for module in pkgutil.walk_packages(importlib.import_module(name).__path__, name + "."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith("__main__") and ".export.jax." not in module.name:
             importlib.import_module(module.name)
 print(sorted({name.partition(".")[0] for name in sys.modules if name.startswith("vms_ph_")}))
 """
