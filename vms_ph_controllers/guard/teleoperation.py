@@ -12,7 +12,8 @@ import numpy.typing as npt
 from vms_ph_dynamics import OptionError
 from vms_ph_dynamics.arrays import Array
 
-from .servo_guard import GuardedCommand, PositionGuard
+from .position_guard import PositionGuard
+from .servo_guard import GuardedCommand
 
 
 @dataclass(frozen=True, slots=True)

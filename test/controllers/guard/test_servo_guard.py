@@ -268,3 +268,15 @@ def test_a_velocity_is_paid_for_before_it_acts() -> None:
 def test_what_is_no_setting_is_refused(arguments: dict, sentence: str) -> None:
     with pytest.raises(OptionError, match=sentence):
         PositionGuard(sliders(2), **arguments)
+
+
+def test_positions_that_jump_are_not_believed() -> None:
+    guard = PositionGuard(sliders(2, velocity=2.0), 100.0, budget=5.0)
+    guard.update([0.0, 0.0], [0.01, 0.0], 0.01)
+    sent = guard.update([0.0, 3.0], [0.02, 0.0], 0.01)
+    assert sent.status is Status.HOLDING
+    assert sent.reason == "j1 jumped by 3, farther than its velocity limit allows"
+    assert_array_equal(sent.command, [0.01, 0.0])
+    certificate = guard.certificate
+    assert (certificate.lost, certificate.first_loss) == (1, sent.reason)
+    assert "an integrator, a feed-forward" in str(certificate)
