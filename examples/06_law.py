@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Controller, Reference, RobotState, gain
-from vms_ph_dynamics import StandardForm, VMSModel
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import DecoupledForm, Friction, Ports, Trajectory, VMSModel, integrate
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, DecoupledForm, Friction, Ports, Trajectory, VMSModel, integrate
 from vms_ph_io import robots
 
 try:

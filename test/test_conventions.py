@@ -12,9 +12,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import CanonicalForm, Ports
+from vms_ph_dynamics import CanonicalForm, Friction, Ports, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 from vms_ph_nodes.messages.conversions import from_joint_state, from_wrench, to_wrench

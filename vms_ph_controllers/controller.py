@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array, is_finite, summary
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics.arrays import is_finite, summary
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

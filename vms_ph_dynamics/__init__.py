@@ -20,6 +20,7 @@ from .errors import (
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:  # the same names as below, for type checkers
+    from .arrays import Array as Array
     from .actuation import (
         Allocation as Allocation,
         Fluid as Fluid,
@@ -86,6 +87,7 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
 _HOME = {
     name: module
     for module, names in {
+        "arrays": "Array",
         "decoupling": "DecouplingTransform ExternalInternal",
         "actuation": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
         "errors": "MissingExtraError ModelError OptionError StateError VmsPhError",

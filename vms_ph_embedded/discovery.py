@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 _LAST_DOMAIN = 232  # the largest domain with valid port numbers

@@ -3,7 +3,7 @@
 
 """Errors of systems; their messages name the box, port or junction."""
 
-from vms_ph_dynamics.errors import ModelError, StateError
+from vms_ph_dynamics import ModelError, StateError
 
 
 class PatternError(ModelError):

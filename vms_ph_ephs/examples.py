@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SO3, pose
 
 from . import multibody as mb

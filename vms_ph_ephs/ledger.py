@@ -11,9 +11,7 @@ import numpy as np
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics import Array, StandardForm, VmsPhError
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import share_directory
 from vms_ph_io.progress import Progress, no_progress

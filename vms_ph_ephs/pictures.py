@@ -14,7 +14,7 @@ from math import hypot
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .components import Component
 from .patterns import Pattern, split

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE2, SE3, SO3, Group, pose, skew
 
 

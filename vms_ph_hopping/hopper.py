@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Array
+from vms_ph_dynamics.arrays import frozen
 
 from .leg import Phase
 from .leg_on_floor import CHANNELS, LegOnFloor

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VMSModel, VmsPhError
 from vms_ph_io import robots
 
 from . import Floor, HoppingController, HoppingRun, LegOnFloor, Phase, hop, hopping_tasks

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.arrays import vector
-from vms_ph_dynamics.errors import ModelError
 from vms_ph_io.settings.yaml_files import bundled_names, check_keys, load_named, moderate, number
 
 HOP_ERRORS: Mapping[str, str] = {

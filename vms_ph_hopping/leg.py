@@ -10,9 +10,7 @@ from math import atan2, cos, inf, pi, sin
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError, StateError
-from vms_ph_dynamics.model import VMSModel
+from vms_ph_dynamics import Array, ModelError, StateError, VMSModel
 
 
 class Phase(enum.IntEnum):

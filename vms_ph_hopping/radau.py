@@ -20,8 +20,8 @@ from math import sqrt
 import numpy as np
 from numpy.polynomial import legendre
 
-from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, VmsPhError
+from vms_ph_dynamics.arrays import frozen
 
 Rate = Callable[[Array], Array]
 """The right-hand side of an autonomous equation, (N,) to (N,)."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Array
+from vms_ph_dynamics.arrays import frozen
 
 from .hopper import SKIN, ContactEvent, EventKind, Hopper
 from .leg import LegState, Phase

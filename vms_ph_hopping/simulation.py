@@ -9,10 +9,8 @@ from math import isfinite
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import PORTS, Ports
-from vms_ph_dynamics.model import VMSModel
+from vms_ph_dynamics import Array, Ports, VMSModel, VmsPhError
+from vms_ph_dynamics.forms import PORTS
 from vms_ph_dynamics.simulation import Actuation, Control, Sample, WorldFramePorts
 
 from .hopper import Hopper

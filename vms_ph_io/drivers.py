@@ -16,9 +16,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, Controller
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
 
 from .installation import share_directory
 from .settings.yaml_files import fields_of, read_mapping

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vms_ph_controllers.guard import Certificate, GuardedCommand, ServoGuard
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array, summary
+from vms_ph_dynamics import Array, ModelError, VMSModel
+from vms_ph_dynamics.arrays import summary
 
 if TYPE_CHECKING:
     import gymnasium

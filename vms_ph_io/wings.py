@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from vms_ph_dynamics.errors import MissingExtraError, OptionError, VmsPhError
+from vms_ph_dynamics import MissingExtraError, OptionError, VmsPhError
 
 NODES = "vms_ph_nodes"
 

@@ -19,7 +19,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from std_srvs.srv import SetBool
 from vms_ph.srv import SeekBag, StepBag
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .node.health import OK, Health

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings import scenes

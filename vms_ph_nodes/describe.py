@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import read_urdf, robots, share_directory
 from vms_ph_io.descriptions.packages import with_file_addresses
 from vms_ph_io.robots import make_fixed

@@ -20,9 +20,7 @@ from vms_ph.srv import ChangeBudget
 
 from vms_ph_controllers import Status
 from vms_ph_controllers.guard import GuardedEffort, PortGuard
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .messages.conversions import (

@@ -6,11 +6,9 @@
 from std_msgs.msg import Header
 from vms_ph.msg import Energy, Identification, Momentum, Power
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics import Friction, PositionTask, VMSModel
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
-from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import from_stamp, to_stamp
 from .messages.energy_messages import to_energy, to_momentum, to_power

@@ -21,9 +21,7 @@ from vms_ph_controllers.observers import (
     WrenchEstimate,
     WrenchMap,
 )
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, Friction, VMSModel
 
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
 from .messages.frames import with_prefix

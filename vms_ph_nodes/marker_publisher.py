@@ -8,8 +8,7 @@ from dataclasses import fields
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import PositionTask, VMSModel
 
 from .messages.conversions import NANOSECONDS, from_stamp
 from .node.health import OK, WARN

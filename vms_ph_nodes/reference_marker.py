@@ -13,9 +13,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped, Quaternion
 from std_msgs.msg import ColorRGBA, Header
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, VMSModel, VmsPhError
 
 from .messages.conversions import from_stamp, to_pose
 from .node.health import OK

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from tempfile import mkdtemp
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.descriptions.robot_shapes import robot_shapes
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings import scenes

@@ -20,8 +20,7 @@ import yaml
 
 from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VMSModel, VmsPhError
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import share_directory
 from vms_ph_io.installation import write_user_file

@@ -18,8 +18,7 @@ from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Energy, Exergy, Power
 from vms_ph.srv import StepSimulation
 
-from vms_ph_dynamics import VmsPhError
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.audits.energy_split import BASE, LawSplit, moves
 

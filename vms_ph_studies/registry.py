@@ -5,7 +5,7 @@
 
 from importlib import import_module
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from .study import Study
 

@@ -12,11 +12,8 @@ from vms_ph_controllers import AttitudeControl, Reference, RobotState
 from vms_ph_controllers.controller import Command
 from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.resolved_motion import ResolvedMotion
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import Array, DecoupledForm, VMSModel, VmsPhError, momenta
 from vms_ph_dynamics.actuation import Actuators, Motor, ReactionWheel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import DecoupledForm, momenta
 from vms_ph_dynamics.free_floating import Body, JointPath, capture, plan_reorientation
 from vms_ph_dynamics.free_floating.reorientation import displaced
 from vms_ph_dynamics.groups import SE3, SO3

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.progress import Progress, no_progress
 
 from .check import Check

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Array
+from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.groups import SE3
 
 SPACE = SE3()

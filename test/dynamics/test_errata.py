@@ -11,10 +11,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms import Ports, TaskSpaceForm
+from vms_ph_dynamics import ModelError, Ports, PositionTask, TaskSpaceForm, VMSModel
 from vms_ph_dynamics.groups import SE3
-from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
 from .conftest import state_of

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import Ports
-from vms_ph_dynamics.forms.free_floating import FreeFloating
+from vms_ph_dynamics import FreeFloating, Ports, VMSModel
 from vms_ph_io import robots
 
 from .conftest import random_tree, state_of

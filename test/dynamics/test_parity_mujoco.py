@@ -7,8 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Ports, VMSModel
 from vms_ph_io import robots
 
 from .conftest import state_of

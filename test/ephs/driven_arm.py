@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics import StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_ephs.robot import Battery, Drives, EphsEngine, Motors
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 from vms_ph_ephs import (
     InconsistentState,
     PatternError,

@@ -6,8 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import ModelError, StandardForm
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import ModelError, Ports, StandardForm
 from vms_ph_dynamics.free_floating import Body, capture
 from vms_ph_dynamics.simulation import Mechanism, Simulation
 from vms_ph_ephs.files import drives_file

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics import StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_ephs import Environment, Quadratic, assemble, compose, momentum, simulate
 from vms_ph_ephs.library import Damper, battery, gear, inverter, motor

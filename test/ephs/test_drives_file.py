@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ephs.driven_arm import URDF, arm
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_ephs.files import drives_file
 from vms_ph_io import robots
 

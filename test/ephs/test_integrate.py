@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.integrators import Event, IntegrationError, integrate
+from vms_ph_dynamics import IntegrationError, ModelError, OptionError, integrate
+from vms_ph_dynamics.integrators import Event
 from vms_ph_ephs import (
     Environment,
     EphsStepper,

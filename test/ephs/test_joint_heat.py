@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics import Friction
 from vms_ph_ephs import StructureError, assemble, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.multibody.joint_heat import JointHeat

@@ -8,7 +8,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_ephs.ledger import exergy_ledger
 from vms_ph_nodes.cli.app import make_app
 

@@ -8,8 +8,7 @@ import copy
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.actuation.fluid import ImmersedBody
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import ImmersedBody, VmsPhError
 from vms_ph_ephs import (
     DryFriction,
     Environment,

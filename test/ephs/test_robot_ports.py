@@ -10,9 +10,7 @@ import pinocchio as pin
 import pytest
 from dynamics.conftest import state_of
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.forms.state import PHState
+from vms_ph_dynamics import ModelError, PHState, Ports, StandardForm, VMSModel
 from vms_ph_ephs import Equations, PatternError, assemble, compose
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.library import gear, motor

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import ModelError, OptionError
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import ModelError, OptionError, Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_ephs.files import drives_file
 from vms_ph_ephs.robot import Battery, EphsEngine

@@ -8,8 +8,7 @@ import pinocchio as pin
 import pytest
 from dynamics.conftest import random_tree, state_of
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics import Friction, ModelError, VMSModel
 from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_ephs import assemble, simulate
 from vms_ph_ephs import multibody as mb

@@ -8,9 +8,7 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.integrators import integrate
+from vms_ph_dynamics import Friction, VMSModel, integrate
 from vms_ph_ephs import Equations, assemble, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.simulation import SCHEMES

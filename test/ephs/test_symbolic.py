@@ -193,7 +193,7 @@ def vehicle() -> Equations:
 
 
 def _wet() -> object:
-    from vms_ph_dynamics.actuation.fluid import ImmersedBody
+    from vms_ph_dynamics import ImmersedBody
 
     at = np.array([0.0, 0.0, 0.1])
     return ImmersedBody("b", 0.1 * np.eye(6), 0.01, at, np.ones(6), np.ones(6))

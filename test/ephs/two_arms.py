@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.simulation.contact.mujoco_robot import import_mujoco
 from vms_ph_ephs import Equations, System, closed, compose
 from vms_ph_ephs import multibody as mb

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from fuzz.mutator import mutated
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 Make = Callable[[random.Random], bytes]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.commands.message_text import fill, parse, to_plain
 from vms_ph_embedded.interfaces.messages import deserialize, serialize
 from vms_ph_ephs import Pattern, entropy, momentum, power, state

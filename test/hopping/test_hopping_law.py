@@ -8,9 +8,8 @@ import pytest
 from controllers.support.unusable_steps import UNUSABLE_STEPS, check_that_it_works_on
 
 from vms_ph_controllers import Reference, RobotState, Status
-from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_dynamics.decoupling import aligned_orientation
-from vms_ph_dynamics.errors import OptionError
 from vms_ph_hopping.laws.hopping import CHANNELS, HoppingController
 from vms_ph_io import robots
 

@@ -11,7 +11,7 @@ import yaml
 
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Ports
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import Sample, in_world_axes
 from vms_ph_hopping import HoppingController, Leg

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from vms_ph_dynamics.errors import ModelError, OptionError, VmsPhError
+from vms_ph_dynamics import ModelError, OptionError, VmsPhError
 from vms_ph_hopping import hopping_tasks
 from vms_ph_hopping.hopping_run import run_hops
 from vms_ph_io.settings import scenes

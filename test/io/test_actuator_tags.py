@@ -12,7 +12,7 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import read_urdf, share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings.actuator_tags import actuator_tags, actuators_of_urdf

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.robot.description import MOST_LINKS
 from vms_ph_io import load_urdf
 from vms_ph_io.bag.mcap_reader import MAGIC, McapReader

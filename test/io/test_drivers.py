@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
-from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_dynamics import ModelError, OptionError
 from vms_ph_io import drivers, robots, simulate
 
 

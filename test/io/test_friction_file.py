@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics import Friction, VMSModel, VmsPhError
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.samples import MotionSamples
-from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.identification import Identification, Settings, identify
 from vms_ph_io import robots
 from vms_ph_io.audits.identified import friction_rows

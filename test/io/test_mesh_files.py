@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import load_urdf
 from vms_ph_io.descriptions.mesh_files import check_mesh
 from vms_ph_io.descriptions.robot_shapes import robot_shapes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.integrators import SCHEMES
 from vms_ph_io import share_directory
 from vms_ph_io.settings.bounded_text import read_yaml

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.actuators import Caster, ReactionWheel, Rotor, Tilt
+from vms_ph_dynamics import Rotor, VMSModel
+from vms_ph_dynamics.actuation.actuators import Caster, ReactionWheel, Tilt
 from vms_ph_dynamics.actuation.allocation import Actuators
 from vms_ph_io import robots, share_directory
 from vms_ph_io.settings.actuators_file import load_actuators

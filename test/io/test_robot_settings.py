@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
+from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 

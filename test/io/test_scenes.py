@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_dynamics import ModelError, OptionError
 from vms_ph_dynamics.simulation.contact import ForceGoal, PlaceGoal
 from vms_ph_io.descriptions.robot_shapes import robot_shapes
 from vms_ph_io.robots.robot_settings import RobotSettings

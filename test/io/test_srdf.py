@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.robots.robot_settings import RobotSettings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.launch import LaunchError, load
 
 

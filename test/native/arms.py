@@ -5,8 +5,7 @@
 
 import functools
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
 

@@ -13,8 +13,7 @@ from dynamics.nonholonomic.carts import RADIUS, TWO_WHEELS, on_two_wheels
 from vms_ph_controllers import Controller
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
+from vms_ph_dynamics import Allocation, Rotor, VMSModel
 from vms_ph_io import robots
 
 

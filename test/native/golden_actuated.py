@@ -13,10 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.actuators import Actuator, Caster, Motor, ReactionWheel, Rotor, Tilt
+from vms_ph_dynamics import Ports, Rotor, StandardForm, VMSModel
+from vms_ph_dynamics.actuation.actuators import Actuator, Caster, Motor, ReactionWheel, Tilt
 from vms_ph_dynamics.actuation.allocation import Actuators
-from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
 from vms_ph_io.settings.plugin_tags import allocation_tag

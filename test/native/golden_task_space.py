@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Reference, RobotState, TaskSpaceIDAPBC
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import robots
 
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_controllers import Command, Controller, Reference, RobotState
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 
 
 @dataclass(frozen=True)

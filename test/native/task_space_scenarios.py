@@ -10,9 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import Array, PositionTask, VMSModel
 
 
 class Law(Protocol):

@@ -13,8 +13,7 @@ import pytest
 from vms_ph_controllers import Command, Reference
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.laws.twinned_controller import core_allocation
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics import Allocation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 
@@ -232,7 +231,7 @@ def test_the_gains_are_named_bounded_and_set_as_in_python(
 
 
 def test_rotors_make_the_same_allocation(native: ModuleType, rng: np.random.Generator) -> None:
-    from vms_ph_dynamics.actuation.allocation import Rotor
+    from vms_ph_dynamics import Rotor
 
     values = [
         (rng.normal(size=3), rng.normal(size=3), rng.normal(), *np.sort(rng.normal(size=2)))

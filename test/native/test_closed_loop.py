@@ -16,8 +16,7 @@ from vms_ph_controllers import (
     TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.hosting.supervisor import ConstantReference, Supervisor
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Array, Ports, StandardForm
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import FormEngine, Simulation, in_world_axes
 from vms_ph_io import robots

@@ -14,8 +14,7 @@ from controllers.support import unseen_motion
 from controllers.support.guard_runs import adversary, run, scene
 
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_io import read_urdf, robots
 
 from .arms import arm, home

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from std_msgs.msg import Header
 
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.messages.energy_messages import to_energy
 

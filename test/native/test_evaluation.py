@@ -8,8 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import robots
 
 from .conftest import native_model

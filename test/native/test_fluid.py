@@ -11,9 +11,7 @@ import pytest
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import StandardForm, VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Friction, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.integrators import make_stepper
 from vms_ph_io import robots
 

@@ -14,8 +14,7 @@ from vms_ph_controllers import Command, Controller, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.observers import Payload
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
+from vms_ph_dynamics import Allocation, Rotor, StateError, VMSModel
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 
 from .golden_base_laws import PARTS, expected

@@ -21,10 +21,8 @@ from vms_ph_controllers import (
     TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import DecoupledForm, Ports, StandardForm, VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import Form
-from vms_ph_dynamics.integrators import COMPILED, integrate
+from vms_ph_dynamics import DecoupledForm, Form, Friction, Ports, StandardForm, VMSModel, integrate
+from vms_ph_dynamics.integrators import COMPILED
 from vms_ph_io import read_urdf, robots
 
 from .conftest import native_model

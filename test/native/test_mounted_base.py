@@ -11,9 +11,8 @@ import pytest
 from dynamics.integrators.mounts import ASKEW, mounted
 from dynamics.integrators.test_mounted_base import CASES, placed
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms import DecoupledForm, Ports
-from vms_ph_dynamics.integrators import COMPILED, integrate
+from vms_ph_dynamics import DecoupledForm, ModelError, Ports, VMSModel, integrate
+from vms_ph_dynamics.integrators import COMPILED
 
 from .test_integrators import STRENGTH, assert_same, both
 

@@ -20,7 +20,7 @@ from vms_ph_controllers.observers import (
     PayloadObserver,
     WrenchMap,
 )
-from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics import Friction
 from vms_ph_io import robots
 
 from .conftest import native_model

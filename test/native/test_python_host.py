@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
+from vms_ph_dynamics import Allocation, Rotor
 from vms_ph_io import robots
 
 from .hosted_replay import hosted, in_python, motion, words

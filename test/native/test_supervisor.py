@@ -19,8 +19,7 @@ from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.laws.twinned_controller import core_allocation
 from vms_ph_controllers.observers import NoiseModel, Payload
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Ports, StandardForm, StateError, VMSModel
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
 

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from dynamics.nonholonomic.carts import RADIUS, bicycle, differential_drive, swinging_fork
 
-from vms_ph_dynamics import Friction
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Array, Friction, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.nonholonomic.stepper import NonholonomicRK4
 from vms_ph_dynamics.robot.algorithms import native_robot

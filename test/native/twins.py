@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, Reference, RobotState, TaskSpaceIDAPBC
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StateError, VMSModel
 
 from .conftest import native_model
 

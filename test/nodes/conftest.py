@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from .observer import Observer, joined
 

@@ -8,8 +8,7 @@ from itertools import product
 import numpy as np
 from PIL import Image, ImageDraw
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io.descriptions.urdf.visuals import visuals
 from vms_ph_io.robots.robot_settings import RobotSettings

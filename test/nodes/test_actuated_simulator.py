@@ -10,7 +10,7 @@ import pytest
 import rclpy
 from rclpy.parameter import Parameter
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_nodes import closed_loop
 from vms_ph_nodes.controller import ControllerNode
 from vms_ph_nodes.simulator import Simulator

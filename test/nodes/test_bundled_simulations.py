@@ -13,8 +13,7 @@ import yaml
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics.evaluation import momenta
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Ports, StandardForm, momenta
 from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
 from vms_ph_io import robots, share_directory
 

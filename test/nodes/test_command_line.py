@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_nodes.cli import main
 
 

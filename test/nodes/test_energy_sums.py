@@ -15,11 +15,10 @@ from vms_ph.msg import ControllerState, Energy, Power
 
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
+from vms_ph_dynamics import Ports, PositionTask, StandardForm
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
-from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation
-from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io.audits.energy_split import BASE, TASK, LawSplit, parts_of_law, parts_of_robot
 from vms_ph_io.audits.plots import plot_run
 from vms_ph_io.audits.run_record import RunRecord, balance, report

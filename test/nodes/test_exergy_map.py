@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Time
 from ephs.driven_arm import URDF, simulation
 from std_msgs.msg import Header
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 from vms_ph_ephs.nodes.exergy_view import ExergyFlow, colour_of, exergy_list
 from vms_ph_nodes.simulation.actuator_publishers import ExergyMessages
 from vms_ph_nodes.simulator import Simulator

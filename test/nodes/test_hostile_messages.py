@@ -16,7 +16,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import ControllerState, Energy, Exergy, Power
 
-from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics import StateError
 from vms_ph_io import robots
 
 pytest.importorskip("viser")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots, share_directory
 from vms_ph_io.robots.robot_settings import from_arguments
 from vms_ph_nodes.check_settings import check

@@ -12,9 +12,8 @@ import pytest
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Ports, PositionTask
 from vms_ph_dynamics.simulation.contact import Shape
-from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 from vms_ph_nodes.simulation.scene_publishers import marker_of
 from vms_ph_nodes.views.markers import to_markers

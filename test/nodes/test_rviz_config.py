@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 import yaml
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import robots, share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_nodes.views.rviz_config import fitted, named, shown_box

@@ -11,8 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import ModelError, Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_dynamics.simulation.contact import MujocoEngine
 from vms_ph_io.descriptions.robot_shapes import robot_shapes

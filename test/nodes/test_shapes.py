@@ -9,10 +9,7 @@ import pytest
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
-from vms_ph_dynamics import Evaluation
-from vms_ph_dynamics.evaluation import momenta
-from vms_ph_dynamics.forms import Ports
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import Evaluation, Ports, PositionTask, momenta
 from vms_ph_io import robots
 from vms_ph_nodes.views.markers import to_markers
 from vms_ph_nodes.views.shapes import (

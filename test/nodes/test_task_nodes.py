@@ -13,9 +13,7 @@ import pytest
 import yaml
 from rclpy.executors import SingleThreadedExecutor
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Ports, VMSModel, VmsPhError
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io import share_directory
 from vms_ph_io.tasks import robot_tasks

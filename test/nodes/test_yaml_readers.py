@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.bag import BagError
 from vms_ph_io.bag.metadata import BagMetadata
 from vms_ph_io.bag.qos import parse_profiles

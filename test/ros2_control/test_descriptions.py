@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 from vms_ph_studies.sweeps.uncertain_task import uncertain_task
 
 

@@ -5,14 +5,12 @@
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
 from vms_ph_dynamics.actuation.allocation import (
-    Allocation,
     bounded_least_squares,
     default_weights,
     nearest_inputs,
 )
-from vms_ph_dynamics.arrays import Array
 
 from ..safety.base_actuation import check_allocation
 

@@ -5,9 +5,7 @@
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 from ..safety.sample_work import SampleWork
 

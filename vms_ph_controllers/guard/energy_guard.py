@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array, summary
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
+from vms_ph_dynamics.arrays import summary
 
 from ..controller import Command, Controller, LawWrapper, Reference, RobotState, Status
 from .certificate import Certificate

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, OptionError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionError, VMSModel
 
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank

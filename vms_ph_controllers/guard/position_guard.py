@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, OptionError, VMSModel
 
 from .servo_guard import ServoGuard, constant_bounds
 from .settings import EnergyGuardSettings

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.arrays import Array, summary
+from vms_ph_dynamics import Array, OptionError, VMSModel
+from vms_ph_dynamics.arrays import summary
 
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank

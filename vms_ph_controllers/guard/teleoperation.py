@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics import OptionError
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, OptionError
 
 from .position_guard import PositionGuard
 from .servo_guard import GuardedCommand

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_dynamics.actuation import Allocation, Rotor
-from vms_ph_dynamics.actuation.fluid import WATER, Fluid, ImmersedBody
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Allocation, Array, Fluid, ImmersedBody, Rotor, VMSModel, VmsPhError
+from vms_ph_dynamics.actuation.fluid import WATER
+from vms_ph_dynamics.arrays import frozen
 
 from ..controller import Command, ControlEnergy, Reference, RobotState
 from .loading import make_controller

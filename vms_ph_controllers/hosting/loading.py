@@ -14,9 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Allocation, OptionError, VMSModel, VmsPhError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..controller import Controller

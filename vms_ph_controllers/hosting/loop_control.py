@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel, VmsPhError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..controller import Command, Controller, Reference, RobotState

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array, exceeds, is_finite
+from vms_ph_dynamics import Allocation, Array, VMSModel
+from vms_ph_dynamics.arrays import exceeds, is_finite
 from vms_ph_dynamics.native import native_module
 
 from ..controller import Command, Controller, Reference, RobotState, Status

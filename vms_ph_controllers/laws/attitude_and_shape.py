@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
 from ..controller import (
     Command,

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 
 from ..controller import gain
 from .attitude_and_shape import AttitudeAndShape, BaseMotion, centre_and_inertia

@@ -9,10 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array, is_finite
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionError, VMSModel
+from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import (

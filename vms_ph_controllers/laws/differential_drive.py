@@ -8,9 +8,7 @@ from math import atan2, cos, isfinite, sin
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, Friction, ModelError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
 from ..controller import (

@@ -7,11 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
-from vms_ph_dynamics.forms import TaskEvaluation, TaskSpaceForm
-from vms_ph_dynamics.tasks import Task
+from vms_ph_dynamics import Array, Evaluation, Task, TaskEvaluation, TaskSpaceForm, VMSModel
 
 TargetCoupling = Callable[[TaskEvaluation], Array]
 """G_bar (nv,nv) at a state; only its skew part is used."""

@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, ModelError
 
 # An eigenvalue of zero is computed to this share of the largest.
 _ROUNDING = 1e-12

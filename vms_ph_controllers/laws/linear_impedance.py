@@ -6,8 +6,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics.arrays import Array, summary
-from vms_ph_dynamics.forms import TaskEvaluation
+from vms_ph_dynamics import Array, TaskEvaluation
+from vms_ph_dynamics.arrays import summary
 
 ComplexArray = npt.NDArray[np.complexfloating]
 

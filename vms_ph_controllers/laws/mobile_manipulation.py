@@ -8,9 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, Reference, RobotState, gain, usable

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, exceeds
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation
+from vms_ph_dynamics.arrays import exceeds
 
 from ..controller import (
     Command,

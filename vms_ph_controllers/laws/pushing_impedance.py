@@ -8,10 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from vms_ph_dynamics import Friction, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Allocation, Array, Evaluation, Friction, VMSModel
 
 from ..controller import Reference, RobotState, gain, usable
 from ..observers import ImpulseBalance, MomentumObserver, NoiseModel, WrenchMap

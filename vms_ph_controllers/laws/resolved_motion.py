@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import Evaluation, ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3, SO3
 
 from ..controller import (

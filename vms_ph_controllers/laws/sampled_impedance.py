@@ -26,9 +26,7 @@ from math import isfinite
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 # Share of the damping power, and least power (W), from which a reduction is reported.
 _NOTICEABLE, _LEAST_POWER = 0.5, 1e-3

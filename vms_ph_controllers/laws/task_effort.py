@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
-from vms_ph_dynamics.tasks import Task
+from vms_ph_dynamics import Array, Evaluation, Task
 
 from .sampled_impedance import SampledImpedance, brake
 

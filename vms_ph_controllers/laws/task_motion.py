@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation
 from vms_ph_dynamics.groups import SE3, SO3
 
 _SE3, _SO3 = SE3(), SO3()

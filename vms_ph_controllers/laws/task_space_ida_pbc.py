@@ -9,11 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.evaluation import Evaluation
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import Array, Evaluation, ModelError, OptionError, PositionTask, VMSModel
 
 from ..controller import (
     Command,

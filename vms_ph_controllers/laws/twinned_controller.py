@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, StateError, VMSModel
 from vms_ph_dynamics.native import NOT_INSTALLED, native_module
 from vms_ph_dynamics.robot.algorithms import native_robot
 

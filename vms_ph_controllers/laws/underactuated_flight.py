@@ -8,9 +8,7 @@ from math import cos, tan
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SO3
 
 from ..controller import gain

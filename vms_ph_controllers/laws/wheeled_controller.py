@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import StateError
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StateError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
 from ..controller import Command, Reference, RobotState, Status, is_usable_step

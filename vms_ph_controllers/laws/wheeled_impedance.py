@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, ModelError
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 

@@ -9,8 +9,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Array, OptionError
 
 from .impulse_balance import ExternalImpulse, ExternalWork, ImpulseBalance, WorkBalance
 from .noise import chi_square_quantile

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 
 from .impulse_balance import ImpulseBalance
 from .momentum_observer import ExternalForce

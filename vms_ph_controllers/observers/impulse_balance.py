@@ -8,10 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, Friction, VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Array, Evaluation, Friction, OptionError, Ports, VMSModel
 
 from ..controller import RobotState, is_usable_step
 from .noise import NoiseModel

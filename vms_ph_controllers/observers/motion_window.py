@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .impulse_balance import ExternalImpulse
 

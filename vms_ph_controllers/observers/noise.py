@@ -8,8 +8,7 @@ from math import exp, lgamma, log
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, ModelError, VMSModel
 
 # Terms of the series and of the continued fraction, and halvings of the interval: beyond the
 # accuracy of a double for the dimensions and probabilities that occur.

@@ -9,8 +9,7 @@ from math import sqrt
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import Evaluation
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, Evaluation
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .motion_window import MotionWindow, SmoothedFrame

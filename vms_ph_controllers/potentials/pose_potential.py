@@ -17,7 +17,7 @@ from math import sqrt
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 # The hysteresis of the sign: at eta = -0.1 the angle is 191 degrees. Measurement noise at half a
 # turn cannot make the sign chatter.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 # Peaks of the polynomial of degree five from rest to rest over a unit of length and time.
 _PEAK_RATE, _PEAK_ACCELERATION = 1.875, 10.0 / sqrt(3.0)

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SO3
 
 _SO3 = SO3()

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Reference, usable

@@ -8,10 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import Array, Evaluation, PositionTask, VMSModel
 
 from ..controller import Reference, usable
 from ..potentials.shaped_potential import JointLimitPotential

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation, default_weights, nearest_inputs
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
+from vms_ph_dynamics.actuation.allocation import default_weights, nearest_inputs
 
 # Part of the weighted wrench that may be missing before it is said, N or N m.
 _NOTICEABLE = 1e-6

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array, summary
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation, VMSModel
+from vms_ph_dynamics.arrays import summary
 
 from ..potentials.shaped_potential import ShapedPotential
 from .limits import TorqueLimits

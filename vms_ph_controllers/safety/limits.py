@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array, exceeds
+from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics.arrays import exceeds
 
 from ..controller import gain, with_floats
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, OptionError, VMSModel
 
 from ..controller import gain
 

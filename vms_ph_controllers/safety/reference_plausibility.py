@@ -8,9 +8,7 @@ from math import hypot
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 from ..controller import Reference, usable
 from .plausibility import PlausibilityBounds

@@ -5,10 +5,7 @@
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
 from ..controller import Command, Status
 from .base_actuation import BaseActuation

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 # Share of the difference between the schemes of second and of fourth order that is added to the
 # predicted energy. The error of the fourth-order one is smaller by the square of the step.

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation
+from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.groups import base_group
 
 # Bound of the error for turning axes: relative to the work, and the square of the angle.

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import share_directory
 from vms_ph_nodes.topics.interfaces import load_interface
 

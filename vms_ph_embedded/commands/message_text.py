@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.settings.bounded_text import YamlError, parse_yaml
 from vms_ph_nodes.topics.interfaces import load_interface
 

@@ -5,7 +5,7 @@
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.installation import command_name
 
 from .temporary_node import settled, temporary_node, wait_for

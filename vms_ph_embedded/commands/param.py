@@ -17,7 +17,7 @@ from rcl_interfaces.srv import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.installation import command_name
 
 from .message_text import parse, to_plain, to_yaml

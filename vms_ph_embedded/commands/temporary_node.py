@@ -14,7 +14,7 @@ from rclpy.exceptions import NameValidationException
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.installation import command_name
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ import rclpy
 import typer
 from rclpy.node import Node
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.installation import command_name
 from vms_ph_nodes.topics.interfaces import load_interface, offered_quality
 

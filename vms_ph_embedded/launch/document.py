@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from xml.parsers import expat
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.launch.errors import LaunchError, Location
 from vms_ph_io.settings.bounded_text import read_bytes
 

@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 # Exit code of a program that cannot run as it is configured (EX_CONFIG of sysexits.h): a restart
 # would not change that.

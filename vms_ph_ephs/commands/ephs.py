@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from .ledger import ledger
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..errors import StructureError
 from ..patterns import Interface, Port, width

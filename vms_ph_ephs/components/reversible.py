@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Array
+from vms_ph_dynamics.arrays import frozen
 
 from ..errors import LawError, StructureError
 from ..patterns import Interface

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..errors import StructureError
 from ..patterns import power, state

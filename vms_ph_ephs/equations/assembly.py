@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components import Component, Environment, Irreversible, Reversible, Storage
 from ..errors import LawError, SimulationError, StructureError

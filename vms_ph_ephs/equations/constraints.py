@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components import Reversible
 from ..errors import PatternError

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.native import chosen
 
 from ..errors import PatternError, SingularConstraint

@@ -21,7 +21,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components import Component, Environment, Quadratic, Storage
 from ..errors import PatternError

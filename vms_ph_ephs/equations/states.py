@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components import Component, Environment, Irreversible, Reversible, Storage
 from ..components.set_valued import ConstantForce

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_dynamics import ModelError, OptionError
 from vms_ph_io.installation import share_directory
 from vms_ph_io.settings.bounded_text import YamlError, read_yaml
 

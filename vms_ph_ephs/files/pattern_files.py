@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.settings.bounded_text import MAX_YAML_CHARACTERS, YamlError, parse_yaml, read_yaml
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Array
+from vms_ph_dynamics.arrays import frozen
 
 from ..components import (
     BracketLaw,

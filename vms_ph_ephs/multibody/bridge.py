@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, ModelError
 from vms_ph_dynamics.groups import pose as pose_of
 
 from ..equations import Equations
@@ -20,7 +19,7 @@ from .placement import consistent_state
 from .urdf import body_names, joint_name
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics.model import VMSModel
+    from vms_ph_dynamics import VMSModel
 
 
 class Coordinates:

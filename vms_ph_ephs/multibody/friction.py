@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components import Dissipation, NumberSpec, ProcessLaw, StorageLaw, kind
 from ..components.component import NUMERIC, States

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vms_ph_dynamics.actuation.friction import Friction as JointFriction
-from vms_ph_dynamics.arrays import Array, vector
+from vms_ph_dynamics import Array
+from vms_ph_dynamics import Friction as JointFriction
+from vms_ph_dynamics.arrays import vector
 
 from ..errors import StructureError
 from .joint import Heat

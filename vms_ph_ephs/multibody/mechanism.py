@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, ModelError
 
 from ..components import Component, Reversible
 from ..errors import PatternError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3
 
 from ..equations import Equations

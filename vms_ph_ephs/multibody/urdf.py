@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.actuation.fluid import Fluid
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, Fluid, ModelError
 from vms_ph_dynamics.groups import pose as pose_of
 from vms_ph_dynamics.robot.building import build
 from vms_ph_dynamics.robot.description import parse_description

@@ -9,8 +9,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import Temperature
 from std_msgs.msg import Header
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics import Friction, VMSModel
 from vms_ph_nodes.messages.conversions import NANOSECONDS, to_stamp
 from vms_ph_nodes.messages.frames import topic_parts
 from vms_ph_nodes.messages.state_join import JoinedState

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, ModelError
 
 from ..components import KINDS, Component, Kind
 from ..equations import Equations

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, ModelError
+from vms_ph_dynamics.arrays import frozen
 
 
 class Conductor(NamedTuple):

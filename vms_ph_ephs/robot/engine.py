@@ -7,11 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError, StateError
-from vms_ph_dynamics.forms import Form, Ports
-from vms_ph_dynamics.integrators import IntegrationError, step_with_retry
+from vms_ph_dynamics import Array, Form, Friction, IntegrationError, ModelError, Ports, StateError
+from vms_ph_dynamics.integrators import step_with_retry
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation.engine import HALVINGS, Engine, PlantEffects, Prediction
 from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, is_too_stiff

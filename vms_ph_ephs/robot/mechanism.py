@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
-from vms_ph_dynamics.forms import Form, PHState, Ports
+from vms_ph_dynamics import Array, Form, ModelError, PHState, Ports, VMSModel
 from vms_ph_dynamics.integrators import Observation, StepFailure, StepResult
 from vms_ph_dynamics.integrators.stepper import Interpolant, Stepper
-from vms_ph_dynamics.model import VMSModel
 
 from ..equations import assemble
 from ..errors import SimulationError

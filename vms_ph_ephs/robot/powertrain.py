@@ -9,8 +9,7 @@ from math import sqrt
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics import Array, StateError
 
 from .drives import Conductor, Drives, ThermalNetwork, resistances
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components.set_valued import SetValued
 from ..equations.layout import StateEntry

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..equations import Equations
 from ..errors import InconsistentState, SingularConstraint

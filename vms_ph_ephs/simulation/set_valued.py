@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components.set_valued import Bounds, ConstantForce, Contact, SetValued
 from ..equations import Equations

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.integrators import IntegrationError, StepFailure, integrate
+from vms_ph_dynamics import Array, IntegrationError, integrate
+from vms_ph_dynamics.arrays import frozen
+from vms_ph_dynamics.integrators import StepFailure
 
 from ..equations import Equations
 from ..errors import SimulationError

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Array, OptionError
+from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.integrators import (
     Observation,
     StepFailure,

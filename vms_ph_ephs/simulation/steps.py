@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components import Environment
 from ..equations import Equations

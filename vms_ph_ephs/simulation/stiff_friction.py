@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..components import Irreversible, SetValued, Storage
 from ..equations import Equations

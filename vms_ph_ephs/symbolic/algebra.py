@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import MissingExtraError
+from vms_ph_dynamics import Array, MissingExtraError
 
 
 class Expressions(ABC):

@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, ModelError
 
 from ..components import (
     BracketLaw,

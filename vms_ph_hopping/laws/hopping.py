@@ -22,9 +22,7 @@ from vms_ph_controllers.controller import (
 )
 from vms_ph_controllers.laws.gain_ramp import GainRamp
 from vms_ph_controllers.laws.sampled_impedance import horizon
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_dynamics import Array, ModelError, OptionError, VMSModel
 
 from ..leg import Leg, LegState
 from ..leg_on_floor import LegEfforts, LegLaw

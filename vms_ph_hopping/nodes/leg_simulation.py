@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 from rclpy.node import Node
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Array, OptionError, VMSModel
 from vms_ph_dynamics.simulation import Control
 from vms_ph_nodes.node.parameters import declare
 from vms_ph_nodes.simulator import Loop

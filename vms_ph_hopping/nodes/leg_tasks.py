@@ -11,10 +11,7 @@ import numpy as np
 from rclpy.node import Node
 from vms_ph.msg import Power
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.evaluation import momenta
+from vms_ph_dynamics import Array, OptionError, VMSModel, momenta
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io.tasks.task_goals import ActuatorUse
 from vms_ph_io.tasks.task_reference import TaskReference

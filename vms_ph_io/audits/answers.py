@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .energy_audit import Audit
 

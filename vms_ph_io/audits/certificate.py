@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
 

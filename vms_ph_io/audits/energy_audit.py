@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.energy.energy_path import EnergyPath, LinkEnergies
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.ledger import (
@@ -25,7 +24,6 @@ from vms_ph_dynamics.energy.ledger import (
     port_supplies,
     unaccounted_intervals,
 )
-from vms_ph_dynamics.errors import VmsPhError
 
 from ..progress import Progress, no_progress
 from ..recordings.base_states import moves

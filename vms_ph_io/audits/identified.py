@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.samples import MotionSamples
-from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.identification import (
     Identification,
     LoadEstimate,

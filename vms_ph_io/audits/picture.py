@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .energy_audit import Audit
 from .plots import draw_lines

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .run_record import RunRecord, Series
 

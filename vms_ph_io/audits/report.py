@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..settings.bounded_text import writing
 from .document import document

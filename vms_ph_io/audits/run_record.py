@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_dynamics.forms import PORTS
 
 from ..bag import BagReader, PresentNames, present_topic

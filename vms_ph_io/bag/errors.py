@@ -5,7 +5,7 @@
 
 from importlib.util import find_spec
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 
 class BagError(VmsPhError):

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from ..settings.bounded_text import read_yaml
 from .errors import BagError

@@ -23,7 +23,7 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import TextIO
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from . import environment, native_build
 

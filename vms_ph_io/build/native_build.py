@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 SOURCE = CHECKOUT / "native"

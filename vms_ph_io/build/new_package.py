@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from xml.sax.saxutils import escape
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..installation import share_directory

@@ -9,7 +9,7 @@ import re
 import xml.etree.ElementTree as ET
 from functools import cache
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 
 from ..settings.bounded_files import check_unfolded
 from ..settings.bounded_text import read_bytes

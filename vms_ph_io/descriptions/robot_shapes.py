@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, ModelError, VMSModel
 from vms_ph_dynamics.simulation.contact.mujoco_robot import RobotShape
 from vms_ph_dynamics.simulation.contact.scene import Shape
 

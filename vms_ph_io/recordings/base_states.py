@@ -5,8 +5,7 @@
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed_velocity, white_noise
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .recording import Table
 

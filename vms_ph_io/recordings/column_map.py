@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import ModelError, StateError
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, ModelError, StateError
 
 from ..settings.bounded_text import read_yaml
 from ..settings.yaml_files import check_keys, mapping, number

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, VmsPhError
 
 from ..settings.bounded_text import writing
 from .messages import Messages, decoded

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..progress import Progress, no_progress
 from .column_map import BASE_SIZES, JOINT_QUANTITIES, ColumnMap, Quantity, read_map

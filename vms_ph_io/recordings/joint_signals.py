@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .clock_order import GAP, SHORTEST_GAP, ClockOrder
 from .matching import JointSource

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
 from vms_ph_dynamics.identification.effort_meaning import (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from ..progress import Progress
 from ..settings.bounded_files import check_unfolded, load_mat, load_npz

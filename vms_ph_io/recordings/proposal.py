@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.samples import smoothed
 from vms_ph_dynamics.identification.effort_meaning import EffortMeaning, effort_meaning
 from vms_ph_dynamics.identification.torque import effort_lag

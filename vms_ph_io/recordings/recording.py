@@ -13,8 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, VmsPhError
 
 # Numbers that wait to be written, 1 MB.
 _MAX_BUFFERED_ROWS = 2**17

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.samples import smoothed_velocity, velocity_lag
 
 STANDING = 1e-3

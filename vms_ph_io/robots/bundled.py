@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError
 
 from ..descriptions.packages import resolve, with_file_addresses
 from ..installation import share_directory

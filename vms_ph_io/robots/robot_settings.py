@@ -13,15 +13,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 
 from ..descriptions.packages import resolve
 from . import bundled as robots
 
 if TYPE_CHECKING:
-    from vms_ph_dynamics import Allocation, VMSModel
+    from vms_ph_dynamics import Allocation, Array, VMSModel
     from vms_ph_dynamics.actuation import Actuators
-    from vms_ph_dynamics.arrays import Array
     from vms_ph_dynamics.nonholonomic import NonholonomicForm
     from vms_ph_dynamics.simulation import WaterCurrent
 

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 
 from .actuators_file import SECTIONS, actuators_in
 

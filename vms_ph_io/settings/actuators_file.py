@@ -11,18 +11,9 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.actuation.actuators import (
-    Actuator,
-    Caster,
-    Motor,
-    ReactionWheel,
-    Rotor,
-    Tilt,
-    Wheel,
-)
+from vms_ph_dynamics import Array, ModelError, Rotor, StateError
+from vms_ph_dynamics.actuation.actuators import Actuator, Caster, Motor, ReactionWheel, Tilt, Wheel
 from vms_ph_dynamics.actuation.allocation import Actuators
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import ModelError, StateError
 from vms_ph_dynamics.robot.joints import NORM_TOLERANCE
 
 from .yaml_files import Reader, check_keys, fields_of, items, number, read_mapping, sized

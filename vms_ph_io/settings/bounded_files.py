@@ -15,7 +15,7 @@ from typing import Any
 import lz4.frame  # type: ignore[import-untyped]
 import zstandard
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 SMALL = 64 * 2**20
 MOST_PER_BYTE = 200

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 
 class NotTextError(VmsPhError):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.actuation.fluid import Fluid, ImmersedBody, immersed_cylinder
-from vms_ph_dynamics.errors import ModelError, StateError
+from vms_ph_dynamics import Fluid, ImmersedBody, ModelError, StateError, immersed_cylinder
 
 from .yaml_files import Reader, check_keys, fields_of, items, number, read_mapping, sized
 

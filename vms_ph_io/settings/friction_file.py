@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.energy.joint_friction import JointFriction
-from vms_ph_dynamics.errors import VmsPhError
 
 from .bounded_text import read_yaml
 

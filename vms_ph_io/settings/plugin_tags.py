@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from vms_ph_dynamics import Fluid
     from vms_ph_dynamics.actuation.allocation import Actuators
-    from vms_ph_dynamics.actuation.fluid import Fluid
 
 ALLOCATION_TAG = "vms_ph_allocation"
 FLUID_TAG = "vms_ph_fluid"

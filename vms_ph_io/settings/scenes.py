@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array, frozen, vector
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import Array, ModelError
+from vms_ph_dynamics.arrays import frozen, vector
 from vms_ph_dynamics.simulation.contact.scene import SIZES, Body, Scene, Shape, Surface
 from vms_ph_dynamics.simulation.contact.task import ForceGoal, Goal, Move, PlaceGoal, RestGoal, Task
 

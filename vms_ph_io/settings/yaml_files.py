@@ -9,8 +9,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from vms_ph_dynamics.arrays import Array, vector
-from vms_ph_dynamics.errors import ModelError, OptionError, StateError
+from vms_ph_dynamics import Array, ModelError, OptionError, StateError
+from vms_ph_dynamics.arrays import vector
 
 from ..installation import share_directory
 from .bounded_text import YamlError, read_yaml

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, Ports, PositionTask, VMSModel
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import energy_parts
 from vms_ph_dynamics.evaluation import in_space
-from vms_ph_dynamics.forms import PORTS, Ports
+from vms_ph_dynamics.forms import PORTS
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
-from vms_ph_dynamics.tasks import PositionTask
 
 from ..bag import BagWriter, MessageTypes
 

@@ -15,9 +15,8 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers.guard.certificate import Certificate
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array, frozen
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, VMSModel, VmsPhError
+from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample

@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.evaluation import momenta
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics import Array, OptionError, StandardForm, VMSModel, momenta
 from vms_ph_dynamics.free_floating.capture import Body, capture, carrying
 from vms_ph_dynamics.simulation import Payload, Simulation
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss

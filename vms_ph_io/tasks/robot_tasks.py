@@ -11,9 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import InertiaWarning, ModelError
+from vms_ph_dynamics import Array, ModelError, VMSModel
+from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_dynamics.simulation import Mechanism, Payload, Pushes, Wind
 from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, Target
 

@@ -12,10 +12,7 @@ import numpy as np
 from vms_ph_controllers import Controller, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError, VmsPhError
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics import Array, OptionError, StandardForm, VMSModel, VmsPhError
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_dynamics.simulation.contact.mujoco_engine import MujocoEngine
 from vms_ph_dynamics.simulation.contact.scene import Scene

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Evaluation, VMSModel
+from vms_ph_dynamics import Array, Evaluation, VMSModel
 from vms_ph_dynamics.actuation import Actuators
-from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation import Payload, Simulation
 from vms_ph_dynamics.simulation.robot_task import ERRORS, RobotTask

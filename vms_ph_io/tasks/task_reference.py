@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_controllers import Reference
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Array, OptionError, VMSModel
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.simulation.robot_task import RobotTask, Target
 

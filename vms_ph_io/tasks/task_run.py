@@ -13,10 +13,7 @@ import numpy as np
 from vms_ph_controllers import Controller, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import Allocation, VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Allocation, Array, OptionError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
 from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent, in_world_axes
 from vms_ph_dynamics.simulation.robot_task import RobotTask

@@ -10,9 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import RobotState
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Array, OptionError, VMSModel
 
 
 @dataclass(frozen=True)

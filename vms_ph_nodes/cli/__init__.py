@@ -6,7 +6,7 @@
 import os
 import sys
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 _INTERRUPTED = 130  # the exit code of a shell after SIGINT
 

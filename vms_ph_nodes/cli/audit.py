@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 if TYPE_CHECKING:
     from vms_ph_io.audits.certificate import RecordedCertificate

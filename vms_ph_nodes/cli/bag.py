@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.installation import command_name
 
 from .bag_view import view

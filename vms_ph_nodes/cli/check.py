@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
+from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.errors import InertiaWarning
 
 
 def check(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_io.wings import WINGS
 
 from .task import list_tasks, run_by_name

@@ -17,7 +17,7 @@ from rclpy.executors import ExternalShutdownException
 from std_msgs.msg import String
 from vms_ph.msg import Energy
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.audits.run_record import read_run, report
 from vms_ph_io.installation import command_name

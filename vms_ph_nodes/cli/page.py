@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError
 
 # Time that a launch has to end, s.
 _PATIENCE = 20.0

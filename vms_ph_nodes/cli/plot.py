@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 
 def plot(

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 from vms_ph_io.settings.bounded_text import YamlError, read_yaml
 from vms_ph_io.tasks.task_goals import goal_lines
 from vms_ph_io.wings import hook

@@ -29,8 +29,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StateError, VMSModel
 from vms_ph_dynamics.evaluation import in_space
 
 NANOSECONDS = 1_000_000_000

@@ -13,13 +13,11 @@ from vms_ph.msg import ControllerState, Energy, EnergyCertificate, Momentum, Por
 
 from vms_ph_controllers import Command, ControlEnergy
 from vms_ph_controllers.guard import Certificate, GuardedEffort
-from vms_ph_dynamics import Evaluation
+from vms_ph_dynamics import Evaluation, PositionTask, StateError, momenta
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import Exchange, energy_parts
-from vms_ph_dynamics.errors import StateError
-from vms_ph_dynamics.evaluation import in_space, momenta
+from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.forms import PORTS
-from vms_ph_dynamics.tasks import PositionTask
 
 from .conversions import to_point, to_vector
 

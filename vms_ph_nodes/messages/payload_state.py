@@ -8,8 +8,7 @@ from geometry_msgs.msg import Inertia, InertiaStamped
 from std_msgs.msg import Header
 from vms_ph.msg import PayloadState
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics import Array, StateError
 from vms_ph_dynamics.free_floating import Body
 from vms_ph_io.tasks.payload_use import PayloadUse
 

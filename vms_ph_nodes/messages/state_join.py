@@ -14,8 +14,7 @@ from itertools import compress
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StateError, VMSModel
 
 from .conversions import (
     LARGEST,

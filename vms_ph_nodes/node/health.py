@@ -20,8 +20,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 
 from ..messages.conversions import NANOSECONDS
 from .agreement import OTHER, Agreement

@@ -23,7 +23,7 @@ from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import share_directory
 from vms_ph_io.settings.parameter_schema import ParameterSpec, load_parameters
 

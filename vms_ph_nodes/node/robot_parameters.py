@@ -10,11 +10,9 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import Allocation, Array, VMSModel, VmsPhError
 from vms_ph_dynamics.actuation import Actuators
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import InertiaWarning, VmsPhError
+from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_io import robots
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 

@@ -12,8 +12,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from vms_ph.msg import Exergy
 
+from vms_ph_dynamics import VmsPhError
 from vms_ph_dynamics.energy.audit import ExergyMap
-from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.simulation import HeldMechanism
 from vms_ph_io.tasks.payload_use import PayloadUse
 from vms_ph_io.tasks.task_energy import with_held

@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics import Array, OptionError, StandardForm, VMSModel
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import (
     Control,

@@ -17,10 +17,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from vms_ph_controllers.safety.safe_output import SafeOutput
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Allocation, Array, Ports, StateError, VMSModel
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Pushes, in_world_axes

@@ -21,9 +21,7 @@ from std_srvs.srv import SetBool
 from visualization_msgs.msg import MarkerArray
 from vms_ph.msg import PayloadState
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import StandardForm
+from vms_ph_dynamics import Array, StandardForm, VMSModel
 from vms_ph_dynamics.free_floating import Body
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import HeldMechanism, Mechanism, Payload, Sample, Simulation

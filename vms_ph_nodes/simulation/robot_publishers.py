@@ -14,8 +14,7 @@ from std_msgs.msg import Header, String
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 from vms_ph.msg import PortEnergy
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.audit import PortEnergies
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample

@@ -10,8 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from vms_ph.msg import Exergy, PayloadState, Power
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.tasks.task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse

@@ -13,8 +13,7 @@ from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StateError, VMSModel
 
 from ..messages.conversions import from_odometry, from_stamp, to_wrench_base
 from ..messages.state_join import JoinedState, StateJoin

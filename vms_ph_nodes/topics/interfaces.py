@@ -9,7 +9,7 @@ from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 

@@ -8,8 +8,7 @@ import threading
 import numpy as np
 from rclpy.node import Node
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.identification.live import (
     LiveIdentification,

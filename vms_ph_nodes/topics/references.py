@@ -15,8 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from vms_ph_controllers import Reference
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StateError, VMSModel
 
 from ..messages.conversions import by_name, from_wrench, from_xyz, to_point, to_pose
 from ..messages.frames import WORLD, accepted_frame, inertial_frame

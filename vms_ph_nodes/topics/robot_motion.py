@@ -19,11 +19,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from vms_ph.msg import PortEnergy
 
-from vms_ph_dynamics import Evaluation, StateError, VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, Evaluation, Friction, Ports, StateError, VMSModel
 from vms_ph_dynamics.energy.audit import PortEnergies
-from vms_ph_dynamics.forms import Ports
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import WaterCurrent
 

@@ -17,8 +17,7 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.task import Future
 
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StateError, VMSModel
 
 from ..messages.conversions import NANOSECONDS
 

@@ -10,8 +10,7 @@ from typing import Any
 import viser
 
 from vms_ph_controllers.hosting.loading import bundled_controllers, suitable_controllers
-from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics import Allocation, VMSModel, VmsPhError
 
 from ..check_settings import check, choices
 from .commands import CHOICES, Commands

@@ -28,8 +28,7 @@ from std_msgs.msg import Header, String
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.srv import StepSimulation
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics import Array, StateError
 from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import viser
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from ..messages.frames import inertial_frame

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import viser
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import StateError
+from vms_ph_dynamics import Array, StateError, VMSModel
 from vms_ph_io.installation import command_name
 
 from .commands import LONGEST_PUSH, TERMINAL, Commands, Gain, Recording, Request, wrench_topic

@@ -11,8 +11,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 
 from .commands import Commands, Efforts
 from .robot_scene import RobotScene

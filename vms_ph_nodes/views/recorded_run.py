@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_io.audits import Audit
 from vms_ph_io.audits.picture import curves
 

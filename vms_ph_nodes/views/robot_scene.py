@@ -12,8 +12,7 @@ import pinocchio as pin
 import trimesh
 import viser
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io.descriptions.mesh_files import check_mesh
 from vms_ph_io.descriptions.packages import resolve

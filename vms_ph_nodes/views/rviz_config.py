@@ -19,9 +19,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_io.installation import write_user_file
 from vms_ph_io.robots.robot_settings import RobotSettings, from_arguments
 from vms_ph_io.settings.bounded_text import read_yaml

@@ -14,11 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.evaluation import Evaluation, Momenta, in_space, momenta
-from vms_ph_dynamics.forms import Ports
-from vms_ph_dynamics.model import VMSModel
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import Array, Evaluation, Momenta, Ports, PositionTask, VMSModel, momenta
+from vms_ph_dynamics.evaluation import in_space
 
 # Of one drawn value to the next: the peak halves in 1.6 s at 25 values a second.
 _DECAY = 0.5 ** (1 / 40)

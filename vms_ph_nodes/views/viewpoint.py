@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import viser
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 
 _Z = np.array([0.0, 0.0, 1.0])
 

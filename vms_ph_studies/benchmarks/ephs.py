@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.native import native_module
 from vms_ph_ephs import Equations, Simulation, System, assemble, closed
 from vms_ph_ephs import multibody as mb

@@ -22,9 +22,8 @@ from vms_ph_controllers import (
     TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.hosting.supervisor import ConstantReference, Supervisor
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import DecoupledForm, Ports, StandardForm, VMSModel, rate_derivatives
 from vms_ph_dynamics.evaluation_batch import threads_of
-from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm, rate_derivatives
 from vms_ph_dynamics.native import native_module
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots

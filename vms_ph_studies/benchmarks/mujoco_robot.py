@@ -5,8 +5,7 @@
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.simulation.contact.coordinates import Coordinates
 from vms_ph_dynamics.simulation.contact.mujoco_robot import build, import_mujoco
 from vms_ph_dynamics.simulation.contact.scene import Scene

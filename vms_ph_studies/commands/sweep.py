@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Optional
 
 import typer
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.installation import command_name
 from vms_ph_nodes.cli.progress import shown_progress
 

@@ -23,9 +23,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Array, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import drivers, robots
 from vms_ph_io.progress import Progress, Stages

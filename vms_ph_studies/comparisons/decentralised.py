@@ -14,8 +14,7 @@ from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.underactuated_flight import ThrustDirection, single_axis
 from vms_ph_controllers.references.integral_action import IntegralAction
 from vms_ph_controllers.references.pose_reference import JointReference, PoseReference
-from vms_ph_dynamics import Allocation, Evaluation, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms
 

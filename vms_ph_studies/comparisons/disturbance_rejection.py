@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_controllers import DecoupledVMSController, Reference
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_io import Push, Trajectory, robots, simulate
 from vms_ph_io.progress import Progress, Stages

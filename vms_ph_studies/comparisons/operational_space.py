@@ -15,10 +15,7 @@ import numpy as np
 
 from vms_ph_controllers import Command, ControlEnergy, RobotState, TaskSpaceIDAPBC
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential, weight_of_task_stiffness
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import TaskEvaluation, TaskSpaceForm
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import Array, PositionTask, TaskEvaluation, TaskSpaceForm, VMSModel
 from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import Push, Trajectory, robots, simulate
 from vms_ph_io.progress import Progress, Stages
 from vms_ph_io.simulation import SimulationStopped

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import DecoupledEvaluation, DecoupledForm, Ports, StandardForm
+from vms_ph_dynamics import Array, DecoupledForm, Ports, StandardForm, VMSModel
+from vms_ph_dynamics.forms import DecoupledEvaluation
 from vms_ph_io import robots
 from vms_ph_io.progress import Progress, Stages
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Array
+from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.forms import DecoupledEvaluation
 from vms_ph_dynamics.groups import base_group
 from vms_ph_dynamics.robot_model import RobotModel

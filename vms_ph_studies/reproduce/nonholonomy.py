@@ -7,10 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
-from vms_ph_dynamics.forms.free_floating import FreeFloating
+from vms_ph_dynamics import Array, FreeFloating, VMSModel, VmsPhError
 from vms_ph_dynamics.free_floating import EllipticLoop, base_motion, turn_by_curvature
 from vms_ph_dynamics.free_floating.reorientation import displaced
 from vms_ph_dynamics.groups import SE3, SO3

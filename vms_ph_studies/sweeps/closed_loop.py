@@ -15,9 +15,7 @@ import pinocchio as pin
 from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import Allocation, VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel
 from vms_ph_io import Push, Trajectory, simulate
 from vms_ph_io.robots.robot_settings import RobotSettings
 

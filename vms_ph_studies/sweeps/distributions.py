@@ -12,7 +12,7 @@ from math import exp, floor, isfinite, log
 from statistics import NormalDist
 from typing import Any, ClassVar
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 
 Scalar = float | int | str | bool
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 
 from .parameters import Point
 from .target import Target

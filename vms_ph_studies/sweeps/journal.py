@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from .evaluation import Record
 

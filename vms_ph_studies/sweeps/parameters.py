@@ -10,7 +10,7 @@ from itertools import product
 from math import exp, isfinite, log
 from typing import Any
 
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import OptionError
 
 from ..study import did_you_mean
 from .distributions import (

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import __version__
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, __version__
 
 from .evaluation import Record
 from .parameters import Grid, Sampled

@@ -11,7 +11,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_io.settings.bounded_text import parse_yaml, read_text
 
 from ..study import did_you_mean

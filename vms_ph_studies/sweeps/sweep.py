@@ -6,7 +6,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 
 from . import results as table
 from .cluster import connected, evaluated

@@ -15,8 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from vms_ph_dynamics import __version__
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError, __version__
 
 from ..study import Value, did_you_mean
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from vms_ph_controllers import Controller, DifferentialDrive
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics import Allocation, VMSModel
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import Allocation, OptionError, VMSModel
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 from vms_ph_io.tasks import robot_tasks

@@ -12,8 +12,7 @@ import pytest
 from vms_ph_controllers import Status
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_controllers.guard.base_wrench import BaseWrench
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics import Allocation, ModelError, VMSModel
 from vms_ph_io import robots
 
 from ..support.guard_runs import Outcome, Scene, run, saturating

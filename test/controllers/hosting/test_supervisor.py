@@ -12,8 +12,7 @@ import pytest
 from vms_ph_controllers import Command, Controller, Reference, RobotState, Status
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
-from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, OptionError, VMSModel
 from vms_ph_io import robots
 
 from ..support.guarded_robots import Fault, Guarded

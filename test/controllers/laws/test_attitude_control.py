@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import AttitudeControl, Reference, RobotState
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.actuation import Allocation, Rotor
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Allocation, ModelError, Ports, Rotor, StandardForm
 from vms_ph_io import robots
 
 

@@ -18,8 +18,7 @@ from vms_ph_controllers import (
     TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots, simulate
 

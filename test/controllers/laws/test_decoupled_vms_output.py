@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_controllers import DecoupledVMSController, RobotState, Status
-from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
+from vms_ph_dynamics import Allocation, Rotor
 from vms_ph_io import robots
 
 from ..support.decoupled_plants import HOLD, ROBOTS, STEP, Plant, goal, without_limits

@@ -12,9 +12,7 @@ from dynamics.nonholonomic.carts import bicycle, differential_drive
 from vms_ph_controllers import DifferentialDrive, Reference, RobotState, Status, WheeledImpedance
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.references.drive_reference import Bounds, DriveReference
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.errors import OptionError
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import ModelError, OptionError, Ports
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, SidewaysConstraint
 from vms_ph_dynamics.simulation import Simulation

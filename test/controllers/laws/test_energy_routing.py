@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import RobotState, Status, TaskSpaceIDAPBC
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports, TaskEvaluation, TaskSpaceForm
+from vms_ph_dynamics import CanonicalForm, PHState, Ports, TaskEvaluation, TaskSpaceForm, VMSModel
 from vms_ph_dynamics.integrators import rk4_step
 
 from ..support.closed_loops import HOLD, Q0

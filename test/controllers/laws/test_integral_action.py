@@ -11,7 +11,7 @@ import pytest
 
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState, UnderactuatedFlight
 from vms_ph_controllers.references.integral_action import IntegralAction
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_io import robots
 
 Law = DecoupledVMSController | UnderactuatedFlight

@@ -22,8 +22,7 @@ from vms_ph_controllers import (
 )
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.sampled_impedance import holds_weight, horizon
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import Push, robots, simulate
 from vms_ph_io.tasks.uncertainty import Uncertainty

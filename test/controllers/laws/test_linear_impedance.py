@@ -6,9 +6,7 @@
 import numpy as np
 
 from vms_ph_controllers.laws.linear_impedance import LinearImpedance
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import TaskSpaceForm
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import PositionTask, TaskSpaceForm, VMSModel
 
 
 def test_the_impedance_is_the_compliance_of_all_joints_inverted(panda: VMSModel) -> None:

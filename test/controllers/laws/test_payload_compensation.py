@@ -15,8 +15,7 @@ from vms_ph_controllers import (
 )
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.observers import ImpulseBalance, NoiseModel, Payload, PayloadObserver
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_io import robots
 
 from ..observers.test_payload_observer import CENTRE, loaded

@@ -10,8 +10,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_controllers import Command, PoseIDAPBC, Reference, RobotState, Status
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.errors import OptionError
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Reference, ResolvedMotion, RobotState, Status
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import DecoupledForm
+from vms_ph_dynamics import Array, DecoupledForm, ModelError, VMSModel
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import DecoupledVMSController
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
+from vms_ph_dynamics import DecoupledForm, Ports, StandardForm, VMSModel
 
 from ..support.decoupled_plants import STEP, Plant
 

@@ -13,8 +13,7 @@ from vms_ph_controllers import (
 )
 from vms_ph_controllers.laws.task_effort import split
 from vms_ph_controllers.potentials.shaped_potential import JointLimitPotential
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import CanonicalForm, Ports
+from vms_ph_dynamics import CanonicalForm, Ports, VMSModel
 
 from ..support.closed_loops import HOLD, Q0
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Reference, RobotState, Status, TaskSpaceIDAPBC
-from vms_ph_dynamics import ModelError, StateError, VMSModel
-from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports
+from vms_ph_dynamics import CanonicalForm, ModelError, PHState, Ports, StateError, VMSModel
 from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_io import load_urdf, robots
 

@@ -9,8 +9,7 @@ import pytest
 
 from vms_ph_controllers import Reference, RobotState, Status, UnderactuatedFlight
 from vms_ph_controllers.laws.underactuated_flight import ThrustDirection, single_axis
-from vms_ph_dynamics import Allocation, ModelError, VMSModel
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Allocation, ModelError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import robots
 

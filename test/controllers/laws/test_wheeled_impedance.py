@@ -9,9 +9,7 @@ from dynamics.nonholonomic.carts import bicycle, differential_drive, mecanum_car
 
 from vms_ph_controllers import Command, Reference, RobotState, Status
 from vms_ph_controllers.laws.wheeled_impedance import WheeledImpedance
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Array, ModelError, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicRK4
 
 POSTURE = {"shoulder": 0.7, "elbow": 0.6}

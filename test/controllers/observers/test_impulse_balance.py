@@ -11,8 +11,7 @@ import pytest
 from vms_ph_controllers import RobotState
 from vms_ph_controllers.observers import ImpulseBalance, MomentumObserver, NoiseModel
 from vms_ph_controllers.observers.impulse_balance import ExternalWork, WorkBalance
-from vms_ph_dynamics import OptionError, VMSModel
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError, OptionError, VMSModel
 from vms_ph_io import robots
 
 from ..support.observed_robots import moving_arm, samples

@@ -8,9 +8,7 @@ import pytest
 
 from vms_ph_controllers import RobotState, TaskSpaceIDAPBC
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential, weight_of_task_stiffness
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms import TaskSpaceForm
-from vms_ph_dynamics.tasks import PositionTask
+from vms_ph_dynamics import ModelError, PositionTask, TaskSpaceForm, VMSModel
 
 from ..support.closed_loops import HOLD, Q0
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports
+from vms_ph_dynamics import CanonicalForm, PHState, Ports, VMSModel
 from vms_ph_dynamics.integrators import rk4_step
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])

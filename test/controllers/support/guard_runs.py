@@ -15,8 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation
+from vms_ph_dynamics import Allocation, VMSModel
 
 from .tank_runs import Plant
 

@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Ports, StandardForm
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots
 

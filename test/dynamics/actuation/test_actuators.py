@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from vms_ph_dynamics import ModelError
+from vms_ph_dynamics import ModelError, Rotor
 from vms_ph_dynamics.actuation import (
     ActuatorDynamics,
     Actuators,
     Caster,
     Motor,
     ReactionWheel,
-    Rotor,
     Tilt,
     Wheel,
 )

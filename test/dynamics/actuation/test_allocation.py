@@ -6,9 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import ModelError, StateError, VMSModel
-from vms_ph_dynamics.actuation.allocation import Allocation, Rotor
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Allocation, ModelError, Ports, Rotor, StandardForm, StateError, VMSModel
 from vms_ph_io import robots
 
 from ..conftest import state_of

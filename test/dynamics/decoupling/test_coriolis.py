@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms import DecoupledForm
+from vms_ph_dynamics import DecoupledForm, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE2, SE3
 from vms_ph_io import read_urdf, robots
 

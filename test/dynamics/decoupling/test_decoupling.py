@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import Evaluation, ModelError, StateError, VMSModel
+from vms_ph_dynamics import DecouplingTransform, Evaluation, ModelError, StateError, VMSModel
 from vms_ph_dynamics.decoupling import (
     BodyCoriolis,
-    DecouplingTransform,
     base_pose,
     centre_of_mass,
     centre_of_mass_frame,

@@ -10,8 +10,7 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import trapezoid
 
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, ModelError, StateError, VMSModel
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.ledger import (
     Ledger,
@@ -21,7 +20,6 @@ from vms_ph_dynamics.energy.ledger import (
     unaccounted_intervals,
 )
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, quantum, white_noise
-from vms_ph_dynamics.errors import ModelError
 
 
 def moving(model: VMSModel, seconds: float = 2.0, rate: float = 1000.0) -> MotionSamples:

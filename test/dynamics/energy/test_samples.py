@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
+from vms_ph_dynamics import StateError
 from vms_ph_dynamics.energy.samples import MotionSamples
-from vms_ph_dynamics.errors import StateError
 
 T = np.array([0.0, 0.1, 0.3])
 

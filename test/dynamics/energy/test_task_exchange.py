@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Reference, RobotState, TaskSpaceIDAPBC
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import PositionTask, VMSModel
 from vms_ph_dynamics.energy.task_exchange import TaskExchange
-from vms_ph_dynamics.tasks import PositionTask
 from vms_ph_io import robots
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.linalg import svd
 
-from vms_ph_dynamics import Evaluation, ModelError, PHState, StandardForm
-from vms_ph_dynamics.arrays import Array, frozen
+from vms_ph_dynamics import Array, Evaluation, ModelError, PHState, StandardForm
+from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.forms.standard import coadjoint_matrix
 
 # Power of two unit elements, and directions of balanced bases, below this are rounding.

@@ -13,8 +13,8 @@ import numpy as np
 import pinocchio as pin
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms.free_floating import FreeFloating, FreeFloatingEvaluation
+from vms_ph_dynamics import FreeFloating, VMSModel
+from vms_ph_dynamics.forms.free_floating import FreeFloatingEvaluation
 from vms_ph_dynamics.groups import skew
 from vms_ph_io import robots
 

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import Evaluation, StateError, VMSModel
-from vms_ph_dynamics.decoupling import (
-    BodyCoriolis,
-    ExternalInternal,
-    centre_of_mass_frame,
-    internal_jacobian,
-)
+from vms_ph_dynamics import Evaluation, ExternalInternal, StateError, VMSModel
+from vms_ph_dynamics.decoupling import BodyCoriolis, centre_of_mass_frame, internal_jacobian
 from vms_ph_io import robots
 
 from ..moving_trees import free_acceleration, moved, planar_chain

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms.free_floating import FreeFloating, FreeFloatingEvaluation
+from vms_ph_dynamics import FreeFloating, ModelError, VMSModel
+from vms_ph_dynamics.forms.free_floating import FreeFloatingEvaluation
 from vms_ph_dynamics.groups import skew
 from vms_ph_io import robots
 

@@ -10,10 +10,8 @@ import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.forms.free_floating import FreeFloating, FreeFloatingEvaluation
+from vms_ph_dynamics import FreeFloating, Friction, Ports, StandardForm, VMSModel
+from vms_ph_dynamics.forms.free_floating import FreeFloatingEvaluation
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.integrators import rk4_step
 from vms_ph_io import robots

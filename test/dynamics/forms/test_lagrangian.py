@@ -17,14 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import Evaluation, VMSModel
-from vms_ph_dynamics.forms import (
-    CanonicalForm,
-    DecoupledEvaluation,
-    DecoupledForm,
-    Ports,
-    StandardForm,
-)
+from vms_ph_dynamics import CanonicalForm, DecoupledForm, Evaluation, Ports, StandardForm, VMSModel
+from vms_ph_dynamics.forms import DecoupledEvaluation
 from vms_ph_dynamics.groups import SE2, SE3, Group
 from vms_ph_io import robots
 from vms_ph_studies.reproduce.lagrangian import (

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.evaluation import momenta
+from vms_ph_dynamics import momenta
 from vms_ph_dynamics.groups import SE3
 from vms_ph_io import robots
 

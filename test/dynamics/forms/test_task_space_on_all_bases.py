@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.forms import Ports, StandardForm, TaskSpaceForm
+from vms_ph_dynamics import Ports, StandardForm, TaskSpaceForm
 from vms_ph_dynamics.forms.standard import coadjoint_matrix
 
 from ..tasks.task_cases import (

@@ -9,9 +9,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics import ModelError, VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
-from vms_ph_dynamics.errors import ModelError
 from vms_ph_dynamics.identification import identify
 from vms_ph_dynamics.identification.live import (
     LiveIdentification,

@@ -12,9 +12,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import DecoupledForm, Form, PHState, Ports
-from vms_ph_dynamics.integrators import integrate, make_stepper, step_with_retry
+from vms_ph_dynamics import DecoupledForm, Form, PHState, Ports, VMSModel, integrate
+from vms_ph_dynamics.integrators import make_stepper, step_with_retry
 from vms_ph_io import robots
 
 GOLDEN = Path(__file__).parents[2] / "golden"

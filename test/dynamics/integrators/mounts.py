@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 
 from .conftest import RATES, TWIST, panda_on
 

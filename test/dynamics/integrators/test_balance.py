@@ -8,15 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.forms import Ports
-from vms_ph_dynamics.integrators import (
-    SCHEMES,
-    IntegrationError,
-    MultiStepResult,
-    StepResult,
-    integrate,
-    make_stepper,
-)
+from vms_ph_dynamics import IntegrationError, Ports, integrate
+from vms_ph_dynamics.integrators import SCHEMES, MultiStepResult, StepResult, make_stepper
 from vms_ph_dynamics.integrators.discrete_gradient import DiscreteGradient
 from vms_ph_dynamics.integrators.projected_runge_kutta import ProjectedRK4
 

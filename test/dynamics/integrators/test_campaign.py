@@ -7,9 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import DecoupledForm, PHState, Ports
-from vms_ph_dynamics.integrators import integrate, make_stepper
+from vms_ph_dynamics import Array, DecoupledForm, PHState, Ports, integrate
+from vms_ph_dynamics.integrators import make_stepper
 from vms_ph_dynamics.integrators.robot_stepper import RobotStepper
 
 from .conftest import moving, panda_on, seen

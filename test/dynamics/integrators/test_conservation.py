@@ -7,9 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import DecoupledForm, PHState, Ports, StandardForm
-from vms_ph_dynamics.integrators import SCHEMES, integrate
+from vms_ph_dynamics import DecoupledForm, PHState, Ports, StandardForm, VMSModel, integrate
+from vms_ph_dynamics.integrators import SCHEMES
 
 from .conftest import centred, moving, panda_on, seen
 

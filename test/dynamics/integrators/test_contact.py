@@ -7,9 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import DecoupledForm, PHState, Ports
-from vms_ph_dynamics.integrators import Event, IntegrationError, integrate
+from vms_ph_dynamics import DecoupledForm, IntegrationError, PHState, Ports, VMSModel, integrate
+from vms_ph_dynamics.integrators import Event
 
 STIFFNESS, DASHPOT = 1e4, 1e3  # N/m, N s/m
 LEG = 0.3  # m

@@ -7,10 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.evaluation import momenta
-from vms_ph_dynamics.forms import DecoupledForm, Ports
-from vms_ph_dynamics.integrators import SCHEMES, integrate
+from vms_ph_dynamics import DecoupledForm, Ports, VMSModel, integrate, momenta
+from vms_ph_dynamics.integrators import SCHEMES
 from vms_ph_dynamics.integrators.moving_base import spatial_momentum
 from vms_ph_io import robots
 

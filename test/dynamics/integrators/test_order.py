@@ -6,9 +6,8 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import DecoupledForm, PHState, Ports
-from vms_ph_dynamics.integrators import SCHEMES, integrate
+from vms_ph_dynamics import DecoupledForm, Friction, PHState, Ports, integrate
+from vms_ph_dynamics.integrators import SCHEMES
 
 SECONDS = 0.3
 ORDERS = {

@@ -6,10 +6,8 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import DecoupledForm, PHState, Ports
-from vms_ph_dynamics.integrators import SCHEMES, Trajectory, integrate
+from vms_ph_dynamics import DecoupledForm, Friction, PHState, Ports, Trajectory, VMSModel, integrate
+from vms_ph_dynamics.integrators import SCHEMES
 
 from .conftest import brake_to_rest, hover_late, moving, panda_on
 

@@ -6,9 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import CanonicalForm, PHState, Ports, StandardForm
+from vms_ph_dynamics import CanonicalForm, Friction, PHState, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.integrators import rk4_step
 
 FRICTION = Friction(np.full(7, 0.05), np.full(7, 0.1), slip=0.5)

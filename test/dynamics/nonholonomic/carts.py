@@ -5,9 +5,7 @@
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Array, Ports, VMSModel
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, WheelConstraint
 
 RADIUS = 0.1

@@ -9,9 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import DecoupledForm, Ports, StandardForm
+from vms_ph_dynamics import DecoupledForm, Friction, ModelError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io import read_urdf, robots
 

@@ -7,9 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms import Ports, StandardForm
-from vms_ph_dynamics.integrators import SCHEMES, integrate
+from vms_ph_dynamics import ModelError, Ports, StandardForm, VMSModel, integrate
+from vms_ph_dynamics.integrators import SCHEMES
 from vms_ph_io import robots
 
 

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import DecoupledVMSController, Reference, RobotState
-from vms_ph_dynamics import ModelError, VMSModel
+from vms_ph_dynamics import ModelError, Ports, StandardForm, VMSModel, momenta
 from vms_ph_dynamics.actuation import Actuators, ReactionWheel
-from vms_ph_dynamics.evaluation import momenta
-from vms_ph_dynamics.forms import Ports, StandardForm
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_io import robots
 

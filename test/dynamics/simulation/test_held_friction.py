@@ -6,9 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import PHState, Ports, StandardForm
+from vms_ph_dynamics import Friction, PHState, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_dynamics.simulation.joint_effects import HeldFriction
 

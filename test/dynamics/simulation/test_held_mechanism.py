@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import ModelError, VMSModel
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import ModelError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import HeldMechanism, Mechanism, Simulation
 from vms_ph_io import robots
 

@@ -8,8 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_dynamics.simulation.efforts import in_world_axes
 from vms_ph_dynamics.simulation.joint_effects import stop_impulses

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from dynamics.nonholonomic.carts import differential_drive
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Friction, ModelError, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation import FormEngine, Simulation
 from vms_ph_dynamics.simulation.joint_effects import HeldFriction

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import ModelError
-from vms_ph_dynamics.evaluation import momenta
+from vms_ph_dynamics import ModelError, momenta
 from vms_ph_dynamics.free_floating import capture, carrying
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import Payload

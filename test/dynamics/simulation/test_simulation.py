@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.forms import CanonicalForm, Ports
+from vms_ph_dynamics import CanonicalForm, Ports, VMSModel
 from vms_ph_dynamics.simulation import Sample, Simulation, in_world_axes
 
 Q0 = np.array([0, -0.3, 0, -1.5, 0, 1.5, 0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import Command
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import Ports, StandardForm
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_io import robots

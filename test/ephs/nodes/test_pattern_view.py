@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.forms import Ports
+from vms_ph_dynamics import Ports
 from vms_ph_ephs.equations.assembly import port_powers
 from vms_ph_ephs.patterns import split
 from vms_ph_ephs.robot import Mechanism

@@ -19,7 +19,7 @@ from fuzz.surface import Surface
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.audits.run_record import read_run
 from vms_ph_io.bag import (
     BagError,

@@ -15,7 +15,7 @@ from fuzz.surface import Surface
 from rclpy._arguments import parameters_of, parse
 from rclpy.exceptions import RCLError
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.launch import load, show_arguments
 from vms_ph_io import share_directory
 

@@ -14,7 +14,7 @@ from fuzz.surface import Surface
 from fuzz.surfaces.cdr import types
 from fuzz.surfaces.launch import YAML_WORDS
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.commands.message_text import fill, parse, to_yaml
 from vms_ph_embedded.interfaces.messages import serialize
 from vms_ph_io import share_directory

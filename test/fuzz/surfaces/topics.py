@@ -17,7 +17,7 @@ from fuzz.surface import Surface
 from rclpy.context import get_default_context
 from rclpy.node import Node
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded.interfaces.messages import deserialize, serialize
 from vms_ph_ephs.nodes.joint_heat import JointHeatNode
 from vms_ph_nodes import closed_loop

@@ -12,7 +12,7 @@ import yaml
 from nodes.conftest import Start
 from nodes.task_runs import run_once, running
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_hopping import hop, hopping_run, hopping_tasks
 from vms_ph_io import share_directory
 from vms_ph_nodes import closed_loop, task_settings

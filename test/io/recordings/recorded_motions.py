@@ -15,12 +15,10 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 from rosbags.rosbag2 import Writer as Ros2Writer
 from rosbags.typesys import Stores, get_typestore
 
-from vms_ph_dynamics import StandardForm, VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, Friction, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.energy.audit import EnergyAudit, Flow, PortEnergies
 from vms_ph_dynamics.energy.samples import MotionSamples
-from vms_ph_dynamics.forms import PORTS, Ports
+from vms_ph_dynamics.forms import PORTS
 from vms_ph_dynamics.simulation import Actuation, FormEngine, Sample, Simulation
 from vms_ph_io.bag import BagWriter, MessageTypes
 from vms_ph_io.installation import share_directory

@@ -12,8 +12,7 @@ import pytest
 from recorded_motions import excited, simulated, write_bag, write_ros1, write_ros2
 from rosbags.rosbag2 import CompressionMode, StoragePlugin
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_io import robots
 from vms_ph_io.audits import audit, document, lines
 

@@ -14,8 +14,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
-from vms_ph_dynamics import StandardForm, VMSModel, integrate
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, StandardForm, VMSModel, integrate
 from vms_ph_io import audit, robots
 from vms_ph_io.recordings import RecordingError, read_recording
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from recorded_motions import samples_of, simulated, write_bag
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.actuation.friction import Friction
+from vms_ph_dynamics import Friction, VMSModel
 from vms_ph_io import robots
 from vms_ph_io.audits import Audit, audit, document, lines, write_report
 from vms_ph_io.recordings import motion as recorded_motion

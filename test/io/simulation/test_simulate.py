@@ -18,10 +18,7 @@ from vms_ph_controllers import (
     RobotState,
     TaskSpaceIDAPBC,
 )
-from vms_ph_dynamics import StandardForm, VMSModel, integrate
-from vms_ph_dynamics.actuation import Friction
-from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import Array, Friction, StandardForm, VMSModel, VmsPhError, integrate
 from vms_ph_dynamics.simulation import FormEngine, Mechanism, Payload
 from vms_ph_io import Push, Trajectory, audit, robots, simulate
 from vms_ph_io.audits.run_record import read_run

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import OptionError, VmsPhError
+from vms_ph_dynamics import OptionError, VmsPhError
 from vms_ph_io.tasks import robot_tasks
 from vms_ph_io.tasks.task_reference import TaskReference
 from vms_ph_io.tasks.task_run import TaskRun, run_task

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io.installation import share_directory
 from vms_ph_io.settings import scenes
 from vms_ph_io.tasks.scene_run import run_scene

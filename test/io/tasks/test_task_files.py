@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vms_ph_dynamics.errors import ModelError, OptionError
+from vms_ph_dynamics import ModelError, OptionError
 from vms_ph_io.settings import scenes
 from vms_ph_io.tasks import robot_tasks
 

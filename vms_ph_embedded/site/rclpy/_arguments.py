@@ -13,7 +13,7 @@ from typing import Any
 from rclpy.exceptions import RCLError
 from rclpy.logging import get_logging_severity_from_string
 
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_embedded import ros_names, subset
 from vms_ph_io.settings.bounded_text import BoundedLoader, YamlError, parse_yaml, read_text
 

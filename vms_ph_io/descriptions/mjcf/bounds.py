@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from xml.parsers import expat
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 
 from ...settings.bounded_text import MAX_FILE_BYTES, read_bytes
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics import ModelError, VmsPhError
 
 from .bounds import check_bounds, require_file
 

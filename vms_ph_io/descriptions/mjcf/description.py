@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 
 from .compiling import Compiled, compile_mjcf, import_mujoco
 from .notes import MjcfNotes, left_out, numbers

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.robot.description import parse_description
 
 from .tree import HINGE, SLIDE, Tree, covered_actuators, joint_name, joints_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 
 from .compiling import Appearance, Compiled
 from .notes import numbers

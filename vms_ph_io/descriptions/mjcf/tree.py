@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mjtJoint
 WORLD = 0

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics import ModelError, VmsPhError
 
 LONGEST = 120.0
 """Longest time for one file, s; large robots with many meshes take two."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.robot import InertiaDefect, InertiaMode, check_inertia, inertia_defects
 from vms_ph_dynamics.robot.building import check_base, inertial_errors, read_inertials
 from vms_ph_dynamics.robot.description import (

@@ -7,8 +7,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.identification import Identification
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal
 from xml.parsers import expat
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import ModelError, VmsPhError
+from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
 from vms_ph_dynamics.robot import InertiaMode
 from vms_ph_dynamics.robot.description import parse_description
 

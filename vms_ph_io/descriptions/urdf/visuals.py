@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.robot.description import parse_description
 
 Rgba = tuple[float, float, float, float]

@@ -18,7 +18,7 @@ from typing import Any
 import xacro
 from xacro import substitution_args
 
-from vms_ph_dynamics.errors import ModelError
+from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.robot.description import LARGEST_TEXT
 
 from ..bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_hopping import CHANNELS, HoppingRun, Phase, hop
 
 from ...check import Check, bounded

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import VmsPhError
+from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
 from vms_ph_hopping.flights import FALLEN
 from vms_ph_hopping.hopper import SKIN

@@ -9,7 +9,7 @@ linear first here, angular first in the source.
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3
 from vms_ph_ephs import Equations, assemble
 from vms_ph_ephs import multibody as mb

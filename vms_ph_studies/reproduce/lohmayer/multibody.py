@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_ephs import Trajectory, assemble, flatten, pictures, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import TwoBodies, damped_oscillator

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics.arrays import Array
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3
 from vms_ph_ephs import Trajectory
 from vms_ph_ephs.examples import TwoBodies

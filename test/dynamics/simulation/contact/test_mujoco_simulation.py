@@ -8,9 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.errors import MissingExtraError, ModelError
-from vms_ph_dynamics.forms import Ports, StandardForm
+from vms_ph_dynamics import MissingExtraError, ModelError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
 from vms_ph_dynamics.simulation.contact import Body, MujocoEngine, Scene, Shape
