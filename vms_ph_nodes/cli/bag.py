@@ -1,12 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""vms-ph bag: record, play, inspect, compare, export and repair bags."""
+"""vms-ph bag: record, play, inspect, export and repair bags."""
 
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -17,7 +16,7 @@ from vms_ph_io.installation import command_name
 from .bag_view import view
 
 app = typer.Typer(
-    help="Record and play bags, show, compare and export their content, repair truncated ones.",
+    help="Record and play bags, show and export their content, repair truncated ones.",
     no_args_is_help=True,
 )
 
@@ -121,66 +120,6 @@ def _set_arguments(node: str, parameters: Mapping[str, object]) -> None:
 
 
 @app.command()
-def diff(
-    first: Path = typer.Argument(help="a bag, for instance of a simulation"),
-    second: Path = typer.Argument(help="another one, for instance of the robot"),
-    topics: list[str] = typer.Option(None, "--topics", help="topics to compare; default: all"),
-    align: bool = typer.Option(False, help="move the second in time to where its joints fit best"),
-    tolerance: float = typer.Option(
-        -1.0, help="exit with code 1 if a difference is larger than this", show_default=False
-    ),
-    as_json: bool = typer.Option(False, "--json", help="print one JSON document"),
-) -> None:
-    """Compare the numbers of two bags over the time that both have."""
-    from vms_ph_io.recordings.comparison import compare
-    from vms_ph_io.recordings.fields import read_fields
-
-    (a, notes), (b, others) = (read_fields(path, topics or ()) for path in (first, second))
-    _require_topics(topics, {*a, *b})
-    differences = compare(a, b, align)
-    if as_json:
-        typer.echo(json.dumps(asdict(differences), indent=2))
-    else:
-        for note in (*notes, *others):
-            typer.secho(note, fg=typer.colors.YELLOW, err=True)
-        for name, only in ((first, differences.only_first), (second, differences.only_second)):
-            if only:
-                typer.echo(f"only in {name}: {', '.join(only)}")
-        if align:
-            typer.echo(f"the second bag is moved by {differences.shift:+.4f} s")
-        typer.echo(f"{'rms':>11} {'largest':>11} {'at (s)':>9} {'spread':>11}  number")
-        for d in differences.differences:
-            typer.echo(
-                f"{d.root_mean_square:11.4g} {d.largest:11.4g} {d.time:9.3f} {d.spread:11.4g}  "
-                f"{d.topic}.{d.name}"
-            )
-    if tolerance >= 0.0 and any(d.largest > tolerance for d in differences.differences):
-        raise typer.Exit(1)
-
-
-@app.command("plot")
-def plot_numbers(
-    bag: Path = _BAG,
-    numbers: list[str] = typer.Argument(
-        None, help="topics or numbers, such as /joint_states.position; none: list all"
-    ),
-    out: Path = typer.Option(Path("bag.png"), help="PNG, PDF, SVG or HTML file"),
-) -> None:
-    """Plot numbers of a bag over time, or list them."""
-    from vms_ph_io.recordings.fields import chosen_curves, plot_fields, read_fields
-
-    columns, notes = read_fields(bag)
-    for note in notes:
-        typer.secho(note, fg=typer.colors.YELLOW, err=True)
-    if not numbers:
-        for topic, column in sorted(columns.items()):
-            typer.echo(f"{topic} [{column.type}]: {', '.join(column.names)}")
-        return
-    plot_fields(chosen_curves(columns, numbers), out, bag.name)
-    typer.echo(out)
-
-
-@app.command()
 def export(
     bag: Path = _BAG,
     out: Path = typer.Argument(help="folder for CSV files, or a .csv, .jsonl or .npz file"),
@@ -191,7 +130,10 @@ def export(
     from vms_ph_io.recordings.fields import read_fields
 
     columns, notes = read_fields(bag, topics or ())
-    _require_topics(topics, set(columns))
+    for topic in topics or ():
+        if topic not in columns:
+            available = ", ".join(sorted(columns)) or "none"
+            raise VmsPhError(f"there is no topic {topic} with numbers; there are {available}")
     left = [
         f"{c.others} messages on {t} have other numbers" for t, c in columns.items() if c.others
     ]
@@ -199,13 +141,6 @@ def export(
         typer.secho(note, fg=typer.colors.YELLOW, err=True)
     for file in write(columns, out):
         typer.echo(file)
-
-
-def _require_topics(required: list[str] | None, present: set[str]) -> None:
-    for topic in required or ():
-        if topic not in present:
-            available = ", ".join(sorted(present)) or "none"
-            raise VmsPhError(f"there is no topic {topic} with numbers; there are {available}")
 
 
 @app.command()
