@@ -29,10 +29,6 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         Rotor as Rotor,
         immersed_cylinder as immersed_cylinder,
     )
-    from .decoupling import (
-        DecouplingTransform as DecouplingTransform,
-        ExternalInternal as ExternalInternal,
-    )
     from .evaluation import Evaluation as Evaluation
     from .evaluation_batch import EvaluationBatch as EvaluationBatch
     from .forms import (
@@ -43,7 +39,6 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         Form as Form,
         FreeFloating as FreeFloating,
         LinearPortHamiltonian as LinearPortHamiltonian,
-        Linearization as Linearization,
         Momenta as Momenta,
         PHRate as PHRate,
         PHState as PHState,
@@ -56,7 +51,6 @@ if TYPE_CHECKING:  # the same names as below, for type checkers
         TaskSpaceForm as TaskSpaceForm,
         energy_derivatives as energy_derivatives,
         linear_port_hamiltonian as linear_port_hamiltonian,
-        linearize as linearize,
         momenta as momenta,
         rate_derivatives as rate_derivatives,
         rate_derivatives_batch as rate_derivatives_batch,
@@ -88,7 +82,6 @@ _HOME = {
     name: module
     for module, names in {
         "arrays": "Array",
-        "decoupling": "DecouplingTransform ExternalInternal",
         "actuation": "Allocation Fluid Friction ImmersedBody Rotor immersed_cylinder",
         "errors": "MissingExtraError ModelError OptionError StateError VmsPhError",
         "evaluation": "Evaluation",
@@ -96,9 +89,9 @@ _HOME = {
         "integrators": "IntegrationError Trajectory TrajectoryBatch integrate integrate_batch",
         "model": "VMSModel",
         "forms": (
-            "CanonicalForm DecoupledForm Energy Form FreeFloating Linearization "
+            "CanonicalForm DecoupledForm Energy Form FreeFloating "
             "Momenta PHRate PHState Ports PowerBalance StandardForm StructureCheck TaskEvaluation "
-            "TaskSpaceForm linearize momenta structure_checks EnergyDerivatives RateDerivatives "
+            "TaskSpaceForm momenta structure_checks EnergyDerivatives RateDerivatives "
             "LinearPortHamiltonian energy_derivatives rate_derivatives rate_derivatives_batch "
             "linear_port_hamiltonian"
         ),

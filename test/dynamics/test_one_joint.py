@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import CartesianImpedance, Reference, RobotState
-from vms_ph_dynamics import Ports, StandardForm, VMSModel, integrate, linearize
+from vms_ph_dynamics import Ports, StandardForm, VMSModel, integrate, linear_port_hamiltonian
 from vms_ph_dynamics.tasks import CentreOfMassTask, PoseTask, PositionTask
 
 _SOLID = """<inertial><origin xyz="0.1 0 -0.1"/><mass value="1.2"/>
@@ -39,7 +39,7 @@ def test_a_wrench_at_its_end_effector_keeps_the_energy_balance(door: VMSModel) -
     assert abs(form.power_balance(start, ports).residual) < 1e-14
     run = integrate(form, start, lambda t, x: ports, dt=1e-3, steps=20)
     assert np.abs(run.audit.residual).max() < 1e-14
-    assert linearize(form, start, ports).A.shape == (2, 2)
+    assert linear_port_hamiltonian(form, start, ports).A.shape == (2, 2)
 
 
 def test_an_impedance_controls_it(door: VMSModel) -> None:

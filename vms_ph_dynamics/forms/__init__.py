@@ -15,12 +15,7 @@ from .derivatives import (
 )
 from .form import Form
 from .free_floating import FreeFloating, FreeFloatingEvaluation
-from .linearization import (
-    Linearization,
-    LinearPortHamiltonian,
-    linear_port_hamiltonian,
-    linearize,
-)
+from .linearization import LinearPortHamiltonian, linear_port_hamiltonian
 from .ports import PORTS, Ports, PowerBalance, port_names
 from .standard import CanonicalForm, StandardForm
 from .state import BaseShapeEnergy, Energy, PHRate, PHState, StandardEnergy, TaskEnergy
@@ -31,11 +26,10 @@ from .task_terms import OperationalSpace, RegularJacobian, TaskPower, TaskTerms
 __all__ = [
     "PORTS", "BaseShapeEnergy", "CanonicalForm", "DecoupledEvaluation", "DecoupledForm",
     "Energy", "EnergyDerivatives", "Form", "FreeFloating", "FreeFloatingEvaluation",
-    "LinearPortHamiltonian", "Linearization", "Momenta", "OperationalSpace", "PHRate",
+    "LinearPortHamiltonian", "Momenta", "OperationalSpace", "PHRate",
     "PHState", "Ports", "PowerBalance", "RateDerivatives", "RegularJacobian", "StandardEnergy",
     "StandardForm", "StructureCheck", "TaskCoupling", "TaskEnergy", "TaskEvaluation",
     "TaskPower", "TaskSpaceForm", "TaskTerms", "TransformedWrenches", "energy_derivatives",
-    "linear_port_hamiltonian", "linearize", "momenta", "port_names", "rate_derivatives",
-    "rate_derivatives_batch",
-    "structure_checks",
+    "linear_port_hamiltonian", "momenta", "port_names", "rate_derivatives",
+    "rate_derivatives_batch", "structure_checks",
 ]  # fmt: skip

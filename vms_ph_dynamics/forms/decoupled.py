@@ -10,7 +10,8 @@ import pinocchio as pin
 
 from ..actuation.friction import Friction
 from ..arrays import Array, cached_property, frozen
-from ..evaluation import Evaluation
+from ..evaluation import Evaluation, check_moving_rigid
+from ..groups import base_group
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .rates import native_gradient, native_rate, native_velocity
@@ -63,6 +64,23 @@ class DecoupledEvaluation:
         """
         d = self.d
         return frozen(-d.A.T @ self.coadjoint_matrix @ d.A + self.L - self.L.T)
+
+    @cached_property
+    def curvature(self) -> Array:
+        """Curvature of the connection, (n,n,b), linear first in base axes [B (3.72), (3.73)].
+
+        ``dT^i/dq_j - dT^j/dq_i + [T^i, T^j]`` for the columns T^i of the connection. A small loop
+        of the joints i and j, traversed from i to j, moves the base at zero momentum by ``[i, j]``
+        times its area. Where it vanishes, the attitude of the base is a function of the joints.
+
+        Raises:
+            ModelError: the base is fixed, or the robot is in a fluid.
+        """
+        d = self.d
+        check_moving_rigid(d)
+        group = base_group(d.model.base)
+        two_form = np.einsum("jbi->ijb", self.dA) - np.einsum("ibj->ijb", self.dA)
+        return frozen(two_form + np.stack([(group.ad(column) @ d.A).T for column in d.A.T]))
 
     @cached_property
     def coadjoint_matrix(self) -> Array:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array, frozen
-from ..decoupling import curvature
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation, check_moving_rigid
+from ..forms.decoupled import DecoupledEvaluation
 from ..groups import SO3, Group, base_group
 from ..model import VMSModel
 
@@ -343,7 +343,7 @@ def _rotation_vector(rotation: npt.ArrayLike) -> Array:
 
 def _curvature_at(model: VMSModel, q: Array) -> Array:
     """Return the turn of the base per area of a loop, (n,n,3), in base axes."""
-    return curvature(model.evaluate(q, np.zeros(model.nv))).angular
+    return DecoupledEvaluation(model.evaluate(q, np.zeros(model.nv))).curvature[:, :, 3:]
 
 
 def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Array]:

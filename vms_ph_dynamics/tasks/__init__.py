@@ -11,10 +11,9 @@ from .frame import (
     PoseTask,
     PositionTask,
 )
-from .free_floating import FreeFloatingTask, ReactionTask
 from .task import PrioritisedTask, StackedTask, Task
 
 __all__ = [
-    "CentreOfMassTask", "DistanceTask", "FrameTask", "FreeFloatingTask", "OrientationTask",
-    "PoseTask", "PositionTask", "PrioritisedTask", "ReactionTask", "StackedTask", "Task",
+    "CentreOfMassTask", "DistanceTask", "FrameTask", "OrientationTask",
+    "PoseTask", "PositionTask", "PrioritisedTask", "StackedTask", "Task",
 ]  # fmt: skip

@@ -1,20 +1,14 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Free-floating robots: tasks at zero momentum, closed loops of the joints, capture."""
+"""Free-floating robots: closed loops of the joints at zero momentum, capture."""
 
 import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
-from vms_ph_dynamics.decoupling import (
-    ExternalInternal,
-    centre_of_mass_frame,
-    internal_jacobian,
-    internal_jacobian_rate,
-)
-from vms_ph_dynamics.forms import FreeFloating, momenta
+from vms_ph_dynamics.forms import momenta
 from vms_ph_dynamics.free_floating import (
     Body,
     EllipticLoop,
@@ -26,7 +20,6 @@ from vms_ph_dynamics.free_floating import (
     turn_by_curvature,
 )
 from vms_ph_dynamics.groups import SO3
-from vms_ph_dynamics.tasks import FreeFloatingTask, PrioritisedTask, ReactionTask, Task
 from vms_ph_io import robots
 
 from ..conftest import random_tree, state_of
@@ -57,36 +50,6 @@ def test_rate_of_the_connection_is_its_derivative_along_the_motion(seed: int) ->
     q, v = state_of(model, np.random.default_rng(seed))
     rate = model.evaluate(q, v).A_rate
     assert np.abs(rate - _slope(model, q, v, lambda d: d.A)).max() < 1e-7
-
-
-def test_rates_of_the_free_floating_tasks_are_their_derivatives(light: VMSModel) -> None:
-    q, v = state_of(light, np.random.default_rng(0))
-    tasks: list[Task] = [
-        ReactionTask(light),
-        FreeFloatingTask(light),
-        FreeFloatingTask(light, "panda_link4", "position"),
-        PrioritisedTask(ReactionTask(light), FreeFloatingTask(light, part="position")),
-    ]
-    for task in tasks:
-        rate = task.jacobian_rate(light.evaluate(q, v))
-        assert np.abs(rate - _slope(light, q, v, task.jacobian)).max() < 1e-6
-
-
-def test_free_floating_task_is_the_generalized_jacobian(light: VMSModel) -> None:
-    q, v = state_of(light, np.random.default_rng(1))
-    jacobian = FreeFloatingTask(light).jacobian(light.evaluate(q, v))
-    assert np.abs(jacobian[:, 6:] - FreeFloating(light).evaluate(q, v).J_g).max() < 1e-12
-    assert not jacobian[:, :6].any()
-
-
-def test_rate_of_the_internal_jacobian_gives_the_passive_coriolis_matrix(light: VMSModel) -> None:
-    q, v = state_of(light, np.random.default_rng(2))
-    d, tool = light.evaluate(q, v), light.end_effector
-    rate = _slope(light, q, v, lambda e: internal_jacobian(e, tool))
-    assert np.abs(internal_jacobian_rate(d, tool) - rate).max() < 1e-6
-    split = ExternalInternal.of_frame(d, centre_of_mass_frame(d), tool)
-    assert np.abs(split.D - internal_jacobian(d, tool)).max() == 0.0
-    assert np.isfinite(split.coriolis(d.C)).all()
 
 
 def test_motion_of_the_base_keeps_zero_momentum_and_the_centre_of_mass(
@@ -204,10 +167,3 @@ def test_bodies_that_cannot_be_are_refused_in_words(light: VMSModel, home: Array
         capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(5))
     with pytest.raises(ModelError, match="is not a frame"):
         capture(light, home, rest, Body(1.0, np.zeros(3), np.eye(3)), np.zeros(6), "nowhere")
-
-
-def test_reaction_task_needs_as_many_joints_as_the_rotation_has_components() -> None:
-    with pytest.raises(ModelError, match="joints"):
-        ReactionTask(robots.load("borinot"))
-    with pytest.raises(ModelError, match="fixed base"):
-        ReactionTask(robots.load("panda"))

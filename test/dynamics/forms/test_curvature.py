@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the locked velocity has an orientation, and which [B, 3.2.4]."""
+"""The curvature of the mechanical connection [B, 3.2.4]."""
 
 import numpy as np
 import pinocchio as pin
@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vms_ph_dynamics import StateError, VMSModel
-from vms_ph_dynamics.decoupling import (
-    aligned_orientation,
-    centre_of_mass,
-    curvature,
-)
+from vms_ph_dynamics import VMSModel, momenta
 from vms_ph_dynamics.forms.decoupled import DecoupledEvaluation
 from vms_ph_dynamics.groups import base_group
 from vms_ph_io import robots
@@ -34,13 +29,15 @@ def test_the_two_form_is_skew_and_has_no_linear_part_at_the_centre(
     model: VMSModel, seed: int
 ) -> None:
     d, _ = evaluated(model, seed)
-    found, line = curvature(d), 2 if model.base == "planar" else 3
-    scale = max(1.0, size(found.in_base))
-    assert size(found.in_base + found.in_base.transpose(1, 0, 2)) < 1e-12 * scale
-    assert size(found.at_centre[:, :, :line]) < 1e-11 * scale
+    t, group, line = DecoupledEvaluation(d), base_group(model.base), 2 if model.b == 3 else 3
+    scale = max(1.0, size(t.curvature))
+    assert size(t.curvature + t.curvature.transpose(1, 0, 2)) < 1e-12 * scale
+    to_centre, pose = group.identity(), model.base_pose(d.q)
+    centre = momenta(d).centre_of_mass - pose[:3, 3]
+    to_centre[:line, -1] = -(pose[:3, :3].T @ centre)[:line]
+    assert size((t.curvature @ group.Ad(to_centre).T)[:, :, :line]) < 1e-11 * scale
     # Paired with the momentum it is the gyroscopic matrix of the decoupled form.
-    gyroscopic = DecoupledEvaluation(d).B
-    assert size(found.in_base @ d.p - gyroscopic) < 1e-10 * max(1.0, size(gyroscopic))
+    assert size(t.curvature @ d.p - t.B) < 1e-10 * max(1.0, size(t.B))
 
 
 @given(moving_trees, seeds)
@@ -56,7 +53,7 @@ def test_the_two_form_is_the_commutator_of_second_derivatives(model: VMSModel, s
         return model.evaluate(model.integrate(d.q, move), d.v).A
 
     slope = [(connection(j, h) - connection(j, -h)) / (2 * h) for j in range(n)]
-    found = curvature(d).in_base
+    found = DecoupledEvaluation(d).curvature
     for i in range(n):
         for j in range(n):
             bracket = group.ad(d.A[:, i]) @ d.A[:, j]
@@ -85,7 +82,7 @@ def test_a_small_loop_of_two_joints_turns_the_base_by_the_curvature(
 ) -> None:
     model = VMSModel.from_urdf(robots.get("panda").description(), base)  # type: ignore[arg-type]
     q, side = model.random_configuration(rng), 1e-2
-    found = curvature(model.evaluate(q, np.zeros(model.nv)))
+    found = DecoupledEvaluation(model.evaluate(q, np.zeros(model.nv))).curvature
     pairs = [(0, 1), (1, 3)] if base == "floating" else [(0, 1), (0, 2)]
     for i, j in pairs:
         # The loop is centred, so that its error is of the fourth order in its side.
@@ -93,7 +90,7 @@ def test_a_small_loop_of_two_joints_turns_the_base_by_the_curvature(
         corner[[model.b + i, model.b + j]] = -0.5 * side
         group = base_group(model.base)
         moved = group.log(around(model, model.integrate(q, corner), i, j, side, 20))
-        predicted = side**2 * found.in_base[i, j]
+        predicted = side**2 * found[i, j]
         angular = slice(3, 6) if base == "floating" else slice(2, 3)
         assert size(predicted[angular]) > 1e-8
         # The starting corner sees the base half a side away: a relative error of that order.
@@ -105,52 +102,14 @@ def test_a_small_loop_of_two_joints_turns_the_base_by_the_curvature(
 def test_no_arm_of_many_joints_is_integrable(rng: np.random.Generator) -> None:
     for base in ("planar", "floating"):
         model = VMSModel.from_urdf(robots.get("panda").description(), base)
-        q = model.random_configuration(rng)
-        found = curvature(model.evaluate(q, np.zeros(model.nv)))
-        assert not found.is_flat()
-        assert size(found.angular) > 1e-3
-        further = model.random_configuration(rng)
-        with pytest.raises(StateError, match="depends on the path"):
-            aligned_orientation(model, q, further)
+        d = model.evaluate(model.random_configuration(rng), np.zeros(model.nv))
+        angular = DecoupledEvaluation(d).curvature[:, :, slice(3, 6) if model.b == 6 else [2]]
+        assert size(angular) > 1e-3
 
 
-def test_with_one_joint_the_orientation_is_a_function_of_it(rng: np.random.Generator) -> None:
-    """The frame moves with the locked velocity along the joint's whole way, there and back."""
-    for model in (planar_chain(1, rng), spatial_with_one_joint(rng)):
-        start, end = (model.random_configuration(rng) for _ in range(2))
-        found = aligned_orientation(model, start, end)
-        np.testing.assert_allclose(
-            aligned_orientation(model, end, start), found.T, rtol=0, atol=1e-11
-        )
-        assert curvature(model.evaluate(end, np.zeros(model.nv))).is_flat()
-        # d/dq R_bc R_bc^T = hat(T_w), by differences.
-        h = 1e-5
-        step = np.eye(model.nv)[-1] * h
-        ahead, back = (
-            aligned_orientation(model, start, model.integrate(end, s * step)) for s in (1, -1)
-        )
-        spin = (ahead - back) @ found.T / (2 * h)
-        column = model.evaluate(end, np.zeros(model.nv)).A[:, 0]
-        rate = [spin[1, 0]] if model.b == 3 else [spin[2, 1], spin[0, 2], spin[1, 0]]
-        # Rounding of the orientation, 1e-12, over 2 h.
-        np.testing.assert_allclose(rate, column[2:] if model.b == 3 else column[3:], atol=1e-6)
-
-
-def spatial_with_one_joint(rng: np.random.Generator) -> VMSModel:
-    """A floating body with another on a skew revolute joint."""
-    model = pin.Model()
-    root = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root")
-    axis = rng.normal(size=3)
-    hinge = pin.JointModelRevoluteUnaligned(axis / np.linalg.norm(axis))
-    last = model.addJoint(root, hinge, pin.exp6(rng.uniform(-1, 1, 6)), "hinge")
-    for joint in (root, last):
-        body = pin.Inertia(1.0, rng.uniform(-0.3, 0.3, 3), np.diag([0.3, 0.4, 0.5]))
-        model.appendBodyToJoint(joint, body, pin.SE3.Identity())
-    model.addBodyFrame("tip", last, pin.SE3.Identity(), 0)
-    return VMSModel.from_pinocchio(model, "tip")
-
-
-def test_prismatic_joints_through_the_centre_turn_nothing(rng: np.random.Generator) -> None:
+def test_one_joint_and_prismatic_joints_through_the_centre_are_integrable(
+    rng: np.random.Generator,
+) -> None:
     """Two slides along lines through the centre of mass: flat, and no turn at all."""
     model = pin.Model()
     root = model.addJoint(0, pin.JointModelPlanar(), pin.SE3.Identity(), "root")
@@ -161,9 +120,6 @@ def test_prismatic_joints_through_the_centre_turn_nothing(rng: np.random.Generat
         body = pin.Inertia(0.2, np.zeros(3), np.zeros((3, 3)))
         model.appendBodyToJoint(slide, body, pin.SE3.Identity())
         model.addBodyFrame(f"mass_{i}", slide, pin.SE3.Identity(), 0)
-    robot = VMSModel.from_pinocchio(model)
-    d = robot.evaluate(robot.random_configuration(rng), np.zeros(5))
-    assert curvature(d).is_flat(1e-14)
-    start, end = robot.neutral_configuration(), robot.random_configuration(rng)
-    np.testing.assert_allclose(aligned_orientation(robot, start, end), np.eye(2), atol=1e-14)
-    assert size(centre_of_mass(d)[1:]) < 1e-14
+    for robot in (VMSModel.from_pinocchio(model), planar_chain(1, rng)):
+        d = robot.evaluate(robot.random_configuration(rng), np.zeros(robot.nv))
+        assert size(DecoupledEvaluation(d).curvature) < 1e-14

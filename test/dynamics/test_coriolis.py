@@ -13,8 +13,8 @@ from vms_ph_dynamics import DecoupledForm, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE2, SE3
 from vms_ph_io import read_urdf, robots
 
-from ..conftest import random_tree, state_of
-from ..newton_euler import equations
+from .conftest import random_tree, state_of
+from .newton_euler import equations
 
 trees = st.integers(0, 2**31).map(random_tree)
 
