@@ -4,9 +4,8 @@
 """Recordings from the messages of bags; topics are found by their types."""
 
 import math
-import struct
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,59 +16,6 @@ from ..progress import Progress, no_progress
 from ..settings.bounded_files import check_unfolded
 from .messages import Messages, decoded
 from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
-
-_HEAD = 12  # encapsulation (4), seconds, nanoseconds
-_STAMP = struct.Struct("<iI")
-_LITTLE_ENDIAN = b"\x00\x01"
-
-
-class JointStateBytes:
-    """Reads joint states in CDR that have the layout of an earlier one."""
-
-    def __init__(self) -> None:
-        self._row: struct.Struct | None = None
-        self._fixed = b""
-        self._start = self._n = 0
-
-    def learn(self, data: bytes, values: Sequence[Sequence[float]]) -> None:
-        """Take the layout of a message that was decoded in full.
-
-        Args:
-            data: the message.
-            values: its positions, velocities and efforts; without all three, no layout is taken.
-        """
-        n = len(values[0])
-        self._row = None
-        if not n or any(len(part) != n for part in values) or data[:2] != _LITTLE_ENDIAN:
-            return
-        # Of the sequences after the first, the length takes 4 bytes and 4 more to align the rest.
-        row = struct.Struct(f"<{n}dI4x{n}dI4x{n}d")
-        start = len(data) - row.size
-        if start < _HEAD:
-            return
-        self._start, self._n, self._fixed = start, n, data[_HEAD:start]
-        self._row = row
-        decoded = self.read(data)
-        if decoded is None or decoded[1] != tuple(float(x) for part in values for x in part):
-            self._row = None
-
-    def read(self, data: bytes) -> tuple[int, tuple[float, ...]] | None:
-        """Return stamp (ns) and positions, velocities, efforts; None for another layout."""
-        row, n = self._row, self._n
-        if row is None or len(data) != self._start + row.size:
-            return None
-        if data[_HEAD : self._start] != self._fixed:
-            return None
-        values = row.unpack_from(data, self._start)
-        if values[n] != n or values[2 * n + 1] != n:
-            return None
-        seconds, rest = _STAMP.unpack_from(data, 4)
-        return seconds * 1_000_000_000 + rest, (
-            *values[:n],
-            *values[n + 1 : 2 * n + 1],
-            *values[2 * n + 2 :],
-        )
-
 
 _NAN = float("nan")
 _NO_POSE, _NO_TWIST = (_NAN,) * 7, (_NAN,) * 6
@@ -90,7 +36,6 @@ class _Reader:
     def __init__(self, path: Path, kind: str, chosen: Mapping[str, str]) -> None:
         self.recording = Recording(path, kind)
         self._series: dict[tuple[Any, ...], Series] = {}
-        self._quick: dict[str, tuple[JointStateBytes, Series]] = {}
         self._chosen = chosen
         self._undecoded: dict[str, int] = {}
         self._descriptions: dict[str, str] = {}
@@ -114,13 +59,6 @@ class _Reader:
         }
 
     def add(self, message: BagMessage) -> None:
-        quick = self._quick.get(message.topic)
-        if quick is not None:
-            fast = quick[0].read(message.data)
-            if fast is not None:
-                self.bytes += len(message.data)
-                self._append(quick[1], message, *fast)
-                return
         handler = self._handlers.get(message.type)
         if handler is None or not self._is_wanted(message):
             return
@@ -184,10 +122,6 @@ class _Reader:
             places = [names.index(name) for name in series.names]
             values = [[part[place] for place in places] for part in values]
         self._append(series, message, _stamp(content), [x for part in values for x in part])
-        quick = JointStateBytes()
-        if series.names == names:
-            quick.learn(message.data, parts)
-        self._quick[message.topic] = (quick, series)
 
     def _odometry(self, message: BagMessage, content: Any) -> None:
         series = self._base(message, content, content.child_frame_id)

@@ -8,15 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from recorded_motions import Known, excited, joint_states, write_ros1, write_ros2
+from recorded_motions import Known, excited, write_ros1, write_ros2
 from rosbags.rosbag2 import CompressionMode, StoragePlugin
-from rosbags.typesys import Stores, get_typestore
 from scipy.io import savemat
 
-from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 from vms_ph_io.recordings import Recording, RecordingError, read_recording
-from vms_ph_io.recordings.from_messages import JointStateBytes
 
 
 @pytest.fixture(scope="module")
@@ -220,23 +217,3 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
             read_recording(tmp_path / name)
     with pytest.raises(RecordingError, match="there is no recording"):
         read_recording(tmp_path / "nosuch")
-
-
-def test_joint_states_are_decoded_quickly_as_they_are_in_full(panda: VMSModel) -> None:
-    store = get_typestore(Stores.ROS2_JAZZY)
-    name = "sensor_msgs/msg/JointState"
-    quick = JointStateBytes()
-    messages = list(joint_states(store, excited(panda, 0.02), False))
-    first = bytes(store.serialize_cdr(messages[0][1], name))
-    assert quick.read(first) is None
-    quick.learn(first, [messages[0][1].position, messages[0][1].velocity, messages[0][1].effort])
-    for time, message in messages:
-        read = quick.read(bytes(store.serialize_cdr(message, name)))
-        assert read is not None
-        assert read[0] == time
-        known = [*message.position, *message.velocity, *message.effort]
-        np.testing.assert_array_equal(read[1], known)
-    renamed = bytes(store.serialize_cdr(messages[1][1], name)).replace(b"joint3", b"joint9")
-    assert quick.read(renamed) is None
-    message.velocity = np.zeros(0)
-    assert quick.read(bytes(store.serialize_cdr(message, name))) is None
