@@ -11,7 +11,6 @@ Messages recorded under earlier names of topics and fields are published under t
 from collections.abc import Iterator
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -22,7 +21,7 @@ from vms_ph.srv import SeekBag, StepBag
 from vms_ph_dynamics import VmsPhError
 
 from .messages.conversions import NANOSECONDS, to_stamp
-from .node.health import OK, Health
+from .node.health import OK
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
 from .topics.interfaces import load_interface
@@ -90,8 +89,6 @@ class BagPlayer(ReportingNode):
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepBag, "~/step", self._on_step)
         self.create_service(SeekBag, "~/seek", self._on_seek)
-        self._health = Health(self)
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._count = 0
         self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS), info.start_time)
         self.create_timer(_TICK, self._tick, clock=self._steady)

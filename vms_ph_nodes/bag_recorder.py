@@ -7,10 +7,9 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 
-from .node.health import ERROR, OK, WARN, Health
+from .node.health import ERROR, OK, WARN
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
 from .topics.interfaces import load_interface, offered_quality
@@ -51,11 +50,8 @@ class BagRecorder(ReportingNode):
         self._recorded_topics: set[str] = set()
         self._count, self._failure = 0, ""
         self._ran_at, self._holes, self._hole = time.monotonic(), 0, 0.0
-        self._health = Health(self)
         self._search()
-        # By the clock of the machine: simulated time may be slow.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(_SEARCH, self._search, clock=steady)
+        self.create_timer(_SEARCH, self._search, clock=self._steady)
 
     def destroy_node(self) -> None:
         """Complete the bag, announce the shutdown to the other nodes, then end."""

@@ -7,15 +7,13 @@ As a separate process it subscribes to joint_states and publishes efforts; withi
 the simulator calls it at every step.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
-from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from vms_ph.msg import ControllerState, Payload
 
@@ -26,20 +24,19 @@ from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.free_floating import Body, carrying
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Actuation, Sample
 
 from .messages.conversions import NANOSECONDS, to_stamp
 from .messages.energy_messages import to_controller_state
-from .messages.frames import accepted_frame, inertial_frame, with_prefix
+from .messages.frames import Frames
 from .messages.observations import from_payload
 from .messages.payload_state import CARRIED_INERTIA, from_inertia, same_body
 from .messages.state_join import JoinedState
 from .node.agreement import CONTROLLER
-from .node.health import ERROR, OK, WARN, Health, InputDiagnostics
-from .node.parameters import declare, declare_gains
+from .node.health import ERROR, OK, WARN
+from .node.parameters import declare, declare_gains, declare_record
 from .node.process import ManagedNode, run
-from .node.robot_parameters import RobotParameters
+from .node.robot_parameters import NO_DESCRIPTION, RobotParameters
 from .topics.driver import EffortPublishers, MeasuredStates
 from .topics.references import ReferenceTopics
 from .topics.trajectory_action import TrajectoryAction, serve_trajectories
@@ -62,7 +59,7 @@ class ControllerNode(ManagedNode):
         super().__init__("controller")
         robot = RobotParameters(self, default="" if model is None else model.name)
         self._allocation, self._robot = robot.allocation(), robot
-        kind = robot.arguments.get("controller") or declare(self, "controller")
+        self._kind = robot.arguments.get("controller") or declare(self, "controller")
         timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._state_age: float = declare(self, "state_age")
@@ -70,10 +67,9 @@ class ControllerNode(ManagedNode):
         self._base_actuated: bool = declare(self, "base_actuated") or bool(robot.actuators())
         self._native: bool = declare(self, "native")
         self._compensates: bool = declare(self, "compensate_payload")
-        names = [item.name for item in fields(PlausibilityBounds)]
-        bounds = {name: declare(self, f"plausibility.{name}") for name in names}
-        self._bounds = PlausibilityBounds(**bounds)
-        self._ready, self._last_stamp, self._root = False, 0, ""
+        self._bounds = declare_record(self, "plausibility", PlausibilityBounds)
+        self._ready, self._last_stamp = False, 0
+        self._frames: Frames | None = None  # until the robot is known
         self._age = 0.0  # of states at the law, s
         self._command: Any = None  # of the law
         # What the law knows of, and what was said last, which the law may have refused.
@@ -82,14 +78,12 @@ class ControllerNode(ManagedNode):
         self._trajectories: TrajectoryAction | None = None
         self._states = self.create_publisher(ControllerState, "~/state", 10)
         self._prefix: str = declare(self, "frame_prefix")
-        self._references = ReferenceTopics(self, timeout, self._prefix)
+        self._references = ReferenceTopics(self, timeout)
         self.create_service(Trigger, "~/restart", self._on_restart)
-        self._health = Health(self)
-        self._input_diagnostics = InputDiagnostics(self)
         if model is not None:
-            self._use(model, kind)
+            self._use(model)
         else:
-            robot.when_known(lambda known: self._host_alone(known, kind))
+            robot.when_known(self._host_alone)
 
     def control(self, q: Array, v: Array, dt: float, age: float = 0.0) -> Actuation:
         """Return the command for a state of an age, s; never raises."""
@@ -176,10 +170,8 @@ class ControllerNode(ManagedNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Fail while there is no robot description."""
-        if not self._root:
-            self.get_logger().warning(
-                "no robot description yet: waiting for the topic robot_description"
-            )
+        if self._frames is None:
+            self.get_logger().warning(NO_DESCRIPTION)
             return TransitionCallbackReturn.FAILURE
         return super().on_configure(state)
 
@@ -194,32 +186,25 @@ class ControllerNode(ManagedNode):
         self._health.report(OK, "inactive: no effort is commanded")
         return super().on_deactivate(state)
 
-    def _use(self, model: VMSModel, kind: str) -> None:
-        self._model, self._kind = model, kind
+    def _use(self, model: VMSModel) -> None:
+        self._model, self._frames = model, Frames.of(model, self._prefix)
         self._health.declare_robot(model, CONTROLLER)
-        self._root = LinkTree(model.tree).root
         # A base on wheels that do not slip is driven by their joints.
-        if not self._native:
-            model = model.with_native(False)
-        wheels = self._robot.settings.wheel_form(model)
-        self._base_actuated = self._base_actuated and wheels is None
+        if self._robot.settings.wheels:
+            self._base_actuated = False
         self.controller = self._law_of(model)
-        self._references.serve(model, self._root, self.controller.LEADS_BASE_AND_TOOL)
+        self._references.serve(model, self._frames, self.controller.LEADS_BASE_AND_TOOL)
         if self._compensates:
             self.controller = compensation = PayloadCompensation(self.controller)
-            self.create_subscription(
-                Payload,
-                "vms_ph/payload",
-                lambda message: self._report(compensation.carry(from_payload(message))),
-                10,
-            )
+
+            def carry(message: Payload) -> None:
+                if problem := compensation.carry(from_payload(message)):
+                    self._input_diagnostics.report(problem)
+
+            self.create_subscription(Payload, "vms_ph/payload", carry, 10)
         self._supervisor = self._supervised(self.controller)
         declare_gains(self, self)
         self._trajectories = serve_trajectories(self, model, self.controller.FOLLOWS_JOINTS)
-
-    def _report(self, problem: str) -> None:
-        if problem:
-            self._input_diagnostics.report(problem)
 
     @property
     def gains(self) -> Any:
@@ -240,22 +225,15 @@ class ControllerNode(ManagedNode):
     def _supervised(self, law: Controller) -> Supervisor:
         return Supervisor(law, self._allocation, self._base_actuated, self._bounds)
 
-    def _host_alone(self, model: VMSModel, kind: str) -> None:
-        self._use(model, kind)
-        self._efforts = EffortPublishers(self, model, with_prefix(self._prefix, self._root))
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+    def _host_alone(self, model: VMSModel) -> None:
+        self._use(model)
+        self._efforts = EffortPublishers(self, model, Frames.of(model, self._prefix))
         self._last_state_time: int | None = None
         self._refusal = ""
         self._watching = 0.25 * self._state_timeout
         self.create_timer(self._watching, self._watch, clock=self._steady)
         self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
-        self._measured = MeasuredStates(
-            self,
-            model,
-            self._state_age,
-            self._on_state,
-            self._refuse,
-        )
+        self._measured = MeasuredStates(self, model, self._state_age, self._on_state, self._refuse)
         self.begin()
 
     def _refuse(self, why: object) -> None:
@@ -265,7 +243,8 @@ class ControllerNode(ManagedNode):
     def _on_inertia(self, message: InertiaStamped) -> None:
         """Take what the robot carries; messages that repeat it change nothing."""
         with self._input_diagnostics.refusing():
-            accepted_frame(self._prefix, message, (self._model.end_effector,), "an inertia ")
+            assert self._frames is not None
+            self._frames.accepted(message, (self._frames.tool,), "an inertia ")
             body = from_inertia(message)
             if not same_body(body, self._last_received_body):
                 self._last_received_body = body
@@ -316,8 +295,8 @@ class ControllerNode(ManagedNode):
         self._publish(replace(safe_command, reason=reason), stamp)
 
     def _publish(self, command: Command, stamp: Time) -> None:
-        frame = with_prefix(self._prefix, inertial_frame(self._model, self._root))
-        header = Header(stamp=stamp, frame_id=frame)
+        assert self._frames is not None
+        header = self._frames.header(self._frames.inertial, stamp)
         self._states.publish(to_controller_state(header, command))
         self._diagnose(command)
 

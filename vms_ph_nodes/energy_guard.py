@@ -10,33 +10,25 @@ publishes those that the robot may have on ``torque`` and ``wrench_base``.
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64, Header
+from std_msgs.msg import Float64
 from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
 
 from vms_ph_controllers import Status
 from vms_ph_controllers.guard import GuardedEffort, PortGuard
 from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
-from .messages.conversions import (
-    NANOSECONDS,
-    by_name,
-    from_wrench_base,
-    to_stamp,
-)
+from .messages.conversions import NANOSECONDS, by_name, from_wrench_base, to_stamp
 from .messages.energy_messages import to_certificate
-from .messages.frames import inertial_frame, with_prefix
+from .messages.frames import Frames
 from .messages.stamps import Recent
 from .messages.state_join import JoinedState
-from .node.health import OK, WARN, Health, InputDiagnostics
+from .node.health import OK, WARN
 from .node.parameters import declare, declare_gains
 from .node.process import ReportingNode, run
-from .node.robot_parameters import RobotParameters
+from .node.robot_parameters import LATCHED, RobotParameters
 from .topics.driver import EffortPublishers, MeasuredStates
 
 
@@ -44,6 +36,7 @@ class EnergyGuardNode(ReportingNode):
     """Passes efforts on while energy allows; docs/energy-guard.md describes it."""
 
     PARAMETERS = "energy_guard"
+    INPUT = "joint states"
 
     def __init__(self) -> None:
         super().__init__("energy_guard")
@@ -57,15 +50,11 @@ class EnergyGuardNode(ReportingNode):
         self._state_age: float = declare(self, "state_age")
         self._period = NANOSECONDS / float(declare(self, "publish_rate"))
         self._prefix: str = declare(self, "frame_prefix")
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._guard: PortGuard | None = None
         self._torque = Recent[Array](command_timeout)
         self._wrench = Recent[Array](command_timeout)
         self._last: int | None = None  # the stamp of the last state
         self._last_state_time, self._published = 0, 0.0
-        self._health = Health(self, input_name="joint states")
-        self._input_diagnostics = InputDiagnostics(self)
-        self._health.report(WARN, "no joint states received yet")
         robot.when_known(self._watch)
 
     def destroy_node(self) -> None:
@@ -78,7 +67,7 @@ class EnergyGuardNode(ReportingNode):
     def _watch(self, model: VMSModel) -> None:
         self._model = model
         self._health.declare_robot(model)
-        self._root = LinkTree(model.tree).root
+        self._frames = Frames.of(model, self._prefix)
         allocation, weights = self._actuators()
         self._guard = PortGuard(
             model,
@@ -89,18 +78,13 @@ class EnergyGuardNode(ReportingNode):
             weights=weights,
         )
         declare_gains(self, self._guard, "settings")
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", latched)
-        self._efforts = EffortPublishers(self, model, with_prefix(self._prefix, self._root))
+        self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", LATCHED)
+        self._efforts = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
         self._measured = MeasuredStates(
-            self,
-            model,
-            self._state_age,
-            self._on_state,
-            self._input_diagnostics.report,
+            self, model, self._state_age, self._on_state, self._input_diagnostics.report
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change)
@@ -166,17 +150,15 @@ class EnergyGuardNode(ReportingNode):
         self._send(holding, self.get_clock().now().to_msg())
 
     def _send(self, sent: GuardedEffort, stamp: Time) -> None:
-        model, b = self._model, self._model.b
+        b = self._model.b
         self._efforts.publish(sent.effort[b:], sent.effort[:b], stamp)
         if self._now() - self._published < self._period:
             return
         self._published = self._now()
         assert self._guard is not None
         certificate = self._guard.certificate
-        frame = with_prefix(self._prefix, inertial_frame(model, self._root))
-        self._certificates.publish(
-            to_certificate(Header(stamp=stamp, frame_id=frame), certificate, sent)
-        )
+        header = self._frames.header(self._frames.inertial, stamp)
+        self._certificates.publish(to_certificate(header, certificate, sent))
         self._health.report(
             WARN if sent.status is Status.HOLDING or certificate.verdict != "kept" else OK,
             sent.reason or "efforts pass unchanged",

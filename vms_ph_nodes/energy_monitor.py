@@ -3,7 +3,6 @@
 
 """Publishes energy, momentum, port powers, the energy balance, and what it tells of the robot."""
 
-from std_msgs.msg import Header
 from vms_ph.msg import Energy, Identification, Momentum, Power
 
 from vms_ph_dynamics import Friction, PositionTask, VMSModel
@@ -12,7 +11,6 @@ from vms_ph_dynamics.energy.task_exchange import TaskExchange
 
 from .messages.conversions import from_stamp, to_stamp
 from .messages.energy_messages import to_energy, to_momentum, to_power
-from .messages.frames import with_prefix
 from .messages.observations import diagnostic_values, to_identification
 from .node.health import OK, WARN
 from .node.parameters import declare
@@ -57,10 +55,11 @@ class EnergyMonitor(MotionNode):
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Take a motion of the robot."""
-        header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
+        frames = self._frames
+        header = frames.header(frames.inertial, motion.stamp)
         energy = to_energy(header, motion.d, self._task)
         self._energies.publish(energy)
-        self._momenta.publish(to_momentum(header, self._base_frame, motion.d))
+        self._momenta.publish(to_momentum(header, frames.prefix + frames.root, motion.d))
         self._identifier.add(motion)
         if motion.unknown:
             self._audit = EnergyAudit()
@@ -81,8 +80,7 @@ class EnergyMonitor(MotionNode):
         if result is None or result[0] == self._published:
             return
         self._published = result[0]
-        frame = with_prefix(self._prefix, self._identifier.frame)
-        header = Header(stamp=to_stamp(result[0]), frame_id=frame)
+        header = self._frames.header(self._identifier.frame, to_stamp(result[0]))
         self._identifications.publish(to_identification(header, self._joints, result[1]))
 
     def _identified(self) -> dict[str, str]:

@@ -7,7 +7,6 @@ from dataclasses import fields
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from std_msgs.msg import Header
 from vms_ph.msg import Contact, Payload
 
 from vms_ph_controllers import RobotState
@@ -24,7 +23,6 @@ from vms_ph_controllers.observers import (
 from vms_ph_dynamics import Array, Friction, VMSModel
 
 from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
-from .messages.frames import with_prefix
 from .messages.observations import to_contact, to_payload
 from .node.health import OK, WARN
 from .node.parameters import declare
@@ -56,7 +54,6 @@ class ForceObserver(MotionNode):
 
     def begin(self, model: VMSModel) -> None:
         """Take the robot."""
-        self._tool = with_prefix(self._prefix, model.end_effector)
         friction = Friction.of(model) if self._friction else None
         coordinates = "decoupled" if self._decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
@@ -103,12 +100,9 @@ class ForceObserver(MotionNode):
         estimate = self._map.estimate(self._observer.add(impulse))
         contact = self._detector.add(impulse)
         self._publish_wrenches(motion, estimate)
-        self._contacts.publish(
-            to_contact(Header(stamp=motion.stamp, frame_id=self._tool), model, contact)
-        )
-        self._payloads.publish(
-            to_payload(Header(stamp=motion.stamp, frame_id=self._tool), self._payload.add(standard))
-        )
+        tool = self._frames.header(self._frames.tool, motion.stamp)
+        self._contacts.publish(to_contact(tool, model, contact))
+        self._payloads.publish(to_payload(tool, self._payload.add(standard)))
         self._report(contact, model.b > 0 and motion.wrench_base is None)
 
     def _restart(self) -> None:
@@ -117,8 +111,8 @@ class ForceObserver(MotionNode):
             part.restart()
 
     def _publish_wrenches(self, motion: RobotMotion, estimate: WrenchEstimate) -> None:
-        tool = Header(stamp=motion.stamp, frame_id=self._tool)
-        base = Header(stamp=motion.stamp, frame_id=self._base_frame)
+        tool = self._frames.header(self._frames.tool, motion.stamp)
+        base = self._frames.header(self._frames.root, motion.stamp)
         values = [(tool, estimate.end_effector), (tool, estimate.deviation)]
         if self._model.b:
             spread = np.sqrt(np.diag(estimate.covariance_base))

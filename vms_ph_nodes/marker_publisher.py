@@ -3,16 +3,13 @@
 
 """Shows momentum, inertia, power and energy as markers for RViz and the web page."""
 
-from dataclasses import fields
-
-from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from vms_ph_dynamics import PositionTask, VMSModel
 
 from .messages.conversions import NANOSECONDS, from_stamp
 from .node.health import OK, WARN
-from .node.parameters import declare
+from .node.parameters import declare, declare_record
 from .node.process import run
 from .topics.robot_motion import MotionNode, RobotMotion
 from .views.markers import to_markers
@@ -26,11 +23,8 @@ class MarkerPublisher(MotionNode):
 
     def __init__(self) -> None:
         super().__init__("marker_publisher")
-        rate: float = declare(self, "rate")
-        self._period = round(NANOSECONDS / rate)
-        self._scales = Scales(
-            **{item.name: declare(self, f"scale.{item.name}") for item in fields(Scales)}
-        )
+        self._period = round(NANOSECONDS / float(declare(self, "rate")))
+        self._scales = declare_record(self, "scale", Scales)
         self._last = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)
         self.watch()
@@ -46,14 +40,14 @@ class MarkerPublisher(MotionNode):
         if 0 <= now - self._last < self._period:
             return
         self._last = now
-        header = Header(stamp=motion.stamp, frame_id=self._inertial_frame)
+        header = self._frames.header(self._frames.inertial, motion.stamp)
         shapes = self._shapes.of(motion.d, motion.ports(None))
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))
-        told = f"{len(shapes)} shapes"
+        count = f"{len(shapes)} shapes"
         if motion.unknown:
-            self._health.report(WARN, f"{told}; {motion.unknown}, which count as zero")
+            self._health.report(WARN, f"{count}; {motion.unknown}, which count as zero")
         else:
-            self._health.report(OK, told)
+            self._health.report(OK, count)
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
-from std_msgs.msg import Header
 from vms_ph.msg import RobotState
 from vms_ph.srv import (
     CheckStructure,
@@ -26,15 +25,14 @@ from vms_ph_dynamics import Evaluation, StateError, VMSModel
 from vms_ph_dynamics.arrays import Array
 from vms_ph_dynamics.errors import VmsPhError
 from vms_ph_dynamics.forms.checks import structure_checks
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.tasks import PositionTask
 
 from .messages.conversions import from_joint_state, from_pose_and_twist, require_finite, to_pose
 from .messages.energy_messages import to_energy, to_momentum
-from .messages.frames import inertial_frame
-from .node.health import OK, WARN, Health
+from .messages.frames import Frames
+from .node.health import OK, WARN
 from .node.process import ReportingNode, run
-from .node.robot_parameters import RobotParameters
+from .node.robot_parameters import NO_DESCRIPTION, RobotParameters
 
 LARGEST_BATCH = 10_000
 
@@ -58,8 +56,7 @@ class ModelAnswers:
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self._task = PositionTask(model)
-        self._root = LinkTree(model.tree).root
+        self._task, self._frames = PositionTask(model), Frames.of(model)
 
     def info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
         """Return the properties of the model."""
@@ -96,13 +93,13 @@ class ModelAnswers:
 
     def energies(self, request: GetEnergies.Request, response: GetEnergies.Response) -> None:
         """Return energies and momenta at states."""
-        frame = inertial_frame(self._model, self._root)
         energies, momenta = [], []
         evaluations = self._map_states(request.states, self._evaluate)
         for state, d in zip(request.states, evaluations, strict=True):
-            header = Header(stamp=state.joint_state.header.stamp, frame_id=frame)
+            stamp = state.joint_state.header.stamp
+            header = self._frames.header(self._frames.inertial, stamp)
             energies.append(to_energy(header, d, self._task))
-            momenta.append(to_momentum(header, self._root, d))
+            momenta.append(to_momentum(header, self._frames.root, d))
         response.energies, response.momenta = energies, momenta
 
     def jacobian(self, request: GetJacobian.Request, response: GetJacobian.Response) -> None:
@@ -159,9 +156,6 @@ def _concatenated(arrays: list[Any]) -> list[float]:
     return np.concatenate([array.ravel() for array in arrays]).tolist()
 
 
-_WAITING = "no robot description yet: waiting for the topic robot_description"
-
-
 class ModelServer(ReportingNode):
     """Offers the services in srv/ that evaluate the model."""
 
@@ -178,8 +172,7 @@ class ModelServer(ReportingNode):
             (CheckStructure, "check_structure", ModelAnswers.structure),
         ):
             self.create_service(kind, f"~/{name}", self._service_callback(answer))
-        self._health = Health(self)
-        self._health.report(WARN, _WAITING)
+        self._health.report(WARN, NO_DESCRIPTION)
         robot.when_known(self._take)
 
     def _take(self, model: VMSModel) -> None:
@@ -192,7 +185,7 @@ class ModelServer(ReportingNode):
 
         def callback(request: Any, response: Any) -> Any:
             if self._answers is None or self._health.disagreement:
-                response.message = self._health.disagreement or _WAITING
+                response.message = self._health.disagreement or NO_DESCRIPTION
                 return response
             try:
                 # Far beyond any robot the terms overflow, which is told in the answer.

@@ -10,8 +10,9 @@ import importlib
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, Quaternion
-from std_msgs.msg import ColorRGBA, Header
+from std_msgs.msg import ColorRGBA
 
 from vms_ph_dynamics import Array, VMSModel, VmsPhError
 
@@ -74,7 +75,7 @@ class ReferenceMarker(MotionNode):
         if 0 <= last <= stamp:
             return
         model = self._model
-        frame = self._root if model.b else model.end_effector
+        frame = self._frames.root if model.b else self._frames.tool
         self._server.insert(
             self._marker(motion.d.placement(frame)), feedback_callback=self._on_feedback
         )
@@ -84,7 +85,7 @@ class ReferenceMarker(MotionNode):
         kinds, size = self._kinds, 0.3 * reach(self._model)
         led_frame = "base" if self._model.b else self._model.end_effector
         marker = kinds.InteractiveMarker(
-            header=Header(frame_id=self._inertial_frame),
+            header=self._frames.header(self._frames.inertial, Time()),
             pose=to_pose(pose),
             name=_NAME,
             description=f"reference of {led_frame}",
@@ -120,7 +121,8 @@ class ReferenceMarker(MotionNode):
             return
         p = feedback.pose.position
         if np.isfinite([p.x, p.y, p.z]).all():
-            header = Header(stamp=self.get_clock().now().to_msg(), frame_id=self._inertial_frame)
+            stamp = self.get_clock().now().to_msg()
+            header = self._frames.header(self._frames.inertial, stamp)
             self._publisher.publish(PoseStamped(header=header, pose=feedback.pose))
 
 

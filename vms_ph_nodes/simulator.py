@@ -22,8 +22,9 @@ from vms_ph_dynamics.simulation import Control, Sample
 from vms_ph_io.wings import hook
 
 from .messages.conversions import NANOSECONDS, to_stamp
+from .messages.frames import Frames
 from .node.agreement import SIMULATOR
-from .node.health import ERROR, OK, PAUSED, SPEED, WARN, Health
+from .node.health import ERROR, OK, PAUSED, SPEED, WARN
 from .node.parameters import declare
 from .node.process import ManagedNode, run
 from .node.robot_parameters import RobotParameters
@@ -103,25 +104,19 @@ class Simulator(ManagedNode):
         self._failure = ""
         self._steps_left = 0
         self._steps_taken: Future | None = None
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
-        self._topics = RobotPublishers(self, self.model, description)
+        frames = Frames.of(self.model, declare(self, "frame_prefix"))
+        self._topics = RobotPublishers(self, self.model, frames, description)
         self._grasp = GraspPublishers(
-            self,
-            self.model,
-            self._home,
-            self._engine,
-            self._topics.frame_prefix,
-            self._announce_body,
+            self, self.model, self._home, self._engine, frames, self._announce_body
         )
         self._scene = self._exergy = None
         if (scene := self._engine.scene) is not None:
-            prefix = self._topics.frame_prefix
-            self._scene = ScenePublishers(self, self.model, prefix, scene.scene)
+            self._scene = ScenePublishers(self, frames, scene.scene)
         if self._engine.is_ephs or self._engine.actuators is not None:
             self._exergy = ExergyPublisher(self)
         self._actuators = ActuatorPublisher(self, self.simulation)
-        self._external = ExternalEfforts(self, self.model, self._topics.frame_prefix)
+        self._external = ExternalEfforts(self, self.model, frames)
         self._brake = Brake(self.model, robot.allocation())
         self._brakes: bool = declare(self, "brakes") and not self._floor
         self._on_wheels = bool(robot.settings.wheels)
@@ -133,7 +128,6 @@ class Simulator(ManagedNode):
         # A group of its own: a request that waits for its steps must not keep others waiting.
         group = ReentrantCallbackGroup()
         self.create_service(StepSimulation, "~/step", self._on_step, callback_group=group)
-        self._health = Health(self)
         self._health.declare_robot(self.model, SIMULATOR)
         self._anchor()
         self._topics.publish_static(self._home, self.stamp())
@@ -278,9 +272,8 @@ class Simulator(ManagedNode):
         if self._scene is not None:
             self._scene.publish(self.simulation, stamp)
         if self._exergy is not None:
-            self._exergy.publish(
-                self.simulation, stamp, self._engine.held_mechanism, self._grasp.use
-            )
+            held = self._engine.held_mechanism
+            self._exergy.publish(self.simulation, stamp, held, self._grasp.use)
         self._actuators.publish(self.simulation, stamp)
         self._grasp.publish(self.simulation, stamp)
         self._topics.publish(self._sample(), stamp, self.simulation.resets)

@@ -8,21 +8,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 from vms_ph.msg import TaskProgress
 
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io.tasks.robot_tasks import is_of_leg
 from vms_ph_io.tasks.task_goals import goal_lines
 from vms_ph_io.tasks.task_reference import TaskReference
 
 from .messages.conversions import NANOSECONDS, from_stamp
-from .messages.frames import inertial_frame, with_prefix
-from .node.health import OK, WARN, Health
+from .messages.frames import Frames
+from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import ReportingNode, run
 from .node.robot_parameters import RobotParameters
@@ -52,6 +50,7 @@ class TaskRunner(ReportingNode):
     """
 
     PARAMETERS = "task_runner"
+    INPUT = "joint states"
 
     def __init__(self) -> None:
         """Take the task.
@@ -85,14 +84,12 @@ class TaskRunner(ReportingNode):
             if is_of_leg(name)
             else TaskScore(self, task, settings, model, self._simulated)
         )
-        frame = with_prefix(prefix, inertial_frame(model, LinkTree(model.tree).root))
+        frames = Frames.of(model, prefix)
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
         led = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
-        self._references = ReferencePublishers(self, controller, model, frame, led)
+        self._references = ReferencePublishers(self, controller, model, frames, led)
         self._progress = self.create_publisher(TaskProgress, "vms_ph/task", 10)
-        self._health = Health(self, input_name="joint states")
         self._health.declare_robot(model)
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._last_state_time = self._steady.now().nanoseconds
         self._stage, self._ended_at = "waiting", 0
         # Resets of the simulation: at the last state, before the task, and in it.

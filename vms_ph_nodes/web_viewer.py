@@ -23,7 +23,7 @@ from vms_ph_io import robots
 from vms_ph_io.audits.energy_split import BASE, LawSplit, moves
 
 from .messages.conversions import in_range
-from .node.health import TOPIC, Health, InputDiagnostics
+from .node.health import TOPIC
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
 from .node.robot_parameters import LATCHED, RobotParameters
@@ -75,7 +75,6 @@ class WebViewer(ReportingNode):
         token = page_token(declare(self, "token"))
         self._server = serve_page(port, origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
-        self._input_diagnostics = InputDiagnostics(self)
         self._recording = Recording(Path(declare(self, "recordings")))
         self._pictures = 0
         self._scene: RobotScene | None = None
@@ -84,7 +83,6 @@ class WebViewer(ReportingNode):
         self._build_page()
         self._poses: dict[str, tuple] = {}
         self._markers: MarkerArray | None = None
-        self._health = Health(self)
         self._simulator = f"{self.get_namespace()}/simulator".lstrip("/")
         self._hear(String, "robot_description", self._on_description, LATCHED)
         self._hear(TFMessage, "/tf_static", self._on_transforms, LATCHED)

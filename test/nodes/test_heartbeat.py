@@ -160,12 +160,11 @@ def test_a_callback_or_thread_that_raises_ends_no_node_and_is_told(tmp_path: Pat
     script.write_text(
         "import threading\n"
         "import vms_ph_nodes\n"
-        "from vms_ph_nodes.node.health import Health\n"
         "from vms_ph_nodes.node.process import ReportingNode, run\n"
         "class Raiser(ReportingNode):\n"
         "    def __init__(self):\n"
         "        super().__init__('raiser')\n"
-        "        self._health, self.count = Health(self), 0\n"
+        "        self.count = 0\n"
         "        self.create_timer(0.12, self.tick)\n"
         "        threading.Thread(target=lambda: [][1], name='helper').start()\n"
         "    def tick(self):\n"
@@ -183,7 +182,7 @@ def test_a_callback_or_thread_that_raises_ends_no_node_and_is_told(tmp_path: Pat
     )
     told = "told b'\\x02' running; 12 unexpected errors; ended threads: helper"
     assert told in done.stdout, done.stdout + done.stderr
-    assert "a callback: TypeError: of a test (node.py, line 17)" in done.stderr
+    assert "a callback: TypeError: of a test (node.py, line 16)" in done.stderr
     assert "the thread helper, which has ended: IndexError" in done.stderr
     assert done.returncode == 1
 

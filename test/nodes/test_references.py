@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
+from vms_ph_nodes.messages.frames import Frames
 from vms_ph_nodes.topics.references import ReferenceTopics
 
 
@@ -31,7 +32,7 @@ def node() -> Iterator[Node]:
 
 def topics(node: Node, model: VMSModel) -> ReferenceTopics:
     made = ReferenceTopics(node, 0.25)
-    made.serve(model, model.link_names[0])
+    made.serve(model, Frames.of(model))
     return made
 
 
@@ -93,7 +94,7 @@ def test_a_position_leads_the_end_effector_beside_a_pose_of_the_base(node: Node)
     listening = ReferenceTopics(node, 0.25)
     # A law that leads both takes no position from a pose.
     for leads_both, position in ((True, None), (False, 2.0)):
-        listening.serve(model, model.link_names[0], leads_both)
+        listening.serve(model, Frames.of(model), leads_both)
         listening._on_pose(pose("odom", 2.0))
         told = listening.take(home)
         assert told.pose[0, 3] == pytest.approx(2.0)

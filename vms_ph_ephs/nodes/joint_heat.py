@@ -5,7 +5,6 @@
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from rclpy.node import Node
 from sensor_msgs.msg import Temperature
 from std_msgs.msg import Header
 
@@ -13,9 +12,9 @@ from vms_ph_dynamics import Friction, VMSModel
 from vms_ph_nodes.messages.conversions import NANOSECONDS, to_stamp
 from vms_ph_nodes.messages.frames import topic_parts
 from vms_ph_nodes.messages.state_join import JoinedState
-from vms_ph_nodes.node.health import OK, WARN, Health
+from vms_ph_nodes.node.health import OK, WARN
 from vms_ph_nodes.node.parameters import declare
-from vms_ph_nodes.node.process import run
+from vms_ph_nodes.node.process import ReportingNode, run
 from vms_ph_nodes.node.robot_parameters import RobotParameters
 from vms_ph_nodes.topics.driver import MeasuredStates
 
@@ -30,10 +29,11 @@ _CELSIUS = 273.15
 _LONGEST = 1.0
 
 
-class JointHeatNode(Node):
+class JointHeatNode(ReportingNode):
     """Publishes vms_ph/temperature/<joint> for every joint of a robot."""
 
     PARAMETERS = "joint_heat"
+    INPUT = "joint states"
 
     def __init__(self) -> None:
         super().__init__("joint_heat")
@@ -43,14 +43,7 @@ class JointHeatNode(Node):
         self._ambient: float = declare(self, "ambient_temperature")
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
-        self._health = Health(self, input_name="joint states")
-        self._health.report(WARN, "no joint states received yet")
         robot.when_known(self._watch)
-
-    def destroy_node(self) -> None:
-        """Announce the shutdown to the other nodes, then end."""
-        self._health.announce_shutdown()
-        super().destroy_node()
 
     def _watch(self, model: VMSModel) -> None:
         self._model = model

@@ -5,9 +5,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from builtin_interfaces.msg import Time
+from std_msgs.msg import Header
+
 from vms_ph_dynamics import StateError, VMSModel
+from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_io.audits.energy_split import ODOM as ODOM
 
 BASE_LINK = "base_link"
@@ -17,29 +22,47 @@ WORLD = "world"
 """A frame_id that commands may use for the inertial frame of any robot."""
 
 
-def with_prefix(prefix: str, frame: str) -> str:
-    """Return the name of a frame in /tf, with the ``frame_prefix`` of robot_state_publisher."""
-    return f"{prefix}{frame}"
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a robot, by their names in its description.
 
-
-def without_prefix(prefix: str, frame: str) -> str:
-    """Return the name of a frame in the robot description."""
-    return frame.removeprefix(prefix)
-
-
-def accepted_frame(prefix: str, message: Any, frames: Sequence[str], subject: str = "") -> str:
-    """Return the frame of a message without its prefix; an empty one is accepted, too.
-
-    Raises:
-        StateError: it is none of ``frames``; the sentence begins with ``subject``.
+    Attributes:
+        root: the root link.
+        inertial: the inertial frame: the root link on a fixed base, otherwise odom.
+        tool: the frame of the end effector.
+        prefix: what all of them have before them in /tf, the ``frame_prefix`` of
+            robot_state_publisher.
     """
-    frame = without_prefix(prefix, message.header.frame_id)
-    if frame not in ("", *frames):
-        raise StateError(
-            f"{subject}must have the frame {' or '.join(frames)}; given: frame_id "
-            f"'{message.header.frame_id}'"
-        )
-    return frame
+
+    root: str
+    inertial: str
+    tool: str
+    prefix: str
+
+    @classmethod
+    def of(cls, model: VMSModel, prefix: str = "") -> "Frames":
+        """Return the frames of a robot."""
+        root = LinkTree(model.tree).root
+        inertial = root if model.base == "fixed" else ODOM
+        return cls(root, inertial, model.end_effector, prefix)
+
+    def header(self, frame: str, stamp: Time) -> Header:
+        """Return the header of a message in a frame."""
+        return Header(stamp=stamp, frame_id=self.prefix + frame)
+
+    def accepted(self, message: Any, frames: Sequence[str], subject: str = "") -> str:
+        """Return the frame of a message without its prefix; an empty one is accepted, too.
+
+        Raises:
+            StateError: it is none of ``frames``; the sentence begins with ``subject``.
+        """
+        frame: str = message.header.frame_id.removeprefix(self.prefix)
+        if frame not in ("", *frames):
+            raise StateError(
+                f"{subject}must have the frame {' or '.join(frames)}; given: frame_id "
+                f"'{message.header.frame_id}'"
+            )
+        return frame
 
 
 def tool_topic(frame: str) -> str:
@@ -55,8 +78,3 @@ def topic_parts(names: Sequence[str]) -> dict[str, str]:
         part = tool_topic(name)
         parts[name] = part if part not in parts.values() else f"{part}_{len(parts) + 1}"
     return parts
-
-
-def inertial_frame(model: VMSModel, root: str) -> str:
-    """Return the inertial frame: the root link on a fixed base, otherwise odom."""
-    return root if model.base == "fixed" else ODOM

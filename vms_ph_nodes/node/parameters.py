@@ -11,7 +11,7 @@ controller are fields of its ``Gains`` record instead, since any class may be a 
 from collections.abc import Collection
 from dataclasses import Field, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -26,6 +26,8 @@ from rclpy.parameter import Parameter
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import share_directory
 from vms_ph_io.settings.parameter_schema import ParameterSpec, load_parameters
+
+Record = TypeVar("Record", bound=Any)
 
 
 @cache
@@ -68,6 +70,21 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
 
         node.add_on_set_parameters_callback(judge)
     return value
+
+
+def declare_record(node: Node, prefix: str, kind: type[Record]) -> Record:
+    """Declare the parameters ``<prefix>.<field>`` of a record, and return it with their values.
+
+    Args:
+        node: as in :func:`declare`.
+        prefix: before the names of the fields.
+        kind: a dataclass with a field for every parameter.
+
+    Raises:
+        VmsPhError: a value is outside its bounds.
+    """
+    values = {item.name: declare(node, f"{prefix}.{item.name}") for item in fields(kind)}
+    return kind(**values)
 
 
 def declare_gains(node: Node, controller: Any, record: str = "gains") -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -20,7 +21,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from vms_ph_dynamics import VmsPhError
 
-from .health import Health
+from .health import WARN, Health, InputDiagnostics
 from .parameters import declare
 from .unexpected import UNEXPECTED
 
@@ -156,18 +157,27 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
 
 
 class ReportingMixin:
-    """The end of a node that has a heartbeat.
+    """A node with a heartbeat.
 
     Attributes:
-        _health: the heartbeat; a node that could not be made has none.
+        INPUT: what the node needs all the time; the heartbeat warns when it stops.
+        _health: the heartbeat.
+        _input_diagnostics: logs and counts the messages that are refused.
+        _steady: the clock of the machine, for timers; simulated time may be slow, or stand.
     """
 
-    _health: Health | None = None
+    INPUT = ""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)  # type: ignore[call-arg]
+        self._health, self._input_diagnostics = Health(self, self.INPUT), InputDiagnostics(self)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        if self.INPUT:
+            self._health.report(WARN, f"no {self.INPUT} received yet")
 
     def destroy_node(self) -> None:
         """Announce the shutdown to the other nodes, then end."""
-        if self._health is not None:
-            self._health.announce_shutdown()
+        self._health.announce_shutdown()
         super().destroy_node()  # type: ignore[misc]
 
 

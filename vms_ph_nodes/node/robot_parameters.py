@@ -20,6 +20,9 @@ from .parameters import declare
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
+NO_DESCRIPTION = "no robot description yet: waiting for the topic robot_description"
+"""What a node says that waits for it."""
+
 _FILE = "robot"
 
 

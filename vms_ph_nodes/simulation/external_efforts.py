@@ -8,7 +8,7 @@ controller commands.
 """
 
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -19,14 +19,13 @@ from sensor_msgs.msg import JointState
 from vms_ph_controllers.safety.safe_output import SafeOutput
 from vms_ph_dynamics import Allocation, Array, Ports, StateError, VMSModel
 from vms_ph_dynamics.integrators.stepper import Efforts
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Pushes, in_world_axes
 
 from ..messages.conversions import NANOSECONDS, by_name, from_wrench, from_wrench_base
-from ..messages.frames import ODOM, WORLD, accepted_frame, tool_topic
+from ..messages.frames import WORLD, Frames, tool_topic
 from ..messages.stamps import Recent
 from ..node.health import InputDiagnostics
-from ..node.parameters import declare
+from ..node.parameters import declare, declare_record
 
 # Acceleration of the whole robot by the largest force, m/s^2: that of a hard crash, twenty times
 # the weight. What is beyond it is a mistake in a unit or in a program.
@@ -137,12 +136,10 @@ class ExternalEfforts:
     ``~/wrench_end_effector``, ``~/wrench/<tool>``, ``~/wrench_base`` and ``~/torque``.
     """
 
-    def __init__(self, node: Node, model: VMSModel, frame_prefix: str = "") -> None:
-        self._model, self._prefix = model, frame_prefix
-        self._root = LinkTree(model.tree).root
+    def __init__(self, node: Node, model: VMSModel, frames: Frames) -> None:
+        self._model, self._frames = model, frames
         self._timeout: float = declare(node, "command_timeout")
-        pushes = {item.name: declare(node, f"push.{item.name}") for item in fields(Pushes)}
-        self._pushes = Pushes(**pushes)
+        self._pushes = declare_record(node, "push", Pushes)
         self._bounds = EffortBounds.declared(node, model)
         self._largest_torque = self._bounds.of_joints(model)
         self._input_diagnostics = InputDiagnostics(node)
@@ -203,9 +200,9 @@ class ExternalEfforts:
         return in_world_axes(self._model, ports, in_world) if in_world else ports
 
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
-        inertial = (ODOM, WORLD) if self._model.b else (self._root, WORLD)
         with self._input_diagnostics.refusing():
-            frame = accepted_frame(self._prefix, message, (tool, *inertial), "a wrench ")
+            accepted = (tool, self._frames.inertial, WORLD)
+            frame = self._frames.accepted(message, accepted, "a wrench ")
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
             recent = self._wrenches.setdefault(tool, Recent(self._timeout))
@@ -213,7 +210,7 @@ class ExternalEfforts:
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
-            accepted_frame(self._prefix, message, (self._root,), "a base wrench ")
+            self._frames.accepted(message, (self._frames.root,), "a base wrench ")
             self._bounds.check_wrench(from_wrench(message.wrench))
             self._base.take(from_wrench_base(self._model, message.wrench))
 

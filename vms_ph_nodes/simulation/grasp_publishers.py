@@ -23,12 +23,11 @@ from vms_ph.msg import PayloadState
 
 from vms_ph_dynamics import Array, StandardForm, VMSModel
 from vms_ph_dynamics.free_floating import Body
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import HeldMechanism, Mechanism, Payload, Sample, Simulation
 from vms_ph_dynamics.simulation.contact import Shape
 from vms_ph_io.tasks.payload_use import PayloadUse
 
-from ..messages.frames import inertial_frame, with_prefix
+from ..messages.frames import Frames
 from ..messages.payload_state import CARRIED_INERTIA, to_inertia, to_payload_state
 from ..node.robot_parameters import LATCHED
 from .engine import Engine
@@ -67,7 +66,7 @@ class GraspPublishers:
         model: VMSModel,
         home: Array,
         engine: Engine,
-        frame_prefix: str,
+        frames: Frames,
         on_change: OnBodyChange,
     ) -> None:
         """Create the topics, and put the payload where it will be taken.
@@ -77,7 +76,7 @@ class GraspPublishers:
             model: the robot without the payload.
             home: (nq,) its configuration at the start.
             engine: with the payload or the mechanism.
-            frame_prefix: of the frames in /tf.
+            frames: of the robot.
             on_change: tells the controller in the same process what the robot carries, from which
                 motion on; None from that of the start on.
 
@@ -86,21 +85,20 @@ class GraspPublishers:
         """
         self._engine, self._model, self._plant = engine, model, model
         self._log, self._on_change = node.get_logger(), on_change
-        self._inertial = with_prefix(frame_prefix, inertial_frame(model, LinkTree(model.tree).root))
-        self._tool = with_prefix(frame_prefix, model.end_effector)
+        self._frames = frames
         self.use: PayloadUse | None = None
         self._inertias, self._changes = None, list[float]()
         if (payload := engine.payload) is not None:
             self.use = PayloadUse(payload, model, home)
             self._changes = list(self.use.changes)
             self._states = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
-            self._bodies = BodyMarkers(node, self._inertial, "payload", payload_shapes(payload))
+            self._bodies = BodyMarkers(node, frames, "payload", payload_shapes(payload))
             if payload.told:
                 self._inertias = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
         elif (mechanism := engine.held_mechanism) is not None:
             self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
             shapes = mechanism_shapes(mechanism.mechanism)
-            self._bodies = BodyMarkers(node, self._inertial, _NAME, shapes)
+            self._bodies = BodyMarkers(node, frames, _NAME, shapes)
             d = model.evaluate(home, np.zeros(model.nv))
             self._handle = d.placement(model.end_effector)[:3, 3].copy()
 
@@ -176,10 +174,10 @@ class GraspPublishers:
         now = simulation.sample()
         pose = use.pose(now.q, now.time)
         momentum = use.momentum(simulation, self._plant)
-        header = Header(stamp=stamp, frame_id=self._inertial)
+        header = self._frames.header(self._frames.inertial, stamp)
         self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
         if self._inertias is not None:
-            tool_header = Header(stamp=stamp, frame_id=self._tool)
+            tool_header = self._frames.header(self._frames.tool, stamp)
             self._inertias.publish(to_inertia(tool_header, use.carried))
         self._bodies.publish(pose, stamp)
 
@@ -279,25 +277,25 @@ _EVERY = 4
 class BodyMarkers:
     """Publishes a body on ``vms_ph/scene``, latched."""
 
-    def __init__(self, node: Node, frame: str, name: str, shapes: tuple[Shape, ...]) -> None:
+    def __init__(self, node: Node, frames: Frames, name: str, shapes: tuple[Shape, ...]) -> None:
         """Create the topic.
 
         Args:
             node: of the publisher.
-            frame: the inertial frame, with its prefix.
+            frames: of the robot.
             name: of the body.
             shapes: of it, in its axes.
         """
-        self._frame, self._name, self._shapes, self._count = frame, name, shapes, 0
+        self._frames, self._name, self._shapes, self._count = frames, name, shapes, 0
         self._markers = node.create_publisher(MarkerArray, "vms_ph/scene", LATCHED)
 
     def publish(self, pose: Array, stamp: Time) -> None:
         """Publish the body at a pose, (4,4)."""
         if self._count % _EVERY == 0:
-            header = Header(stamp=stamp, frame_id=self._frame)
-            numbered_shapes = enumerate(self._shapes)
+            header = self._frames.header(self._frames.inertial, stamp)
             markers = [
-                marker_of(header, self._name, i, shape, pose) for i, shape in numbered_shapes
+                marker_of(header, self._name, i, shape, pose)
+                for i, shape in enumerate(self._shapes)
             ]
             self._markers.publish(MarkerArray(markers=markers))
         self._count += 1

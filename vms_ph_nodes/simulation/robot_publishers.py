@@ -28,7 +28,7 @@ from ..messages.conversions import (
     to_wrench_base,
 )
 from ..messages.energy_messages import to_port_energy
-from ..messages.frames import BASE_LINK, ODOM, tool_topic, with_prefix
+from ..messages.frames import BASE_LINK, Frames, tool_topic
 from ..node.parameters import declare
 from ..node.robot_parameters import LATCHED
 
@@ -36,10 +36,9 @@ from ..node.robot_parameters import LATCHED
 class RobotPublishers:
     """Publishes the topics of a simulated robot, as set by parameters."""
 
-    def __init__(self, node: Node, model: VMSModel, description: str) -> None:
-        self._model = model
+    def __init__(self, node: Node, model: VMSModel, frames: Frames, description: str) -> None:
+        self._model, self._frames = model, frames
         self._links = LinkTree(model.tree)
-        self.frame_prefix: str = declare(node, "frame_prefix")
         tf: bool = declare(node, "publish_tf")
         clock: bool = declare(node, "publish_clock")
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
@@ -65,11 +64,6 @@ class RobotPublishers:
         """Whether simulated time is published on /clock."""
         return self._clock is not None
 
-    @property
-    def base_frame(self) -> str:
-        """The name of the root link in /tf."""
-        return with_prefix(self.frame_prefix, self._links.root)
-
     def publish_clock(self, stamp: Time) -> None:
         """Publish simulated time on /clock."""
         if self._clock is not None:
@@ -77,17 +71,17 @@ class RobotPublishers:
 
     def publish(self, sample: Sample, stamp: Time, resets: int) -> None:
         """Publish a sample; joint states last, as subscribers pair the other messages with them."""
-        model = self._model
+        model, frames = self._model, self._frames
         energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
         self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
-        tool = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, model.end_effector))
-        self._wrenches.publish(to_wrench(tool, sample.wrench_end_effector))
+        end_effector = frames.header(frames.tool, stamp)
+        self._wrenches.publish(to_wrench(end_effector, sample.wrench_end_effector))
         for name, publisher in self._tools.items():
-            frame_header = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, name))
-            publisher.publish(to_wrench(frame_header, sample.wrench_tools.get(name, np.zeros(6))))
+            wrench = sample.wrench_tools.get(name, np.zeros(6))
+            publisher.publish(to_wrench(frames.header(name, stamp), wrench))
         odometry: Odometry | None = None
         if self._moves:
-            base = Header(stamp=stamp, frame_id=self.base_frame)
+            base = frames.header(frames.root, stamp)
             self._base_wrenches.publish(to_wrench_base(base, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
             self._odometry.publish(odometry)
@@ -102,8 +96,10 @@ class RobotPublishers:
         self._send_transforms(sample, stamp, odometry)
 
     def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
-        inertial = Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, ODOM))
-        return to_odometry(self._model, inertial, self.base_frame, sample.q, sample.v)
+        frames = self._frames
+        inertial = frames.header(frames.inertial, stamp)
+        base = frames.prefix + frames.root
+        return to_odometry(self._model, inertial, base, sample.q, sample.v)
 
     def _send_transforms(self, sample: Sample, stamp: Time, odometry: Odometry | None) -> None:
         if self._transforms is None:
@@ -119,8 +115,8 @@ class RobotPublishers:
             return
         fixed = self._of_links(q, stamp, moving=False)
         if BASE_LINK not in self._model.link_names:
-            same = TransformStamped(header=Header(stamp=stamp, frame_id=self.base_frame))
-            same.child_frame_id = with_prefix(self.frame_prefix, BASE_LINK)
+            same = TransformStamped(header=self._frames.header(self._frames.root, stamp))
+            same.child_frame_id = self._frames.prefix + BASE_LINK
             same.transform.rotation.w = 1.0
             fixed.append(same)
         self._static.sendTransform(fixed)
@@ -129,8 +125,8 @@ class RobotPublishers:
         poses = self._links.relative_poses(q).tolist()
         return [
             TransformStamped(
-                header=Header(stamp=stamp, frame_id=with_prefix(self.frame_prefix, edge.parent)),
-                child_frame_id=with_prefix(self.frame_prefix, edge.child),
+                header=self._frames.header(edge.parent, stamp),
+                child_frame_id=self._frames.prefix + edge.child,
                 transform=Transform(
                     translation=Vector3(x=x, y=y, z=z),
                     rotation=Quaternion(x=qx, y=qy, z=qz, w=qw),

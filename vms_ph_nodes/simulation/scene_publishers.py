@@ -12,12 +12,11 @@ from rclpy.node import Node
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
-from vms_ph_dynamics import Array, VMSModel
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
+from vms_ph_dynamics import Array
 from vms_ph_dynamics.simulation.contact import Scene, Shape
 
 from ..messages.conversions import to_pose, to_vector, to_wrench
-from ..messages.frames import inertial_frame, with_prefix
+from ..messages.frames import Frames
 from ..node.robot_parameters import LATCHED
 
 # Edges of the plate that stands for a plane, m.
@@ -30,18 +29,15 @@ _EVERY = 4
 class ScenePublishers:
     """Publishes ``vms_ph/scene``, latched, and ``vms_ph/contact_wrench``."""
 
-    def __init__(self, node: Node, model: VMSModel, frame_prefix: str, scene: Scene) -> None:
+    def __init__(self, node: Node, frames: Frames, scene: Scene) -> None:
         """Create the topics; those of a scene without free bodies are drawn once."""
-        self._scene, self._count = scene, 0
-        root = LinkTree(model.tree).root
-        self._frame = with_prefix(frame_prefix, inertial_frame(model, root))
-        self._tool = with_prefix(frame_prefix, model.end_effector)
+        self._scene, self._frames, self._count = scene, frames, 0
         self._markers = node.create_publisher(MarkerArray, "vms_ph/scene", LATCHED)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/contact_wrench", 10)
 
     def publish(self, simulation: Any, stamp: Time) -> None:
         """Publish the contacts, and the bodies where they may have moved."""
-        tool = Header(stamp=stamp, frame_id=self._tool)
+        tool = self._frames.header(self._frames.tool, stamp)
         self._wrenches.publish(to_wrench(tool, simulation.engine.contact_wrench()))
         moves = any(body.is_free for body in self._scene.bodies)
         if self._count == 0 or (moves and self._count % _EVERY == 0):
@@ -50,7 +46,7 @@ class ScenePublishers:
 
     def _body_markers(self, simulation: Any, stamp: Time) -> list[Marker]:
         markers = []
-        here = Header(stamp=stamp, frame_id=self._frame)
+        here = self._frames.header(self._frames.inertial, stamp)
         for body in self._scene.bodies:
             pose = simulation.engine.pose_of(body.name)
             markers += [
@@ -58,7 +54,8 @@ class ScenePublishers:
             ]
         for i, shape in enumerate(self._scene.tool):
             # Without a stamp: it moves with the frame of the end effector.
-            marker = marker_of(Header(frame_id=self._tool), "tool", i, shape, np.eye(4))
+            header = self._frames.header(self._frames.tool, Time())
+            marker = marker_of(header, "tool", i, shape, np.eye(4))
             marker.frame_locked = True
             markers.append(marker)
         return markers

@@ -16,6 +16,7 @@ from std_msgs.msg import Header
 from vms_ph_dynamics import Array, StateError, VMSModel
 
 from ..messages.conversions import from_odometry, from_stamp, to_wrench_base
+from ..messages.frames import Frames
 from ..messages.state_join import JoinedState, StateJoin
 from ..node.parameters import declare
 
@@ -93,9 +94,9 @@ def state_spread(node: Node) -> float:
 class EffortPublishers:
     """Publishes ``torque``, and on a moving base ``wrench_base``."""
 
-    def __init__(self, node: Node, model: VMSModel, base_frame: str) -> None:
-        """Create the topics; ``base_frame`` is the root link, with its prefix."""
-        self._names, self._base_frame = list(model.joint_names), base_frame
+    def __init__(self, node: Node, model: VMSModel, frames: Frames) -> None:
+        """Create the topics."""
+        self._names, self._frames = list(model.joint_names), frames
         self._torques = node.create_publisher(JointState, "torque", 10)
         self._wrenches = (
             node.create_publisher(WrenchStamped, "wrench_base", 10) if model.b else None
@@ -106,5 +107,5 @@ class EffortPublishers:
         header = Header(stamp=stamp)
         self._torques.publish(JointState(header=header, name=self._names, effort=torque.tolist()))
         if self._wrenches is not None:
-            base_header = Header(stamp=stamp, frame_id=self._base_frame)
+            base_header = self._frames.header(self._frames.root, stamp)
             self._wrenches.publish(to_wrench_base(base_header, wrench_base))

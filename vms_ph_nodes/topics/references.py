@@ -18,7 +18,7 @@ from vms_ph_controllers import Reference
 from vms_ph_dynamics import Array, StateError, VMSModel
 
 from ..messages.conversions import by_name, from_wrench, from_xyz, to_point, to_pose
-from ..messages.frames import WORLD, accepted_frame, inertial_frame
+from ..messages.frames import WORLD, Frames
 from ..messages.stamps import Recent
 from ..node.health import InputDiagnostics
 
@@ -37,15 +37,13 @@ class ReferenceTopics:
     is what the end effector is to exert; it ends like a twist, with the timeout.
     """
 
-    def __init__(self, node: Node, timeout: float, frame_prefix: str = "") -> None:
+    def __init__(self, node: Node, timeout: float) -> None:
         """Create the subscriptions.
 
         Args:
             node: node of the subscriptions.
             timeout: time after which a twist or a wrench no longer acts, s.
-            frame_prefix: prefix of the robot's frames in /tf.
         """
-        self._prefix = frame_prefix
         self._model: VMSModel | None = None
         self._leads_both = False
         self._input_diagnostics = InputDiagnostics(node)
@@ -59,16 +57,15 @@ class ReferenceTopics:
         node.create_subscription(JointState, "~/reference_joints", self._on_joints, _LAST)
         node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _LAST)
 
-    def serve(self, model: VMSModel, root: str, leads_both: bool = False) -> None:
-        """Set the robot, with the name of its root link.
+    def serve(self, model: VMSModel, frames: Frames, leads_both: bool = False) -> None:
+        """Set the robot.
 
         Args:
             model: the robot.
-            root: name of its root link.
+            frames: its frames.
             leads_both: whether a pose is that of the base alone, see :class:`.Controller`.
         """
-        self._model, self._root, self._inertial = model, root, inertial_frame(model, root)
-        self._leads_both = leads_both
+        self._model, self._frames, self._leads_both = model, frames, leads_both
 
     def forget(self) -> None:
         """Discard all received references."""
@@ -154,7 +151,9 @@ class ReferenceTopics:
             parts = (message.twist.linear, message.twist.angular)
             twist = np.concatenate([from_xyz(part) for part in parts])
             frame = self._check(message, twist, moving=True)
-            in_base_axes = self._model is not None and self._model.b > 0 and frame == self._root
+            in_base_axes = (
+                self._model is not None and self._model.b > 0 and frame == self._frames.root
+            )
             self._twist.take((twist, in_base_axes))
 
     def _on_joints(self, message: JointState) -> None:
@@ -184,8 +183,8 @@ class ReferenceTopics:
         """
         if self._model is None:
             raise StateError("was received before the robot description")
-        frames = [self._inertial, WORLD, *([self._root] if moving and self._model.b else [])]
-        frame = accepted_frame(self._prefix, message, frames)
+        base = [self._frames.root] if moving and self._model.b else []
+        frame = self._frames.accepted(message, [self._frames.inertial, WORLD, *base])
         if not np.isfinite(value.sum()):
             raise StateError(f"must be finite; given: {value.tolist()}")
         return frame
@@ -198,7 +197,7 @@ class ReferencePublishers:
     """Publishes references, and the last of each again for a controller that comes later."""
 
     def __init__(
-        self, node: Node, controller: str, model: VMSModel, frame: str, kinds: Collection[str]
+        self, node: Node, controller: str, model: VMSModel, frames: Frames, kinds: Collection[str]
     ) -> None:
         """Create publishers.
 
@@ -206,10 +205,10 @@ class ReferencePublishers:
             node: of the publishers.
             controller: name of the controller's node.
             model: the robot.
-            frame: the inertial frame, with its prefix.
+            frames: its frames.
             kinds: of ``pose``, ``position`` and ``joints`` those that will be published.
         """
-        self._node, self._joint_names, self._frame = node, list(model.joint_names), frame
+        self._node, self._joint_names, self._frames = node, list(model.joint_names), frames
         types = {"pose": PoseStamped, "position": PointStamped, "joints": JointState}
         self._publishers = {
             kind: node.create_publisher(types[kind], f"{controller}/reference_{kind}", 10)
@@ -226,17 +225,17 @@ class ReferencePublishers:
 
     def publish(self, reference: Reference) -> None:
         """Publish the fields of a reference that are not None."""
-        header = Header(stamp=self._node.get_clock().now().to_msg(), frame_id=self._frame)
+        stamp = self._node.get_clock().now().to_msg()
+        header = self._frames.header(self._frames.inertial, stamp)
         if reference.pose is not None:
-            pose = PoseStamped(header=header, pose=to_pose(reference.pose))
-            self._send("pose", pose)
+            self._send("pose", PoseStamped(header=header, pose=to_pose(reference.pose)))
         if reference.position is not None:
             point = to_point(reference.position)
             self._send("position", PointStamped(header=header, point=point))
         if reference.joints is not None:
-            inertial_header = Header(stamp=header.stamp)
             names, positions = self._joint_names, reference.joints.tolist()
-            self._send("joints", JointState(header=inertial_header, name=names, position=positions))
+            joints = JointState(header=Header(stamp=stamp), name=names, position=positions)
+            self._send("joints", joints)
 
     def repeat_for_new_subscribers(self) -> None:
         """Publish the last references again where the number of listeners has grown."""

@@ -21,7 +21,6 @@ from vms_ph.msg import PortEnergy
 
 from vms_ph_dynamics import Array, Evaluation, Friction, Ports, StateError, VMSModel
 from vms_ph_dynamics.energy.audit import PortEnergies
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import WaterCurrent
 
 from ..messages.conversions import (
@@ -34,10 +33,10 @@ from ..messages.conversions import (
     to_stamp,
 )
 from ..messages.energy_messages import from_port_energy
-from ..messages.frames import inertial_frame, tool_topic, with_prefix
+from ..messages.frames import Frames, tool_topic
 from ..messages.stamps import StampPairing
 from ..messages.state_join import JoinedState, too_far
-from ..node.health import WARN, Health, InputDiagnostics
+from ..node.health import WARN
 from ..node.parameters import declare
 from ..node.process import ReportingNode
 from ..node.robot_parameters import RobotParameters
@@ -219,31 +218,23 @@ class MotionNode(ReportingNode):
     A subclass calls :meth:`watch` at the end of its constructor.
     """
 
+    INPUT = "joint states"
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._robot = RobotParameters(self)
+        self._robot, self._taken = RobotParameters(self), -_FRESH
         self._prefix: str = declare(self, "frame_prefix")
-        self._health = Health(self, input_name="joint states")
-        self._input_diagnostics, self._taken = InputDiagnostics(self), -_FRESH
-        self._health.report(WARN, "no joint states received yet")
 
     def watch(self) -> None:
         """Listen to the robot as soon as its description is known."""
         self._robot.when_known(self._watch)
 
     def _watch(self, model: VMSModel) -> None:
-        self._model, self._root = model, LinkTree(model.tree).root
-        self._base_frame = with_prefix(self._prefix, self._root)
-        self._inertial_frame = with_prefix(self._prefix, inertial_frame(model, self._root))
+        self._model, self._frames = model, Frames.of(model, self._prefix)
         self._health.declare_robot(model)
         self.begin(model)
-        self._listener = MotionListener(
-            self,
-            model,
-            self._take,
-            self._refuse,
-            self._robot.settings.water_current(model),
-        )
+        current = self._robot.settings.water_current(model)
+        self._listener = MotionListener(self, model, self._take, self._refuse, current)
 
     def _take(self, motion: RobotMotion) -> None:
         self._taken = time.monotonic()

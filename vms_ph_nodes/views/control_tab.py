@@ -9,9 +9,8 @@ from typing import Any
 import viser
 
 from vms_ph_dynamics import Array, VMSModel
-from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
-from ..messages.frames import inertial_frame
+from ..messages.frames import Frames
 from ..node.robot_parameters import RobotParameters
 from .choices import Choices
 from .commands import Commands, Recording
@@ -71,9 +70,9 @@ class ControlTab:
         if self._choices is not None:
             self._choices.remove()
             self._choices = None
-        frame = inertial_frame(model, LinkTree(model.tree).root)
+        inertial = Frames.of(model).inertial
         self._controls = Controls(
-            self._server, self._tab, self._commands, model, frame, target, self._recording, start
+            self._server, self._tab, self._commands, model, inertial, target, self._recording, start
         )
         self._model, self._has_gains = model, False
         self._pull = PointerSpring(self._server, model, scene, self._commands, lambda: world.shift)
