@@ -3,6 +3,8 @@
 
 """Actuators in the element of a URDF: the same ones as of a YAML file, and the same errors."""
 
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,8 @@ import yaml
 from vms_ph_dynamics import ModelError, VmsPhError
 from vms_ph_io import read_urdf, share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_io.settings.actuator_tags import actuator_tags, actuators_of_urdf
-from vms_ph_io.settings.actuators_file import load_actuators
+from vms_ph_io.settings.actuator_tags import TAG, actuators_of_urdf
+from vms_ph_io.settings.actuators_file import SECTIONS, load_actuators
 
 FILES = sorted((share_directory() / "config/actuators").glob("*.yaml"))
 
@@ -52,6 +54,39 @@ CASTERS = {
 
 def described(tags: str) -> str:
     return f"<robot name='drone'>{BODY}{CONTROL}{tags}</robot>"
+
+
+def actuator_tags(content: Mapping[str, Any]) -> str:
+    """Return the element with the entries of a YAML file of actuators."""
+    element = ET.Element(TAG)
+    for key, value in content.items():
+        if key == "defaults":
+            defaults = ET.SubElement(element, key)
+            for section, common in value.items():
+                _add(defaults, section[:-1], common)
+        elif key in SECTIONS:
+            for item in value:
+                _add(element, key[:-1], item)
+        else:
+            element.set(key, _text(value))
+    ET.indent(element)
+    return ET.tostring(element, encoding="unicode")
+
+
+def _add(parent: ET.Element, tag: str, item: Mapping[str, Any]) -> None:
+    element = ET.SubElement(parent, tag)
+    for key, value in item.items():
+        if isinstance(value, Mapping):
+            _add(element, key, value)
+        else:
+            element.set(key, _text(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    values = value if isinstance(value, list) else [value]
+    return " ".join(repr(number) for number in values)
 
 
 def assert_same(one: Any, other: Any) -> None:

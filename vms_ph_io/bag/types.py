@@ -3,7 +3,6 @@
 
 """Message types: their definitions and hashes."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -129,37 +128,12 @@ class MessageTypes:
 
         ROS 2 treats ``char`` as ``uint8``; the type store has it as a separate type.
         """
-        used = _used(self.store.fielddefs, type_name)
-        if not any("char" in str(self.store.fielddefs[name][1]) for name in used):
-            return self.store.hash_rihs01(type_name)
-        without_char = get_typestore(Stores.EMPTY)
-        for name in used:
-            constants, fields = self.store.fielddefs[name]
-            without_char.fielddefs[name] = (
-                constants,
-                [(n, _without_char(desc)) for n, desc in fields],
-            )
-        return without_char.hash_rihs01(type_name)
-
-
-def _used(types: Typesdict, type_name: str) -> set[str]:
-    """Return the type and all types it uses."""
-    used: set[str] = set()
-    todo = [type_name]
-    while todo:
-        name = todo.pop()
-        if name not in used:
-            used.add(name)
-            todo.extend(_named(desc for _, desc in types[name][1]))
-    return used
-
-
-def _named(descriptions: Iterable[FieldDesc]) -> Iterable[str]:
-    for kind, content in descriptions:
-        if kind == Nodetype.NAME:
-            yield cast(str, content)
-        elif kind in (Nodetype.ARRAY, Nodetype.SEQUENCE):
-            yield from _named([cast("tuple[FieldDesc, int]", content)[0]])
+        with_uint8 = get_typestore(Stores.EMPTY)
+        with_uint8.fielddefs = {
+            name: (constants, [(field, _without_char(kind)) for field, kind in fields])
+            for name, (constants, fields) in self.store.fielddefs.items()
+        }
+        return with_uint8.hash_rihs01(type_name)
 
 
 def _without_char(description: FieldDesc) -> FieldDesc:

@@ -7,7 +7,6 @@ Readers of URDF pass over elements that they do not know, and xacro leaves them 
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from vms_ph_dynamics import ModelError
@@ -51,23 +50,6 @@ def actuators_of_urdf(description: str) -> "Actuators | None":
     except ModelError as error:
         raise ModelError(f"{subject} is not valid: {error}") from None
     return actuators_in(content, f"{subject} is not valid", "the element")
-
-
-def actuator_tags(content: Mapping[str, Any]) -> str:
-    """Return the element with the entries of a YAML file of actuators."""
-    element = ET.Element(TAG)
-    for key, value in content.items():
-        if key == "defaults":
-            defaults = ET.SubElement(element, key)
-            for section, common in value.items():
-                _add(defaults, section[:-1], common)
-        elif key in SECTIONS:
-            for item in value:
-                _add(element, key[:-1], item)
-        else:
-            element.set(key, _text(value))
-    ET.indent(element)
-    return ET.tostring(element, encoding="unicode")
 
 
 def _content(element: ET.Element) -> dict[str, Any]:
@@ -115,19 +97,3 @@ def _value(key: str, text: str) -> Any:
     except ValueError:
         return text
     return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _add(parent: ET.Element, tag: str, item: Mapping[str, Any]) -> None:
-    element = ET.SubElement(parent, tag)
-    for key, value in item.items():
-        if isinstance(value, Mapping):
-            _add(element, key, value)
-        else:
-            element.set(key, _text(value))
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    values = value if isinstance(value, list) else [value]
-    return " ".join(repr(number) for number in values)
