@@ -30,6 +30,9 @@ UNITS = {
 """Accepted units and their size in SI units."""
 
 JOINT_QUANTITIES = ("position", "velocity", "effort")
+OF_WRENCH = "wrench "
+"""Before the frame in the name of the quantity of a wrench."""
+
 BASE_SIZES = {
     "base_position": 3, "base_quaternion": 4, "base_linear_velocity": 3, "base_angular_velocity": 3,
 }  # fmt: skip
@@ -67,8 +70,8 @@ class ColumnMap:
     Attributes:
         folder: of the map, to which files are relative.
         joints: names of the joints, in the order of the columns; empty: from names of columns.
-        quantities: by name; ``time`` and those of :data:`JOINT_QUANTITIES` and of the base.
-        wrenches: by frame.
+        quantities: by name; ``time``, those of :data:`JOINT_QUANTITIES` and of the base, and
+            wrenches by their frame after :data:`OF_WRENCH`.
         rate: Hz, where there is no time; else zero.
         header: whether the first line has names; None: if it is no row of numbers.
         delimiter: between columns; empty: a comma, semicolon, tab or blanks, as the file has it.
@@ -78,7 +81,6 @@ class ColumnMap:
     folder: Path
     joints: tuple[str, ...]
     quantities: Mapping[str, Quantity]
-    wrenches: Mapping[str, Quantity]
     rate: float = 0.0
     header: bool | None = None
     delimiter: str = ""
@@ -111,12 +113,12 @@ def _column_map(content: Mapping[str, Any], folder: Path) -> ColumnMap:
         if name in content:
             size = 1 if name == "time" else BASE_SIZES.get(name, len(joints))
             quantities[name] = _quantity(content[name], size, name)
-    wrenches = mapping(content.get("wrenches") or {}, "wrenches", "columns")
+    for frame, entry in mapping(content.get("wrenches") or {}, "wrenches", "columns").items():
+        quantities[f"{OF_WRENCH}{frame}"] = _quantity(entry, 6, str(frame))
     return ColumnMap(
         folder,
         joints,
         quantities,
-        {str(frame): _quantity(entry, 6, str(frame)) for frame, entry in wrenches.items()},
         number(content.get("rate", 0.0), "rate"),
         content.get("header"),
         str(content.get("delimiter", "")),

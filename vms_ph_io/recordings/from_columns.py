@@ -12,16 +12,17 @@ import numpy as np
 from vms_ph_dynamics import Array
 
 from ..progress import Progress, no_progress
-from .column_map import BASE_SIZES, JOINT_QUANTITIES, ColumnMap, Quantity, read_map
+from .column_map import BASE_SIZES, JOINT_QUANTITIES, OF_WRENCH, ColumnMap, Quantity, read_map
 from .number_files import TextColumns, load_arrays
 from .recording import LOG, POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
 
 ARRAY_SUFFIXES = (".npz", ".mat", ".parquet")
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
 
-
 _LATEST = 9e9
 """Latest time in s that stamps of 64 bits in ns can have; what is later is a damaged row."""
+
+_KINDS = {".npz": "NPZ", ".mat": "MAT", ".parquet": "Parquet"}
 
 
 def read_columns(
@@ -37,21 +38,14 @@ def read_columns(
     Raises:
         RecordingError: the file cannot be read, or has not the columns.
     """
-    column_map = ColumnMap(Path(), (), {}, {}) if columns is None else read_map(columns)
-    own_files = any(q.file for q in column_map.quantities.values())
-    recording = Recording(path, {".npz": "NPZ", ".mat": "MAT"}.get(path.suffix, "Parquet"))
-    if path.suffix in ARRAY_SUFFIXES or own_files:
-        source = _Arrays(path, column_map, recording)
-        blocks: Iterator[dict[str, Array]] = iter([source.quantities()])
-        joints = source.joints
-    else:
-        recording.kind = "CSV"
-        text = TextColumns(path, column_map.header, column_map.delimiter, column_map.skip)
-        chosen, joints = _chosen(path, column_map, text)
-        recording.bytes = path.stat().st_size
-        blocks = _blocks(text, chosen, progress, recording)
-    _fill(recording, blocks, joints, column_map)
-    if not recording.joints or not len(recording.joints[0].table):
+    column_map = ColumnMap(Path(), (), {}) if columns is None else read_map(columns)
+    recording = Recording(path, _KINDS.get(path.suffix, "CSV"))
+    own_files = any(quantity.file for quantity in column_map.quantities.values())
+    kind = _Arrays if path.suffix in ARRAY_SUFFIXES or own_files else _Text
+    source = kind(recording, column_map, progress)
+    quantities, joints = _quantities(path, column_map, source)
+    _fill(recording, source.blocks(quantities, len(joints)), quantities, joints, column_map.rate)
+    if not len(recording.joints[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
     return recording
 
@@ -59,27 +53,33 @@ def read_columns(
 def _fill(
     recording: Recording,
     blocks: Iterator[dict[str, Array]],
+    quantities: Mapping[str, Quantity],
     joints: tuple[str, ...],
-    column_map: ColumnMap,
+    rate: float,
 ) -> None:
-    n = len(joints)
-    table = Table(
-        (LOG, *(f"{quantity}.{name}" for quantity in JOINT_QUANTITIES for name in joints))
-    )
-    base = Table((LOG, *POSE, *TWIST))
-    wrenches = {frame: Table((LOG, *WRENCH)) for frame in column_map.wrenches}
-    count, epoch = 0, None
+    """Add the series of blocks of rows, which have the quantities by name, to a recording."""
+    name = recording.path.name
+    columns = [f"{quantity}.{joint}" for quantity in JOINT_QUANTITIES for joint in joints]
+    recording.joints.append(Series(name, Table((LOG, *columns)), joints))
+    tables = [(recording.joints[0].table, dict.fromkeys(JOINT_QUANTITIES, len(joints)))]
+    if "base_position" in quantities:
+        recording.bases.append(Series(name, Table((LOG, *POSE, *TWIST))))
+        tables.append((recording.bases[0].table, BASE_SIZES))
+    for wrench in (quantity for quantity in quantities if quantity.startswith(OF_WRENCH)):
+        table = Table((LOG, *WRENCH))
+        recording.wrenches.append(Series(name, table, frame=wrench.removeprefix(OF_WRENCH)))
+        tables.append((table, {wrench: len(WRENCH)}))
+    epoch = None
     for block in blocks:
         rows = len(block["position"])
         seconds = block.get("time")
         if seconds is None:
-            seconds = (count + np.arange(rows)[:, None]) / column_map.rate
-        count += rows
+            seconds = (recording.messages + np.arange(rows)[:, None]) / rate
+        recording.messages += rows
         if rows and not np.any(np.abs(seconds) < _LATEST) and np.isfinite(seconds).any():
             raise RecordingError(
-                f"the times of {recording.path.name} reach {np.nanmax(np.abs(seconds)):.3g} s, "
-                "which no clock shows; if they are nanoseconds, give time the unit ns in a "
-                "column map"
+                f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
+                "shows; if they are nanoseconds, give time the unit ns in a column map"
             )
         if epoch is None:
             epoch = float(np.floor(seconds[np.abs(seconds) < _LATEST][0])) if rows else 0.0
@@ -88,61 +88,27 @@ def _fill(
         times = np.round((seconds[good, 0] - epoch) * 1e9).astype(np.int64) + int(epoch) * 10**9
         if not good.all():
             recording.notes.append(f"{int((~good).sum())} rows without a time were left out")
-        parts = [block.get(name, np.full((rows, n), np.nan)) for name in JOINT_QUANTITIES]
-        table.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
-        if "base_position" in block:
-            parts = [block.get(n, np.full((rows, size), np.nan)) for n, size in BASE_SIZES.items()]
-            base.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
-        for frame, series in wrenches.items():
-            series.extend(times, np.hstack([np.zeros((rows, 1)), block[f"wrench {frame}"]])[good])
-    recording.messages = count
-    name = recording.path.name
-    recording.joints.append(Series(name, table, joints))
-    if len(base):
-        recording.bases.append(Series(name, base))
-    recording.wrenches += [Series(name, rows, frame=frame) for frame, rows in wrenches.items()]
+        for table, sizes in tables:
+            parts = [block.get(part, np.full((rows, size), np.nan)) for part, size in sizes.items()]
+            table.extend(times, np.hstack([np.zeros((rows, 1)), *parts])[good])
 
 
-def _blocks(
-    text: TextColumns,
-    chosen: Mapping[str, tuple[list[int], Any]],
-    progress: Progress,
-    recording: Recording,
-) -> Iterator[dict[str, Array]]:
-    read = sorted({column for index, _ in chosen.values() for column in index})
-    places = {
-        name: ([read.index(column) for column in index], scale)
-        for name, (index, scale) in chosen.items()
-    }
-    for rows in text.blocks(progress, read):
-        yield {name: rows[:, index] * scale for name, (index, scale) in places.items()}
-    if text.reason:
-        recording.notes.append(text.reason)
-
-
-def _chosen(
-    path: Path, column_map: ColumnMap, text: TextColumns
-) -> tuple[dict[str, tuple[list[int], Any]], tuple[str, ...]]:
-    """Return the indices of the columns of each quantity, and the joints."""
+def _quantities(
+    path: Path, column_map: ColumnMap, source: "_Text | _Arrays"
+) -> tuple[Mapping[str, Quantity], tuple[str, ...]]:
+    """Return where the quantities stand, by the map or else by names, and the joints."""
+    quantities = column_map.quantities
     if column_map.is_empty:
-        return _by_name(path, text.names)
-    selection = {}
-    for name, quantity in column_map.quantities.items():
-        selection[name] = ([_index(c, text, path) for c in quantity.columns], quantity.scale)
-    for frame, quantity in column_map.wrenches.items():
-        index = [_index(c, text, path) for c in quantity.columns]
-        selection[f"wrench {frame}"] = (index, quantity.scale)
-    _check(path, column_map, selection)
-    joints = column_map.joints
-    if not joints:
-        names = [str(c) for c in column_map.quantities["position"].columns]
-        joints = tuple(name.removeprefix("position.") for name in names)
-    return selection, joints
+        return source.arrays_of_joints() or _by_name(path, source.names)
+    if "position" not in quantities:
+        raise RecordingError(f"the column map for {path.name} lacks position")
+    if "time" not in quantities and not column_map.rate > 0.0:
+        raise RecordingError(f"the column map for {path.name} needs a time or a rate in Hz")
+    names = [str(c).removeprefix("position.") for c in quantities["position"].columns]
+    return quantities, column_map.joints or tuple(names)
 
 
-def _by_name(
-    path: Path, names: tuple[str, ...]
-) -> tuple[dict[str, tuple[list[int], Any]], tuple[str, ...]]:
+def _by_name(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Quantity], tuple[str, ...]]:
     joints = tuple(n.removeprefix("position.") for n in names if n.startswith("position."))
     if "time" not in names or not joints:
         raise RecordingError(
@@ -150,55 +116,87 @@ def _by_name(
             "effort.<joint>, or a column map (--columns); its columns are "
             f"{', '.join(names) or 'numbers without names'}"
         )
-    selection: dict[str, tuple[list[int], Any]] = {"time": ([names.index("time")], 1.0)}
+    quantities = {"time": Quantity(("time",))}
     for quantity in JOINT_QUANTITIES:
-        required = [f"{quantity}.{joint}" for joint in joints]
-        present = [name in names for name in required]
-        if all(present):
-            selection[quantity] = ([names.index(name) for name in required], 1.0)
-        elif any(present):
-            missing = ", ".join(name for name, ok in zip(required, present, strict=True) if not ok)
-            raise RecordingError(f"{path.name} lacks the columns {missing}")
-    return selection, joints
+        required = tuple(f"{quantity}.{joint}" for joint in joints)
+        missing = [name for name in required if name not in names]
+        if not missing:
+            quantities[quantity] = Quantity(required)
+        elif len(missing) < len(required):
+            raise RecordingError(f"{path.name} lacks the columns {', '.join(missing)}")
+    return quantities, joints
 
 
-def _index(column: str | int, text: TextColumns, path: Path) -> int:
+class _Text:
+    """Quantities in the columns of one text file, block by block."""
+
+    def __init__(self, recording: Recording, column_map: ColumnMap, progress: Progress) -> None:
+        path = recording.path
+        self._recording, self._progress = recording, progress
+        self._text = TextColumns(path, column_map.header, column_map.delimiter, column_map.skip)
+        self.names = self._text.names
+        recording.bytes = path.stat().st_size
+
+    def arrays_of_joints(self) -> None:
+        """Return None: a text has no arrays."""
+
+    def blocks(
+        self, quantities: Mapping[str, Quantity], _joints: int
+    ) -> Iterator[dict[str, Array]]:
+        """Yield the quantities of some rows, each (N, columns)."""
+        places = {
+            name: [_index(column, self._text) for column in quantity.columns]
+            for name, quantity in quantities.items()
+        }
+        read = sorted({column for index in places.values() for column in index})
+        places = {name: [read.index(k) for k in index] for name, index in places.items()}
+        for rows in self._text.blocks(self._progress, read):
+            yield {name: rows[:, places[name]] * q.scale for name, q in quantities.items()}
+        if self._text.reason:
+            self._recording.notes.append(self._text.reason)
+
+
+def _index(column: str | int, text: TextColumns) -> int:
+    name = text.path.name
     if isinstance(column, int):
         if not 1 <= column <= text.width:
-            raise RecordingError(f"{path.name} has {text.width} columns; there is none {column}")
+            raise RecordingError(f"{name} has {text.width} columns; there is none {column}")
         return column - 1
     if column not in text.names:
         raise RecordingError(
-            f"{path.name} has no column '{column}'; its columns are {', '.join(text.names)}"
+            f"{name} has no column '{column}'; its columns are {', '.join(text.names)}"
         )
     return text.names.index(column)
-
-
-def _check(path: Path, column_map: ColumnMap, quantities: Mapping[str, Any]) -> None:
-    if "position" not in quantities:
-        raise RecordingError(f"the column map for {path.name} lacks position")
-    if "time" not in quantities and not column_map.rate > 0.0:
-        raise RecordingError(f"the column map for {path.name} needs a time or a rate in Hz")
 
 
 class _Arrays:
     """Quantities of which each is an array, of an archive or of a file of its own."""
 
-    def __init__(self, path: Path, column_map: ColumnMap, recording: Recording) -> None:
-        self._path, self._column_map, self._recording = path, column_map, recording
+    def __init__(self, recording: Recording, column_map: ColumnMap, _progress: Progress) -> None:
+        self._path, self._column_map, self._recording = recording.path, column_map, recording
         self._archives: dict[Path, dict[str, Any]] = {}
-        self._sources: dict[str, Quantity] = dict(column_map.quantities)
-        self._sources |= {f"wrench {frame}": q for frame, q in column_map.wrenches.items()}
-        self.joints = column_map.joints
-        if column_map.is_empty:
-            self._find_by_name()
-        _check(path, column_map, self._sources)
 
-    def quantities(self) -> dict[str, Array]:
-        """Return the quantities, each (N, columns)."""
-        arrays: dict[str, Array] = {}
-        for name, quantity in self._sources.items():
-            arrays[name] = self._array(name, quantity) * quantity.scale
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arrays of the archive."""
+        return tuple(self._archive(self._path))
+
+    def arrays_of_joints(self) -> tuple[dict[str, Quantity], tuple[str, ...]] | None:
+        """Return the arrays ``time``, ``position``, ... and the joints, if it has ``joints``."""
+        arrays = self._archive(self._path)
+        if "position" not in arrays or "joints" not in arrays:
+            return None
+        names = ("time", *JOINT_QUANTITIES, *BASE_SIZES)
+        joints = tuple(str(name).strip() for name in np.ravel(arrays["joints"]))
+        return {name: Quantity(array=name) for name in names if name in arrays}, joints
+
+    def blocks(self, quantities: Mapping[str, Quantity], joints: int) -> Iterator[dict[str, Array]]:
+        """Yield the quantities of all rows, each (N, columns)."""
+        sizes = {"time": 1, **BASE_SIZES, **dict.fromkeys(JOINT_QUANTITIES, joints)}
+        arrays = {
+            name: self._array(name, quantity, sizes.get(name, len(WRENCH))) * quantity.scale
+            for name, quantity in quantities.items()
+        }
         rows = {name: len(values) for name, values in arrays.items()}
         least = min(rows.values())
         if max(rows.values()) > least:
@@ -206,34 +204,28 @@ class _Arrays:
                 "the arrays have different lengths; read as far as the shortest goes: "
                 + ", ".join(f"{name} {count}" for name, count in rows.items())
             )
-        return {name: values[:least] for name, values in arrays.items()}
+        yield {name: values[:least] for name, values in arrays.items()}
 
-    def _array(self, name: str, quantity: Quantity) -> Array:
+    def _array(self, name: str, quantity: Quantity, size: int) -> Array:
         path = self._column_map.folder / quantity.file if quantity.file else self._path
-        others = 6 if name.startswith("wrench ") else len(self.joints)
-        size = {"time": 1, **BASE_SIZES}.get(name, others)
         self._recording.bytes += path.stat().st_size if quantity.file and path.is_file() else 0
         if path.suffix not in ARRAY_SUFFIXES:
             return self._from_text(path, quantity, size)
         arrays = self._archive(path)
-        if quantity.array or not quantity.columns:
-            label = quantity.array or name
+        of_one = quantity.array or not quantity.columns
+        for label in (quantity.array or name,) if of_one else quantity.columns:
             if label not in arrays:
                 raise RecordingError(
                     f"{path.name} has no array '{label}'; its arrays are {', '.join(arrays)}"
                 )
-            value = np.asarray(arrays[label], dtype=float)
+        if of_one:
+            value = np.asarray(arrays[quantity.array or name], dtype=float)
             value = value.reshape(-1, 1) if value.ndim == 1 else value
             if value.ndim == 2 and value.shape[1] != size and value.shape[0] == size:
                 value = value.T
             if quantity.columns and all(isinstance(c, int) for c in quantity.columns):
                 value = value[:, [int(c) - 1 for c in quantity.columns]]
         else:
-            missing = [str(c) for c in quantity.columns if c not in arrays]
-            if missing:
-                raise RecordingError(
-                    f"{path.name} has no array '{missing[0]}'; its arrays are {', '.join(arrays)}"
-                )
             value = np.column_stack([np.ravel(arrays[str(c)]) for c in quantity.columns])
         if value.ndim != 2 or value.shape[1] != size:
             raise RecordingError(
@@ -251,7 +243,7 @@ class _Arrays:
         text = TextColumns(
             path, self._column_map.header, self._column_map.delimiter, self._column_map.skip
         )
-        columns = [_index(c, text, path) for c in quantity.columns] or range(text.width)
+        columns = [_index(c, text) for c in quantity.columns] or range(text.width)
         blocks = list(text.blocks(no_progress, columns))
         if text.reason:
             self._recording.notes.append(text.reason)
@@ -260,16 +252,3 @@ class _Arrays:
             rows_complete = rows.size // size
             return rows.ravel()[: rows_complete * size].reshape(rows_complete, size)
         return rows
-
-    def _find_by_name(self) -> None:
-        """Take the arrays ``time``, ``position.<joint>``, ..., or ``position`` with ``joints``."""
-        arrays = self._archive(self._path)
-        if "position" in arrays and "joints" in arrays:
-            self.joints = tuple(str(name).strip() for name in np.ravel(arrays["joints"]))
-            names = ("time", *JOINT_QUANTITIES, *BASE_SIZES)
-            self._sources = {name: Quantity(array=name) for name in names if name in arrays}
-            return
-        selection, self.joints = _by_name(self._path, tuple(arrays))
-        for name in selection:
-            columns = [name] if name == "time" else [f"{name}.{joint}" for joint in self.joints]
-            self._sources[name] = Quantity(tuple(columns))
