@@ -6,20 +6,30 @@
 import fcntl
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.metadata import requires
 from pathlib import Path
 
 from vms_ph_dynamics import VmsPhError
 
+from . import environment
+
+# What a compiler takes at most with the headers of Pinocchio, and what runs beside it, bytes.
+_MEMORY = 1_500_000_000
+
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 SOURCE = CHECKOUT / "native"
 FOLDER = CHECKOUT / "build" / "native"
+
+TARGETS = ("vms_ph_native_module",)
+"""The library and the Python module."""
 
 Listener = Callable[[str], object]
 
@@ -86,6 +96,17 @@ def _build_lock(folder: Path) -> Iterator[None]:
         yield
 
 
+def compilers() -> int:
+    """Return how many files to compile at once: on all processors, as far as the memory allows."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = len(affinity(0)) if affinity else os.cpu_count() or 1
+    with suppress(OSError):
+        available = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+        if available is not None:
+            processors = min(processors, int(available[1]) * 1024 // _MEMORY)
+    return max(1, processors)
+
+
 def install(folder: Path) -> Path:
     """Install the built module among the packages of this Python; return the folder.
 
@@ -110,7 +131,7 @@ def cmake(*arguments: object, listener: Listener | None = None) -> str:
     lines = []
     with subprocess.Popen(
         [sys.executable, "-m", "cmake", *map(str, arguments)],
-        env={**os.environ, "PATH": tools},
+        env={"CMAKE_BUILD_PARALLEL_LEVEL": str(compilers()), **os.environ, "PATH": tools},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -141,6 +162,35 @@ def require_packages() -> None:
             "python -m pip install 'vms-ph[native]' installs all but the compiler"
         )
     _pinocchio()
+
+
+def install_packages() -> None:
+    """Install what the build needs and is missing, of the versions that fit what is installed.
+
+    Raises:
+        VmsPhError: pip could not install them.
+    """
+    with suppress(VmsPhError):
+        require_packages()
+        return
+    needed = [
+        text.partition(";")[0].strip()
+        for text in requires("vms-ph") or []
+        if re.search(r"""extra\s*==\s*['"]native['"]""", text)
+    ]
+    command = [sys.executable, environment.__file__, sys.prefix, "--disable-pip-version-check"]
+    if subprocess.run([*command, "--quiet", *needed], check=False).returncode:
+        raise VmsPhError(f"pip could not install {', '.join(needed)}")
+
+
+def status_text() -> str:
+    """Return in one sentence whether the core is in this environment."""
+    folder = sysconfig.get_path("platlib")
+    if importlib.util.find_spec("vms_ph_native") is not None:
+        return f"the C++ core is installed in {folder}"
+    log = Path(sys.prefix) / "native.log"
+    of_background = f" (log of the build in the background: {log})" if log.is_file() else ""
+    return f"the C++ core is not in {folder}: Python is used; ./vms native builds it{of_background}"
 
 
 def require_compiler() -> None:

@@ -18,7 +18,7 @@ def env() -> None:
         raise VmsPhError(
             "these nodes run in the ROS 2 that is sourced here; its other programs see them already"
         )
-    from vms_ph_io.build.native_background import status_text
+    from vms_ph_io.build.native_build import status_text
 
     typer.echo(hook("embedded", "discovery").export_line())
     typer.echo(status_text(), err=True)
