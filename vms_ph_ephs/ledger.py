@@ -3,7 +3,6 @@
 
 """The ledger of a flight or a motion from the battery to heat: each joule with its name."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from vms_ph_controllers import Command, Reference, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Array, StandardForm, VmsPhError
+from vms_ph_dynamics.energy.legend import word
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import share_directory
 from vms_ph_io.progress import Progress, no_progress
@@ -27,23 +27,6 @@ _LEG = 12.0
 
 # Of joints, rad: targets alternate by this amount with the legs of the route.
 _TURN = 0.3
-
-WORDS: Mapping[str, str] = {
-    "winding": "copper losses of the motors",
-    "winding_to_housing": "heat conduction from windings to housings",
-    "housing_to_air": "heat conduction from housings to the air",
-    "friction": "friction of the joints",
-    "joint_stops": "joint stops",
-    "battery": "inner resistance of the battery",
-    "battery_to_air": "heat conduction from the battery to the air",
-    "electronics": "electronics",
-    "brake_resistor": "brake resistor",
-    "rotor_winding": "copper losses of the rotors' motors",
-    "rotor_to_air": "heat conduction from the rotors' motors to the air",
-    "rotor_wake": "wake of the rotors",
-    "rotor_drag": "drag of the blades",
-    "fluid_drag": "drag of the fluid around the robot",
-}
 
 
 @dataclass(frozen=True)
@@ -129,22 +112,27 @@ def exergy_ledger(
     return _ledger(robot, start, last, least)
 
 
+def cause(destroyer: str) -> str:
+    """Return how a destroyer such as "joint/winding" destroys exergy, as the legend has it."""
+    where, _, how = destroyer.rpartition("/")
+    return f"rotor_{how}" if where.startswith("rotor_") else how
+
+
 def _ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledger:
     battery = Line("battery", "from the battery", start.stored["battery"] - end.stored["battery"])
     outside = [Line(name, f"by {name}", energy) for name, energy in end.supplied.items()]
     stored = {name: end.stored[name] - start.stored[name] for name in end.stored}
     del stored["battery"]
-    kinds = dict.fromkeys(WORDS, 0.0)
+    kinds: dict[str, float] = {}
     for name, energy in end.destroyed.items():
-        where, _, how = name.rpartition("/")
-        kinds[f"rotor_{how}" if where.startswith("rotor_") else how] += energy
+        kinds[cause(name)] = kinds.get(cause(name), 0.0) + energy
     warmest = max(end.temperatures, key=lambda name: end.temperatures[name])
     return Ledger(
         robot,
         end.time,
         (battery, *outside),
         tuple(Line(name, f"as {name.replace('_', ' ')}", e) for name, e in stored.items()),
-        tuple(Line(name, WORDS[name], energy) for name, energy in kinds.items()),
+        tuple(Line(name, word(name), energy) for name, energy in kinds.items()),
         -end.residual,
         end,
         least,

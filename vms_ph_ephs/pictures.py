@@ -3,9 +3,9 @@
 
 """Diagrams of patterns: their layout, and their drawing as SVG.
 
-Inner boxes are round, filled where they hold composite systems; junctions are dots; the outer box
-is a rectangle; state ports are dashed. Port names are shown at the junction if all ports there
-share one, else at their box.
+Inner boxes are round: green where they store energy, grey where they lose it, filled where they
+hold composite systems. Junctions are dots; the outer box is a rectangle; state ports are dashed.
+Port names are shown at the junction if all ports there share one, else at their box.
 """
 
 from dataclasses import dataclass
@@ -15,8 +15,9 @@ from math import hypot
 import numpy as np
 
 from vms_ph_dynamics import Array
+from vms_ph_dynamics.energy.legend import GREEN, GREY
 
-from .components import Component
+from .components import Irreversible, Storage
 from .patterns import Pattern, split
 from .systems import System, flatten
 
@@ -167,7 +168,9 @@ _STYLE = """<style>
 .state{stroke-dasharray:4 3}.dot{fill:#222}
 text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#222;text-anchor:middle}
 .port{font-size:10px;fill:#555}.title{font-weight:bold;text-anchor:start}
-</style>"""
+"""
+_STYLE += f".store{{stroke:{GREEN};stroke-width:3}}.loss{{stroke:{GREY};stroke-width:3}}</style>"
+_KINDS = {Storage: "box store", Irreversible: "box loss", System: "box composite"}
 
 
 def draw(system: System, *, flat: bool = False, title: str = "") -> str:
@@ -243,7 +246,8 @@ def _panel(system: System, title: str) -> tuple[str, float, float]:
             name = split(inner[0])[1]
             labels.append(f'<text class="port" x="{x + 9:.1f}" y="{y - 6:.1f}">{name}</text>')
     for box, (x, y, half) in placement.boxes.items():
-        kind = "box" if isinstance(system.fillings[box], Component) else "box composite"
+        filling = system.fillings[box]
+        kind = next((text for cls, text in _KINDS.items() if isinstance(filling, cls)), "box")
         parts.append(
             f'<rect class="{kind}" x="{x - half:.1f}" y="{y - _HALF_HEIGHT:.1f}" '
             f'rx="{_HALF_HEIGHT}" width="{2 * half:.1f}" height="{2 * _HALF_HEIGHT:.1f}"/>'

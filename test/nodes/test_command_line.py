@@ -60,6 +60,6 @@ def test_a_bag_is_reported_with_its_energy_balance_and_a_plot(
         assert not ending.value.code
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("recorded  2.36 s")
-    assert "    torque              +0.055572 J" in lines
+    assert "    joint torques       +0.055572 J" in lines
     assert "    kinetic, task       +0.078213 J" in lines
     assert plot.stat().st_size > 20_000

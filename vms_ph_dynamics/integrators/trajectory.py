@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..energy.legend import word
 from ..errors import StateError
 from .stepper import Stepper
 
@@ -68,7 +69,7 @@ class Audit:
         largest = float(np.abs(unaccounted).max(initial=0.0))
         lines = ["energy balance (J), positive into the robot"]
         lines += [
-            f"  supplied by {name:<21}{float(energy.sum()):+14.6g}"
+            f"  supplied by {word(name):<21}{float(energy.sum()):+14.6g}"
             for name, energy in self.supplied.items()
         ]
         lines += [

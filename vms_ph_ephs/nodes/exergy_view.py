@@ -8,23 +8,13 @@ from math import isfinite
 
 from vms_ph.msg import Exergy
 
+from vms_ph_dynamics.energy.legend import GREY
 from vms_ph_nodes.messages.conversions import NANOSECONDS, from_stamp
 from vms_ph_nodes.views.energy_flow import Flow, Stream
-from vms_ph_nodes.views.sankey import COLOURS, quantity
+from vms_ph_nodes.views.sankey import quantity
 
-_STORES = {"kinetic": "motion", "potential": "height"}
-_LOSSES = {
-    "winding": "copper losses",
-    "wake": "wake of rotors",
-    "drag": "drag of blades",
-    "battery": "inner resistance",
-    "friction": "friction",
-    "electronics": "electronics",
-    "brake_resistor": "brake resistor",
-    "joint_stops": "joint stops",
-}
-_CONDUCTION = "heat conduction"
-_UNACCOUNTED = "unaccounted exergy"
+from ..ledger import cause
+
 _MOST = 6  # lines of the list
 _CELSIUS = 273.15
 
@@ -33,7 +23,7 @@ _COLD, _HOT = 298.15, 398.15
 
 
 class ExergyFlow:
-    """The flow of exergy out of the battery into motion, height, heat and what destroys it."""
+    """The flow of exergy out of the battery into motion and heat, and what destroys it."""
 
     def __init__(self) -> None:
         self._before: tuple[tuple[int, int], dict[str, float]] | None = None
@@ -41,39 +31,31 @@ class ExergyFlow:
     def between(self, message: Exergy) -> Flow | None:
         """Return the flow since the last call; None where no time passed, or it began anew."""
         stored = dict(zip(message.stores, message.stored, strict=False))
-        battery = -stored.pop("battery", 0.0)
-        stores = {word: stored.pop(name, 0.0) for name, word in _STORES.items()}
+        supply = -stored.pop("battery", 0.0)
+        stores = {name: stored.pop(name, 0.0) for name in ("kinetic", "potential")}
         stores["heat"] = sum(stored.values())
         losses: dict[str, float] = {}
         for name, energy in zip(message.destroyers, message.destroyed, strict=False):
-            kind = _LOSSES.get(name.rpartition("/")[2], _CONDUCTION)
-            losses[kind] = losses.get(kind, 0.0) + energy
-        energies = {"battery": battery, "pushes": message.supplied, **stores, **losses}
-        energies[_UNACCOUNTED] = message.residual
+            how = cause(name)
+            how = "conduction" if "_to_" in how else how
+            losses[how] = losses.get(how, 0.0) + energy
+        energies = {"supply": supply, "pushes": message.supplied, **stores, **losses}
+        energies["unaccounted"] = message.residual
         now = (message.resets, from_stamp(message.header.stamp))
         before, self._before = self._before, (now, energies)
         if before is None or before[0][0] != now[0] or now[1] <= before[0][1]:
             return None
         seconds = (now[1] - before[0][1]) / NANOSECONDS
 
-        def stream(name: str, kind: str) -> Stream:
+        def stream(name: str) -> Stream:
             rate = (energies[name] - before[1].get(name, 0.0)) / seconds
-            return Stream(name, rate, energies[name], kind)
+            return Stream(name, rate, energies[name])
 
         # Those that have destroyed nothing would fill the picture.
         visible = [name for name in losses if losses[name] > 0.0]
-        return Flow(
-            (
-                stream("battery", "port"),
-                stream("pushes", "port"),
-                stream(_UNACCOUNTED, "unaccounted"),
-            ),
-            (
-                *(stream(name, "store") for name in stores),
-                *(stream(name, "loss") for name in sorted(visible, key=lambda name: -losses[name])),
-            ),
-            seconds,
-        )
+        sources = ("supply", "pushes", "unaccounted")
+        sinks = (*stores, *sorted(visible, key=lambda name: -losses[name]))
+        return Flow(tuple(map(stream, sources)), tuple(map(stream, sinks)), seconds)
 
 
 def exergy_list(message: Exergy) -> str:
@@ -98,7 +80,7 @@ def exergy_list(message: Exergy) -> str:
             )
         rows.append(
             f'<tr><td style="{_NAME}" title="{escape(name)}">{escape(name)}</td>'
-            f'<td style="width:60px"><div style="height:9px;background:{COLOURS["loss"]};'
+            f'<td style="width:60px"><div style="height:9px;background:{GREY};'
             f'width:{100.0 * share:.0f}%"></div></td>'
             f"<td align=right>{quantity(power, 'W')}</td>"
             f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{warm}</td></tr>"

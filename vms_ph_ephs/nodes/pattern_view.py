@@ -11,6 +11,7 @@ import viser
 from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.energy.legend import BLUE, PURPLE, rgb
 from vms_ph_nodes.topics.robot_motion import MotionListener, RobotMotion
 from vms_ph_nodes.views.sankey import quantity
 
@@ -24,7 +25,7 @@ from ..systems import System
 _THETA_0, _CAPACITY = 298.15, 1000.0
 
 # Of powers into a box, out of it, and none; colour-blind readers tell them apart.
-_INTO, _OUT, _NONE = (170, 51, 119), (0, 114, 178), (200, 200, 200)
+_INTO, _OUT, _NONE = rgb(PURPLE), rgb(BLUE), (200, 200, 200)
 _THIN, _WIDE = 3.0, 12.0  # wires, pixels
 
 # Share to which the full width falls from one drawing to the next, and its least value, W.

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from vms_ph_dynamics.energy.legend import word
+
 from .answers import answers
 from .energy_audit import Audit, Entry, balance
 
@@ -149,17 +151,18 @@ def lines(audit: Audit) -> Iterator[str]:
             f"{ledger.residual_by_joint[row]:>+12.4g}{ledger.residual_effort[row]:>10.3g} rms"
         )
     for appearance in audit.appearances[:8]:
-        word = "appeared" if appearance.energy > 0.0 else "disappeared"
+        change = "appeared" if appearance.energy > 0.0 else "disappeared"
         where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.shares.items())
         yield (
             f"from {appearance.begin:.2f} s to {appearance.end:.2f} s "
-            f"{abs(appearance.energy):.3g} J {word}: {where}"
+            f"{abs(appearance.energy):.3g} J {change}: {where}"
         )
     for supply in audit.supplies:
         if supply.violates:
             yield (
-                f"passivity  {audit.port_name(supply.name)} had supplied {supply.net:.3g} J more "
-                f"than it took at {supply.time:.2f} s; a passive neighbour cannot"
+                f"passivity  {word(audit.port_name(supply.name))} had supplied "
+                f"{supply.net:.3g} J more than it took at {supply.time:.2f} s; a passive neighbour "
+                "cannot"
             )
     yield "signals"
     for statement in audit.conditioning.statements(audit.model.joint_names):

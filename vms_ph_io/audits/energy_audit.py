@@ -24,6 +24,7 @@ from vms_ph_dynamics.energy.ledger import (
     port_supplies,
     unaccounted_intervals,
 )
+from vms_ph_dynamics.energy.legend import word
 
 from ..progress import Progress, no_progress
 from ..recordings.base_states import moves
@@ -270,18 +271,18 @@ def balance(audit: Audit) -> list[Entry]:
     entries = [Entry("stored", ledger.stored, True)]
     if ledger.exact:
         entries += [
-            Entry(name, energy)
+            Entry(word(name), energy)
             for name, energy in ledger.exact.items()
             if name != DISSIPATED and (energy or name == "torque")
         ]
     else:
-        entries.append(Entry("joints (torque)", float(ledger.supplied_by_joint.sum())))
+        entries.append(Entry(word("torque"), float(ledger.supplied_by_joint.sum())))
         entries += [
-            Entry(audit.port_name(name), float(energy))
+            Entry(word(audit.port_name(name)), float(energy))
             for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True)
         ]
-    entries.append(Entry("friction and drag", 0.0 - ledger.dissipated))
+    entries.append(Entry(word("dissipated"), 0.0 - ledger.dissipated))
     entries.append(Entry("unaccounted", ledger.unaccounted))
     if ledger.gaps and ledger.unobserved:
-        entries.append(Entry("in gaps, not accounted", ledger.unobserved, True))
+        entries.append(Entry(word("gaps"), ledger.unobserved, True))
     return entries

@@ -23,21 +23,17 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class EnergySplit:
-    """Two parts of a kinetic energy: their names, and their fields in records and messages."""
+    """Two parts of a kinetic energy: their fields in records and messages."""
 
-    names: tuple[str, str]
     fields: tuple[str, str]
 
     def parts(self, value_of: Callable[[str], Any]) -> dict[str, Any]:
-        """Return both parts by name; ``value_of`` gives the value of a field."""
-        return {
-            f"kinetic, {name}": value_of(field)
-            for name, field in zip(self.names, self.fields, strict=True)
-        }
+        """Return both parts by field; ``value_of`` gives the value of a field."""
+        return {field: value_of(field) for field in self.fields}
 
 
-TASK = EnergySplit(("task", "null space"), ("kinetic_task", "kinetic_null"))
-BASE = EnergySplit(("base", "shape"), ("kinetic_base", "kinetic_shape"))
+TASK = EnergySplit(("kinetic_task", "kinetic_null"))
+BASE = EnergySplit(("kinetic_base", "kinetic_shape"))
 
 
 def moves(inertial_frame: str) -> bool:
@@ -91,10 +87,10 @@ def parts_of_law(value_of: Callable[[str], Any], split: EnergySplit | None) -> d
     potential = value_of("shaped_potential")
     if split is None or not _adds_up(value_of, split):
         return {
-            "shaped potential": potential,
+            "shaped_potential": potential,
             "kinetic": value_of("closed_loop_energy") - potential,
         }
-    return {"shaped potential": potential, **split.parts(value_of)}
+    return {"shaped_potential": potential, **split.parts(value_of)}
 
 
 def parts_of_robot(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:

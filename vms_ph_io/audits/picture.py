@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from vms_ph_dynamics import Array
+from vms_ph_dynamics.energy.legend import GREY, VERMILION
 
 from .energy_audit import Audit
 from .plots import draw_lines
@@ -44,11 +45,11 @@ def curves(audit: Audit, most: int) -> Curves:
         "kinetic": series["kinetic"] - series["kinetic"][0],
         "potential": series["potential"] - series["potential"][0],
         "stored": stored - stored[0],
-        "supplied by joints": series["supplied_by_joint"].sum(1),
+        "torque": series["supplied_by_joint"].sum(1),
     }
     for k, port in enumerate(ledger.ports):
         energy[audit.port_name(port)] = series["supplied_by_port"][:, k]
-    energy["friction and drag"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
+    energy["dissipated"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
     powers = _rates(time, series["supplied_by_joint"])
     power = {name: powers[:, k] for k, name in enumerate(ledger.joints)}
     ports = _rates(time, series["supplied_by_port"])
@@ -61,7 +62,7 @@ def curves(audit: Audit, most: int) -> Curves:
             "energy": ("energy since the start (J)", energy),
             "power": ("power into the robot (W)", power),
             "friction": (
-                f"friction power (W), {audit.friction}",
+                f"friction power (W),\n{audit.friction}",
                 {name: lost[:, k] for k, name in enumerate(ledger.joints)},
             ),
             "residual": (
@@ -87,22 +88,25 @@ def draw(audit: Audit, file: Path) -> None:
     from matplotlib.figure import Figure
 
     series = curves(audit, 3000)
-    figure = Figure(figsize=(10, 13), layout="constrained", dpi=110)
-    *panels, rest = figure.subplots(5, 1, sharex=True)
-    for axes, (label, lines) in zip(panels, series.groups.values(), strict=True):
-        nonzero = {name: values for name, values in lines.items() if np.any(values)}
-        draw_lines(axes, series.time, nonzero, label)
+    groups = [
+        (label, {name: values for name, values in lines.items() if np.any(values)})
+        for label, lines in series.groups.values()
+    ]
+    groups = [group for group in groups if group[1]]
+    count = len(groups) + 1
+    # What is zero throughout, such as friction that is not known, takes no room.
+    figure = Figure(figsize=(10, 2.6 * count), layout="constrained", dpi=110)
+    *panels, rest = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (label, lines) in zip(panels, groups, strict=True):
+        draw_lines(axes, series.time, lines, label)
     rest.fill_between(
         series.time, series.unaccounted - series.band, series.unaccounted + series.band,
-        color="#1f4e79", alpha=0.2, linewidth=0, label="95 %",
+        color=VERMILION, alpha=0.25, linewidth=0, label="95 %",
     )  # fmt: skip
-    rest.plot(series.time, series.unaccounted, color="#1f4e79", linewidth=1.2, label="unaccounted")
+    draw_lines(rest, series.time, {"unaccounted": series.unaccounted}, "energy (J)")
     for appearance in audit.appearances:
-        rest.axvspan(appearance.begin, appearance.end, color="#c0392b", alpha=0.15, linewidth=0)
-    rest.set_ylabel("unaccounted (J)")
+        rest.axvspan(appearance.begin, appearance.end, color=GREY, alpha=0.25, linewidth=0)
     rest.set_xlabel("time (s)")
-    rest.legend(fontsize=8, loc="upper left")
-    rest.grid(alpha=0.3)
     figure.suptitle(
         f"{audit.recording.path.name}: gross {audit.ledger.gross:.4g} J, "
         f"unaccounted {audit.ledger.unaccounted:+.3g} J",

@@ -4,26 +4,15 @@
 """Plots of a recorded run: energies, port powers and task error over time."""
 
 from collections.abc import Mapping
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics import Array
+from vms_ph_dynamics.energy.legend import styles
 
 from .run_record import RunRecord, Series
-
-_COLOURS = ("#1f4e79", "#c0392b", "#1e8449", "#7d3c98", "#b9770e")
-
-# A port has the same colour in every panel.
-_COLOUR_OF = {
-    "stored in the robot": "#1f4e79",
-    "torque": "#c0392b",
-    "wrench_base": "#b9770e",
-    "wrench_end_effector": "#1e8449",
-    "friction": "#7d3c98",
-}
 
 
 def plot_run(run: RunRecord, file: Path) -> None:
@@ -40,7 +29,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
     energy, total, power, error = figure.subplots(4, 1, sharex=True)
     control = run.control
     if control:
-        energies = {"closed-loop total": control["closed_loop_energy"], **run.law_energies}
+        energies = {"total": control["closed_loop_energy"], **run.law_energies}
         draw_lines(energy, control["time"], energies, "closed-loop energy (J)")
     else:
         energies = {"total": run.energy["total"], **run.robot_energies}
@@ -49,9 +38,9 @@ def plot_run(run: RunRecord, file: Path) -> None:
         total,
         run.power["time"],
         {
-            "stored in the robot": run.power["stored"],
+            "stored": run.power["stored"],
             **_of_shown_ports(run, run.port_energies),
-            "friction": -run.power["dissipated_energy"],
+            "dissipated": -run.power["dissipated_energy"],
         },
         "energy since the start (J)",
     )
@@ -60,7 +49,7 @@ def plot_run(run: RunRecord, file: Path) -> None:
         run.power["time"],
         {
             **_of_shown_ports(run, run.port_powers),
-            "friction": -run.power["dissipated"],
+            "dissipated": -run.power["dissipated"],
         },
         "power into the robot (W)",
     )
@@ -89,13 +78,11 @@ def draw_lines(
     axes: Any, time: Array | None, series: Mapping[str, Array | None], label: str
 ) -> None:
     """Draw curves over time (s) with a legend; ports have the same colours in all plots."""
-    # Joints beyond the number of colours are dashed, so that no two curves look alike.
-    styles = cycle((colour, line) for line in ("-", "--", ":") for colour in _COLOURS)
-    for name, values in series.items():
-        colour, line = (_COLOUR_OF[name], "-") if name in _COLOUR_OF else next(styles)
-        if time is not None and values is not None:
-            axes.plot(time, values, label=name, color=colour, linestyle=line, linewidth=1.3)
+    for name, (word, colour, dashes) in styles(series).items():
+        if time is not None and series[name] is not None:
+            line: Any = (0, dashes) if dashes else "-"
+            axes.plot(time, series[name], label=word, color=colour, linestyle=line, linewidth=1.3)
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:
-        axes.legend(loc="best", fontsize=8, ncols=4 if len(axes.lines) > 8 else 1)
+        axes.legend(loc="best", fontsize=8, handlelength=3, ncols=4 if len(axes.lines) > 8 else 1)

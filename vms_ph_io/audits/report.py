@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Array
+from vms_ph_dynamics.energy.legend import GREY, VERMILION, rgb, styles, word
 
 from ..settings.bounded_text import writing
 from .document import document
@@ -24,7 +25,7 @@ _INSTANTS = 1500
 _STYLE = """
 body { font-family: sans-serif; margin: 1.5em auto; max-width: 75em; padding: 0 1em; color: #222; }
 .answers { font-size: 1.15em; line-height: 1.45; padding-left: 1em; }
-.answers { border-left: 4px solid #1f4e79; }
+.answers { border-left: 4px solid; }
 .answers p { margin: 0.5em 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 h1 { font-size: 1.4em; overflow-wrap: anywhere; }
@@ -159,38 +160,47 @@ def _sankey(go: Any, audit: Audit) -> Any:
     """Return the flow of energy: what supplied it on the left, where it went on the right."""
     ledger = audit.ledger
     robot = "robot"
-    links: list[tuple[str, str, float]] = []
+    links: list[tuple[str, str, float, str]] = []  # from, to, J, and the quantity of its colour
     for k, name in enumerate(ledger.joints):
         back = -float(ledger.returned_by_joint[k])
-        links.append((name, robot, float(ledger.supplied_by_joint[k]) + back))
-        links.append((robot, f"{name} (returned)", back))
-        links.append((robot, f"friction {name}", float(ledger.dissipated_by_joint[k])))
+        links.append((name, robot, float(ledger.supplied_by_joint[k]) + back, "torque"))
+        links.append((robot, f"{name} (returned)", back, "torque"))
+        lost = float(ledger.dissipated_by_joint[k])
+        links.append((robot, f"{word('friction')} {name}", lost, "friction"))
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
         links.append(_either(audit.port_name(name), robot, float(energy)))
     if ledger.drag:
-        links.append((robot, "drag", ledger.drag))
+        links.append((robot, word("drag"), ledger.drag, "drag"))
     for name in ("kinetic", "potential"):
         change = float(ledger.series[name][-1] - ledger.series[name][0])
-        links.append(_either(f"{name} energy", robot, -change))
+        links.append(_either(name, robot, -change))
     links.append(_either("unaccounted", robot, ledger.unaccounted))
     if ledger.unobserved:
-        links.append(_either("in gaps", robot, ledger.unobserved))
-    least = 2e-3 * max((abs(size) for _, _, size in links), default=0.0)
+        links.append(_either("gaps", robot, ledger.unobserved))
+    least = 2e-3 * max((abs(size) for _, _, size, _ in links), default=0.0)
     links = [link for link in links if link[2] > least]
     names = list(dict.fromkeys(name for link in links for name in link[:2]))
+    colours = [styles(["torque", name])[name].colour for *_, name in links]
     flow = {
-        "source": [names.index(a) for a, _, _ in links],
-        "target": [names.index(b) for _, b, _ in links],
-        "value": [size for _, _, size in links],
+        "source": [names.index(a) for a, *_ in links],
+        "target": [names.index(b) for _, b, *_ in links],
+        "value": [size for _, _, size, _ in links],
+        "color": [f"rgba{(*rgb(colour), 0.55)}" for colour in colours],
     }
-    figure = go.Figure(go.Sankey(node={"label": names, "pad": 12}, link=flow, valuesuffix=" J"))
+    nodes = dict.fromkeys(names, GREY)
+    for (source, target, *_), colour in zip(links, colours, strict=True):
+        nodes[source if target == robot else target] = colour
+    node = {"label": names, "pad": 12, "color": [nodes[name] for name in names]}
+    figure = go.Figure(go.Sankey(node=node, link=flow, valuesuffix=" J"))
     return figure.update_layout(
         height=200 + 22 * len(names), margin={"t": 20, "b": 20, "l": 5, "r": 5}
     )
 
 
-def _either(name: str, robot: str, energy: float) -> tuple[str, str, float]:
-    return (name, robot, energy) if energy >= 0.0 else (robot, f"{name} ", -energy)
+def _either(name: str, robot: str, energy: float) -> tuple[str, str, float, str]:
+    if energy >= 0.0:
+        return word(name), robot, energy, name
+    return robot, f"{word(name)} ", -energy, name
 
 
 def _plots(go: Any, audit: Audit) -> list[str]:
@@ -203,25 +213,30 @@ def _plots(go: Any, audit: Audit) -> list[str]:
     }
     parts = []
     for name, (label, lines) in series.groups.items():
-        figure = go.Figure()
-        for line, values in lines.items():
-            figure.add_scatter(x=_short(series.time), y=_short(values), name=line, mode="lines")
+        figure = _curves(go, series.time, lines)
         parts += [f"<h2>{titles[name]}</h2>", _figure_html(_over_time(figure, label))]
-    figure = go.Figure()
+    figure = _curves(go, series.time, {"unaccounted": series.unaccounted})
     low, high = series.unaccounted - series.band, series.unaccounted + series.band
     figure.add_scatter(x=_short(series.time), y=_short(high), mode="lines", line={"width": 0},
                        showlegend=False)  # fmt: skip
     figure.add_scatter(x=_short(series.time), y=_short(low), mode="lines", line={"width": 0},
-                       fill="tonexty", name="95 %")  # fmt: skip
-    figure.add_scatter(
-        x=_short(series.time), y=_short(series.unaccounted), mode="lines", name="unaccounted"
-    )
+                       fill="tonexty", fillcolor=f"rgba{(*rgb(VERMILION), 0.25)}",
+                       name="95 %")  # fmt: skip
     for appearance in audit.appearances:
         figure.add_vrect(
-            x0=appearance.begin, x1=appearance.end, fillcolor="red", opacity=0.12, line_width=0
+            x0=appearance.begin, x1=appearance.end, fillcolor=GREY, opacity=0.25, line_width=0
         )
     parts += ["<h2>Unaccounted energy</h2>", _figure_html(_over_time(figure, "J"))]
     return parts
+
+
+def _curves(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
+    figure = go.Figure()
+    for name, (label, colour, dashes) in styles(lines).items():
+        dash = ",".join(f"{length}px" for length in dashes) or "solid"
+        figure.add_scatter(x=_short(time), y=_short(lines[name]), name=label, mode="lines",
+                           line={"color": colour, "dash": dash})  # fmt: skip
+    return figure
 
 
 def _over_time(figure: Any, label: str) -> Any:
@@ -235,12 +250,9 @@ def _over_time(figure: Any, label: str) -> Any:
 
 
 def _links(go: Any, audit: Audit) -> Any:
-    figure = go.Figure()
-    for k, name in enumerate(audit.links.names):
-        total = audit.links.kinetic[:, k] + audit.links.potential[:, k]
-        figure.add_scatter(
-            x=_short(audit.link_times), y=_short(total - total[0]), name=name, mode="lines"
-        )
+    total = audit.links.kinetic + audit.links.potential
+    energies = dict(zip(audit.links.names, (total - total[0]).T, strict=True))
+    figure = _curves(go, audit.link_times, energies)
     return _over_time(figure, "stored since the start (J)")
 
 

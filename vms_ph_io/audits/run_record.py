@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Array, VmsPhError
+from vms_ph_dynamics.energy.legend import word
 from vms_ph_dynamics.forms import PORTS
 
 from ..bag import BagReader, PresentNames, present_topic
@@ -195,7 +196,7 @@ def report(run: RunRecord) -> Iterator[str]:
 def balance(run: RunRecord) -> dict[str, float]:
     """Return the parts of the stored energy, J: supplied by ports, dissipated, unaccounted."""
     parts = {port: run.port_energies[port][-1] for port in run.shown_ports}
-    parts["friction"] = -run.power["dissipated_energy"][-1]
+    parts["dissipated"] = -run.power["dissipated_energy"][-1]
     parts["unaccounted"] = run.unaccounted_energy
     return {name: float(value) for name, value in parts.items()}
 
@@ -203,7 +204,7 @@ def balance(run: RunRecord) -> dict[str, float]:
 def _sum(name: str, total: float, parts: dict[str, float]) -> Iterator[str]:
     yield f"  {name:<{_WIDTH}}{_joules(total)}"
     for part, value in parts.items():
-        yield f"    {part:<{_WIDTH - 2}}{_joules(value)}"
+        yield f"    {word(part):<{_WIDTH - 2}}{_joules(value)}"
 
 
 def _joules(value: float) -> str:

@@ -17,6 +17,7 @@ import pinocchio as pin
 from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import frozen
+from vms_ph_dynamics.energy.legend import BLUE
 from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import Audit
 from vms_ph_dynamics.simulation import Sample
@@ -195,8 +196,8 @@ class Trajectory:
         used = {port: values for port, values in self.power.items() if np.nan_to_num(values).any()}
         draw_lines(power, self.t, used, "power into the robot (W)")
         supplied = {port: values for port, values in self.port_energy.items() if values.any()}
-        stored = {"stored in the robot": self.energy - self.energy[0]}
-        balance = {**stored, **supplied, "friction": -self.dissipated}
+        stored = {"stored": self.energy - self.energy[0]}
+        balance = {**stored, **supplied, "dissipated": -self.dissipated}
         draw_lines(energy, self.t, balance, "energy since the start (J)")
         energy.set_xlabel("time (s)")
         largest = float(np.abs(np.cumsum(audit.residual)).max(initial=0.0))
@@ -225,7 +226,7 @@ class Trajectory:
             axes.set(
                 **{f"{name}lim": (centre - half, centre + half), f"{name}label": f"{name} (m)"}
             )
-        lines = [axes.plot([], [], [], "o-", color="#1f4e79", ms=3)[0] for _ in parents]
+        lines = [axes.plot([], [], [], "o-", color=BLUE, ms=3)[0] for _ in parents]
 
         def draw(instant: int) -> list[Any]:
             for child, (line, parent) in enumerate(zip(lines, parents, strict=True), start=1):

@@ -12,16 +12,10 @@ from functools import partial
 
 from vms_ph.msg import ControllerState, Energy, Power
 
+from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audits.energy_split import EnergySplit, parts_of_law, parts_of_robot
 
 from ..messages.conversions import NANOSECONDS, from_stamp
-
-# What the ports are called on the page; tools have their own names.
-PORT_WORDS = {
-    "torque": "joint torques",
-    "wrench_base": "base",
-    "wrench_end_effector": "end effector",
-}
 
 # Dampings of a law, W.
 _DAMPINGS = ("damping_task", "damping_null", "damping_base", "damping_shape")
@@ -32,16 +26,14 @@ class Stream:
     """One stream of energy.
 
     Attributes:
-        name: what it is.
+        name: what it is, as in the legend of ports and stores.
         power: W; into the robot or loop where it is a source, out of it otherwise.
         energy: J: that has flowed so far, or that is stored.
-        kind: "port", "store", "loss" or "unaccounted".
     """
 
     name: str
     power: float
     energy: float
-    kind: str
 
 
 @dataclass(frozen=True)
@@ -104,26 +96,26 @@ class RobotFlow(MeanPowers):
             base: whether the port of the base is one.
         """
         ports = {
-            word: getattr(power, f"{name}_energy")
-            for name, word in PORT_WORDS.items()
-            if base or word != "base"
+            name: getattr(power, f"{name}_energy")
+            for name in PORTS
+            if base or name != "wrench_base"
         }
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
-        others = {"friction": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
+        others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
         energies = {**ports, **stores, **others}
         passed = self.between(from_stamp(power.header.stamp), energies)
         if passed is None:
             return None
         seconds, rates = passed
 
-        def streams(kind: str, *names: str) -> tuple[Stream, ...]:
-            return tuple(Stream(name, rates[name], energies[name], kind) for name in names)
+        def streams(*names: str) -> tuple[Stream, ...]:
+            return tuple(Stream(name, rates[name], energies[name]) for name in names)
 
         # What is unaccounted for is stored, but was not supplied: a source.
         return Flow(
-            (*streams("port", *ports), *streams("unaccounted", "unaccounted")),
-            (*streams("store", *stores), *streams("loss", "friction")),
+            streams(*ports, "unaccounted"),
+            streams(*stores, "dissipated"),
             seconds,
         )
 
@@ -180,19 +172,12 @@ class LoopFlow(MeanPowers):
             return None
         seconds, rates = passed
 
-        def stream(name: str, kind: str, sign: float = 1.0) -> Stream:
-            return Stream(name, sign * rates[name], energies[name], kind)
+        def stream(name: str, sign: float = 1.0) -> Stream:
+            return Stream(name, sign * rates[name], energies[name])
 
-        sinks = [
-            *(stream(name, "store") for name in stores),
-            stream("damping", "loss"),
-        ]
-        sources = [
-            stream("pushes", "port"),
-            stream("reference", "port"),
-            *(stream(name, "store", -1.0) for name in tank),
-        ]
+        sinks = [*map(stream, stores), stream("damping")]
+        sources = [stream("pushes"), stream("reference"), *(stream(name, -1.0) for name in tank)]
         # Friction, gravity that is not compensated exactly, sampling and clipping.
         rest = sum(sink.power for sink in sinks) - sum(sink.power for sink in sources)
-        sources.append(Stream("rest", rest, float("nan"), "unaccounted"))
+        sources.append(Stream("rest", rest, float("nan")))
         return Flow(tuple(sources), tuple(sinks), seconds, "since this page was opened")

@@ -11,9 +11,12 @@ import numpy as np
 import viser
 from visualization_msgs.msg import Marker, MarkerArray
 
+from vms_ph_dynamics.energy.legend import LEGEND
+from vms_ph_dynamics.forms import PORTS
+
 from ..messages.conversions import in_range, is_finite
 from .robot_scene import RobotScene
-from .shapes import ANGULAR, BODY, IN, LINEAR, LOCKED, OUT, POINT, TASK, Rgba
+from .shapes import ANGULAR, BODY, LINEAR, LOCKED, POINT, TASK, Rgba, rgba
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,12 @@ GROUPS = (
         (LOCKED,),
         "of the base if all joints locked at once, with the same momentum",
     ),
-    Group("power", ("power",), (IN, OUT), "at joints and ports: into the robot, out of it"),
+    Group(
+        "power",
+        ("power",),
+        tuple(rgba(LEGEND[port].colour) for port in PORTS),
+        "at joints, base and end effector: arrows into the robot or out of it",
+    ),
     Group(
         "locked inertia",
         ("locked inertia",),
@@ -67,7 +75,7 @@ GROUPS = (
     Group(
         "energy bars",
         ("kinetic energy",),
-        (LINEAR, LOCKED, TASK),
+        (rgba(LEGEND["kinetic"].colour),),
         "kinetic energy: total, base, shape",
         is_visible=False,
     ),

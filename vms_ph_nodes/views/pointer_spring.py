@@ -12,14 +12,13 @@ import pinocchio as pin
 import viser
 
 from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics.energy.legend import LEGEND
 
 from .commands import Commands, Efforts
 from .robot_scene import RobotScene
 
 # Stiffness of the spring, N/m, for every kilogram of the robot.
 _STIFFNESS = 4.0
-
-_COLOUR = (0, 114, 178)
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class PointerSpring:
         ends = np.array([[self._world_point(grip), grip.pointer]], dtype=np.float32)
         if self._line is None:
             self._line = self._server.scene.add_line_segments(
-                "/world/spring", points=ends, colors=_COLOUR, line_width=4.0
+                "/world/spring", points=ends, colors=LEGEND["pushes"].rgb, line_width=4.0
             )
         else:
             self._line.points = ends

@@ -12,7 +12,7 @@ from vms_ph_dynamics import Array
 from vms_ph_io.audits import Audit
 from vms_ph_io.audits.picture import curves
 
-from .energy_flow import PORT_WORDS, Flow, Stream
+from .energy_flow import Flow, Stream
 
 _WINDOW = 0.2  # s, of which the powers of a flow are means
 
@@ -51,9 +51,8 @@ class RecordedRun:
         series = ledger.series
         joints = np.asarray(series["supplied_by_joint"]).sum(axis=1)
         ports = np.asarray(series["supplied_by_port"])
-        self._sources = {PORT_WORDS["torque"]: joints} | {
-            PORT_WORDS.get(audit.port_name(port), port): ports[:, k]
-            for k, port in enumerate(ledger.ports)
+        self._sources = {"torque": joints} | {
+            audit.port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)
         }
         self._stores = {name: np.asarray(series[name]) for name in ("potential", "kinetic")}
         drag = np.asarray(series["drag"]).sum(axis=1)
@@ -85,15 +84,14 @@ class RecordedRun:
         end = self._time[0] + max(time, _WINDOW)
         span = np.array([end - _WINDOW, end])
 
-        def stream(name: str, series: Array, kind: str) -> Stream:
+        def stream(name: str, series: Array) -> Stream:
             before, now = np.interp(span, self._time, series)
-            return Stream(name, float(now - before) / _WINDOW, float(now), kind)
+            return Stream(name, float(now - before) / _WINDOW, float(now))
 
-        sources = [stream(name, energies, "port") for name, energies in self._sources.items()]
-        sinks = [stream(name, energies, "store") for name, energies in self._stores.items()]
-        sinks += [stream(name, energies, "loss") for name, energies in self._losses.items()]
+        sources = [stream(name, energies) for name, energies in self._sources.items()]
+        sinks = [stream(*item) for item in (*self._stores.items(), *self._losses.items())]
         unaccounted = np.asarray(self.audit.ledger.series["unaccounted"])
-        sources.append(stream("unaccounted", unaccounted, "unaccounted"))
+        sources.append(stream("unaccounted", unaccounted))
         return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
 
     def energies(self, most: int) -> tuple[Array, dict[str, Array]]:

@@ -15,17 +15,18 @@ import viser
 import viser.uplot
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.energy.legend import PURPLE, rgb
 from vms_ph_io import robots
 
 from .overview import conservation, share_of
 from .recorded_run import GROUPS, RecordedRun
 from .robot_scene import RobotScene
 from .sankey import Sankey, quantity
-from .strip_chart import GHOSTLY, LEGEND, PADDING, axes, curve_style, rounded
+from .strip_chart import LEGEND, PADDING, axes, rounded, series
 from .view_tab import prepare, theme
 from .viewpoint import WorldView, viewpoint
 
-_GHOST = (170, 51, 119)
+_GHOST = rgb(PURPLE)
 _NONE = "none"
 _BALANCE = "energy balance"
 _GROUPS = {f"{group}, as in the audit's report": group for group in GROUPS}
@@ -270,12 +271,10 @@ class Replay:
         unaccounted = [name for name in curves if name == "unaccounted"]
         with self._plots:
             for names in ([name for name in curves if name not in unaccounted], unaccounted):
-                shown_curves = {name: curves[name] for name in names}
-                shown_curves |= {
-                    f"{name}{GHOSTLY}": others[name] for name in names if name in others
-                }
-                if shown_curves:
-                    self._drawings.append(self._curves(time, shown_curves, label))
+                ghosts = {name: others[name] for name in names if name in others}
+                if names:
+                    own = {name: curves[name] for name in names}
+                    self._drawings.append(self._curves(time, own, ghosts, label))
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
@@ -294,17 +293,15 @@ class Replay:
             now[np.argmin(np.abs(time - self._time))] = 2.0 * top - bottom
             drawing.data = (time, first, *others[:-1], now)
 
-    def _curves(self, time: Any, curves: dict[str, Any], label: str) -> Any:
-        series = [
-            viser.uplot.Series(label=name, width=2, **curve_style(name, curves)) for name in curves
-        ]
+    def _curves(self, time: Any, curves: dict[str, Any], ghosts: dict[str, Any], label: str) -> Any:
+        columns = [*map(np.ascontiguousarray, (*curves.values(), *ghosts.values()))]
         return self._server.gui.add_uplot(
-            (time, *map(np.ascontiguousarray, curves.values()), np.zeros(len(time))),
-            (viser.uplot.Series(label="t"), *series, _NOW),
+            (time, *columns, np.zeros(len(time))),
+            (*series(curves, ghosts), _NOW),
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
             scales={
                 "x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01))),
-                "y": viser.uplot.Scale(range=_bounds([*curves.values()])),
+                "y": viser.uplot.Scale(range=_bounds(columns)),
             },
             axes=axes("time (s)", label, self._dark.value),
             legend=LEGEND,

@@ -11,6 +11,8 @@ that a few pictures a second are enough.
 from html import escape
 from math import floor, isfinite, log10
 
+from vms_ph_dynamics.energy.legend import Style, styles
+
 from .energy_flow import Flow, Stream
 
 _WIDTH, _TOP, _BOTTOM = 380.0, 10.0, 36.0
@@ -31,9 +33,6 @@ _SPEED, _PERIOD = 90.0, 16.0
 # Time in which the scale falls to half, s; the least share of it that flows; its least value, W:
 # with less, the robot is at rest.
 _HALF, _FILLED, _SMALLEST = 2.0, 0.4, 0.01
-
-# Of the palette of Okabe and Ito.
-COLOURS = {"port": "#0072b2", "store": "#009e73", "loss": "#8c8c8c", "unaccounted": "#d55e00"}
 
 _STYLE = (
     ".ef text{font:11px sans-serif;fill:currentColor}.ef .n{fill-opacity:.7}"
@@ -90,6 +89,7 @@ class Sankey:
             title: what it flows through.
         """
         sides = self._divide(flow)
+        looks = styles(stream.name for stream in (*flow.sources, *flow.sinks))
         most = max(sum(map(_size, side)) for side in sides)
         is_at_rest = most < _SMALLEST
         # After a peak the scale falls slowly, but what flows stays thick.
@@ -112,20 +112,21 @@ class Sankey:
             pitch = min(inner / max(len(streams), 1), _PITCH)
             for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
                 row = centre + (k - 0.5 * (len(streams) - 1)) * pitch
+                look = looks[stream.name]
                 if width:
                     offset = self._offsets.get(stream.name, 0.0)
                     phase = offset - _SPEED * width / _FULL * flow.seconds
                     offsets[stream.name] = phase % _PERIOD  # only the difference counts
                     middle = edge + width / 2.0
-                    parts.append(_band(stream.kind, side, row, middle, width, (offset, phase)))
-                parts.append(_label(stream, side, row, width, units, pitch >= _TWO_LINES))
+                    parts.append(_band(look.colour, side, row, middle, width, (offset, phase)))
+                parts.append(_label(stream, look, side, row, width, units, pitch >= _TWO_LINES))
                 edge += width
         self._offsets = offsets
         high = max(_FULL * most / self._scale, 6.0)
         flowing = "at rest" if is_at_rest else units[0].text(most)
         captions = (
             f"{title}: {flowing} · left: supplies, right: receives",
-            f"energy {flow.since}; of green stores what they hold",
+            f"energy {flow.since}; of stores (green, light blue) what they hold",
         )
         parts.append(
             f'<rect x="{_BUS:g}" y="{centre - high / 2:.1f}" width="8" height="{high:.1f}" '
@@ -157,12 +158,12 @@ class Sankey:
 
 
 def _band(
-    kind: str, side: int, row: float, bus: float, width: float, dashes: tuple[float, float]
+    colour: str, side: int, row: float, bus: float, width: float, dashes: tuple[float, float]
 ) -> str:
     """Return a band from left to right with its arrowhead.
 
     Args:
-        kind: of its stream.
+        colour: of its stream.
         side: 0 left of the bus, 1 right of it.
         row: height of its label, pixels.
         bus: height at the bus, pixels.
@@ -173,7 +174,7 @@ def _band(
     start, end = (row, bus) if side == 0 else (bus, row)
     tip, middle = right - _HEAD, (left + right - _HEAD) / 2.0
     path = f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
-    half, colour = width / 2.0 + 2.5, COLOURS[kind]
+    half = width / 2.0 + 2.5
     moving = (
         f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
         f'stroke-dashoffset="{dashes[1]:.1f}" style="--a:{dashes[0]:.1f}"/>'
@@ -186,7 +187,13 @@ def _band(
 
 
 def _label(
-    stream: Stream, side: int, row: float, width: float, units: tuple[Scale, Scale], both: bool
+    stream: Stream,
+    look: Style,
+    side: int,
+    row: float,
+    width: float,
+    units: tuple[Scale, Scale],
+    both: bool,
 ) -> str:
     """Return the bar of a stream with its name, its power and, where ``both``, its energy."""
     bar = _LEFT if side == 0 else _RIGHT
@@ -195,7 +202,7 @@ def _label(
     energy = units[1].text(stream.energy)
     power = units[0].text(_size(stream)) if width else ""
     numbers = " · ".join(filter(None, (power, energy)))
-    name = escape(stream.name)
+    name = escape(look.word)
     text = f'<text x="{x:g}" text-anchor="{anchor}" '
     lines = (
         f'{text}y="{row - 2:.1f}">{name}</text>{text}y="{row + 10:.1f}" class="n">{numbers}</text>'
@@ -204,7 +211,7 @@ def _label(
     )
     return (
         f'<rect x="{bar:g}" y="{row - high / 2:.1f}" width="5" height="{high:.1f}" '
-        f'fill="{COLOURS[stream.kind]}" fill-opacity="{1 if width else 0.4}"/>{lines}'
+        f'fill="{look.colour}" fill-opacity="{1 if width else 0.4}"/>{lines}'
     )
 
 

@@ -15,7 +15,9 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation, Momenta, Ports, PositionTask, VMSModel, momenta
+from vms_ph_dynamics.energy import legend
 from vms_ph_dynamics.evaluation import in_space
+from vms_ph_dynamics.forms import port_names
 
 # Of one drawn value to the next: the peak halves in 1.6 s at 25 values a second.
 _DECAY = 0.5 ** (1 / 40)
@@ -57,14 +59,16 @@ def round_up(value: float) -> float:
 
 Rgba = tuple[float, float, float, float]
 
-# Colours, also those of the legend on the page.
-LINEAR: Rgba = (0.12, 0.47, 0.71, 0.9)
-ANGULAR: Rgba = (0.58, 0.40, 0.74, 0.9)
-LOCKED: Rgba = (1.00, 0.50, 0.05, 0.9)
-IN: Rgba = (0.17, 0.63, 0.17, 0.9)
-OUT: Rgba = (0.84, 0.15, 0.16, 0.9)
-BODY: Rgba = (0.30, 0.30, 0.35, 0.18)
-TASK: Rgba = (0.09, 0.75, 0.81, 0.35)
+
+def rgba(colour: str, alpha: float = 0.9) -> Rgba:
+    """Return a colour "#rrggbb" and its opacity as numbers from 0 to 1."""
+    red, green, blue = (part / 255 for part in legend.rgb(colour))
+    return red, green, blue, alpha
+
+
+# Colours of what is neither a port nor a store; also those of the legend on the page.
+LINEAR, ANGULAR, LOCKED = rgba(legend.GREEN), rgba(legend.SKY), rgba(legend.VERMILION)
+BODY, TASK = rgba(legend.GREY, 0.25), rgba(legend.PURPLE, 0.35)
 POINT: Rgba = (0.1, 0.1, 0.1, 0.9)
 
 # Shortest arrow that is drawn, m.
@@ -205,6 +209,9 @@ class Shapes:
         self._upright = up_axes(model.gravity)
         pin_model = model.pinocchio
         self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
+        self._colours = {
+            name: rgba(style.colour) for name, style in legend.styles(port_names(model)).items()
+        }
         mass, slow = model.total_mass, _SLOW * self.size
         self._ranges = {
             "linear momentum": FittedRange(mass * slow),
@@ -260,18 +267,20 @@ class Shapes:
         """Arrows at the ports, which point into the robot where the power is positive."""
         flows = list(self._flows(d, ports))
         scale = self._scale("power", self._scales.power, np.array([power for *_, power in flows]))
-        for name, position, power in flows:
-            yield self._flow(name, position, centre, power, scale)
+        for port, name, position, power in flows:
+            yield self._flow(name, position, centre, power, scale, self._colours[port])
 
-    def _flows(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, Array, float]]:
-        """Name, place and power of every port."""
+    def _flows(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, str, Array, float]]:
+        """Port, name, place and power of every port, and of every joint."""
         model, supplied = d.model, ports.supplied(d)
         tool = d.placement(model.end_effector)[:3, 3]
-        yield "power end effector", tool, supplied["wrench_end_effector"]
+        end, base = "wrench_end_effector", "wrench_base"
+        yield end, f"power {legend.word(end)}", tool, supplied[end]
         for name in model.tools:
-            yield f"power at {name}", d.placement(name)[:3, 3], supplied[name]
+            yield name, f"power at {name}", d.placement(name)[:3, 3], supplied[name]
         if model.b:
-            yield "power base", d.placement(self._root)[:3, 3], supplied["wrench_base"]
+            place = d.placement(self._root)[:3, 3]
+            yield base, f"power {legend.word(base)}", place, supplied[base]
         if ports.torque is None:
             return
         data = d.tree.data()
@@ -279,35 +288,38 @@ class Shapes:
         places = [data.oMf[i].translation.copy() for i in self._joints]
         powers = ports.torque * d.v[model.b :]
         for name, position, power in zip(model.joint_names, places, powers.tolist(), strict=True):
-            yield f"power {name}", position, power
+            yield "torque", f"power {name}", position, power
 
     def _of_energy(self, d: Evaluation) -> Iterator[Shape]:
         root = d.placement(self._root)[:3, 3]
-        energies = [("kinetic energy", "kinetic", d.kinetic_energy, LINEAR)]
+        energies = {"kinetic": d.kinetic_energy}
         if d.model.b:
             base = 0.5 * float(d.p @ d.v_hat)
-            energies.append(("kinetic energy, base", "base", base, LOCKED))
-            rest = d.kinetic_energy - base
-            energies.append(("kinetic energy, shape", "shape", rest, TASK))
-        values = np.array([value for *_, value, _ in energies])
+            energies |= {"kinetic_base": base, "kinetic_shape": d.kinetic_energy - base}
+        values = np.array([*energies.values()])
         scale = self._scale("energy", self._scales.energy, values)
         offsets = bar_offsets(d.model, self.size)
-        for offset, (name, word, value, colour) in zip(offsets, energies, strict=True):
-            height, text = min(scale * value, self._longest), f"{word}\n{value:.3g} J"
-            yield Bar(name, root + offset, max(height, 1e-3), text, colour, self._upright[:, 2])
+        for offset, (name, value) in zip(offsets, energies.items(), strict=True):
+            label, colour, dashes = legend.LEGEND[name]
+            height, text = min(scale * value, self._longest), f"{label}\n{value:.3g} J"
+            tint = rgba(colour, 0.45 if dashes else 0.9)
+            bar = f"kinetic energy{label.removeprefix('kinetic')}"
+            yield Bar(bar, root + offset, max(height, 1e-3), text, tint, self._upright[:, 2])
 
     def _scale(self, quantity: str, chosen: float, values: Array) -> float:
         """Return the given scale, or, if it is zero, that of the range of the quantity."""
         return chosen or _FULL * self.size / self._ranges[quantity].include(*values.tolist())
 
-    def _flow(self, name: str, position: Array, centre: Array, power: float, scale: float) -> Arrow:
+    def _flow(
+        self, name: str, position: Array, centre: Array, power: float, scale: float, colour: Rgba
+    ) -> Arrow:
         inward = centre - position
         length = float(np.linalg.norm(inward))
         inward = inward / length if length > 1e-6 else -self._upright[:, 2]
         size = min(scale * abs(power), self._longest)
         if power < 0:
-            return Arrow(name, position, -size * inward, OUT)
-        return Arrow(name, position - size * inward, size * inward, IN)
+            return Arrow(name, position, -size * inward, colour)
+        return Arrow(name, position - size * inward, size * inward, colour)
 
     def _arrow(self, name: str, start: Array, value: Array, scale: float, colour: Rgba) -> Arrow:
         vector = value * self._scale(name, scale, np.linalg.norm(value, keepdims=True))

@@ -6,7 +6,7 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import cycle, takewhile
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,12 @@ import viser.uplot
 from sensor_msgs.msg import JointState
 from vms_ph.msg import ControllerState, Power
 
+from vms_ph_dynamics.energy.legend import styles
+from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.audits.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NANOSECONDS, from_stamp
-from .energy_flow import PORT_WORDS
-from .sankey import COLOURS, LARGEST, PREFIXES
+from .sankey import LARGEST, PREFIXES
 
 _SECONDS = 20.0  # time span, s
 _SAMPLES = int(_SECONDS * 10)
@@ -27,10 +28,6 @@ _SAMPLES = int(_SECONDS * 10)
 # What is shown of joints, in the units of revolute ones.
 _OF_JOINTS = {"positions": "rad, m", "velocities": "rad/s, m/s", "efforts": "N m, N"}
 
-
-# The palette of Okabe and Ito, which colour-blind readers tell apart. Vermilion is last: in the
-# flow of energy it is what is unaccounted for.
-PALETTE = ("#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00")
 
 # Around a plot: the numbers at the ends of the vertical axis are as high as the space above it.
 PADDING: Any = (12, 8, 0, 0)
@@ -142,13 +139,7 @@ class StripChart:
         return axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
 
     def _series(self) -> tuple[Any, ...]:
-        return (
-            viser.uplot.Series(label="t"),
-            *(
-                viser.uplot.Series(label=label, stroke=colour, width=2)
-                for label, colour in zip(self._labels, cycle(PALETTE), strict=False)
-            ),
-        )
+        return series(self._labels)
 
     def _data(self) -> tuple[np.ndarray, ...]:
         if len(self._times) < 2:
@@ -185,13 +176,13 @@ class LivePlots:
     def on_power(self, message: Power) -> None:
         """Take the powers of the ports into account."""
         powers = {
-            word: getattr(message, port)
-            for port, word in PORT_WORDS.items()
-            if self._law.moving or word != "base"
+            port: getattr(message, port)
+            for port in PORTS
+            if self._law.moving or port != "wrench_base"
         }
         powers.update(zip(message.tool_names, message.tool_power, strict=False))
         time = self._seconds(from_stamp(message.header.stamp))
-        self._power.add(time, {**powers, "-friction": -message.dissipated})
+        self._power.add(time, {**powers, "dissipated": -message.dissipated})
 
     def on_control(self, message: ControllerState) -> None:
         """Take the record of the law into account."""
@@ -283,19 +274,21 @@ def _prefix(largest: float) -> tuple[str, float]:
 GHOSTLY = ", ghost"
 """Ends the names of the curves of the second run."""
 
-_MEANING = {
-    "stored": COLOURS["store"],
-    "supplied": COLOURS["port"],
-    "dissipated": COLOURS["loss"],
-    "unaccounted": COLOURS["unaccounted"],
-}
 
+def series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, ...]:
+    """Return what a plot needs to know of its time axis and of its curves.
 
-def curve_style(name: str, curves: Iterable[str]) -> dict[str, Any]:
-    """Return colour and dashes of a curve; the ghost's has the same colour, and is dotted."""
-    base_name = name.removesuffix(GHOSTLY)
-    k = [curve for curve in curves if not curve.endswith(GHOSTLY)].index(base_name)
-    style: dict[str, Any] = {"stroke": _MEANING.get(base_name, PALETTE[k % len(PALETTE)])}
-    if base_name != name:
-        return {**style, "dash": (3, 3)}
-    return style if k < len(PALETTE) else {**style, "dash": (8, 4)}
+    Args:
+        names: of the curves.
+        ghosts: those of them that the second run has too, half transparent.
+    """
+    looks = styles(names)
+
+    def curve(name: str, ghostly: bool) -> Any:
+        word, colour, dashes = looks[name]
+        line = {"dash": dashes} if dashes else {}
+        end, alpha = (GHOSTLY, "80") if ghostly else ("", "")
+        return viser.uplot.Series(label=word + end, stroke=colour + alpha, width=2, **line)
+
+    curves = [curve(name, False) for name in looks] + [curve(name, True) for name in ghosts]
+    return (viser.uplot.Series(label="t"), *curves)

@@ -55,6 +55,6 @@ def test_every_wire_of_the_picture_has_the_colour_of_its_power() -> None:
         re.findall(r'data-end="([^"]+)"\]\{stroke:(rgb\([\d,]+\))', styles(system, powers, 2.0))
     )
     assert rules.keys() == drawn
-    assert rules["panda_joint1.p_1"] == "rgb(170,51,119)"
+    assert rules["panda_joint1.p_1"] == "rgb(204,121,167)"
     assert rules["panda_joint1.p_2"] == "rgb(0,114,178)"
     assert rules["panda_link7.p"] == "rgb(200,200,200)"
