@@ -28,16 +28,21 @@ def main() -> None:
             for block in blocks:
                 exec(compile(block, str(page), "exec"), names)
             print(page.name)
+    command("ephs", "draw", "damped_oscillator", "--flat", "-o", str(DOCS / "ephs-oscillator.svg"))
     demo()
 
 
 def demo() -> None:
     """Run the demo, and keep the picture that it draws at its end."""
-    code = "from vms_ph_nodes.cli import main; main()"
     with tempfile.TemporaryDirectory() as folder:
-        words = ("demo", "--headless", "--seconds", "14", "--out", folder)
-        subprocess.run([sys.executable, "-c", code, *words], check=True)
+        command("demo", "--headless", "--seconds", "14", "--out", folder)
         shutil.copyfile(Path(folder, "energy.png"), DOCS / "demo.png")
+
+
+def command(*words: str) -> None:
+    """Run a command of ``vms-ph`` in a process of its own."""
+    code = "from vms_ph_nodes.cli import main; main()"
+    subprocess.run([sys.executable, "-c", code, *words], check=True)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def test_the_growth_is_that_of_serial_arms() -> None:
 
 def test_one_command_writes_a_dated_table_and_keeps_the_others(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
-    page.write_text(updated("", {"growth": "## Growth of old\n", "dynamics": "## Old\n"}))
+    page.write_text(updated("", {"dynamics": "## Old\n", "growth": "## Growth of old\n"}))
     arguments = ["bench", "dynamics", "--seconds", "0", "--page", str(page)]
     CliRunner().invoke(make_app(), arguments, catch_exceptions=False)
     text = page.read_text()

@@ -13,7 +13,7 @@ from pathlib import Path
 from . import Benchmark
 from .timing import Timing
 
-SUBJECTS = ("dynamics", "libraries")
+SUBJECTS = ("libraries",)
 """The benchmarks of the page, in its order."""
 
 _TITLE = """# Benchmarks
