@@ -3,16 +3,12 @@
 
 """The payload of a task: how a robot takes it and sets it down, and what that costs."""
 
-from typing import Any
-
 import numpy as np
 
 from vms_ph_dynamics import Array, OptionError, StandardForm, VMSModel, momenta
 from vms_ph_dynamics.free_floating.capture import Body, capture, carrying
 from vms_ph_dynamics.simulation import Payload, Simulation
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
-
-from .task_goals import PayloadJudge
 
 
 class PayloadUse:
@@ -50,13 +46,14 @@ class PayloadUse:
             )
         carrying(model, Body(payload.mass, np.zeros(3), np.diag(payload.moments)))
         self.payload, self._model = payload, model
-        self._home = home
+        self._handle = (
+            payload.place
+            + model.evaluate(home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
+        )
         self.forget()
 
     def forget(self) -> None:
         """Put it where it was at the start; the robot that carried it begins anew without it."""
-        self._judge = PayloadJudge(self.payload, self._model, self._home)
-        self._handle = self._judge.handle
         self.capture_distance: float | None = None
         self.carried: Body | None = None
         self._grip: Array = np.zeros(3)
@@ -123,11 +120,6 @@ class PayloadUse:
         simulation.change_robot(StandardForm(captured.model), captured.v)
         return captured.model
 
-    def update(self, q: Array) -> None:
-        """Take a configuration (nq,): the body may not go through what it rested on."""
-        if self.carried is not None:
-            self._judge.update(self.handle_position(q))
-
     @property
     def residual(self) -> float:
         """What is to be added to the residual of the robot's energy balance, J."""
@@ -168,10 +160,9 @@ class PayloadUse:
             q: (nq,) configuration.
             v: (nv,) velocity.
         """
-        supplied_work = self.brought - sum(self.lost.values()) - self.left
         if self.carried is None:
-            return supplied_work
-        return supplied_work - sum(motion_energy(self._model, self.carried, q, v))
+            return -self.residual
+        return -self.residual - sum(motion_energy(self._model, self.carried, q, v))
 
     def wrench(self, simulation: Simulation) -> Array:
         """Return its wrench on the end effector, (6,) in the axes of that."""
@@ -195,14 +186,3 @@ class PayloadUse:
         if self.carried is None:
             total += self.payload.momentum(self._handle)
         return total
-
-    def goals(self, q: Array, momenta: tuple[Array, Array] | None) -> dict[str, dict[str, Any]]:
-        """Return what was to be reached with it; see :meth:`.PayloadJudge.goals`.
-
-        Args:
-            q: (nq,) configuration at the end.
-            momenta: momentum at the start and at the end, where nothing changes it.
-        """
-        return self._judge.goals(
-            self.capture_distance, self.handle_position(q), self.is_set_down, momenta
-        )

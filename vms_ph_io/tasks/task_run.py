@@ -4,24 +4,26 @@
 """A robot at a task, from start to end, judged by the goals of the task."""
 
 import time as clock
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from vms_ph_controllers import Controller, RobotState
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
-from vms_ph_dynamics import Allocation, Array, OptionError, Ports, StandardForm, VMSModel
+from vms_ph_dynamics import Array, OptionError, Ports, StandardForm, VMSModel
+from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
 from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent, in_world_axes
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from . import robot_tasks
 from .payload_use import PayloadUse
-from .task_energy import TaskEnergy
-from .task_goals import ActuatorUse, Judge, WheelUse
+from .task_energy import energies_between, with_held
+from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, at_most
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
 
@@ -29,19 +31,8 @@ from .uncertainty import Uncertainty
 _SAMPLE = 5
 
 
-class MakeLaw(Protocol):
-    """Makes a law."""
-
-    def __call__(
-        self,
-        kind: str,
-        model: VMSModel,
-        allocation: Allocation | None = None,
-        *,
-        form: NonholonomicForm | None = None,
-    ) -> Controller:
-        """Return a law by its name; see :func:`.make_controller`."""
-
+MakeLaw = Callable[..., Controller]
+"""Makes a law from name, model, allocation and ``form``; see :func:`.make_controller`."""
 
 _CERTAIN = Uncertainty()
 
@@ -62,7 +53,7 @@ def run_task(
         seconds: simulated time, s; the shortest of the task if zero.
         controller: instead of the law of the task, with those gains of the task that it has.
         unknown: what the law does not know of robot and start, and how it measures.
-        make_law: makes the law.
+        make_law: makes the law; see :data:`MakeLaw`.
         native: whether law and integrator run in C++; where they can, if None.
 
     Returns:
@@ -106,7 +97,7 @@ class TaskRun:
         Args:
             task: robot, law, disturbances and targets.
             unknown: what the law does not know of the robot and of its state.
-            make_law: makes the law from its name, the model and the allocation.
+            make_law: makes the law; see :data:`MakeLaw`.
             native: whether law and integrator run in C++; where they can, if None.
 
         Raises:
@@ -133,6 +124,7 @@ class TaskRun:
             if wheels is not None:
                 raise OptionError("a payload is for robots without 'wheels' that do not slip")
             self._payload = PayloadUse(task.payload, model, home)
+            self._payload_judge = PayloadJudge(task.payload, model, home)
         self._use_law(model, wheels)
         self._reference = TaskReference(task, model, home, self.law.LEADS_BASE_AND_TOOL)
         start = unknown.start(model, home)
@@ -157,8 +149,7 @@ class TaskRun:
         )
         self._mechanism = self.simulation.mechanism
         self._changes = list(self._payload.changes) if self._payload else []
-        ground = current is not None and self._mechanism is not None
-        self._books = TaskEnergy(self.simulation, plant, self._mechanism, self._payload, ground)
+        self._exergy_at_start = self._exergy()
         self._momentum = self._total_momentum()
         self._judge = Judge(task, self._reference, self._mechanism_errors)
 
@@ -191,7 +182,7 @@ class TaskRun:
             if not simulation.is_finite():
                 break
             if self._payload is not None:
-                self._payload.update(simulation.sample().q)
+                self._judge_payload(self._payload)
             self._judge.update(simulation.time, self.state)
         elapsed = clock.process_time() - began
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
@@ -200,8 +191,15 @@ class TaskRun:
         if self._payload is not None:
             after = self._total_momentum()
             momenta = None if self._momentum is None or after is None else (self._momentum, after)
-            goals |= self._payload.goals(simulation.sample().q, momenta)
-        goals["unaccounted"] = self._books.goal(self._plant, self._task.unaccounted)
+            goals |= self._payload_judge.goals(
+                self._payload.capture_distance,
+                self._payload.handle_position(simulation.sample().q),
+                self._payload.is_set_down,
+                momenta,
+            )
+        exergy = self._exergy()
+        residual = "residual of the energy balance (J)"
+        goals["unaccounted"] = at_most(self._task.unaccounted, residual, abs(exergy.residual))
         return {
             "task": self._task.name,
             "robot": self._task.robot,
@@ -210,8 +208,8 @@ class TaskRun:
             "goals": goals,
             "met": not failure and all(goal["met"] for goal in goals.values()),
             "failure": failure,
-            "energy": self._books.energies(self._plant),
-            "unaccounted": goals["unaccounted"]["obtained"],
+            "energy": energies_between(self._exergy_at_start, exergy),
+            "unaccounted": exergy.residual,
             "real_time_factor": simulation.time / max(elapsed, 1e-9),
         }
 
@@ -259,6 +257,13 @@ class TaskRun:
         command = self._supervisor.update(self._sensor.measured(q, v), reference, dt)
         self._use.command(command.torque)
         return command
+
+    def _exergy(self) -> ExergyMap:
+        return with_held(self.simulation.exergy_map(), self._mechanism, self._payload)
+
+    def _judge_payload(self, payload: PayloadUse) -> None:
+        if payload.carried is not None:
+            self._payload_judge.update(payload.handle_position(self.simulation.sample().q))
 
     def _total_momentum(self) -> Array | None:
         if self._payload is None:
