@@ -234,10 +234,7 @@ class Certificate(PortCertificate):
             f"{self.largest_unseen:.6g} J at most, over {self.delay + 1} samples",
         )
         yield "weight", f"{self.weight_work:.6g} J, booked apart"
-        yield (
-            "changed",
-            f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes",
-        )
+        yield ("changed", f"{self.scaled} scaled, {self.braked} braked, {self.reflexes} reflexes")
 
 
 def ports_of(model: VMSModel) -> tuple[str, ...]:

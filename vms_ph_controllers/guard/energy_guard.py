@@ -119,9 +119,7 @@ class EnergyGuard(LawWrapper):
     def certificate(self) -> Certificate:
         """What was given and what the guard could not see since the reset; it prints as text."""
         return replace(
-            self.ports.certificate,
-            law_failures=self._failures,
-            first_failure=self._first_failure,
+            self.ports.certificate, law_failures=self._failures, first_failure=self._first_failure
         )
 
     def reset(self, state: RobotState) -> None:

@@ -12,12 +12,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionErr
 from ..controller import Status
 from ..safety.energy_tank import EnergyTank
 from ..safety.limits import TorqueLimits
-from ..safety.plausibility import (
-    LONGEST_STEP,
-    RECOVERING,
-    PlausibilityBounds,
-    StatePlausibility,
-)
+from ..safety.plausibility import LONGEST_STEP, RECOVERING, PlausibilityBounds, StatePlausibility
 from ..safety.safe_output import SafeOutput
 from .base_wrench import BaseWrench
 from .certificate import Certificate, Counts

@@ -75,8 +75,7 @@ def make_controller(
     try:
         robot: Any = form if rolls else model
         controller = law(
-            robot,
-            **{key: value for key, value in offered.items() if key in parameters},
+            robot, **{key: value for key, value in offered.items() if key in parameters}
         )
     except VmsPhError:
         raise

@@ -11,14 +11,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import (
-    Command,
-    ControlEnergy,
-    Reference,
-    RobotState,
-    gain,
-    usable,
-)
+from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
 from ..references.pose_reference import JointReference, PoseReference

@@ -13,15 +13,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionErr
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import (
-    Command,
-    ControlEnergy,
-    Reference,
-    RobotState,
-    gain,
-    switch,
-    usable,
-)
+from ..controller import Command, ControlEnergy, Reference, RobotState, gain, switch, usable
 from ..potentials.base_spring import BaseSpring, SpringForce
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import JointReference, PoseReference

@@ -12,14 +12,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import (
-    Command,
-    ControlEnergy,
-    Reference,
-    RobotState,
-    gain,
-    usable,
-)
+from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
 from ..references.pose_reference import JointReference, PoseReference

@@ -11,15 +11,7 @@ import numpy as np
 from vms_ph_dynamics import Array, Friction, ModelError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
-from ..controller import (
-    Command,
-    ControlEnergy,
-    Reference,
-    RobotState,
-    Status,
-    gain,
-    usable,
-)
+from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain, usable
 from ..references.drive_reference import Bounds, DriveReference
 from ..references.pose_reference import JointReference
 from ..safety.limits import LimitGains

@@ -11,15 +11,7 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import (
-    Command,
-    ControlEnergy,
-    Reference,
-    RobotState,
-    Status,
-    gain,
-    switch,
-)
+from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain, switch
 from ..potentials.base_spring import BaseSpring, SpringForce
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference

@@ -11,14 +11,7 @@ import pinocchio as pin
 from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3, SO3
 
-from ..controller import (
-    Command,
-    ControlEnergy,
-    Reference,
-    RobotState,
-    gain,
-    switch,
-)
+from ..controller import Command, ControlEnergy, Reference, RobotState, gain, switch
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
 from .gain_ramp import GainRamp

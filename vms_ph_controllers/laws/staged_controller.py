@@ -10,14 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import (
-    Command,
-    ControlEnergy,
-    Reference,
-    RobotState,
-    Status,
-    is_usable_step,
-)
+from ..controller import Command, ControlEnergy, Reference, RobotState, Status, is_usable_step
 from ..potentials.shaped_potential import JointLimitPotential
 from ..references.integral_action import IntegralAction
 from ..safety.base_actuation import PrioritisedActuation

@@ -76,15 +76,7 @@ def split(d: Evaluation, jacobian: Array, singular_below: float) -> SplitMotion:
     bounded = np.maximum(values, singular_below)
     inverse = right[:m].T @ (left / bounded).T
     return SplitMotion(
-        jacobian,
-        eta,
-        null_map,
-        nu,
-        along,
-        kinetic,
-        smallest,
-        smallest >= singular_below,
-        inverse,
+        jacobian, eta, null_map, nu, along, kinetic, smallest, smallest >= singular_below, inverse
     )
 
 

@@ -289,12 +289,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._tank_budget.missed_updates(self._safe_torque)
 
     def _hold_gravity(self) -> Command:
-        return Command(
-            np.zeros(0),
-            self._safe_torque,
-            status=Status.HOLDING,
-            reason=_UNUSABLE,
-        )
+        return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_UNUSABLE)
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
         """Move minimum and stiffness towards reference and gains; return the energy added, J."""

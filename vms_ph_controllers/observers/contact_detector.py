@@ -100,10 +100,7 @@ class ContactDetector:
     """
 
     def __init__(
-        self,
-        balance: ImpulseBalance,
-        false_alarms: float = 1.0,
-        windows: int = 6,
+        self, balance: ImpulseBalance, false_alarms: float = 1.0, windows: int = 6
     ) -> None:
         """Detect contacts from the impulses of a balance.
 

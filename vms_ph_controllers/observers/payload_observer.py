@@ -114,11 +114,7 @@ class PayloadObserver:
     """
 
     def __init__(
-        self,
-        balance: ImpulseBalance,
-        mass: float = 10.0,
-        reach: float = 0.2,
-        wind: float = 0.5,
+        self, balance: ImpulseBalance, mass: float = 10.0, reach: float = 0.2, wind: float = 0.5
     ) -> None:
         """Observe the payload at the end effector.
 

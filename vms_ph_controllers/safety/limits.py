@@ -18,11 +18,7 @@ class LimitGains:
     """The limits that a user sets, for all laws."""
 
     torque_rate: float = gain(
-        0.0,
-        "largest rate of change of a torque, N m/s; 0: no limit",
-        0.0,
-        1e6,
-        at_once=True,
+        0.0, "largest rate of change of a torque, N m/s; 0: no limit", 0.0, 1e6, at_once=True
     )
     power: float = gain(
         0.0, "largest power into the joints, W; 0: no limit", 0.0, 1e6, at_once=True
