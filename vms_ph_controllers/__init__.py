@@ -23,7 +23,6 @@ from .laws.attitude_control import AttitudeControl
 from .laws.cartesian_impedance import CartesianImpedance
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.differential_drive import DifferentialDrive
-from .laws.linear_impedance import LinearImpedance
 from .laws.mobile_manipulation import MobileManipulation
 from .laws.pose_ida_pbc import PoseIDAPBC
 from .laws.pushing_impedance import PushingImpedance
@@ -35,7 +34,7 @@ from .safety.energy_tank import EnergyTank
 
 __all__ = [
     "AttitudeControl", "CartesianImpedance", "Command", "ControlEnergy", "Controller",
-    "DecoupledVMSController", "DifferentialDrive", "EnergyGuard", "EnergyTank", "LinearImpedance",
+    "DecoupledVMSController", "DifferentialDrive", "EnergyGuard", "EnergyTank",
     "MobileManipulation", "PoseIDAPBC", "PushingImpedance", "Reference", "ResolvedMotion",
     "RobotState", "Status", "TaskSpaceIDAPBC", "UnderactuatedFlight", "WheeledImpedance", "gain",
     "switch",

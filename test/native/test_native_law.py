@@ -155,30 +155,6 @@ def test_task_space_control_commands_the_same_in_both_forms(
         both.step(both.elsewhere(0.2, rng) if k % 40 == 20 else HOLD)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"frame": "panda_link6"},
-        {"task_stiffness": np.diag([200.0, 100.0, 300.0])},
-        {"weight": np.diag(np.arange(10.0, 80.0, 10.0))},
-        {"routing": "cancel"},
-    ],
-)
-def test_the_options_of_task_space_control_are_those_of_its_twin(
-    native: ModuleType, options: dict[str, Any]
-) -> None:
-    model = robots.load("panda").with_native(True)
-    laws = TaskSpaceIDAPBC(model, **options), in_python(TaskSpaceIDAPBC(model, **options))
-    assert [law.implementation[:6] for law in laws] == ["C++", "Python"]
-    q = model.configuration(robots.get("panda").home)
-    for k in range(30):
-        v = 0.1 * np.sin(0.2 * k + np.arange(7))
-        q = model.integrate(q, 2e-3 * v)
-        one, two = (law(q, v, 2e-3, Reference(velocity=np.full(3, 0.05))) for law in laws)
-        np.testing.assert_allclose(two.torque, one.torque, rtol=0.0, atol=1e-9)
-        assert (one.status, one.reason) == (two.status, two.reason)
-
-
 def test_a_law_that_was_not_reset_holds_the_pose_of_its_first_update(native: ModuleType) -> None:
     model = robots.load("panda").with_native(True)
     q = model.configuration(robots.get("panda").home)

@@ -17,7 +17,7 @@ from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.laws.twinned_controller import core_allocation
-from vms_ph_controllers.observers import NoiseModel, Payload
+from vms_ph_controllers.observers import Payload
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import Ports, StandardForm, StateError, VMSModel
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
@@ -239,16 +239,14 @@ def test_both_languages_hold_and_go_on_alike(native: ModuleType, name: str, kind
 def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
     panda = robots.load("panda").with_native(True)
 
-    def coupling(t: Any) -> np.ndarray:
-        return np.zeros((7, 7))
-
     class OfAUser(vms_ph_controllers.TaskSpaceIDAPBC):
         """A law that derives from one of the library."""
 
     for law, why in (
-        (vms_ph_controllers.PushingImpedance(panda, noise=NoiseModel()), "C++ has no noise"),
-        (vms_ph_controllers.TaskSpaceIDAPBC(panda, routing=coupling), "no routing by a function"),
-        (vms_ph_controllers.PoseIDAPBC(panda, task="position"), "the law in C++ has no task"),
+        (
+            vms_ph_controllers.CartesianImpedance(panda, null_space="position"),
+            "the law in C++ has no null_space='position'",
+        ),
         (OfAUser(panda), "Python: OfAUser derives from TaskSpaceIDAPBC"),
         (vms_ph_controllers.PoseIDAPBC(panda.with_native(False)), "is evaluated in Python"),
     ):
@@ -298,7 +296,7 @@ def test_a_core_of_other_sources_is_not_used(
         def set_gain(self, name: str, value: float) -> bool:
             return name != "delay" and bool(self._law.set_gain(name, value))
 
-    real = native.TaskSpaceIDAPBC
-    monkeypatch.setattr(native, "TaskSpaceIDAPBC", Older)
+    real = native.make_law
+    monkeypatch.setattr(native, "make_law", Older)
     law = vms_ph_controllers.TaskSpaceIDAPBC(robots.load("panda").with_native(True))
     assert "./vms native builds it anew" in law.implementation

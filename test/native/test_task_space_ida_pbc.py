@@ -23,7 +23,6 @@ from .task_space_scenarios import (
     a_tank_in_debt_at_a_low_rate,
     a_tank_that_runs_empty,
     limited_torques,
-    moving_references,
     near_singular,
     out_of_reach,
 )
@@ -114,20 +113,6 @@ def _drawn(gain: Any, rng: np.random.Generator) -> float:
     return float(np.exp(rng.uniform(np.log(max(gain.low, 1e-3)), np.log(gain.high))))
 
 
-def test_they_agree_with_matrices_in_place_of_gains(
-    native: ModuleType, rng: np.random.Generator
-) -> None:
-    model = arm("panda")
-    factor = rng.normal(size=(7, 7))
-    k_t = np.array([[400.0, 30.0, 0.0], [30.0, 250.0, -20.0], [0.0, -20.0, 600.0]])
-    for options in (
-        {"weight": factor @ factor.T},
-        {"task_stiffness": k_t, "routing": "cancel"},
-        {"frame": "panda_link5"},
-    ):
-        moving_references(Loop(model, Twins(native, model, **options), home("panda")), 10)
-
-
 def test_an_arm_without_a_null_space_is_controlled_alike(native: ModuleType) -> None:
     model = chain(3)
     for scenario in SCENARIOS:
@@ -136,7 +121,7 @@ def test_an_arm_without_a_null_space_is_controlled_alike(native: ModuleType) -> 
 
 
 def test_every_gain_has_the_same_name_default_bounds_and_description(native: ModuleType) -> None:
-    ours = native.TaskSpaceIDAPBC(native_model(native, arm("panda"))).gains
+    ours = native.make_law("TaskSpaceIDAPBC", native_model(native, arm("panda"))).gains
     theirs = fields(TaskSpaceIDAPBC.Gains)
     assert [gain.name for gain in ours] == [field.name for field in theirs]
     for gain, field in zip(ours, theirs, strict=True):
@@ -148,7 +133,7 @@ def test_every_gain_has_the_same_name_default_bounds_and_description(native: Mod
 
 
 def test_a_gain_that_is_none_or_out_of_bounds_is_refused(native: ModuleType) -> None:
-    law = native.TaskSpaceIDAPBC(native_model(native, arm("panda")))
+    law = native.make_law("TaskSpaceIDAPBC", native_model(native, arm("panda")))
     for gains in ({"stiffnes": 1.0}, {"stiffness": -1.0}, {"power": np.nan}, {"power": 1e9}):
         with pytest.raises(native.ModelError, match="no such gain, or out of its bounds"):
             law.set_gains(gains)
@@ -167,21 +152,8 @@ def test_a_reset_to_what_is_no_configuration_changes_nothing(native: ModuleType)
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda native, m: native.TaskSpaceIDAPBC(m(robots.load("hextilt"))), "fixed base"),
-        (lambda native, m: native.TaskSpaceIDAPBC(m(chain(2))), "at least 3 joints"),
-        (lambda native, m: native.TaskSpaceIDAPBC(m(chain(3)), "hand"), "no frame 'hand'"),
-        (
-            lambda native, m: native.TaskSpaceIDAPBC(m(chain(3)), weight=np.triu(np.ones((3, 3)))),
-            "weight must be a symmetric",
-        ),
-        (
-            lambda native, m: native.TaskSpaceIDAPBC(m(chain(3)), task_stiffness=-np.eye(3)),
-            "push away",
-        ),
-        (
-            lambda native, m: native.TaskSpaceIDAPBC(m(chain(3)), routing="mine"),
-            "'keep' or 'cancel'",
-        ),
+        (lambda native, m: native.make_law("TaskSpaceIDAPBC", m(robots.load("hextilt"))), "fixed"),
+        (lambda native, m: native.make_law("TaskSpaceIDAPBC", m(chain(2))), "at least 3 joints"),
     ],
 )
 def test_what_it_is_not_for_is_refused_with_a_sentence(
@@ -189,8 +161,3 @@ def test_what_it_is_not_for_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(native.ModelError, match=sentence):
         make(native, lambda model: native_model(native, model))
-
-
-def test_an_eigenvalue_of_zero_up_to_rounding_is_accepted(native: ModuleType) -> None:
-    weight = np.diag([30.0] * 6 + [-1e-17])
-    native.TaskSpaceIDAPBC(native_model(native, robots.load("panda")), weight=weight)

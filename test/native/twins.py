@@ -26,9 +26,9 @@ ENERGIES = tuple(field.name for field in fields(ControlEnergy))
 class Twins:
     """Calls the Python law and the one in C++ alike, and compares what they say."""
 
-    def __init__(self, native: ModuleType, model: VMSModel, **options: Any) -> None:
-        self.python = TaskSpaceIDAPBC(model, **options)
-        self.cpp = native.TaskSpaceIDAPBC(native_model(native, model), **options)
+    def __init__(self, native: ModuleType, model: VMSModel) -> None:
+        self.python = TaskSpaceIDAPBC(model)
+        self.cpp = native.make_law("TaskSpaceIDAPBC", native_model(native, model))
         self.statuses: set[int] = set()
         self.reasons: set[str] = set()
         self.furthest = 0.0

@@ -1,23 +1,18 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Energy routing: replacing the gyroscopic coupling of task and null space."""
-
-from collections.abc import Callable
+"""Energy routing: replacing the gyroscopic coupling of task and null space by zero."""
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Evaluation, Task, TaskEvaluation, TaskSpaceForm, VMSModel
-
-TargetCoupling = Callable[[TaskEvaluation], Array]
-"""G_bar (nv,nv) at a state; only its skew part is used."""
+from vms_ph_dynamics import Array, Evaluation, Task, TaskSpaceForm, VMSModel
 
 # The null-space basis is renewed where its alignment with the reference falls below this.
 _MIN_ALIGNMENT = 0.5
 
 
 class EnergyRouting:
-    """The second term of the control law [D (37)]: ``J_bar^T (G_bar - G) (eta, nu)``.
+    """The second term of the control law [D (37)] with a target of zero: ``-J_bar^T G (eta, nu)``.
 
     It transfers energy between task and null space; its total power is zero. G, and with it this
     torque, depends on how the null-space basis changes with the configuration. The basis is aligned
@@ -40,11 +35,8 @@ class EnergyRouting:
             self._model, self._task, reference=q, singular_below=self._singular_below
         )
 
-    def torque(self, d: Evaluation, target: TargetCoupling | None) -> Array | None:
-        """Return the torque (n,) that replaces G by ``target``, or by zero if the target is None.
-
-        The result is None near a singularity, and for a target that is not a finite (nv,nv) matrix.
-        """
+    def torque(self, d: Evaluation) -> Array | None:
+        """Return the torque (n,) that replaces G by zero; None near a singularity."""
         if self._form is None:
             return None
         terms = self._form.terms(d)
@@ -56,11 +48,5 @@ class EnergyRouting:
                 self._model, self._task, basis=terms.Z, singular_below=self._singular_below
             )
             terms = self._form.terms(d)
-        try:
-            change = -terms.coupling.G_eta
-            if target is not None:
-                desired = np.asarray(target(terms), dtype=np.float64)
-                change = change + 0.5 * (desired - desired.T) @ terms.stacked_velocity
-        except Exception:  # the target is user code; a control path never raises
-            return None
-        return fade * (terms.J_bar.T @ change) if np.isfinite(change.sum()) else None
+        torque = -fade * (terms.J_bar.T @ terms.coupling.G_eta)
+        return torque if np.isfinite(torque.sum()) else None

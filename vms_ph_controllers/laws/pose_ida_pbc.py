@@ -1,14 +1,13 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Task-space IDA-PBC of a pose or a position, on any base that is fully actuated."""
+"""Task-space IDA-PBC of a pose, on any base that is fully actuated."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionError, VMSModel
+from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain, switch
@@ -16,38 +15,26 @@ from ..potentials.base_spring import BaseSpring, SpringForce
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
-from .gain_ramp import GainRamp, SwitchRamp, symmetric
+from .gain_ramp import GainRamp, SwitchRamp
+from .pose_effort import SINGULAR
 from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
 from .task_motion import TaskMotion
 
 _SE3 = SE3()
 
-_DIMENSIONS = {"pose": 6, "position": 3}
-
-# Smallest singular value of the task Jacobian below which the coupling of task and null space is
-# left as it is: what cancels it grows there without bound.
-SINGULAR = 0.03
-
 
 class PoseIDAPBC(StagedController):
-    r"""Interconnection and damping assignment for a pose on SE(3) or a position [D (37)].
+    r"""Interconnection and damping assignment for a pose on SE(3) [D (37)].
 
     ``f = g - J^T (dV_t + D_t e) - Pi^T D_nu Pi v - dV_b - dV_q + routing`` with the potential V_t
     of the end effector's pose (:class:`PosePotential`), its velocity error e and the projector Pi
-    onto motions that do not move it. Springs hold the base and, if
-    wanted, the posture of the joints.
+    onto motions that do not move it. Springs hold the base and, with ``frequency_posture``, the
+    joints. ``cancel_coupling`` replaces the gyroscopic coupling of task and null space by zero
+    (:meth:`TaskMotion.decoupling`): no energy passes from one to the other.
 
-    - ``cancel_coupling`` replaces the gyroscopic coupling of task and null space by zero
-      (:meth:`TaskMotion.decoupling`): no energy passes from one to the other.
-    - With an ``inertia`` the end effector moves as a body with that inertia. The task inertia may
-      be assigned, since the task is fully actuated and the matching equation leaves it free; a
-      base without actuators restricts it, and is refused.
-
-    With a reference at rest ``H_cl = 1/2 eta^T Lambda eta + 1/2 n^T M n + V_t + V_b + V_q``
-    decreases by the damping; Lambda is the task inertia or the one assigned. An assigned inertia
-    needs no measured wrench, but without one the response to wrenches from outside stays that of
-    the robot's own inertia: assign it for free motion.
+    With a reference at rest ``H_cl = 1/2 eta^T Lambda eta + 1/2 n^T M n + V_t + V_b + V_q`` with
+    the task inertia Lambda decreases by the damping.
     """
 
     @dataclass(frozen=True)
@@ -90,11 +77,6 @@ class PoseIDAPBC(StagedController):
         gains: Gains | None = None,
         allocation: Allocation | None = None,
         base_actuated: bool = True,
-        *,
-        task: Literal["pose", "position"] = "pose",
-        damping_task: Array | None = None,
-        damping_null: Array | None = None,
-        inertia: Array | None = None,
     ) -> None:
         """Control the end effector of a robot whose base can apply every wrench.
 
@@ -103,18 +85,10 @@ class PoseIDAPBC(StagedController):
             gains: the gains; None for the defaults.
             allocation: the actuators of the base; None for a base that can apply any wrench.
             base_actuated: whether the base has actuators at all.
-            task: the pose of the end effector, m = 6, or its position, m = 3.
-            damping_task: D_t (m,m) in its axes, linear first, instead of the gains.
-            damping_null: D_nu (nv,nv) instead of the gain; the power is ``n^T D_nu n``.
-            inertia: of the end effector (m,m) in its axes, kg and kg m^2; None for the robot's own.
 
         Raises:
-            ModelError: the base is not fully actuated, the allocation is for another base, or a
-                matrix has a wrong shape or a sign that the energy does not allow.
-            OptionError: there is no such task.
+            ModelError: the base is not fully actuated, or the allocation is for another base.
         """
-        if task not in _DIMENSIONS:
-            raise OptionError(f"task is 'pose' or 'position'; given: {task!r}")
         if model.b and not (base_actuated and (allocation is None or allocation.is_fully_actuated)):
             raise ModelError(
                 f"PoseIDAPBC shapes the energy of every motion, which the matching equation allows "
@@ -122,18 +96,6 @@ class PoseIDAPBC(StagedController):
                 "CartesianImpedance and, for robots in space, ResolvedMotion do without"
             )
         super().__init__(model, gains, allocation, base_actuated)
-        options = {
-            "task": task != "pose",
-            "damping_task": damping_task is not None,
-            "damping_null": damping_null is not None,
-            "inertia": inertia is not None,
-        }
-        self._options = tuple(name for name, is_given in options.items() if is_given)
-        m = _DIMENSIONS[task]
-        self._dimension = m
-        self._damping_task = symmetric(damping_task, m, "damping_task")
-        self._damping_null = symmetric(damping_null, model.nv, "damping_null")
-        self._inertia = symmetric(inertia, m, "inertia", positive=True)
         self._frame_id = model.frame_id(model.end_effector)
         self._potential, self._spring = PosePotential(), BaseSpring(model)
         self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
@@ -151,19 +113,19 @@ class PoseIDAPBC(StagedController):
         self._cancelling.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        m = self._dimension
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay, age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         error = _SE3.inverse(self._tool.pose) @ d.frame_placement(self._frame_id)
         self._potential.follow(error)
-        motion = TaskMotion.at(d, self._frame_id, m)
-        reference_twist = self._tool.twist_at(error)[:m]
-        k = (gains.stiffness, gains.stiffness_rotation if m == 6 else 0.0)
-        stiffness = np.diag([k[0]] * 3 + [k[1]] * (m - 3))
-        damping, null_damping = self._damping(motion)
-        spring = self._potential.gradient(error, *k)[:m]
+        motion = TaskMotion.at(d, self._frame_id)
+        reference_twist = self._tool.twist_at(error)
+        k = (gains.stiffness, gains.stiffness_rotation)
+        stiffness = np.diag([k[0]] * 3 + [k[1]] * 3)
+        damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
+        null_damping = gains.damping_null * (motion.projector.T @ d.M @ motion.projector)
+        spring = self._potential.gradient(error, *k)
         drift = h * (stiffness @ reference_twist)
         rest = self._rest(d, h, dt)
         j = motion.J
@@ -175,7 +137,6 @@ class PoseIDAPBC(StagedController):
             d.v,
             h,
             j.T @ (damping @ reference_twist),
-            self._mass(motion),
         )
         on_task = damping @ (j @ impedance.velocity - reference_twist)
         on_null = null_damping @ impedance.velocity + impedance.predicted_spring
@@ -183,17 +144,16 @@ class PoseIDAPBC(StagedController):
         smallest = float(np.linalg.svd(j, compute_uv=False)[-1])
         gyroscopic, exchanged = self._gyroscopic(motion, smallest, dt)
         compensation = d.g + gyroscopic
-        continuous = compensation - self._applied(motion, j.T @ force + rest.force + on_null)
+        continuous = compensation - (j.T @ force + rest.force + on_null)
         if not np.isfinite(continuous.sum()):
             return self._output.refuse(d)
-        applied = self._applied(motion, impedance.spring + j.T @ on_task + on_null)
+        applied = impedance.spring + j.T @ on_task + on_null
         braked = brake(d, h, gyroscopic if gyroscopic.any() else None)
         output = self._output.apply(d, compensation + braked - applied, gains, dt)
 
         potential = self._potential.value(error, *k) + rest.energy
-        kinetic_null = d.kinetic_energy - motion.kinetic_task
-        shaped = motion.inertia if self._inertia is None else self._inertia
-        kinetic_task = 0.5 * float(motion.eta @ shaped @ motion.eta)
+        kinetic_task = motion.kinetic_task
+        kinetic_null = d.kinetic_energy - kinetic_task
         energy = ControlEnergy(
             closed_loop_energy=kinetic_task + kinetic_null + potential,
             shaped_potential=potential,
@@ -214,44 +174,17 @@ class PoseIDAPBC(StagedController):
             task_error=float(np.linalg.norm(error[:3, 3])),
             smallest_singular_value=smallest,
         )
-        needs_inverse = self._inertia is not None or gains.cancel_coupling
-        if output.reason or smallest >= 2.0 * SINGULAR or not needs_inverse:
+        if output.reason or smallest >= 2.0 * SINGULAR or not gains.cancel_coupling:
             return command
         reason = f"near a singularity: smallest singular value {smallest:.3g}"
         return replace(command, status=Status.DEGRADED, reason=reason)
-
-    def _damping(self, motion: TaskMotion) -> tuple[Array, Array]:
-        """Return D_t (m,m) and ``Pi^T D_nu Pi`` (nv,nv)."""
-        gains, task = self._ramp.now, self._damping_task
-        if task is None:
-            turning = [gains.damping_rotation] * (self._dimension - 3)
-            task = np.diag([gains.damping] * 3 + turning)
-        null = motion.d.M if self._damping_null is None else self._damping_null
-        rate = gains.damping_null if self._damping_null is None else 1.0
-        return task, rate * (motion.projector.T @ null @ motion.projector)
-
-    def _mass(self, motion: TaskMotion) -> Array:
-        """Return the mass matrix (nv,nv) of the closed loop."""
-        if self._inertia is None:
-            return motion.d.M
-        return motion.d.M + motion.J.T @ (self._inertia - motion.inertia) @ motion.J
-
-    def _applied(self, motion: TaskMotion, force: Array) -> Array:
-        """Return what moves the robot as a force (nv,) moves the mass of the closed loop."""
-        if self._inertia is None:
-            return force
-        return motion.d.M @ np.linalg.solve(self._mass(motion), force)
 
     def _gyroscopic(self, motion: TaskMotion, smallest: float, dt: float) -> tuple[Array, float]:
         """Return the forces (nv,) quadratic in velocities, and the power of the coupling, W."""
         on_task, on_null = motion.decoupling()
         exchanged = -float(on_task @ motion.eta)
         share = min(max(smallest / SINGULAR - 1.0, 0.0), 1.0)
-        if self._inertia is not None:
-            turning = np.linalg.solve(self._inertia, motion.inertial_rate(self._inertia))
-            on_task = motion.drift() + motion.inertia @ turning
-        else:
-            share *= self._cancelling.follow(self._ramp.now.cancel_coupling, dt)
+        share *= self._cancelling.follow(self._ramp.now.cancel_coupling, dt)
         return share * (motion.J.T @ on_task + on_null), exchanged
 
     def _rest(self, d: Evaluation, h: float, dt: float) -> SpringForce:

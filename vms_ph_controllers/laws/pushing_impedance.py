@@ -8,10 +8,10 @@ from typing import cast
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, Friction, VMSModel
+from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
 from ..controller import Reference, RobotState, gain, usable
-from ..observers import ImpulseBalance, MomentumObserver, NoiseModel, WrenchMap
+from ..observers import ImpulseBalance, MomentumObserver, WrenchMap
 from ..safety.energy_tank import EnergyTank
 from .cartesian_impedance import CartesianImpedance
 from .pose_effort import Push
@@ -80,27 +80,11 @@ class PushingImpedance(CartesianImpedance):
         gains: Gains | None = None,
         allocation: Allocation | None = None,
         base_actuated: bool = True,
-        noise: NoiseModel | None = None,
-        friction: Friction | None = None,
     ) -> None:
-        """Control the end effector of a robot on any base.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: the actuators of the base; None for a base that can apply any wrench.
-            base_actuated: False for a base without actuators.
-            noise: of the measurements, for the observer of the force.
-            friction: in the joints, for the same; None for none.
-
-        Raises:
-            ModelError: the allocation is for another base.
-        """
-        self._balance = ImpulseBalance(model, noise, "decoupled", friction)
+        """Control the end effector of a robot on any base; see :class:`CartesianImpedance`."""
+        self._balance = ImpulseBalance(model, coordinates="decoupled")
         self._observer = MomentumObserver(model, _OBSERVED)
         self._wrenches = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
-        options = {"noise": noise, "friction": friction}
-        self._options = tuple(name for name, value in options.items() if value is not None)
         super().__init__(model, gains, allocation, base_actuated)
 
     def _start_holding(self, d: Evaluation) -> None:

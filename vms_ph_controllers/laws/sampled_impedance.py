@@ -93,7 +93,6 @@ class SampledImpedance:
         velocity: Array,
         h: float,
         drift: Array | None = None,
-        mass: Array | None = None,
     ) -> "SampledImpedance":
         """Return what a law holds at a state, computed in C++ where the model's terms are.
 
@@ -105,14 +104,12 @@ class SampledImpedance:
             velocity: (nv,).
             h: the horizon, s.
             drift: (nv,); None for none.
-            mass: of the closed loop (nv,nv); None for that of the robot.
         """
         algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
-        mass = d.M if mass is None else mass
         if algebra is None:
             drift_force = 0.0 if drift is None else drift
-            return cls.of(mass, damping, stiffness, gradient, velocity, h, drift_force)
-        return cls(*algebra.hold(mass, damping, stiffness, gradient, velocity, h, drift))
+            return cls.of(d.M, damping, stiffness, gradient, velocity, h, drift_force)
+        return cls(*algebra.hold(d.M, damping, stiffness, gradient, velocity, h, drift))
 
     @classmethod
     def of(

@@ -14,9 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation
-from vms_ph_dynamics.groups import SE3, SO3
-
-_SE3, _SO3 = SE3(), SO3()
 
 # Least eigenvalue of the task mobility, 1/kg or 1/(kg m^2): it bounds the task inertia near
 # singularities, and leaves it as it is elsewhere.
@@ -29,11 +26,11 @@ class TaskMotion:
 
     Attributes:
         d: the state.
-        J: task Jacobian (m,nv), linear rows first.
-        J_rate: its derivative along the motion (m,nv).
-        inertia: task inertia (m,m), ``(J M^-1 J^T)^-1``.
+        J: Jacobian of the end effector (6,nv), linear rows first.
+        J_rate: its derivative along the motion (6,nv).
+        inertia: task inertia (6,6), ``(J M^-1 J^T)^-1``.
         projector: Pi (nv,nv), ``n = Pi v``.
-        twist: of the end effector (6,).
+        eta: twist of the end effector ``J v``, (6,).
     """
 
     d: Evaluation
@@ -41,24 +38,17 @@ class TaskMotion:
     J_rate: Array
     inertia: Array
     projector: Array
-    twist: Array
+    eta: Array
 
     @classmethod
-    def at(cls, d: Evaluation, frame_id: int, dimension: int) -> "TaskMotion":
-        """Return the motion of a state for the pose (6) or the position (3) of a frame."""
-        full = d.frame_jacobian(frame_id)
-        rate = d.frame_jacobian_rate(frame_id)
-        j = full[:dimension]
+    def at(cls, d: Evaluation, frame_id: int) -> "TaskMotion":
+        """Return the motion of a state for the pose of a frame."""
+        j = d.frame_jacobian(frame_id)
         inverse = np.linalg.solve(d.M, j.T)
         values, vectors = np.linalg.eigh(j @ inverse)
         inertia = (vectors / np.maximum(values, _LEAST_MOBILITY)) @ vectors.T
         projector = np.eye(len(d.v)) - inverse @ inertia @ j
-        return cls(d, j, rate[:dimension], inertia, projector, full @ d.v)
-
-    @property
-    def eta(self) -> Array:
-        """Task velocity ``J v``, (m,)."""
-        return self.twist[: len(self.J)]
+        return cls(d, j, d.frame_jacobian_rate(frame_id), inertia, projector, j @ d.v)
 
     @property
     def null_velocity(self) -> Array:
@@ -71,7 +61,7 @@ class TaskMotion:
         return 0.5 * float(self.eta @ self.inertia @ self.eta)
 
     def decoupling(self) -> tuple[Array, Array]:
-        """Return the forces that cancel the coupling, on the task (m,) and on all motions (nv,).
+        """Return the forces that cancel the coupling, on the task (6,) and on all motions (nv,).
 
         Their powers are -X and X: together they move no energy in or out, and leave the task
         without a drift by the null-space motion.
@@ -83,19 +73,3 @@ class TaskMotion:
         pi = self.inertia @ self.eta
         on_null = self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
         return on_task, on_null
-
-    def drift(self) -> Array:
-        """Return the task force (m,) that leaves the task without an acceleration by velocities."""
-        d = self.d
-        bias = np.linalg.solve(d.M, d.C @ d.v)
-        return np.asarray(self.inertia @ (self.J @ bias - self.J_rate @ d.v))
-
-    def inertial_rate(self, inertia: Array) -> Array:
-        """Return the task force (m,) on an inertia (m,m), fixed in the axes, that turns with them.
-
-        It has no power. For a pose it is that of a rigid body, ``ad_eta^T Lambda_d eta``.
-        """
-        if len(self.J) == 6:
-            return np.asarray(_SE3.ad(self.twist).T @ (inertia @ self.twist))
-        turning = _SO3.hat(self.twist[3:])
-        return np.asarray(-0.5 * (turning @ inertia + inertia @ turning) @ self.eta)

@@ -5,11 +5,10 @@
 
 from dataclasses import dataclass
 from math import dist
-from typing import Any, Literal
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Evaluation, ModelError, OptionError, PositionTask, VMSModel
+from vms_ph_dynamics import Array, Evaluation, ModelError, PositionTask, VMSModel
 
 from ..controller import (
     Command,
@@ -29,14 +28,12 @@ from ..potentials.shaped_potential import (
 from ..references.reference_governor import Minimum, ReferenceGovernor
 from ..safety.energy_tank import EnergyTank, TankBudget
 from ..safety.limits import LimitGains, TorqueLimits
-from .energy_routing import EnergyRouting, TargetCoupling
-from .gain_ramp import GainRamp, SwitchRamp, symmetric
+from .energy_routing import EnergyRouting
+from .gain_ramp import GainRamp, SwitchRamp
 from .pose_effort import SINGULAR
 from .sampled_impedance import horizon
 from .task_effort import Spring, TaskEffort, task_effort
-from .twinned_controller import TwinnedController, core_model
-
-_ROUTINGS = ("keep", "cancel")
+from .twinned_controller import TwinnedController
 
 _UNUSABLE = (
     "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
@@ -47,10 +44,10 @@ _UNUSABLE = (
 class TaskSpaceIDAPBC(TwinnedController):
     r"""Interconnection and damping assignment in task-space momenta [D (37)].
 
-    ``tau = g - dV_c/dq + J_bar^T (G_bar - G) (eta, nu) - J^T D_t eta - N^T D_nu nu``, with the
-    potential ``V_c = 1/2 (q - q*)^T W (q - q*)`` and soft joint limits. It needs no task inertia,
-    and without routing no derivative. The storage function ``H_cl = K_t + K_nu + V_c`` decreases
-    by the injected damping.
+    ``tau = g - dV_c/dq - J_bar^T G (eta, nu) - J^T D_t eta - N^T D_nu nu``, the third term with
+    ``cancel_coupling`` alone, with the potential ``V_c = 1/2 (q - q*)^T W (q - q*)`` and soft joint
+    limits. It needs no task inertia, and without that term no derivative. The storage function
+    ``H_cl = K_t + K_nu + V_c`` decreases by the injected damping.
 
     The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``. With a tank
     (:class:`EnergyTank`) the energy of that motion and of changes of gains is withdrawn from the
@@ -97,31 +94,15 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     gains: Gains
 
-    def __init__(
-        self,
-        model: VMSModel,
-        frame: str | None = None,
-        gains: Gains | None = None,
-        *,
-        task_stiffness: Array | None = None,
-        weight: Array | None = None,
-        routing: TargetCoupling | Literal["keep", "cancel"] = "keep",
-    ) -> None:
-        """Control the position of a frame.
+    def __init__(self, model: VMSModel, gains: Gains | None = None) -> None:
+        """Control the position of the end effector.
 
         Args:
             model: an arm on a fixed base, of three joints or more.
-            frame: whose position is the task; None for the end effector of the model.
             gains: None for the defaults.
-            task_stiffness: K_t (3,3) instead of the gain of that name, N/m.
-            weight: W (n,n) instead of the gains, N m/rad.
-            routing: ``"keep"`` leaves the gyroscopic coupling G unchanged, ``"cancel"`` replaces it
-                by zero, a function of the state replaces it by the skew part of its result G_bar.
 
         Raises:
-            ModelError: there is no such frame, the base moves, there are too few joints, or a
-                stiffness has the wrong shape.
-            OptionError: there is no such routing.
+            ModelError: the base moves, or there are too few joints.
         """
         super().__init__(model, gains)
         if model.base != "fixed":
@@ -134,25 +115,7 @@ class TaskSpaceIDAPBC(TwinnedController):
                 f"TaskSpaceIDAPBC controls a position, which takes at least 3 joints; "
                 f"'{model.name}' has {model.n}"
             )
-        self.task = PositionTask(model, frame)
-        self._frame = frame or ""
-        self._weight = symmetric(weight, model.n, "weight")
-        self._task_stiffness = symmetric(task_stiffness, 3, "task_stiffness")
-        if isinstance(routing, str) and routing not in _ROUTINGS:
-            raise OptionError(
-                f"routing is one of {', '.join(_ROUTINGS)}, or a function that returns G_bar; "
-                f"given: {routing!r}"
-            )
-        options = {
-            "frame": frame not in (None, model.end_effector),
-            "task_stiffness": task_stiffness is not None,
-            "weight": weight is not None,
-            "routing": routing != "keep",
-        }
-        self._is_function = not isinstance(routing, str)
-        self._options = tuple(name for name, is_given in options.items() if is_given)
-        self._cancel = routing == "cancel"
-        self._target_coupling = None if isinstance(routing, str) else routing
+        self.task = PositionTask(model)
         self._routing = EnergyRouting(model, self.task, SINGULAR)
         self._joint_limits = JointLimitPotential(model)
         self._torque_limits = TorqueLimits(model)
@@ -177,18 +140,6 @@ class TaskSpaceIDAPBC(TwinnedController):
         if self.twin is not None:
             return _tank_of(self.twin.tank)
         return self._tank_budget.tank
-
-    def _uncovered(self) -> tuple[str, ...]:
-        return ("routing by a function",) if self._is_function else ()
-
-    def _make_twin(self, module: Any) -> Any:
-        return module.TaskSpaceIDAPBC(
-            core_model(module, self.model),
-            self._frame,
-            task_stiffness=self._task_stiffness,
-            weight=self._weight,
-            routing="cancel" if self._cancel else "keep",
-        )
 
     def _resume(self, state: RobotState) -> None:
         self._hold(state.q)
@@ -310,17 +261,13 @@ class TaskSpaceIDAPBC(TwinnedController):
     def _potential(self, minimum: Minimum) -> ShapedPotential:
         """Return the potential that the gains define at a minimum."""
         gains, share = self._ramp.now, self._by_task.share
-        if self._weight is not None:
-            return ShapedPotential(self.model, minimum.q, self._weight)
         if share == 0.0:
             return ShapedPotential(self.model, minimum.q, gains.stiffness)
         # The weight depends on the minimum, on these gains and on how far they are switched.
         rest = (1.0 - share) * gains.stiffness
         key = (gains.task_stiffness, gains.null_stiffness, share, rest)
         if self._weighted is None or self._weighted.q_star is not minimum.q or self._key != key:
-            stiffness = self._task_stiffness
-            if stiffness is None:
-                stiffness = gains.task_stiffness * np.eye(3)
+            stiffness = gains.task_stiffness * np.eye(3)
             at_minimum = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
             weight = weight_of_task_stiffness(
                 self.task, at_minimum, stiffness, gains.null_stiffness
@@ -331,7 +278,7 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     @property
     def _has_task_stiffness(self) -> bool:
-        return self.gains.task_stiffness > 0.0 or self._task_stiffness is not None
+        return self.gains.task_stiffness > 0.0
 
     def _stiffness(self, d: Evaluation, depth: Array, h: float) -> Array:
         """Return the Hessian (n,n) of the potential in force, with limits that are about to act."""
@@ -344,10 +291,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         return self._tank_budget.authority * matrix + np.diag(limit * reached)
 
     def _routed(self, d: Evaluation, dt: float) -> Array | None:
-        if self._target_coupling is not None:
-            return self._routing.torque(d, self._target_coupling)
-        share = self._cancelling.follow(self._cancel or self.gains.cancel_coupling, dt)
-        routed = self._routing.torque(d, None) if share > 0.0 else None
+        share = self._cancelling.follow(self.gains.cancel_coupling, dt)
+        routed = self._routing.torque(d) if share > 0.0 else None
         return None if routed is None else share * routed
 
     def _outcome(self, limited: str, effort: TaskEffort) -> tuple[Status, str]:

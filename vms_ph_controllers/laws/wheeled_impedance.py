@@ -3,7 +3,6 @@
 
 """Impedance of the end effector of a robot on wheels, in the velocities that its wheels allow."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,8 +31,8 @@ class WheeledImpedance(WheeledController):
 
     ``f_nu = S^T (g - J^T (dV + D J v)) - d N nu - dV_q`` in the reduced equations of
     :class:`~vms_ph_dynamics.nonholonomic.NonholonomicForm`, with the inertia N of the motion that
-    does not move the end effector, damped at the rate d. Efforts of the driven joints give it:
-    ``S_d^T tau = f_nu``. With a reference at rest ``1/2 nu^T M_nu nu + V + V_q`` decreases by the
+    does not move the end effector, damped at the rate d. Efforts of the joints give it:
+    ``S_j^T tau = f_nu``. With a reference at rest ``1/2 nu^T M_nu nu + V + V_q`` decreases by the
     damping. The end effector is held although the base cannot move sideways: arm and wheels
     together span its motions.
     """
@@ -60,38 +59,27 @@ class WheeledImpedance(WheeledController):
 
     gains: Gains
 
-    def __init__(
-        self,
-        form: NonholonomicForm,
-        gains: Gains | None = None,
-        driven: Sequence[str] | None = None,
-    ) -> None:
-        """Control the end effector of a robot on wheels.
+    def __init__(self, form: NonholonomicForm, gains: Gains | None = None) -> None:
+        """Control the end effector of a robot on wheels by all of its joints.
 
         Args:
             form: the robot with its wheels.
             gains: the gains; None for the defaults.
-            driven: names of the joints with motors; None for all.
 
         Raises:
-            ModelError: some motion of the robot is moved by no driven joint.
-            StateError: there is no such joint.
+            ModelError: some motion that the wheels allow is moved by no joint.
         """
         super().__init__(form, gains)
-        self._options = () if driven is None else ("driven",)
-        names = form.model.joint_names if driven is None else driven
-        self._motors = np.array([form.model.joint_index(name) for name in names], dtype=int)
-        self._joint_limits = JointLimitPotential(form.model)
+        model = form.model
+        self._joint_limits = JointLimitPotential(model)
         self._potential, self._tool = PosePotential(), PoseReference()
-        rest = form.model.neutral_configuration()
+        rest = model.neutral_configuration()
         basis = form.terms(rest, np.zeros(form.dimension)).basis
-        driven_rows = basis[form.model.b + self._motors]
-        if np.linalg.matrix_rank(driven_rows, _RANK) < form.dimension:
+        if np.linalg.matrix_rank(basis[model.b :], _RANK) < form.dimension:
             raise ModelError(
-                f"the driven joints {', '.join(names)} do not move all {form.dimension} motions "
-                "that the wheels allow; name more of them"
+                f"the joints of '{model.name}' do not move all motions that its wheels allow"
             )
-        self._reset(RobotState(rest, np.zeros(form.model.nv)))
+        self._reset(RobotState(rest, np.zeros(model.nv)))
 
     def _reset(self, state: RobotState) -> None:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
@@ -109,10 +97,8 @@ class WheeledImpedance(WheeledController):
         force, energy, reason = self._impedance_force(t, error, horizon(dt, gains.delay, self._age))
         if not np.isfinite(force.sum()):
             return None
-        torque = np.zeros(model.n)
-        rows = t.basis[model.b + self._motors]
-        torque[self._motors] = np.linalg.lstsq(rows.T, force, rcond=None)[0]
         b = model.b
+        torque = np.linalg.lstsq(t.basis[b:].T, force, rcond=None)[0]
         limited = self._limits.apply(torque, d.g[b:], d.v[b:], gains.torque_rate, gains.power, dt)
         return Command(
             np.zeros(b),

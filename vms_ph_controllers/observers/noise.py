@@ -108,18 +108,6 @@ class NoiseModel:
                     f"{field.name} of a noise model must be finite and not negative; given: {value}"
                 )
 
-    @classmethod
-    def of_encoders(cls, resolution: float, dt: float, **others: float) -> "NoiseModel":
-        """Return the noise of joint rates that are differences of quantised positions.
-
-        Args:
-            resolution: of the positions, rad or m.
-            dt: time between two positions, s.
-            **others: the other fields.
-        """
-        position = resolution / np.sqrt(12.0)
-        return cls(velocity=np.sqrt(2.0) * position / dt, position=position, **others)
-
     def of_velocity(self, model: VMSModel) -> Array:
         """Return the standard deviations of a velocity (nv,)."""
         return _stacked(model, self.base_linear, self.base_angular, self.velocity)

@@ -147,11 +147,6 @@ class PayloadObserver:
         self._begin()
         self._solve()
 
-    def expect_change(self) -> None:
-        """Forget the payload, because it is about to change, and keep the offsets."""
-        self._forget_payload()
-        self._begin()
-
     def add(self, impulse: ExternalImpulse) -> Payload:
         """Return the payload observed half a window before the end of a sample."""
         if impulse.begins:

@@ -143,7 +143,7 @@ def _task_space(robot: str, base: str) -> list[Case]:
         (f"{name}, with a tank", TaskSpaceIDAPBC(model, gains=tank), Reference(), 150e-6),
         (
             f"{name}, coupling cancelled",
-            TaskSpaceIDAPBC(model, routing="cancel"),
+            TaskSpaceIDAPBC(model, TaskSpaceIDAPBC.Gains(cancel_coupling=True)),
             Reference(),
             400e-6,
         ),

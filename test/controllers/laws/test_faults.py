@@ -67,7 +67,7 @@ def test_arms_with_and_without_redundancy_are_served() -> None:
     three = VMSModel.from_urdf(xml, end_effector="panda_link8", locked_joints=held)
     for model in (three, robots.load("baxter")):
         q = model.neutral_configuration() + 0.3
-        controller = TaskSpaceIDAPBC(model, routing="cancel")
+        controller = TaskSpaceIDAPBC(model, TaskSpaceIDAPBC.Gains(cancel_coupling=True))
         controller.reset(RobotState(q, np.zeros(model.nv)))
         state = RobotState(q + 0.01, np.full(model.nv, 0.1))
         energy = controller.update(state, HOLD, 1e-3).energy

@@ -202,13 +202,6 @@ def test_rate_and_power_of_the_torques_are_bounded_where_that_is_asked_for(panda
     assert "power at its limit" in told.reason
 
 
-def test_an_eigenvalue_of_zero_up_to_rounding_is_accepted(panda: VMSModel) -> None:
-    weight = np.diag([30.0] * 6 + [-1e-17])
-    TaskSpaceIDAPBC(panda, weight=weight)
-    with pytest.raises(ModelError, match="weight must not have negative eigenvalues"):
-        TaskSpaceIDAPBC(panda, weight=weight - 1e-3 * np.eye(7))
-
-
 def test_the_stiffness_of_the_task_is_what_a_displaced_end_effector_feels(
     panda: VMSModel, rng: np.random.Generator
 ) -> None:

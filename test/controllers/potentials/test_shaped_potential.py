@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_controllers import RobotState, TaskSpaceIDAPBC
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential, weight_of_task_stiffness
-from vms_ph_dynamics import ModelError, PositionTask, TaskSpaceForm, VMSModel
+from vms_ph_dynamics import PositionTask, TaskSpaceForm, VMSModel
 
 from ..support.closed_loops import HOLD, Q0
 
@@ -40,45 +40,22 @@ def test_without_it_the_source_s_stiffness_is_several_times_too_large(panda: VMS
 
 
 def test_the_controller_pulls_back_with_the_stiffness_asked_for(panda: VMSModel) -> None:
-    law = TaskSpaceIDAPBC(panda, task_stiffness=K_T)
+    law = TaskSpaceIDAPBC(panda, TaskSpaceIDAPBC.Gains(task_stiffness=300.0))
     law.reset(RobotState(Q0, REST))
     t = TaskSpaceForm(panda, law.task, reference=Q0).evaluate(Q0, REST)
     # Where a force of 1 N would bring the task, the torques are that force's.
     force = np.array([0.3, -0.2, 0.4])
-    q = Q0 + 1e-4 * t.J_sharp @ np.linalg.solve(K_T, force)
+    q = Q0 + 1e-4 * t.J_sharp @ force / 300.0
     torque = law.update(RobotState(q, REST), HOLD, 1e-3).torque
     restoring = torque - panda.evaluate(q, REST).g
     np.testing.assert_allclose(restoring, -1e-4 * t.J.T @ force, atol=1e-12)
 
 
-def test_the_gain_of_the_task_stiffness_takes_the_place_of_the_other(panda: VMSModel) -> None:
-    by_gain = TaskSpaceIDAPBC(panda, gains=TaskSpaceIDAPBC.Gains(task_stiffness=300.0))
-    by_matrix = TaskSpaceIDAPBC(panda, task_stiffness=300.0 * np.eye(3))
-    state = RobotState(Q0 + 0.05, REST)
-    torques = []
-    for law in (by_gain, by_matrix):
-        law.reset(RobotState(Q0, REST))
-        torques.append(law.update(state, HOLD, 1e-3).torque)
-    np.testing.assert_array_equal(*torques)
-
-
 def test_a_weight_given_as_a_matrix_is_the_potential(panda: VMSModel) -> None:
     weight = np.diag([1.0, 2, 3, 4, 5, 6, 7])
-    law = TaskSpaceIDAPBC(panda, weight=weight)
-    law.reset(RobotState(Q0, REST))
-    command = law.update(RobotState(Q0 + 0.1, REST), HOLD, 1e-3)
-    assert command.energy.shaped_potential == pytest.approx(0.5 * 0.01 * 28.0)
     potential = ShapedPotential(panda, Q0, weight)
+    assert potential.energy(Q0 + 0.1) == pytest.approx(0.5 * 0.01 * 28.0)
     np.testing.assert_allclose(potential.gradient(Q0 + 0.1), 0.1 * np.diag(weight))
-
-
-def test_stiffnesses_that_are_none_are_refused(panda: VMSModel) -> None:
-    with pytest.raises(ModelError, match=r"symmetric \(3,3\) matrix"):
-        TaskSpaceIDAPBC(panda, task_stiffness=np.eye(2))
-    with pytest.raises(ModelError, match=r"symmetric \(7,7\) matrix"):
-        TaskSpaceIDAPBC(panda, weight=np.triu(np.ones((7, 7))))
-    with pytest.raises(ModelError, match="push away"):
-        TaskSpaceIDAPBC(panda, task_stiffness=-np.eye(3))
 
 
 def test_a_task_stiffness_can_be_given_up_while_the_arm_rests(panda: VMSModel) -> None:

@@ -6,7 +6,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -85,14 +84,14 @@ def simulate(
         damping_task=float(settings["damping_task"]),
         damping_null=float(settings["damping_null"]),
         limit_stiffness=0.0,  # the source has none, and q*_1 is near three limits
+        cancel_coupling=settings["routing"] == "cancel",
     )
-    routing: Literal["keep", "cancel"] = "cancel" if settings["routing"] == "cancel" else "keep"
     q_star = POSTURES[posture]
     potential = ShapedPotential(model, q_star, stiffness)
     push = Push(np.array([float(settings["force"]), 0.0, 0.0]), float(settings["pulse"]))
     return push_arm(
         model,
-        law_at(model, q_star, gains, routing=routing, native=native),
+        law_at(model, q_star, gains, native=native),
         potential,
         push,
         float(settings["seconds"]),

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -179,7 +179,6 @@ def law_at(
     q_star: Array,
     gains: TaskSpaceIDAPBC.Gains,
     *,
-    routing: Literal["keep", "cancel"] = "keep",
     native: bool | None = None,
 ) -> Law:
     """Return task-space IDA-PBC that holds a configuration, reset there.
@@ -188,11 +187,10 @@ def law_at(
         model: of the arm.
         q_star: (nq,) the minimum.
         gains: of the law.
-        routing: of the coupling between task and null space.
         native: whether the law runs in C++; None as the model does.
     """
     if native is not None:
         model = model.with_native(native)
-    law, hold = TaskSpaceIDAPBC(model, gains=gains, routing=routing), Reference()
+    law, hold = TaskSpaceIDAPBC(model, gains), Reference()
     law.reset(RobotState(q_star, np.zeros(model.nv)))
     return lambda state, dt: law.update(state, hold, dt)
