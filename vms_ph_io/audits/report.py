@@ -119,7 +119,7 @@ def write_page(audit: Audit, file: Path) -> None:
         "<p>What a port supplied at most since the start, beyond what it had taken (J), and its "
         "largest rise. A passive neighbour, and friction that is left at a joint, can never have "
         "supplied energy.</p>",
-        _table(content["passivity"]),
+        _table([{**row, "name": word(row["name"])} for row in content["passivity"]]),
         *_identified(content),
         *_plots(go, audit),
         "<h2>By link</h2>",

@@ -55,10 +55,7 @@ class RecordedRun:
             audit.port_name(port): ports[:, k] for k, port in enumerate(ledger.ports)
         }
         self._stores = {name: np.asarray(series[name]) for name in ("potential", "kinetic")}
-        drag = np.asarray(series["drag"]).sum(axis=1)
-        self._losses = {"friction": np.asarray(series["dissipated_by_joint"]).sum(axis=1)}
-        if drag.any():
-            self._losses["drag"] = drag
+        self._dissipated = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(axis=1)
 
     @property
     def duration(self) -> float:
@@ -89,7 +86,8 @@ class RecordedRun:
             return Stream(name, float(now - before) / _WINDOW, float(now))
 
         sources = [stream(name, energies) for name, energies in self._sources.items()]
-        sinks = [stream(*item) for item in (*self._stores.items(), *self._losses.items())]
+        sinks = [stream(name, energies) for name, energies in self._stores.items()]
+        sinks.append(stream("dissipated", self._dissipated))
         unaccounted = np.asarray(self.audit.ledger.series["unaccounted"])
         sources.append(stream("unaccounted", unaccounted))
         return Flow(tuple(sources), tuple(sinks), _WINDOW, "since 0 s")
@@ -103,11 +101,10 @@ class RecordedRun:
         index = np.linspace(0, len(self._time) - 1, min(most, len(self._time))).astype(int)
         stored = sum(self._stores.values(), np.zeros(len(self._time)))
         supplied = sum(self._sources.values(), np.zeros(len(self._time)))
-        lost = sum(self._losses.values(), np.zeros(len(self._time)))
         curves = {
             "stored": stored - stored[0],
             "supplied": supplied,
-            "dissipated": lost,
+            "dissipated": self._dissipated,
             "unaccounted": np.asarray(self.audit.ledger.series["unaccounted"]),
         }
         return self._time[index] - self._time[0], {k: v[index] for k, v in curves.items()}

@@ -306,7 +306,7 @@ class Replay:
             axes=axes("time (s)", label, self._dark.value),
             legend=LEGEND,
             padding=PADDING,
-            aspect=2.6,
+            aspect=2.1,
         )
 
 

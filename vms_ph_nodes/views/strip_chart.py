@@ -288,7 +288,10 @@ def series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, ...]:
         word, colour, dashes = looks[name]
         line = {"dash": dashes} if dashes else {}
         end, alpha = (GHOSTLY, "80") if ghostly else ("", "")
-        return viser.uplot.Series(label=word + end, stroke=colour + alpha, width=2, **line)
+        # The legend draws a box of the colour, without the dashes.
+        marks = "".join(" -" if length > 2 else " ·" for length in dashes[::2])
+        label = word + 2 * marks + end
+        return viser.uplot.Series(label=label, stroke=colour + alpha, width=2, **line)
 
     curves = [curve(name, False) for name in looks] + [curve(name, True) for name in ghosts]
     return (viser.uplot.Series(label="t"), *curves)
