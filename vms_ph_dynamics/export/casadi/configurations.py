@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Configurations of a robot in CasADi expressions: rates and retractions."""
+"""The configuration of a robot that a velocity reaches, in CasADi expressions."""
 
 from collections.abc import Callable
 
@@ -10,31 +10,6 @@ import casadi as ca
 from ...model import VMSModel
 from ..spatial import Expression, rotation_of
 from .linear_algebra import CASADI
-
-
-def tangent(model: VMSModel, q: Expression) -> Expression:
-    """Return the matrix from velocities to the rates of a configuration's entries, (nq,nv)."""
-    b, matrix = model.b, ca.SX(model.nq, model.nv)
-    if model.base == "planar":
-        c, s = q[2], q[3]
-        matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1] = c, -s, s, c
-        matrix[2, 2], matrix[3, 2] = -s, c
-    elif model.base == "floating":
-        x, y, z, w = q[3], q[4], q[5], q[6]
-        matrix[:3, :3] = rotation_of(CASADI, q[3:7])
-        matrix[3:7, 3:6] = 0.5 * ca.vertcat(
-            ca.horzcat(w, -z, y), ca.horzcat(z, w, -x), ca.horzcat(-y, x, w),
-            ca.horzcat(-x, -y, -z),
-        )  # fmt: skip
-    row = model.nq_base
-    for column in range(b, model.nv):
-        if model.is_continuous(row):
-            matrix[row, column], matrix[row + 1, column] = -q[row + 1], q[row]
-            row += 2
-        else:
-            matrix[row, column] = 1.0
-            row += 1
-    return matrix
 
 
 def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:

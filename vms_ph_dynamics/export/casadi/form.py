@@ -10,13 +10,13 @@ from typing import Any
 import casadi as ca
 
 from ...actuation.friction import Friction
-from ...errors import ModelError
 from ...model import VMSModel
+from ..forms import CoordinateRates, FormTerms, checked_friction
 from ..spatial import Expression
 from ..tree import PARAMETERS, ExportedTree
-from .configurations import retraction, tangent
+from .configurations import retraction
 from .effects import dissipation_matrix, port_force, port_powers, port_symbols
-from .linear_algebra import CASADI, Factorised
+from .linear_algebra import CASADI
 
 Function = Any
 """A ``casadi.Function``."""
@@ -52,23 +52,21 @@ class CasadiForm(ABC):
         Raises:
             ModelError: the friction is that of another number of joints.
         """
-        if friction is not None and len(friction.viscous) != model.n:
-            raise ModelError(
-                f"friction must be that of {model.n} joints; given: {len(friction.viscous)}"
-            )
-        self.model, self.gravity, self.friction = model, gravity, friction
+        self.model, self.gravity = model, gravity
+        self.friction = checked_friction(model, friction)
         count = PARAMETERS * (model.tree.pinocchio.njoints - 1)
         self._q, self._z = ca.SX.sym("q", model.nq), ca.SX.sym("z", model.nv)
         symbols: Expression = ca.SX.sym("phi", count) if parameters else None
         self._tree = ExportedTree(model, CASADI, self._q, symbols)
         self._v = ca.SX.sym("v", model.nv)
+        self._coordinate_rate = CoordinateRates(model).at(CASADI, self._q, self._v)
         self._parameter_symbols = {"parameters": symbols} if parameters else {}
         self._ports = port_symbols(model)
 
-    @property
-    @abstractmethod
+    @cached_property
     def hamiltonian(self) -> Function:
         """``(q, z)`` to the energy ``total`` and its parts as in the form's ``Energy``, J."""
+        return self._function("hamiltonian", self._terms.hamiltonian(self._z, self._velocity))
 
     @property
     @abstractmethod
@@ -112,9 +110,7 @@ class CasadiForm(ABC):
             ("velocity", self._velocity),
             ("zdot", self._momentum_rate_of_ports),
         ):
-            derivatives[f"{name}_by_q"] = ca.jacobian(expression, self._q) @ tangent(
-                self.model, self._q
-            )
+            derivatives[f"{name}_by_q"] = ca.jacobian(expression, self._q) @ self._tangent
             derivatives[f"{name}_by_z"] = ca.jacobian(expression, self._z)
             for parameters in self._parameter_symbols.values():
                 derivatives[f"{name}_by_parameters"] = ca.jacobian(expression, parameters)
@@ -135,13 +131,12 @@ class CasadiForm(ABC):
     @cached_property
     def momenta(self) -> Function:
         """``(q, v)`` to the momenta ``z`` (nv,) of the form."""
-        return self._function("momenta", {"z": self._momenta_of(self._v)}, state=self._v)
+        return self._function("momenta", {"z": self._terms.momenta(self._v)}, state=self._v)
 
     @cached_property
     def coordinate_rate(self) -> Function:
         """``(q, v)`` to the time derivative ``qdot`` (nq,) of the entries of a configuration."""
-        rate = tangent(self.model, self._q) @ self._v
-        return self._function("coordinate_rate", {"qdot": rate}, state=self._v)
+        return self._function("coordinate_rate", {"qdot": self._coordinate_rate}, state=self._v)
 
     @cached_property
     def integrate(self) -> Function:
@@ -179,37 +174,37 @@ class CasadiForm(ABC):
 
     @property
     @abstractmethod
-    def _velocity(self) -> Expression:
-        """The velocity of ``(q, z)``."""
+    def _terms(self) -> FormTerms:
+        """The form at the configuration ``q``."""
 
     @property
     @abstractmethod
     def _input_matrix(self) -> Expression: ...
 
-    @abstractmethod
-    def _momenta_of(self, v: Expression) -> Expression: ...
-
-    @abstractmethod
-    def _momentum_rate(self, force: Expression) -> Expression: ...
+    @cached_property
+    def _velocity(self) -> Expression:
+        """The velocity of ``(q, z)``."""
+        return self._terms.velocity(self._z)
 
     @cached_property
     def _momentum_rate_of_ports(self) -> Expression:
         force = port_force(self._tree, self._velocity, self._ports, self.friction)
         if self.gravity:
             force -= self._tree.gravity
-        return self._momentum_rate(force)
-
-    @cached_property
-    def _factorised(self) -> Factorised:
-        return Factorised(self._tree.M)
+        return self._terms.momentum_rate(self._z, self._velocity, force)
 
     @cached_property
     def _slope(self) -> Expression:
         return self._tree.slope(self._velocity)
 
     @cached_property
-    def _potential(self) -> Expression:
-        return self._tree.potential
+    def _tangent(self) -> Expression:
+        """The matrix from velocities to the rates of a configuration's entries, (nq,nv)."""
+        return ca.jacobian(self._coordinate_rate, self._v)
+
+    def _rate_along(self, v: Expression) -> Expression:
+        """The rate (nq,) of the entries of the configuration for a velocity."""
+        return self._tangent @ v
 
     def _function(
         self,

@@ -7,10 +7,9 @@ from functools import cached_property
 
 import casadi as ca
 
+from ..forms import DecoupledTerms, FormTerms, StandardTerms
 from ..spatial import Expression
-from .configurations import tangent
 from .form import CasadiForm, Function
-from .linear_algebra import inverse
 
 
 def coadjoint_matrix(p: Expression) -> Expression:
@@ -30,13 +29,8 @@ class CasadiStandardForm(CasadiForm):
     """The standard form [A (47)-(50)]: ``z = (p, pi)``, layout ``(p, q, pi)``."""
 
     @cached_property
-    def hamiltonian(self) -> Function:
-        """``(q, z)`` to ``kinetic``, ``potential`` and ``total``, J [A (49)]."""
-        kinetic = ca.dot(self._z, self._velocity) / 2
-        return self._function(
-            "hamiltonian",
-            {"kinetic": kinetic, "potential": self._potential, "total": kinetic + self._potential},
-        )
+    def _terms(self) -> FormTerms:
+        return StandardTerms(self._tree)
 
     @cached_property
     def gradient(self) -> Function:
@@ -56,35 +50,13 @@ class CasadiStandardForm(CasadiForm):
     def _input_matrix(self) -> Expression:
         return _inputs(self.model.b, self.model.n)
 
-    @cached_property
-    def _velocity(self) -> Expression:
-        return self._factorised.solve(self._z)
-
-    def _momenta_of(self, v: Expression) -> Expression:
-        return self._tree.M @ v
-
-    def _momentum_rate(self, force: Expression) -> Expression:
-        return self._slope + force
-
 
 class CasadiDecoupledForm(CasadiForm):
     """The decoupled form [A (59)-(73)]: ``z = (p, pi_hat)``, layout ``(p, q, pi_hat)``."""
 
     @cached_property
-    def hamiltonian(self) -> Function:
-        """``(q, z)`` to ``kinetic_base``, ``kinetic_shape``, ``potential``, ``total`` [A (60)]."""
-        b = self.model.b
-        base = ca.dot(self._z[:b], self._locked) / 2 if b else ca.SX(0)
-        shape = ca.dot(self._z[b:], self._velocity[b:]) / 2
-        return self._function(
-            "hamiltonian",
-            {
-                "kinetic_base": base,
-                "kinetic_shape": shape,
-                "potential": self._potential,
-                "total": base + shape + self._potential,
-            },
-        )
+    def _terms(self) -> DecoupledTerms:
+        return DecoupledTerms(self._tree)
 
     @cached_property
     def gradient(self) -> Function:
@@ -106,7 +78,7 @@ class CasadiDecoupledForm(CasadiForm):
         matrix = _canonical(b, n)
         if b:
             a, poisson, slope = (
-                self._connection,
+                self._terms.connection,
                 coadjoint_matrix(self._z[:b]),
                 self._connection_slope,
             )
@@ -119,64 +91,29 @@ class CasadiDecoupledForm(CasadiForm):
     @cached_property
     def connection(self) -> Function:
         """``(q)`` to the mechanical connection ``A`` (b,n) [A (53)]."""
-        return self._function("connection", {"A": self._connection}, state=None)
+        return self._function("connection", {"A": self._terms.connection}, state=None)
 
     @cached_property
     def _input_matrix(self) -> Expression:
         b, n = self.model.b, self.model.n
         matrix = _inputs(b, n)
         if b:
-            matrix[b + n :, :b] = -self._connection.T
+            matrix[b + n :, :b] = -self._terms.connection.T
         return matrix
 
     @cached_property
-    def _locked_inverse(self) -> Expression:
-        return inverse(self._tree.M[: self.model.b, : self.model.b])
-
-    @cached_property
-    def _coupling(self) -> Expression:
-        return self._tree.M[: self.model.b, self.model.b :]
-
-    @cached_property
-    def _connection(self) -> Expression:
-        return self._locked_inverse @ self._coupling
-
-    @cached_property
     def _locked(self) -> Expression:
-        return self._locked_inverse @ self._z[: self.model.b]
+        return self._terms.locked_inverse @ self._z[: self.model.b]
 
     @cached_property
     def _connection_slope(self) -> Expression:
         """L = ``[dA^T/dq_k p]`` as columns, (n,n) [A (58)]."""
         b, n = self.model.b, self.model.n
         p = ca.SX.sym("p", b)
-        by_entries = ca.jacobian(self._connection.T @ p, self._q)
-        slope = by_entries @ tangent(self.model, self._q)[:, b:]
+        by_entries = ca.jacobian(self._terms.connection.T @ p, self._q)
+        slope = by_entries @ self._tangent[:, b:]
         (result,) = ca.substitute([slope], [p], [self._z[:b]]) if n else (slope,)
         return result
-
-    @cached_property
-    def _velocity(self) -> Expression:
-        b = self.model.b
-        if b == 0:
-            return self._factorised.solve(self._z)
-        conjugate = self._z[b:] + self._coupling.T @ self._locked
-        return self._factorised.solve(ca.vertcat(self._z[:b], conjugate))
-
-    def _momenta_of(self, v: Expression) -> Expression:
-        b, momentum = self.model.b, self._tree.M @ v
-        if b == 0:
-            return momentum
-        return ca.vertcat(momentum[:b], momentum[b:] - self._connection.T @ momentum[:b])
-
-    def _momentum_rate(self, force: Expression) -> Expression:
-        b, n, rate = self.model.b, self.model.n, self._slope + force
-        if b == 0:
-            return rate
-        locked = ca.vertcat(self._locked, ca.SX(n, 1))
-        drift = self._tree.mass_rate_times(self._velocity, locked)
-        coupled = self._coupling.T @ (self._locked_inverse @ (drift[:b] - rate[:b]))
-        return ca.vertcat(rate[:b], rate[b:] + coupled - drift[b:])
 
 
 def _canonical(b: int, n: int) -> Expression:

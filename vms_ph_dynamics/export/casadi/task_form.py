@@ -11,11 +11,9 @@ from ...actuation.friction import Friction
 from ...arrays import Array
 from ...model import VMSModel
 from ...tasks import Task
+from ..forms import TaskTerms
 from ..spatial import Expression
-from ..task_jacobian import task_jacobian
-from .configurations import tangent
 from .form import CasadiForm, Function
-from .linear_algebra import Factorised, inverse, nearest_orthonormal, orthonormal_rows
 from .momentum_forms import coadjoint_matrix
 
 
@@ -46,25 +44,20 @@ class CasadiTaskForm(CasadiForm):
             ModelError: the task has no symbolic Jacobian.
         """
         super().__init__(model, gravity, friction, parameters)
-        self.task = task
-        self._jacobian = task_jacobian(self._tree, task)
-        self._reference = ca.SX(reference)
+        self.task, self._reference = task, reference
+        _ = self._terms  # refuses a task without an export
 
     @cached_property
-    def hamiltonian(self) -> Function:
-        """``(q, z)`` to ``kinetic_task``, ``kinetic_null``, ``potential``, ``total`` [D (26)]."""
-        m = self.task.dimension
-        task = ca.dot(self._z[:m], self._rates[:m]) / 2
-        null = ca.dot(self._z[m:], self._rates[m:]) / 2
-        return self._function(
-            "hamiltonian",
-            {
-                "kinetic_task": task,
-                "kinetic_null": null,
-                "potential": self._potential,
-                "total": task + null + self._potential,
-            },
-        )
+    def _terms(self) -> TaskTerms:
+        return TaskTerms(self._tree, self.task, self._reference, self._drift_along)
+
+    def _drift_along(self, v: Expression) -> Expression:
+        p = ca.SX.sym("p", self.model.nv)
+        momenta = self._terms.inverse_map.T @ p
+        # Along the motion, at fixed momentum: E v without the matrix E.
+        drift = ca.jtimes(momenta, self._q, self._rate_along(v))
+        (drift,) = ca.substitute([drift], [p], [self._tree.M @ v])
+        return drift
 
     @cached_property
     def gradient(self) -> Function:
@@ -76,7 +69,7 @@ class CasadiTaskForm(CasadiForm):
     @cached_property
     def interconnection(self) -> Function:
         """``(q, z)`` to ``J_z = [[0, J_bar^-1], [-J_bar^-T, G]]``, (2nv,2nv) [D (27)]."""
-        nv, inverse_map = self.model.nv, self._inverse_map
+        nv, inverse_map = self.model.nv, self._terms.inverse_map
         matrix = ca.SX(2 * nv, 2 * nv)
         matrix[:nv, nv:], matrix[nv:, :nv] = inverse_map, -inverse_map.T
         matrix[nv:, nv:] = self._coupling
@@ -89,19 +82,18 @@ class CasadiTaskForm(CasadiForm):
         ``J`` (m,nv), ``Z`` (nv-m,nv), ``Lambda_t``, ``Lambda_nu``, ``J_sharp`` (nv,m), ``eta``
         (m,), ``nu`` (nv-m,), ``pi`` and ``pi_nu``.
         """
-        m, eta = self.task.dimension, self._jacobian @ self._v
-        momentum = self._tree.M @ self._v
-        momenta = self._inverse_map.T @ momentum
+        t, m = self._terms, self.task.dimension
+        momenta = t.momenta(self._v)
         return self._function(
             "terms",
             {
-                "J": self._jacobian,
-                "Z": self._basis,
-                "Lambda_t": self._task_inertia,
-                "Lambda_nu": self._null_inertia,
-                "J_sharp": self._sharp,
-                "eta": eta,
-                "nu": self._null_factors.solve(momenta[m:]),
+                "J": t.jacobian,
+                "Z": t.basis,
+                "Lambda_t": t.task_inertia,
+                "Lambda_nu": t.null_inertia,
+                "J_sharp": t.sharp,
+                "eta": t.jacobian @ self._v,
+                "nu": t.null_factors.solve(momenta[m:]),
                 "pi": momenta[:m],
                 "pi_nu": momenta[m:],
             },
@@ -114,76 +106,28 @@ class CasadiTaskForm(CasadiForm):
         return self._function("coupling", {"G": self._coupling})
 
     @cached_property
-    def _basis(self) -> Expression:
-        return nearest_orthonormal(self._reference, orthonormal_rows(self._jacobian))
-
-    @cached_property
-    def _mobile(self) -> Expression:
-        return self._factorised.solve(self._jacobian.T)
-
-    @cached_property
-    def _task_inertia(self) -> Expression:
-        return inverse(ca.triu2symm(ca.triu(self._jacobian @ self._mobile)))
-
-    @cached_property
-    def _sharp(self) -> Expression:
-        return self._mobile @ self._task_inertia
-
-    @cached_property
-    def _null_inertia(self) -> Expression:
-        return ca.triu2symm(ca.triu(self._basis @ self._tree.M @ self._basis.T))
-
-    @cached_property
-    def _null_factors(self) -> Factorised:
-        return Factorised(self._null_inertia)
-
-    @cached_property
-    def _inverse_map(self) -> Expression:
-        """``J_bar^-1 = [J_sharp, Z^T]``, (nv,nv)."""
-        return ca.horzcat(self._sharp, self._basis.T)
-
-    @cached_property
     def _rates(self) -> Expression:
-        """``(eta, nu)`` of the momenta, (nv,)."""
-        m = self.task.dimension
-        eta = self._jacobian @ (self._mobile @ self._z[:m])
-        return ca.vertcat(eta, self._null_factors.solve(self._z[m:]))
-
-    @cached_property
-    def _velocity(self) -> Expression:
-        m = self.task.dimension
-        return self._mobile @ self._z[:m] + self._basis.T @ self._rates[m:]
+        return self._terms.rates(self._z)
 
     @cached_property
     def _input_matrix(self) -> Expression:
         nv = self.model.nv
-        return ca.vertcat(ca.SX(nv, nv), self._inverse_map.T)
+        return ca.vertcat(ca.SX(nv, nv), self._terms.inverse_map.T)
 
     @cached_property
     def _drift(self) -> Expression:
         """E: the derivatives of ``J_bar^-T p`` at fixed momentum p, (nv,nv) [D, Prop. 1]."""
         p = ca.SX.sym("p", self.model.nv)
-        slope = ca.jacobian(self._inverse_map.T @ p, self._q) @ tangent(self.model, self._q)
+        slope = ca.jacobian(self._terms.inverse_map.T @ p, self._q) @ self._tangent
         (result,) = ca.substitute([slope], [p], [self._tree.M @ self._velocity])
         return result
 
     @cached_property
     def _coupling(self) -> Expression:
-        b, inverse_map = self.model.b, self._inverse_map
+        b, inverse_map = self.model.b, self._terms.inverse_map
         product = self._drift @ inverse_map
         skew = product - product.T
         if b:
             p = (self._tree.M @ self._velocity)[:b]
             skew += inverse_map[:b, :].T @ coadjoint_matrix(p) @ inverse_map[:b, :]
         return skew
-
-    def _momenta_of(self, v: Expression) -> Expression:
-        return self._inverse_map.T @ (self._tree.M @ v)
-
-    def _momentum_rate(self, force: Expression) -> Expression:
-        p = ca.SX.sym("p", self.model.nv)
-        momenta = self._inverse_map.T @ p
-        # Along the motion, at fixed momentum: E v without the matrix E.
-        drift = ca.jtimes(momenta, self._q, tangent(self.model, self._q) @ self._velocity)
-        (drift,) = ca.substitute([drift], [p], [self._tree.M @ self._velocity])
-        return drift + self._inverse_map.T @ (self._slope + force)

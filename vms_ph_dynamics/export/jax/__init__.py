@@ -46,8 +46,9 @@ def jax_form(
         raise MissingExtraError(
             "the export to JAX needs the package jax: pip install 'vms-ph[jax]'"
         ) from None
-    from .form import JaxDecoupledForm, JaxStandardForm, JaxTaskForm
+    from ..forms import DecoupledTerms, StandardTerms
+    from .form import JaxForm, JaxTaskForm
 
     if task is not None:
         return JaxTaskForm(model, *task, gravity, friction)
-    return (JaxDecoupledForm if decoupled else JaxStandardForm)(model, gravity, friction)
+    return JaxForm(model, gravity, friction, DecoupledTerms if decoupled else StandardTerms)

@@ -3,8 +3,7 @@
 
 """A port-Hamiltonian form of a robot as functions of JAX."""
 
-from abc import ABC, abstractmethod
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,15 +12,21 @@ import numpy as np
 
 from ...actuation.friction import Friction
 from ...arrays import Array
-from ...errors import ModelError
 from ...model import VMSModel
 from ...tasks import Task
-from ..spatial import Expression, rotation_of
-from ..task_jacobian import task_jacobian
-from .tree import JAX, JaxTree, PlacedTree, solve
+from ..forms import (
+    CoordinateRates,
+    DecoupledTerms,
+    FormTerms,
+    StandardTerms,
+    TaskTerms,
+    checked_friction,
+)
+from ..spatial import Expression
+from .tree import JAX, JaxTree, PlacedTree
 
 
-class JaxForm(ABC):
+class JaxForm:
     """A port-Hamiltonian form as pure functions, which ``jit``, ``vmap`` and ``grad`` take.
 
     States, layouts, frames and signs are those of the form it comes from. Arguments are ``q``
@@ -37,19 +42,26 @@ class JaxForm(ABC):
     """
 
     def __init__(
-        self, model: VMSModel, gravity: bool = True, friction: Friction | None = None
+        self,
+        model: VMSModel,
+        gravity: bool = True,
+        friction: Friction | None = None,
+        kind: Callable[[PlacedTree], FormTerms] = StandardTerms,
     ) -> None:
         """Export a form; see :meth:`.Form.jax`.
+
+        Args:
+            model: the robot.
+            gravity: whether gravity acts.
+            friction: in the joints, or None.
+            kind: StandardTerms or DecoupledTerms.
 
         Raises:
             ModelError: the robot is not covered, or the friction is that of other joints.
         """
-        if friction is not None and len(friction.viscous) != model.n:
-            raise ModelError(
-                f"friction must be that of {model.n} joints; given: {len(friction.viscous)}"
-            )
-        self.model, self.gravity, self.friction = model, gravity, friction
-        self._tree = JaxTree(model)
+        self.model, self.gravity, self._kind = model, gravity, kind
+        self.friction = checked_friction(model, friction)
+        self._tree, self._rates = JaxTree(model), CoordinateRates(model)
 
     def mass_matrix(self, q: Expression) -> Expression:
         """Return M, (nv,nv)."""
@@ -66,7 +78,7 @@ class JaxForm(ABC):
 
     def connection(self, q: Expression) -> Expression:
         """Return the mechanical connection A, (b,n) [A (53)]."""
-        return self._state(q).connection
+        return DecoupledTerms(self._at(q)).connection
 
     def locked_velocity(self, q: Expression, v: Expression) -> Expression:
         """Return ``v_hat = v_b + A qdot``, (b,) [A (54)]."""
@@ -85,41 +97,26 @@ class JaxForm(ABC):
 
     def velocity(self, q: Expression, z: Expression) -> Expression:
         """Return the velocity, (nv,)."""
-        return self._velocity(self._state(q), z)
+        return self._terms(q).velocity(z)
 
     def momenta(self, q: Expression, v: Expression) -> Expression:
         """Return the momenta z, (nv,), of a velocity."""
-        return self._momenta(self._state(q), v)
+        return self._terms(q).momenta(v)
 
     def hamiltonian(self, q: Expression, z: Expression) -> dict[str, Expression]:
         """Return the energy ``total`` and its parts as in the form's ``Energy``, J."""
-        state = self._state(q)
-        parts = self._kinetic(state, z)
-        parts["potential"] = state.tree.potential
-        return parts | {"total": sum(parts.values())}
+        terms = self._terms(q)
+        return terms.hamiltonian(z, terms.velocity(z))
 
     def rate(self, q: Expression, z: Expression, **ports: Any) -> dict[str, Expression]:
         """Return ``qdot`` (nv,), the velocity, and ``zdot`` (nv,) under efforts at the ports."""
-        state = self._state(q)
-        v = self._velocity(state, z)
-        return {"qdot": v, "zdot": self._momentum_rate(state, z, v, self._force(state, v, **ports))}
+        terms = self._terms(q)
+        v = terms.velocity(z)
+        return {"qdot": v, "zdot": terms.momentum_rate(z, v, self._force(terms.tree, v, **ports))}
 
     def coordinate_rate(self, q: Expression, v: Expression) -> Expression:
         """Return the time derivative (nq,) of the entries of a configuration."""
-        b, parts = self.model.b, []
-        if b == 3:
-            c, s = q[2], q[3]
-            parts = [jnp.stack([c * v[0] - s * v[1], s * v[0] + c * v[1], -s * v[2], c * v[2]])]
-        elif b == 6:
-            vector, w = q[3:6], v[3:6]
-            turn = q[6] * w + jnp.cross(vector, w)
-            parts = [
-                rotation_of(JAX, q[3:7, None]) @ v[:3],
-                turn / 2,
-                -jnp.dot(vector, w)[None] / 2,
-            ]
-        columns = jnp.where(self._sign, self._sign * q[self._partner], 1.0)
-        return jnp.concatenate([*parts, columns * v[self._joint]])
+        return self._rates.at(JAX, q, v)
 
     def step(self, q: Expression, z: Expression, dt: Any, **ports: Any) -> tuple[Any, Any]:
         """Return configuration and momenta after a step of RK4 under held efforts.
@@ -146,45 +143,16 @@ class JaxForm(ABC):
             after_q = after_q.at[rotation.entries].set(part / jnp.linalg.norm(part))
         return after_q, after_z
 
-    @cached_property
-    def _joint(self) -> Array:
-        """The velocity of each entry of the joints in a configuration, (nq - base,)."""
-        m = self.model
-        pairs = [m.is_continuous(row) for row in self._first_entries]
-        return np.repeat(np.arange(m.b, m.nv), [2 if pair else 1 for pair in pairs])
-
-    @cached_property
-    def _first_entries(self) -> list[int]:
-        rows, row = [], self.model.nq_base
-        for _ in range(self.model.n):
-            rows.append(row)
-            row += 2 if self.model.is_continuous(row) else 1
-        return rows
-
-    @cached_property
-    def _partner(self) -> Array:
-        """The entry that each changes with: the other of a pair."""
-        partner = np.arange(self.model.nq_base, self.model.nq)
-        return partner + self._sign.astype(int) * -1
-
-    @cached_property
-    def _sign(self) -> Array:
-        """-1 for the cosine and 1 for the sine of a pair, 0 for other entries."""
-        signs = np.zeros(self.model.nq)
-        for row in self._first_entries:
-            if self.model.is_continuous(row):
-                signs[row], signs[row + 1] = -1.0, 1.0
-        return signs[self.model.nq_base :]
-
     def _at(self, q: Expression) -> PlacedTree:
         return PlacedTree(self._tree, jnp.asarray(q))
 
-    def _state(self, q: Expression) -> "_State":
-        return _State(self._at(q))
+    def _terms(self, q: Expression) -> FormTerms:
+        """The form at a configuration."""
+        return self._kind(self._at(q))
 
     def _force(
         self,
-        state: "_State",
+        tree: PlacedTree,
         v: Expression,
         torque: Any = None,
         wrench_base: Any = None,
@@ -198,101 +166,12 @@ class JaxForm(ABC):
         if wrench_end_effector is not None:
             wrenches[model.end_effector] = wrench_end_effector
         for name, wrench in wrenches.items():
-            force += state.tree.jacobian(name).T @ wrench
+            force += tree.jacobian(name).T @ wrench
         if self.friction is not None:
             f = self.friction
             lost = f.viscous * v[b:] + f.coulomb * jnp.tanh(v[b:] / f.slip)
             force -= jnp.concatenate([jnp.zeros(b), lost])
-        return force - state.tree.gravity if self.gravity else force
-
-    @abstractmethod
-    def _velocity(self, state: "_State", z: Expression) -> Expression: ...
-
-    @abstractmethod
-    def _momenta(self, state: "_State", v: Expression) -> Expression: ...
-
-    @abstractmethod
-    def _kinetic(self, state: "_State", z: Expression) -> dict[str, Expression]: ...
-
-    @abstractmethod
-    def _momentum_rate(
-        self, state: "_State", z: Expression, v: Expression, force: Expression
-    ) -> Expression: ...
-
-
-class _State:
-    """What the forms share at a configuration."""
-
-    def __init__(self, tree: PlacedTree) -> None:
-        self.tree, self.b = tree, tree.model.b
-
-    @cached_property
-    def coupling(self) -> Expression:
-        """M_bm, (b,n)."""
-        return self.tree.M[: self.b, self.b :]
-
-    @cached_property
-    def locked_inverse(self) -> Expression:
-        """M_b^-1, (b,b)."""
-        return solve(self.tree.M[: self.b, : self.b], jnp.eye(self.b))
-
-    @cached_property
-    def connection(self) -> Expression:
-        """A, (b,n)."""
-        return self.locked_inverse @ self.coupling
-
-
-class JaxStandardForm(JaxForm):
-    """The standard form [A (47)-(50)]: ``z = (p, pi)``."""
-
-    def _velocity(self, state: _State, z: Expression) -> Expression:
-        return solve(state.tree.M, z[:, None])[:, 0]
-
-    def _momenta(self, state: _State, v: Expression) -> Expression:
-        return state.tree.M @ v
-
-    def _kinetic(self, state: _State, z: Expression) -> dict[str, Expression]:
-        return {"kinetic": jnp.dot(z, self._velocity(state, z)) / 2}
-
-    def _momentum_rate(
-        self, state: _State, z: Expression, v: Expression, force: Expression
-    ) -> Expression:
-        return state.tree.slope(v) + force
-
-
-class JaxDecoupledForm(JaxForm):
-    """The inertially decoupled form [A (59)-(73)]: ``z = (p, pi_hat)``."""
-
-    def _velocity(self, state: _State, z: Expression) -> Expression:
-        b, a = state.b, state.connection
-        shape = state.tree.M[b:, b:] - state.coupling.T @ a
-        rates = solve(shape, z[b:, None])[:, 0]
-        return jnp.concatenate([state.locked_inverse @ z[:b] - a @ rates, rates])
-
-    def _momenta(self, state: _State, v: Expression) -> Expression:
-        z, b = state.tree.M @ v, state.b
-        return jnp.concatenate([z[:b], z[b:] - state.connection.T @ z[:b]])
-
-    def _kinetic(self, state: _State, z: Expression) -> dict[str, Expression]:
-        b = state.b
-        shape = jnp.dot(z[b:], self._velocity(state, z)[b:]) / 2
-        base = jnp.dot(z[:b], state.locked_inverse @ z[:b]) / 2
-        return {"kinetic_base": base, "kinetic_shape": shape}
-
-    def _momentum_rate(
-        self, state: _State, z: Expression, v: Expression, force: Expression
-    ) -> Expression:
-        b, rate = state.b, state.tree.slope(v) + force
-        if b == 0:
-            return rate
-        locked = jnp.concatenate([state.locked_inverse @ z[:b], jnp.zeros(self.model.n)])
-        drift = state.tree.mass_rate_times(v, locked)
-        coupled = state.connection.T @ (drift[:b] - rate[:b])
-        return jnp.concatenate([rate[:b], rate[b:] + coupled - drift[b:]])
-
-
-# Of Newton and Schulz's iteration: to rounding for alignments with the reference above 0.1.
-_ROOT_STEPS = 20
+        return force - tree.gravity if self.gravity else force
 
 
 class JaxTaskForm(JaxForm):
@@ -323,62 +202,23 @@ class JaxTaskForm(JaxForm):
 
     def terms(self, q: Expression) -> dict[str, Expression]:
         """Return ``J`` (m,nv), ``Z`` (nv-m,nv), ``J_sharp``, ``Lambda_t`` and ``Lambda_nu``."""
-        state = self._state(q)
-        jacobian = task_jacobian(state.tree, self.task)
-        mobile = solve(state.tree.M, jacobian.T)
-        inertia = solve(jacobian @ mobile, jnp.eye(len(jacobian)))
-        basis = self._basis(jacobian)
+        t = self._terms(q)
         return {
-            "J": jacobian,
-            "Z": basis,
-            "J_sharp": mobile @ inertia,
-            "Lambda_t": inertia,
-            "Lambda_nu": basis @ state.tree.M @ basis.T,
+            "J": t.jacobian,
+            "Z": t.basis,
+            "J_sharp": t.sharp,
+            "Lambda_t": t.task_inertia,
+            "Lambda_nu": t.null_inertia,
         }
 
-    def _basis(self, jacobian: Expression) -> Expression:
-        """The orthonormal rows nearest to the reference that the Jacobian maps to zero."""
-        share = solve(jacobian @ jacobian.T, jacobian @ self._reference.T)
-        across = self._reference - share.T @ jacobian
-        unit = jnp.eye(len(across))
+    def _terms(self, q: Expression) -> TaskTerms:
+        terms: TaskTerms
 
-        def improve(_: Any, roots: tuple[Expression, Expression]) -> tuple[Expression, Expression]:
-            root, inverse = roots
-            step = (3.0 * unit - inverse @ root) / 2.0
-            return root @ step, step @ inverse
+        def drift(v: Expression) -> Expression:
+            # Along the motion, at fixed momentum: E v without the matrix E.
+            p = terms.tree.M @ v
+            rate = self.coordinate_rate(q, v)
+            return jax.jvp(lambda q: self._terms(q).inverse_map.T @ p, (q,), (rate,))[1]
 
-        roots = jax.lax.fori_loop(0, _ROOT_STEPS, improve, (across @ across.T, unit))
-        return roots[1] @ across
-
-    def _inverse_map(self, q: Expression) -> Expression:
-        """``J_bar^-1 = [J_sharp, Z^T]``, (nv,nv)."""
-        terms = self.terms(q)
-        return jnp.hstack([terms["J_sharp"], terms["Z"].T])
-
-    def _velocity(self, state: _State, z: Expression) -> Expression:
-        m, terms = self.task.dimension, self.terms(state.tree.q)
-        nu = solve(terms["Lambda_nu"], z[m:, None])[:, 0]
-        # M^-1 J^T is J_sharp times the inverse of the task's inertia.
-        eta = solve(terms["Lambda_t"], z[:m, None])[:, 0]
-        return terms["J_sharp"] @ eta + terms["Z"].T @ nu
-
-    def _momenta(self, state: _State, v: Expression) -> Expression:
-        return self._inverse_map(state.tree.q).T @ (state.tree.M @ v)
-
-    def _kinetic(self, state: _State, z: Expression) -> dict[str, Expression]:
-        m, terms = self.task.dimension, self.terms(state.tree.q)
-        v = self._velocity(state, z)
-        task = jnp.dot(z[:m], terms["J"] @ v) / 2
-        return {"kinetic_task": task, "kinetic_null": jnp.dot(z, self._rates(terms, v)) / 2 - task}
-
-    def _rates(self, terms: dict[str, Expression], v: Expression) -> Expression:
-        eta = terms["J"] @ v
-        return jnp.concatenate([eta, terms["Z"] @ (v - terms["J_sharp"] @ eta)])
-
-    def _momentum_rate(
-        self, state: _State, z: Expression, v: Expression, force: Expression
-    ) -> Expression:
-        q, p = state.tree.q, state.tree.M @ v
-        # Along the motion, at fixed momentum: E v without the matrix E.
-        turned = jax.jvp(lambda q: self._inverse_map(q).T @ p, (q,), (self.coordinate_rate(q, v),))
-        return turned[1] + self._inverse_map(q).T @ (state.tree.slope(v) + force)
+        terms = TaskTerms(self._at(q), self.task, self._reference, drift)
+        return terms

@@ -8,7 +8,7 @@ subtrees are products with a matrix of ones and zeros. Only poses depend on each
 composed by doubling, so that what is compiled grows with the logarithm of the depth of the tree.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +19,14 @@ import numpy.typing as npt
 
 from ...errors import ModelError
 from ...model import VMSModel
-from ..spatial import ArrayNamespace, Expression, Placement, rotation_of
+from ..forms import FormArrays
+from ..spatial import Expression, Placement, rotation_of
 
 
-class JaxArrays(ArrayNamespace):
+class JaxArrays(FormArrays):
     """The array namespace of JAX."""
+
+    root_steps = 20  # in a loop, which costs nothing to compile
 
     def constant(self, numbers: npt.ArrayLike) -> Expression:
         """Return an array of numbers."""
@@ -48,6 +51,26 @@ class JaxArrays(ArrayNamespace):
     def sin(self, x: Expression) -> Expression:
         """Return the sine of every entry."""
         return jnp.sin(x)
+
+    def cross(self, x: Expression, y: Expression) -> Expression:
+        """Return the cross product of vectors, (3,) or (3,1)."""
+        return jnp.cross(x, y, axis=0)
+
+    def concatenate(self, parts: Sequence[Expression]) -> Expression:
+        """Return vectors one after the other."""
+        return jnp.concatenate(parts)
+
+    def column(self, x: Expression) -> Expression:
+        """Return a vector as a matrix with one column."""
+        return x[:, None]
+
+    def factorised(self, matrix: Expression) -> "Eliminated":
+        """Return a matrix that is eliminated where it is solved with."""
+        return Eliminated(matrix)
+
+    def repeat(self, improve: Callable[[Any], Any], start: Any, times: int) -> Any:
+        """Apply a function some times, in a loop that is compiled once."""
+        return jax.lax.fori_loop(0, times, lambda _, arrays: improve(arrays), start)
 
 
 JAX = JaxArrays()
@@ -74,6 +97,19 @@ def momentum(inertias: Expression, twists: Expression) -> Expression:
     v, w = twists[..., :3], twists[..., 3:]
     angular = jnp.cross(first, v) + jnp.einsum("...ab,...b->...a", rotational, w)
     return jnp.concatenate([mass * v + jnp.cross(w, first), angular], axis=-1)
+
+
+class Eliminated:
+    """A symmetric positive definite matrix (n,n) to solve with."""
+
+    def __init__(self, matrix: Expression) -> None:
+        self._matrix = matrix
+
+    def solve(self, right: Expression) -> Expression:
+        """Return the inverse times a vector (n,) or a matrix (n,m)."""
+        if right.ndim == 1:
+            return solve(self._matrix, right[:, None])[:, 0]
+        return solve(self._matrix, right)
 
 
 def solve(matrix: Expression, right: Expression) -> Expression:
