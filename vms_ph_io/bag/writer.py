@@ -6,8 +6,7 @@
 Data loss: messages are collected in a chunk of at most 64 KiB, which is passed to the operating
 system when it is full, and twice a second. After kill -9 at most the last half second is missing.
 After a power cut, data that the kernel had not yet written may be missing, about 30 s: fsync twice
-a second would delay the recording on slow disks, and is called only on request (``fsync=True``) and
-at the end.
+a second would delay the recording on slow disks, and is called only at the end.
 
 The records are those of the ``mcap`` package. A file takes whole chunks with their index, so that
 what a killed process leaves can be read up to its last chunk; a write that fails is undone.
@@ -109,7 +108,6 @@ class BagWriter:
     Args:
         folder: Folder of the bag, which must not exist; its name is the name of the bag.
         compression: Compression of the chunks: "none", "lz4" or "zstd".
-        fsync: Whether every flush waits until the data are on the disk.
         ros_distro: ROS distribution stored in the bag; default: ROS_DISTRO.
         flush_period: Period of the flushes, s.
 
@@ -122,7 +120,6 @@ class BagWriter:
         folder: str | Path,
         *,
         compression: str = "none",
-        fsync: bool = False,
         ros_distro: str | None = None,
         flush_period: float = FLUSH_PERIOD,
     ) -> None:
@@ -132,7 +129,6 @@ class BagWriter:
             )
         self.folder = Path(folder)
         self.file = self.folder / f"{self.folder.resolve().name}_0.mcap"
-        self._fsync = fsync
         self._distro = os.environ.get("ROS_DISTRO", "") if ros_distro is None else ros_distro
         self._schemas: dict[MessageDefinition, int] = {}
         self._channels: dict[str, int] = {}
@@ -301,8 +297,6 @@ class BagWriter:
     def _flush(self) -> None:
         self._write_chunk()
         try:
-            if self._fsync:
-                self._stream.sync()
             if self._metadata_is_old:
                 self._metadata(RECORDING).write(self.folder)
                 self._metadata_is_old = False

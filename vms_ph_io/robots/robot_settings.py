@@ -8,7 +8,7 @@ Every node builds its model here, so that all nodes of a launch have the same on
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,6 @@ class RobotSettings:
         base: one of :data:`BASES`; auto is the base of a bundled robot, and else that of the URDF.
         end_effector: frame of the end-effector wrench.
         tools: frames of further wrench ports, with spaces or commas between.
-        srdf: path of an SRDF, whose end effectors are ports too.
         locked_joints: joints to lock, ``name`` or ``name=position``, with spaces or commas between.
         inertia: what is done about inertias that no rigid body has, as for
             :meth:`VMSModel.from_urdf`: auto, strict, repair or as_given.
@@ -63,7 +62,6 @@ class RobotSettings:
     base: str = ""
     end_effector: str = ""
     tools: str = ""
-    srdf: str = ""
     locked_joints: str = ""
     inertia: str = ""
     gravity: str = ""
@@ -123,9 +121,9 @@ class RobotSettings:
     def _with_friction(self, description: str, warn: Any = None) -> str:
         from ..settings.friction_file import with_friction
 
-        return (
-            with_friction(description, Path(self.friction), warn) if self.friction else description
-        )
+        if not self.friction:
+            return description
+        return with_friction(description, Path(self.friction), warn)
 
     def model(self, description: str) -> "VMSModel":
         """Return the model of a description.
@@ -135,43 +133,24 @@ class RobotSettings:
         """
         from vms_ph_dynamics import VMSModel
 
-        from ..descriptions.urdf.loading import with_srdf
-
         if self.base not in ("", *BASES):
             raise OptionError(f"base must be one of {', '.join(BASES)}; given: '{self.base}'")
         base = "" if self.base == "auto" else self.base
         # The topic robot_description may have the friction of the URDF.
         description = self._with_friction(description)
-        gravity, locked = (
-            _three(self.gravity, "gravity"),
-            _positions(self.locked_joints, "locked_joints"),
-        )
-        end_effector, inertia = self.end_effector or None, self.inertia or "auto"
-        tools: Iterable[str] = _words(self.tools)
-        if self.srdf:
-            end_effector, tools = with_srdf(self.srdf, end_effector, tools)
+        options: dict[str, Any] = {
+            "locked_joints": _positions(self.locked_joints, "locked_joints"),
+            "inertia": self.inertia or "auto",
+        }
+        if self.gravity:  # else that of the robot, or of the description
+            options["gravity"] = _three(self.gravity, "gravity")
+        end_effector = self.end_effector or None
         if self.is_bundled:
             robot = robots.get(self.robot)
-            model = robot.model(
-                description,
-                base or None,
-                end_effector,
-                inertia,
-                gravity=gravity,
-                locked_joints=locked,
-            )
-            return model.with_tools(tools)
-        # A description may have a gravity of its own.
-        chosen: dict[str, Any] = {} if gravity is None else {"gravity": gravity}
-        return VMSModel.from_urdf(
-            description,
-            base or "auto",  # type: ignore[arg-type]
-            end_effector,
-            locked_joints=locked,
-            inertia=inertia,  # type: ignore[arg-type]
-            tools=tools,
-            **chosen,
-        )
+            model = robot.model(description, base or None, end_effector, **options)
+        else:
+            model = VMSModel.from_urdf(description, base or "auto", end_effector, **options)  # type: ignore[arg-type]
+        return model.with_tools(_words(self.tools))
 
     def initial_configuration(self, model: "VMSModel", description: str = "") -> "Array":
         """Return the configuration in which a simulation begins, (nq,).

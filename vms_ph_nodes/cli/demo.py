@@ -20,7 +20,7 @@ _OF_A_PAGE = ("task", "seconds", "rate", "speed", "port", "token", "bag", "out")
 
 # Options that are launch arguments about the robot.
 _OF_ROBOT = (
-    *("robot", "base", "end_effector", "tools", "srdf", "locked_joints", "inertia", "gravity"),
+    *("robot", "base", "end_effector", "tools", "locked_joints", "inertia", "gravity"),
     *("friction", "actuators", "initial_positions", "controller", "engine"),
 )
 
@@ -38,7 +38,6 @@ def demo(
     base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
     end_effector: str = typer.Option("", help="frame of the end-effector wrench"),
     tools: str = typer.Option("", help="frames of further wrench ports"),
-    srdf: str = typer.Option("", help="an SRDF, whose end effectors are wrench ports"),
     locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
     inertia: str = typer.Option(
         "auto", help="inertias that no rigid body has: auto, strict, repair or as_given"

@@ -13,46 +13,12 @@ from xml.parsers import expat
 
 from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
 from vms_ph_dynamics.robot import InertiaMode
-from vms_ph_dynamics.robot.description import parse_description
 
 from ...settings.bounded_text import read_text
 from ..mjcf import mjcf_to_urdf
 from ..packages import resolve, with_own_package
 from .checks import UrdfWarning, require_sound
 from .xacro_text import process_xacro
-
-
-def srdf_end_effectors(path: str | Path) -> tuple[str, ...]:
-    """Return the links on which the end effectors of an SRDF are mounted, in its order.
-
-    Raises:
-        VmsPhError: no such file.
-        ModelError: it is no SRDF, or names no end effector.
-    """
-    file = Path(path)
-    text = read_text(file)
-    try:
-        root = parse_description(text)
-    except ModelError as error:
-        raise ModelError(f"{file.name} is no SRDF: {error}") from None
-    links = [element.get("parent_link", "") for element in root.findall("end_effector")]
-    if root.tag != "robot" or not links or not all(links):
-        raise ModelError(
-            f"{file.name} names no end effectors; an SRDF has elements "
-            '<end_effector name="..." parent_link="..." group="..."/> in its <robot>'
-        )
-    return tuple(dict.fromkeys(links))
-
-
-def with_srdf(
-    path: str | Path, end_effector: str | None, tools: Iterable[str]
-) -> tuple[str, tuple[str, ...]]:
-    """Return the end effector and the tools, with those that an SRDF adds; see its reader."""
-    named = srdf_end_effectors(path)
-    chosen = end_effector or named[0]
-    others = (name for name in named if name != chosen)
-    return chosen, tuple(dict.fromkeys([*tools, *others]))
-
 
 _XACRO = ("http://www.ros.org/wiki/xacro", "http://wiki.ros.org/xacro", "http://ros.org/wiki/xacro")
 
@@ -171,13 +137,10 @@ def load_urdf(
     xacro_arguments: Mapping[str, str] | None = None,
     inertia: InertiaMode = "auto",
     tools: Iterable[str] = (),
-    srdf: str | Path | None = None,
 ) -> VMSModel:
     """Return the model of the robot in a URDF, xacro or MJCF file.
 
-    Unreadable meshes cause warnings, and so does what an MJCF has and the model has not. With an
-    SRDF, its first end effector is the one of the model, unless another is given, and the others
-    are tools.
+    Unreadable meshes cause warnings, and so does what an MJCF has and the model has not.
 
     Args:
         path: path of a URDF, xacro or MJCF file.
@@ -188,7 +151,6 @@ def load_urdf(
         xacro_arguments: values of ``<xacro:arg>``.
         inertia: what is done about inertias that no rigid body has.
         tools: links or joints of further wrench ports.
-        srdf: path of an SRDF file of the robot.
 
     Raises:
         VmsPhError: no such file.
@@ -201,8 +163,6 @@ def load_urdf(
     xml = read_urdf(path, xacro_arguments)
     for warning in require_sound(xml, Path(path).name):
         warnings.warn(f"{path}: {warning}", UrdfWarning, stacklevel=2)
-    if srdf is not None:
-        end_effector, tools = with_srdf(srdf, end_effector, tools)
     try:
         return VMSModel.from_urdf(xml, base, end_effector, gravity, locked_joints, inertia, tools)
     except ModelError as error:
