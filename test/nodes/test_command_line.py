@@ -4,6 +4,7 @@
 """Whatever stands on the command line, it ends with a result or one sentence."""
 
 import os
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_io.recordings import read_recording
 from vms_ph_nodes.cli import main
 
 
@@ -63,3 +65,22 @@ def test_a_bag_is_reported_with_its_energy_balance_and_a_plot(
     assert "    joint torques       +0.055572 J" in lines
     assert "    kinetic, task       +0.078213 J" in lines
     assert plot.stat().st_size > 20_000
+
+
+def test_pictures_of_runs_stand_beside_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mcap")
+    recorded = Path(__file__).parents[1] / "io/bag/data/earlier_names"
+    for name in ("first", "second", "run/bag"):
+        shutil.copytree(recorded, tmp_path / name)
+    for words in ("first", "second", "run", "run/bag"):
+        monkeypatch.setattr(sys, "argv", ["vms-ph", "plot", str(tmp_path / words)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        assert not ending.value.code
+    drawn = [Path(line).relative_to(tmp_path) for line in capsys.readouterr().out.splitlines()]
+    assert list(map(str, drawn)) == [
+        "first_energy.png", "second_energy.png", "run/energy.png", "run/energy.png",
+    ]  # fmt: skip
+    assert read_recording(tmp_path / "run").path == tmp_path / "run/bag"

@@ -234,6 +234,12 @@ def _dump(content: Mapping[str, Any]) -> str:
 SUFFIXES = (".mcap", ".db3")
 
 
+def bag_path(run: str | Path) -> Path:
+    """Return the path of a bag: the bag in the folder of a run, otherwise the path itself."""
+    bag = Path(run) / "bag"
+    return bag if os.path.isdir(bag) else Path(run)
+
+
 def bag_files(path: Path) -> tuple[Path, ...]:
     """Return the files of a bag in chronological order.
 

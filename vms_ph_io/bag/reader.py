@@ -16,7 +16,7 @@ from rosbags.rosbag2 import ReaderError
 from .errors import BagError
 from .mcap_reader import McapReader, RawMessage
 from .messages import BagMessage, BagTopic, Decoder, SchemaDecoder
-from .metadata import bag_files
+from .metadata import bag_files, bag_path
 from .types import MessageTypes
 
 
@@ -27,14 +27,14 @@ class BagReader:
     complete chunk; ``metadata.yaml`` is not needed. Messages are in the order of the recording.
 
     Args:
-        path: The bag folder or one of its files.
+        path: The bag folder, one of its files, or the folder of a run with the bag.
 
     Raises:
         BagError: There is no bag.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = bag_path(path)
         self.files = bag_files(self.path)
         self.is_complete = False
         """Whether every file is complete; valid once all messages are read."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
+from ..bag.metadata import bag_path
 from ..progress import Progress, no_progress
 from .from_columns import ARRAY_SUFFIXES, TEXT_SUFFIXES, read_columns
 from .from_messages import read_messages
@@ -25,8 +26,8 @@ def read_recording(
     """Return a recording; what is damaged is read as far as it goes, see its ``notes``.
 
     Args:
-        path: a rosbag2 folder or file (MCAP or SQLite, also compressed), a ROS 1 bag, or a file of
-            columns: CSV or other text, NPZ, MAT.
+        path: a rosbag2 folder or file (MCAP or SQLite, also compressed), the folder of a run with
+            its bag, a ROS 1 bag, or a file of columns: CSV or other text, NPZ, MAT.
         columns: a column map for the latter.
         topics: topics of a bag that are chosen, by role: ``joints``, ``base``, ``wrench.<frame>``.
         progress: called while the recording is read.
@@ -35,7 +36,7 @@ def read_recording(
         RecordingError: there is no recording, or it is of no kind that is read.
     """
     begin = perf_counter()
-    recording = _read(Path(path), columns, topics, progress)
+    recording = _read(bag_path(path), columns, topics, progress)
     recording.seconds["read"] = perf_counter() - begin
     return recording
 

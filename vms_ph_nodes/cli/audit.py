@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def audit(
     recording: Path = typer.Argument(
-        help="a rosbag2 folder or file, a ROS 1 bag, or a CSV, NPZ, MAT or Parquet file"
+        help="the folder of a run, a rosbag2 or ROS 1 bag, or a CSV, NPZ, MAT or Parquet file"
     ),
     robot: str = typer.Option(
         "", help="a bundled robot, or the path of a URDF, xacro or MJCF file; default: recorded"

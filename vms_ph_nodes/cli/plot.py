@@ -13,16 +13,21 @@ from vms_ph_dynamics import VmsPhError
 def plot(
     run: Path = typer.Argument(help="a bag, or the folder of a run of the demo"),
     out: Path = typer.Option(
-        Path(), help="PNG file; default: energy.png beside the bag", show_default=False
+        Path(),
+        help="PNG file; default: RUN/energy.png, or BAG_energy.png beside the bag",
+        show_default=False,
     ),
 ) -> None:
     """Plot the energies, port powers and task error of a recorded run to a PNG file."""
     from vms_ph_io.audits.plots import plot_run
     from vms_ph_io.audits.run_record import read_run
+    from vms_ph_io.bag.metadata import bag_path
 
-    bag = run / "bag" if (run / "bag").is_dir() else run
-    file = bag.parent / "energy.png" if out == Path() else out
-    record = read_run(bag)
+    record = read_run(run)
+    bag = bag_path(run).resolve()
+    # Bags that stand side by side have pictures of their own.
+    begin = "" if bag.name == "bag" else f"{bag.stem if bag.is_file() else bag.name}_"
+    file = bag.parent / f"{begin}energy.png" if out == Path() else out
     try:
         plot_run(record, file)
     except (OSError, ValueError) as error:
