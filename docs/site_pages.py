@@ -28,6 +28,8 @@ PACKAGES = (
     "vms_ph_hopping",
     "vms_ph_studies",
 )
+# Guides are found before the names of the code that they explain.
+BEHIND = "---\nsearch:\n  boost: {}\n---\n"
 ABOUT = ("CHANGELOG.md", "CONTRIBUTING.md", "COVERAGE.md", "SECURITY.md")
 FIRST = ("page.md", "nodes.md")  # in the gallery: what has pictures of robots
 MARKUP = re.compile(r"\[(bold|green|red|yellow)\](.*?)\[/\1\]", re.S)  # of rich, in help texts
@@ -86,7 +88,7 @@ def api() -> None:
             text += [f"- [`{name}`][{target}]" for name, target in others] + [""]
         for _, target in own:
             text += [f"::: {target}", ""]
-        write(path, "\n".join(text))
+        write(path, BEHIND.format(0.2) + "\n".join(text))
 
 
 def interfaces() -> None:
@@ -138,7 +140,7 @@ def parameters() -> None:
     sys.path.insert(0, str(ROOT / "docs"))
     from site_parameters import document
 
-    write("reference/parameters.md", document())
+    write("reference/parameters.md", BEHIND.format(0.5) + document())
 
 
 def examples() -> None:
