@@ -3,7 +3,7 @@
 
 """What an :class:`.EvaluationBatch` does not have of many recorded states.
 
-The rate of the momentum, energies of links, motions of frames, and what a fluid adds.
+The rate of the momentum, motions of frames, and what a fluid adds.
 """
 
 from collections.abc import Mapping
@@ -22,51 +22,13 @@ def momentum_drift(batch: EvaluationBatch) -> Array:
     return np.asarray(np.einsum("kji,kj->ki", batch.C, batch.V) - batch.g)
 
 
-@dataclass(frozen=True)
-class LinkEnergies:
-    """Energies of the bodies of N states.
-
-    Attributes:
-        names: of the links, one for each body of the kinematic tree.
-        kinetic: (N, bodies), J.
-        potential: (N, bodies), J; zero with the body at the height of the inertial frame's origin.
-    """
-
-    names: tuple[str, ...]
-    kinetic: Array
-    potential: Array
-
-
 class EnergyPath:
-    """Computes energies of links and motions of frames for arrays of states of a robot."""
+    """Computes motions and efforts of frames for arrays of states of a robot."""
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
         self._tree = model.tree
         self._pin = model.tree.pinocchio
-
-    def links(self, q: Array, v: Array) -> LinkEnergies:
-        """Return the energies of the bodies.
-
-        Rotors and, in a fluid, added mass belong to no body.
-
-        Args:
-            q: (N, nq).
-            v: (N, nv).
-        """
-        q, v = self._full(q, v)
-        model, data = self._pin, self._tree.data()
-        inertias = list(model.inertias)[1:]
-        gravity = model.gravity.linear
-        kinetic = np.empty((len(q), len(inertias)))
-        potential = np.empty_like(kinetic)
-        for k in range(len(q)):
-            pin.forwardKinematics(model, data, q[k], v[k])
-            for i, inertia in enumerate(inertias, 1):
-                kinetic[k, i - 1] = 0.5 * inertia.vtiv(data.v[i])
-                centre = data.oMi[i].act(inertia.lever)
-                potential[k, i - 1] = -inertia.mass * (gravity @ centre)
-        return LinkEnergies(self._body_names(), kinetic, potential)
 
     def twists(self, q: Array, v: Array, frame: int) -> Array:
         """Return the twists of a frame in its own axes, linear first, (N, 6)."""
@@ -95,14 +57,6 @@ class EnergyPath:
             return np.ascontiguousarray(q), np.ascontiguousarray(v)
         full = np.array([tree.full_configuration(row) for row in q])
         return full.reshape(len(q), self._pin.nq), v @ tree.projection.T
-
-    def _body_names(self) -> tuple[str, ...]:
-        """Return the name of the first link at each joint."""
-        names = list(self._pin.names)[1:]
-        for frame in reversed(list(self._pin.frames)):
-            if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
-                names[frame.parentJoint - 1] = frame.name
-        return tuple(names)
 
 
 COMPONENTS = ("linear", "quadratic")

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vms_ph_dynamics import Array, VMSModel, VmsPhError
-from vms_ph_dynamics.energy.energy_path import EnergyPath, LinkEnergies
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.energy.ledger import (
     DISSIPATED,
@@ -37,22 +36,6 @@ from ..robots.robot_settings import RobotSettings
 MAX_INSTANTS = 20_000
 """Largest number of instants of the series of an audit."""
 
-_LINK_INSTANTS = 500
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far an audit is from the balance that a running energy monitor had published.
-
-    Attributes:
-        instants: number of compared messages.
-        stored, unaccounted: largest differences since the first of them, J.
-    """
-
-    instants: int
-    stored: float
-    unaccounted: float
-
 
 @dataclass(frozen=True)
 class Audit:
@@ -66,10 +49,7 @@ class Audit:
         conditioning: what was found about the signals.
         appearances: when and where energy appeared or disappeared.
         supplies: what ports and what is unexplained at joints supplied at most.
-        links: energies of the links at ``link_times``.
-        link_times: s.
         q: configurations at the instants of the ledger's series.
-        agreement: with what an energy monitor had published, or None.
         identified: what an identification found, for the document.
         findings: what the recording tells of the model, for the document.
     """
@@ -81,10 +61,7 @@ class Audit:
     conditioning: Conditioning
     appearances: list[UnaccountedInterval]
     supplies: list[PortSupply]
-    links: LinkEnergies
-    link_times: Array
     q: Array
-    agreement: Agreement | None
     identified: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Mapping[str, Any], ...] = ()
 
@@ -138,18 +115,13 @@ def audit_motion(
         friction, name = _own_friction(motion)
     stride = max(1, -(-len(motion) // MAX_INSTANTS))
     writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
-    q, v, done = [], [], 0
+    configurations, done = [], 0
     for block in motion.blocks():
         writer.add(block.samples, block.continues, block.exact)
-        index = writer.rows_in_series
-        q.append(block.samples.q[index])
-        v.append(block.samples.v[index])
+        configurations.append(block.samples.q[writer.rows_in_series])
         done += len(block.samples)
         progress(min(1.0, done / max(len(motion), 1)), "auditing")
     ledger = writer.ledger()
-    states, rates = np.concatenate(q), np.concatenate(v)
-    chosen = np.linspace(0, len(states) - 1, min(len(states), _LINK_INSTANTS)).astype(int)
-    links = EnergyPath(model).links(states[chosen], rates[chosen])
     motion.recording.seconds["audited"] = perf_counter() - begin
     return Audit(
         motion.recording,
@@ -159,10 +131,7 @@ def audit_motion(
         motion.conditioning,
         unaccounted_intervals(ledger),
         port_supplies(ledger),
-        links,
-        ledger.time[chosen],
-        states,
-        _agreement(motion, ledger),
+        np.concatenate(configurations),
     )
 
 
@@ -226,35 +195,6 @@ def _own_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
     friction = JointFriction.of(motion.model)
     none = not friction.viscous.any() and not friction.coulomb.any()
     return (None, "none (the description has none)") if none else (friction, "URDF")
-
-
-def _agreement(motion: RecordedMotion, ledger: Ledger) -> Agreement | None:
-    """Compare with the published balance, from its last restart on."""
-    series = motion.recording.power
-    if series is None or not ledger.exact:
-        return None
-    columns = series.table.columns
-    stored, unaccounted = columns.index("stored"), columns.index("unaccounted_energy")
-    times = series.table.times
-    rows = series.table.rows(0, len(times))
-    stamps = motion.start + np.round(ledger.time * 1e9).astype(np.int64)
-    order = np.argsort(times, kind="stable")
-    near = np.searchsorted(times[order], stamps - 1000)
-    near = np.minimum(near, len(times) - 1)
-    hit = np.abs(times[order][near] - stamps) <= 1000
-    if hit.sum() < 2:
-        return None
-    live = rows[order[near[hit]]][:, [stored, unaccounted]]
-    energy = (ledger.series["kinetic"] + ledger.series["potential"])[hit]
-    ours = np.column_stack([energy, ledger.series["unaccounted"][hit]])
-    # A monitor begins anew at a reset: its change of energy then is not that of the robot.
-    jumps = np.abs(np.diff(live[:, 0]) - np.diff(ours[:, 0])) > 1e-6
-    begin = int(np.flatnonzero(jumps)[-1]) + 1 if jumps.any() else 0
-    live, ours = live[begin:], ours[begin:]
-    if len(live) < 2:
-        return None
-    differences = np.abs((live - live[0]) - (ours - ours[0])).max(axis=0)
-    return Agreement(len(live), float(differences[0]), float(differences[1]))
 
 
 class Entry(NamedTuple):

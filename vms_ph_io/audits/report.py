@@ -122,8 +122,6 @@ def write_page(audit: Audit, file: Path) -> None:
         _table([{**row, "name": word(row["name"])} for row in content["passivity"]]),
         *_identified(content),
         *_plots(go, audit),
-        "<h2>By link</h2>",
-        _figure_html(_links(go, audit)),
         "<h2>Signals</h2>",
         _list(content["conditioning"]["statements"]),
     ]
@@ -247,13 +245,6 @@ def _over_time(figure: Any, label: str) -> Any:
         margin={"t": 20, "l": 5, "r": 5},
         hovermode="x",
     )
-
-
-def _links(go: Any, audit: Audit) -> Any:
-    total = audit.links.kinetic + audit.links.potential
-    energies = dict(zip(audit.links.names, (total - total[0]).T, strict=True))
-    figure = _curves(go, audit.link_times, energies)
-    return _over_time(figure, "stored since the start (J)")
 
 
 def _short(values: Any) -> list[float]:

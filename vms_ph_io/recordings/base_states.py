@@ -11,7 +11,7 @@ from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 
 from .joint_signals import Companion
 from .recording import LARGEST_NUMBER, POSE, Recording, RecordingError, Series
-from .velocity_checks import STANDING
+from .signal_checks import STANDING
 
 _STUDIED = 20_000  # poses with which the twist is compared
 _FEWEST = 64  # poses from which that is possible

@@ -23,9 +23,6 @@ _NO_POSE, _NO_TWIST = (_NAN,) * 7, (_NAN,) * 6
 # Frames whose transform to a base is the pose of the base (REP-105).
 _INERTIAL = ("odom", "map", "world", "earth")
 
-POWER_FIELDS = ("stored", "unaccounted_energy", "dissipated_energy")
-"""Columns of :attr:`.Recording.power` besides ``<port>_energy``."""
-
 ROLES = ("joints", "base", "wrench")
 """What a topic can be chosen for, see ``topics`` of :func:`read_messages`."""
 
@@ -54,7 +51,6 @@ class _Reader:
             "tf/msg/tfMessage": self._transforms,
             "geometry_msgs/msg/WrenchStamped": self._wrench,
             "vms_ph/msg/PortEnergy": self._port_energy,
-            "vms_ph/msg/Power": self._power,
             "std_msgs/msg/String": self._text,
         }
 
@@ -166,15 +162,6 @@ class _Reader:
         row += [content.dissipated, content.resets]
         self._append(series, message, _stamp(content), row)
         self.recording.port_energies = series
-
-    def _power(self, message: BagMessage, content: Any) -> None:
-        tools = tuple(content.tool_names)
-        columns = (*(f"{port}_energy" for port in (*PORTS, *tools)), *POWER_FIELDS)
-        series = self._series_of("power", message.topic, tools, columns)
-        row = [*(getattr(content, f"{port}_energy") for port in PORTS), *content.tool_energy]
-        row += [getattr(content, name) for name in POWER_FIELDS]
-        self._append(series, message, _stamp(content), row)
-        self.recording.power = series
 
     def _text(self, message: BagMessage, content: Any) -> None:
         if message.topic.endswith("robot_description") and "<robot" in content.data:

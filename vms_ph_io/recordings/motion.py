@@ -26,12 +26,12 @@ from .conditioning import Conditioning
 from .joint_signals import Companion, JointSignals, Signals, filled
 from .matching import sources, unused
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
-from .units import check_units
-from .velocity_checks import (
+from .signal_checks import (
     MARGIN,
     STANDING,
     Slopes,
     VelocityDefect,
+    check_units,
     lag_of,
     shifted,
     velocity_defects,

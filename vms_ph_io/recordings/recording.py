@@ -139,7 +139,6 @@ class Recording:
         wrenches: columns :data:`WRENCH`.
         port_energies: energies integrated by a simulation, or None; its columns are those of
             vms_ph/msg/PortEnergy.
-        power: the balance that a running energy monitor published, or None.
         description: URDF in the recording, or empty.
         notes: what was damaged or left out.
         bytes: size of the files.
@@ -153,7 +152,6 @@ class Recording:
     bases: list[Series] = field(default_factory=list)
     wrenches: list[Series] = field(default_factory=list)
     port_energies: Series | None = None
-    power: Series | None = None
     description: str = ""
     notes: list[str] = field(default_factory=list)
     bytes: int = 0

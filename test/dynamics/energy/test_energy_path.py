@@ -26,16 +26,3 @@ def test_drift_and_forces_are_those_of_the_evaluations(name: str, rng: np.random
     np.testing.assert_allclose(
         force, [d.J_end_effector.T @ w for d, w in zip(known, wrench, strict=True)], atol=1e-12
     )
-
-
-@pytest.mark.parametrize("name", ["panda", "satellite_panda"])
-def test_the_energies_of_the_links_add_up(name: str, rng: np.random.Generator) -> None:
-    model = robots.load(name)
-    path = EnergyPath(model)
-    q = np.array([model.random_configuration(rng) for _ in range(4)])
-    v = rng.normal(size=(4, model.nv))
-    states, links = model.evaluate_batch(q, v), path.links(q, v)
-    np.testing.assert_allclose(links.kinetic.sum(1), states.kinetic_energy, rtol=1e-12)
-    potential = states.potential_energy
-    np.testing.assert_allclose(links.potential.sum(1), potential, rtol=1e-12, atol=1e-10)
-    assert set(links.names) <= set(model.link_names)

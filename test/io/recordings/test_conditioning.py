@@ -14,7 +14,7 @@ from vms_ph_dynamics.energy.ledger import LedgerWriter
 from vms_ph_dynamics.energy.samples import velocity_lag
 from vms_ph_dynamics.identification.effort_meaning import saturation
 from vms_ph_io.audits import audit_motion
-from vms_ph_io.audits.answers import answers
+from vms_ph_io.audits.document import answers
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings.clock_order import clock_order
