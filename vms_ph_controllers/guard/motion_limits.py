@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Evaluation, VMSModel
+from vms_ph_dynamics import Array, Evaluation
 
 from .settings import EnergyGuardSettings
 
@@ -31,73 +31,65 @@ class Share:
 _UNLIMITED = Share(1.0, "")
 
 
-class MotionLimits:
-    """Finds the largest share of an effort with which a sample meets the limits.
+def largest_share(
+    d: Evaluation,
+    v: Array,
+    desired: Array,
+    brake: Array,
+    compensation: Array,
+    settings: EnergyGuardSettings,
+    dt: float,
+) -> Share:
+    """Return the largest share of an effort with which a sample meets the limits.
 
     With accelerations linear in the share s, velocities after the sample are ``v_1 = v + dt a(s)``.
     Speeds at the end of the sample and the mean power over it are limited.
+
+    Args:
+        d: the present state.
+        v: (nv,) velocity at which the effort begins to act.
+        desired: (nv,) effort.
+        brake: (nv,) effort that takes its place.
+        compensation: (nv,) effort that compensates gravity; it is no power of the controller.
+        settings: the limits.
+        dt: duration of the sample, s.
     """
-
-    def __init__(self, model: VMSModel) -> None:
-        self._model = model
-
-    def share(
-        self,
-        d: Evaluation,
-        v: Array,
-        desired: Array,
-        brake: Array,
-        compensation: Array,
-        settings: EnergyGuardSettings,
-        dt: float,
-    ) -> Share:
-        """Return the share of the wanted effort.
-
-        Args:
-            d: the present state.
-            v: (nv,) velocity at which the effort begins to act.
-            desired: (nv,) effort.
-            brake: (nv,) effort that takes its place.
-            compensation: (nv,) effort that compensates gravity; it is no power of the controller.
-            settings: the limits.
-            dt: duration of the sample, s.
-        """
-        s = settings
-        inverse = np.linalg.inv(d.M)
-        slow = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
-        step = dt * (inverse @ (desired - brake))
-        smallest = _UNLIMITED
-        if s.power > 0.0:
-            least, more = brake - compensation, desired - brake
-            mean = 0.5 * (v + slow)
-            share = _largest(
-                0.5 * float(more @ step),
-                float(more @ mean) + 0.5 * float(least @ step),
-                float(least @ mean) - s.power,
-            )
-            smallest = _smaller(smallest, share, f"power at its limit of {s.power:g} W")
-        if s.joint_speed > 0.0:
-            b = self._model.b
-            share = _slowest(slow[b:], step[b:], s.joint_speed)
-            smallest = _smaller(smallest, share, f"joint rate at its limit of {s.joint_speed:g}")
-        if s.speed > 0.0 or s.kinetic_energy > 0.0:
-            jacobian = d.J_end_effector[:3]
-            first, more = jacobian @ slow, jacobian @ step
-            squares = float(more @ more), 2.0 * float(first @ more), float(first @ first)
-            if s.speed > 0.0:
-                share = _largest(squares[0], squares[1], squares[2] - s.speed * s.speed)
-                smallest = _smaller(smallest, share, f"speed at its limit of {s.speed:g} m/s")
-            if s.kinetic_energy > 0.0:
-                now = jacobian @ v
-                u = now if float(np.sqrt(now @ now)) > _SLOWEST else first + more
-                length = float(np.sqrt(u @ u))
-                if length > _SLOWEST:
-                    direction = jacobian.T @ (u / length)
-                    most = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
-                    share = _largest(squares[0], squares[1], squares[2] - most)
-                    limit = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
-                    smallest = _smaller(smallest, share, limit)
-        return smallest
+    s = settings
+    inverse = np.linalg.inv(d.M)
+    slow = v + dt * (inverse @ (brake - d.C @ d.v - d.g))
+    step = dt * (inverse @ (desired - brake))
+    smallest = _UNLIMITED
+    if s.power > 0.0:
+        least, more = brake - compensation, desired - brake
+        mean = 0.5 * (v + slow)
+        share = _largest(
+            0.5 * float(more @ step),
+            float(more @ mean) + 0.5 * float(least @ step),
+            float(least @ mean) - s.power,
+        )
+        smallest = _smaller(smallest, share, f"power at its limit of {s.power:g} W")
+    if s.joint_speed > 0.0:
+        b = d.model.b
+        share = _slowest(slow[b:], step[b:], s.joint_speed)
+        smallest = _smaller(smallest, share, f"joint rate at its limit of {s.joint_speed:g}")
+    if s.speed > 0.0 or s.kinetic_energy > 0.0:
+        jacobian = d.J_end_effector[:3]
+        first, more = jacobian @ slow, jacobian @ step
+        squares = float(more @ more), 2.0 * float(first @ more), float(first @ first)
+        if s.speed > 0.0:
+            share = _largest(squares[0], squares[1], squares[2] - s.speed * s.speed)
+            smallest = _smaller(smallest, share, f"speed at its limit of {s.speed:g} m/s")
+        if s.kinetic_energy > 0.0:
+            now = jacobian @ v
+            u = now if float(np.sqrt(now @ now)) > _SLOWEST else first + more
+            length = float(np.sqrt(u @ u))
+            if length > _SLOWEST:
+                direction = jacobian.T @ (u / length)
+                most = 2.0 * s.kinetic_energy * float(direction @ inverse @ direction)
+                share = _largest(squares[0], squares[1], squares[2] - most)
+                limit = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
+                smallest = _smaller(smallest, share, limit)
+    return smallest
 
 
 def is_limited(settings: EnergyGuardSettings) -> bool:

@@ -18,7 +18,7 @@ from .base_wrench import BaseWrench
 from .certificate import Certificate, Counts
 from .debt_ceiling import DebtCeiling
 from .effort_queue import EffortQueue
-from .motion_limits import MotionLimits, is_limited
+from .motion_limits import is_limited, largest_share
 from .sample_budget import SampleBudget
 from .settings import EnergyGuardSettings
 
@@ -117,7 +117,7 @@ class PortGuard:
         self._model = model if effort_carries_weight else model.without_gravity()
         self._weighted_model, self._period, self._b = model, period, model.b
         self._states = StatePlausibility(model, bounds)
-        self._limits, self._motion = TorqueLimits(model), MotionLimits(model)
+        self._limits = TorqueLimits(model)
         self._budget = SampleBudget(
             self._model, BaseWrench(model, allocation, base_actuated, weights), self.delay
         )
@@ -324,7 +324,7 @@ class PortGuard:
             return force, why
         brake = self._budget.strongest_brake(d, step)
         v = self._budget.velocity_ahead(d, self._queue.queue[1:], step)
-        share = self._motion.share(d, v, force, brake, compensation, s, step)
+        share = largest_share(d, v, force, brake, compensation, s, step)
         if share.share < 1.0:
             force = brake + share.share * (force - brake)
             self._limits.replace(force[b:])

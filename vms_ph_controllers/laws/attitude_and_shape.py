@@ -17,7 +17,6 @@ from ..references.integral_action import IntegralAction
 from ..references.pose_reference import JointReference, PoseReference
 from ..safety.base_actuation import PrioritisedActuation
 from ..safety.output_stage import OutputGains
-from .gain_ramp import GainRamp
 from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
 
@@ -108,7 +107,7 @@ class AttitudeAndShape(StagedController):
             allocation: the actuators.
         """
         super().__init__(model, gains, allocation, True, PrioritisedActuation(allocation))
-        self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
+        self._potential = PosePotential()
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
@@ -129,11 +128,10 @@ class AttitudeAndShape(StagedController):
         self._base.restart(pose)
         self._joints.restart(self.model.joint_positions(d.q))
         self._integral.restart()
-        self._ramp.restart(self.gains)
         self._potential.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        b, gains = 6, self._ramp.follow(self.gains, dt)
+        b, gains = 6, self._ramp.now
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         positions = self.model.joint_positions(d.q)

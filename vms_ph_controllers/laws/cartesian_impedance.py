@@ -18,7 +18,7 @@ from ..potentials.base_spring import BaseSpring, SpringForce
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import JointReference, PoseReference
 from ..safety.output_stage import OutputGains
-from .gain_ramp import CROSSING, GainRamp, SwitchRamp
+from .gain_ramp import CROSSING, SwitchRamp
 from .pose_effort import Compliance, NullSpaceImpedance, Push, ToolImpedance, pose_effort
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
@@ -163,7 +163,7 @@ class CartesianImpedance(StagedController):
         if self._of_position:
             self._options = ("null_space='position'",)
         self._tool_potential, self._spring = PosePotential(), BaseSpring(model)
-        self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
+        self._tool = PoseReference()
         self._holding, self._attached = SwitchRamp(), SwitchRamp()
         self._attitude_ramp, self._turned = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
@@ -243,7 +243,6 @@ class CartesianImpedance(StagedController):
         self._limit_stiffness = np.diag(d.M_hat_m).copy()
         self._last_force = np.array(d.g)
         self._base_power = 0.0
-        self._ramp.restart(self.gains)
         for ramp in (self._holding, self._attitude_ramp, self._attached, self._turned):
             ramp.restart()
         self._weights_now = self._weights
@@ -258,7 +257,7 @@ class CartesianImpedance(StagedController):
         self._null_sample = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        gains = self._ramp.follow(self.gains, dt)
+        gains = self._ramp.now
         h = horizon(dt, gains.delay, age)
         # Spring and damping fade out before the frame is changed, and in again.
         if gains.relative_to_base != self._relative and self._attached.share == 0.0:

@@ -13,19 +13,16 @@ from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
+from ..potentials.base_spring import BASE_COMPONENTS
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
 from ..references.pose_reference import JointReference, PoseReference
 from ..safety.output_stage import OutputGains
 from .decoupled_effort import ReferenceMotion, ShapedEnergy, decoupled_effort
-from .gain_ramp import GainRamp
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
 
 _SE3 = SE3()
-
-# Indices of the components of a base twist in a spatial twist.
-_COMPONENTS = {"planar": np.array([0, 1, 5]), "floating": np.arange(6)}
 
 
 class DecoupledVMSController(StagedController):
@@ -95,18 +92,17 @@ class DecoupledVMSController(StagedController):
                 f"'{model.name}' has a fixed one"
             )
         super().__init__(model, gains, allocation, base_actuated)
-        self._potential, self._ramp = PosePotential(), GainRamp(self.gains)
+        self._potential = PosePotential()
         self._base, self._joints = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
         self._active = 1.0 if self._output.base_is_actuated else 0.0
-        self._components = _COMPONENTS[model.base]
+        self._components = BASE_COMPONENTS[model.base]
         joints = model.joints
         self._endless = (
             np.isinf(joints.lower)
             & np.isinf(joints.upper)
             & ~np.array(joints.prismatic, dtype=bool)
         )
-        self._has_endless = bool(self._endless.any())
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def set_minimum(self, q: Array) -> None:
@@ -126,11 +122,10 @@ class DecoupledVMSController(StagedController):
         self._base.restart(self.model.base_pose(d.q))
         self._joints.restart(self.model.joint_positions(d.q))
         self._integral.restart()
-        self._ramp.restart(self.gains)
         self._potential.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        gains = self._ramp.follow(self.gains, dt)
+        gains = self._ramp.now
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
         offset = self._integrate(d, dt, h)
@@ -175,9 +170,8 @@ class DecoupledVMSController(StagedController):
         """Advance the integral action; return the displacements of the joints from the minimum."""
         gains, integral = self._ramp.now, self._integral
         offset = self.model.joint_positions(d.q) - self._joints.positions
-        if self._has_endless:
-            turns = np.round(offset / (2.0 * np.pi))
-            offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
+        turns = np.round(offset / (2.0 * np.pi))
+        offset = offset - np.where(self._endless, 2.0 * np.pi * turns, 0.0)
         if gains.integral == 0.0 and integral.is_none:
             return offset
         frequency = self._active * gains.frequency_base
@@ -189,8 +183,6 @@ class DecoupledVMSController(StagedController):
 
     def _minimum(self) -> Array:
         """Return the pose of the least energy."""
-        if self._ramp.now.integral == 0.0:
-            return self._base.pose
         pose = self._base.pose.copy()
         pose[:3, :3] = pose[:3, :3] @ self._integral.turn
         pose[:3, 3] += self._integral.position
@@ -199,8 +191,6 @@ class DecoupledVMSController(StagedController):
     def _displacing(self, pose: Array, error: Array, gradient: Array, offset: Array) -> float:
         """Return the power by which the integral action moves the minimum, W."""
         integral = self._integral
-        if integral.is_none:
-            return 0.0
         twist = np.concatenate(
             [integral.position_rate @ pose[:3, :3], integral.turn_rate @ error[:3, :3]]
         )

@@ -15,7 +15,7 @@ from ..potentials.base_spring import BaseSpring, SpringForce
 from ..potentials.pose_potential import PosePotential
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
-from .gain_ramp import GainRamp, SwitchRamp
+from .gain_ramp import SwitchRamp
 from .pose_effort import SINGULAR
 from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
@@ -98,7 +98,7 @@ class PoseIDAPBC(StagedController):
         super().__init__(model, gains, allocation, base_actuated)
         self._frame_id = model.frame_id(model.end_effector)
         self._potential, self._spring = PosePotential(), BaseSpring(model)
-        self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
+        self._tool = PoseReference()
         self._holding, self._cancelling = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
@@ -108,12 +108,11 @@ class PoseIDAPBC(StagedController):
         self._spring.restart(d)
         self._posture = d.q
         self._shape_inertia = np.diag(d.M_hat_m).copy()
-        self._ramp.restart(self.gains)
         self._holding.restart()
         self._cancelling.restart()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        gains = self._ramp.follow(self.gains, dt)
+        gains = self._ramp.now
         h = horizon(dt, gains.delay, age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool.follow(reference, gains.speed, gains.turn, bandwidth, dt)

@@ -14,7 +14,6 @@ from vms_ph_dynamics.groups import SE3, SO3
 from ..controller import Command, ControlEnergy, Reference, RobotState, gain, switch
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
-from .gain_ramp import GainRamp
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
 
@@ -77,7 +76,7 @@ class ResolvedMotion(StagedController):
                 f"ResolvedMotion is for robots that float in space; '{model.name}' is {where}"
             )
         super().__init__(model, gains, base_actuated=False)
-        self._tool, self._ramp = PoseReference(), GainRamp(self.gains)
+        self._tool = PoseReference()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
@@ -85,10 +84,9 @@ class ResolvedMotion(StagedController):
         self._tool.restart(d.placement(self.model.end_effector))
         self._limit_inertia = np.diag(d.M_hat_m).copy()
         self._rates: Array | None = None
-        self._ramp.restart(self.gains)
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
-        model, gains = self.model, self._ramp.follow(self.gains, dt)
+        model, gains = self.model, self._ramp.now
         if age > 0.0:
             outer = ("bandwidth", "bandwidth_attitude", "limit_frequency")
             gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in outer})

@@ -15,6 +15,7 @@ from ..potentials.shaped_potential import JointLimitPotential
 from ..references.integral_action import IntegralAction
 from ..safety.base_actuation import PrioritisedActuation
 from ..safety.output_stage import Output, OutputStage
+from .gain_ramp import GainRamp
 from .twinned_controller import TwinnedController
 
 
@@ -49,7 +50,7 @@ class StagedController(TwinnedController):
         """
         super().__init__(model, gains, allocation, base_actuated)
         self._output = OutputStage(model, allocation, base_actuated, actuation)
-        self._joint_limits = JointLimitPotential(model)
+        self._joint_limits, self._ramp = JointLimitPotential(model), GainRamp(self.gains)
         self._is_limited = False  # the effort of the last update
 
     @abstractmethod
@@ -59,6 +60,7 @@ class StagedController(TwinnedController):
     def _at_rest(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._is_limited = False
+        self._ramp.restart(self.gains)
         self._start_holding(d)
         return d
 
@@ -86,6 +88,7 @@ class StagedController(TwinnedController):
         """Return the safe output for a state or a time step that is not usable, else the law's."""
         if state.is_usable(self.model) and is_usable_step(dt):
             d = Evaluation(self.model, state.q, state.v)
+            self._ramp.follow(self.gains, dt)
             return self._control(d, reference, dt, state.age)
         self._missed_updates()
         return self._output.safe

@@ -14,12 +14,12 @@ from .pose_potential import PosePotential
 
 _SE3 = SE3()
 
-# Indices of the components of a base twist in a spatial twist.
-_COMPONENTS = {
+BASE_COMPONENTS = {
     "fixed": np.zeros(0, dtype=int),
     "planar": np.array([0, 1, 5]),
     "floating": np.arange(6),
 }
+"""Indices of the components of a base twist in a spatial twist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class BaseSpring:
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self.components = _COMPONENTS[model.base]
+        self.components = BASE_COMPONENTS[model.base]
         self._potential = PosePotential()
 
     def restart(self, d: Evaluation) -> None:
