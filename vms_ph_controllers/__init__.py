@@ -19,7 +19,7 @@ from .controller import (
     switch,
 )
 from .guard import EnergyGuard
-from .laws.attitude_control import AttitudeControl
+from .laws.attitude_and_shape import AttitudeControl
 from .laws.cartesian_impedance import CartesianImpedance
 from .laws.decoupled_vms import DecoupledVMSController
 from .laws.differential_drive import DifferentialDrive

@@ -23,7 +23,7 @@ struct AttitudeControlGains : AttitudeGains {
 };
 
 /// Holds the attitude of a base by moments alone, and its joints; the position is free. The law is
-/// described in vms_ph_controllers/laws/attitude_control.py.
+/// described in vms_ph_controllers/laws/attitude_and_shape.py.
 class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeControlGains> {
  public:
   /// Control attitude and joints of a robot, which must outlive the controller.

@@ -24,7 +24,7 @@ from vms_ph_controllers.laws.sampled_impedance import SampledImpedance, brake
 from vms_ph_controllers.laws.task_effort import split
 from vms_ph_controllers.references.reference_governor import ReferenceGovernor
 from vms_ph_controllers.safety.plausibility import PlausibilityInCpp, StatePlausibility
-from vms_ph_controllers.safety.sample_prediction import Prediction, SamplePrediction
+from vms_ph_controllers.safety.sample_grant import Prediction, SamplePrediction
 from vms_ph_dynamics import Array, PositionTask, VMSModel
 from vms_ph_io import robots
 

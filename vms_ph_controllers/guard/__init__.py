@@ -6,11 +6,9 @@
 from .certificate import Certificate
 from .energy_guard import EnergyGuard
 from .port_guard import GuardedEffort, PortGuard
-from .position_guard import PositionGuard
-from .servo_guard import GuardedCommand, ServoGuard
+from .servo_guard import GuardedCommand, PositionGuard, ServoGuard, VelocityGuard
 from .settings import EnergyGuardSettings
 from .teleoperation import TeleoperationPacket, TeleoperationSide
-from .velocity_guard import VelocityGuard
 
 __all__ = [
     "Certificate", "EnergyGuard", "EnergyGuardSettings", "GuardedCommand", "GuardedEffort",

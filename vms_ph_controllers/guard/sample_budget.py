@@ -11,8 +11,13 @@ import numpy as np
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 from ..safety.limits import TorqueLimits
-from ..safety.sample_grant import ROUNDING, SampleGrant, strongest_brake
-from ..safety.sample_prediction import Prediction, SamplePrediction
+from ..safety.sample_grant import (
+    ROUNDING,
+    Prediction,
+    SampleGrant,
+    SamplePrediction,
+    strongest_brake,
+)
 from .base_wrench import BaseWrench
 from .debt_ceiling import DebtCeiling
 from .effort_queue import EffortQueue

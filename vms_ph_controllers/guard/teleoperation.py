@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import Array, OptionError
 
-from .position_guard import PositionGuard
-from .servo_guard import GuardedCommand
+from .servo_guard import GuardedCommand, PositionGuard
 
 
 @dataclass(frozen=True, slots=True)

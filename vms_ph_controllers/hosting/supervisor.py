@@ -16,8 +16,13 @@ from vms_ph_dynamics.native import native_module
 from ..controller import Command, Controller, Reference, RobotState, Status
 from ..laws.sampled_impedance import holds_weight, horizon
 from ..laws.twinned_controller import TwinnedController, core_allocation, core_model, recorded
-from ..safety.plausibility import LONGEST_STEP, Judgement, PlausibilityBounds, state_plausibility
-from ..safety.reference_plausibility import ReferencePlausibility
+from ..safety.plausibility import (
+    LONGEST_STEP,
+    Judgement,
+    PlausibilityBounds,
+    ReferencePlausibility,
+    state_plausibility,
+)
 from ..safety.safe_output import SafeOutput
 
 _NONE = Reference()

@@ -14,8 +14,7 @@ from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, gain, switch, usable
-from ..potentials.base_spring import BaseSpring, SpringForce
-from ..potentials.pose_potential import PosePotential
+from ..potentials.pose_potential import BaseSpring, PosePotential, SpringForce
 from ..references.pose_reference import JointReference, PoseReference
 from ..safety.output_stage import OutputGains
 from .gain_ramp import CROSSING, SwitchRamp

@@ -9,8 +9,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation
 
-from ..potentials.base_spring import SpringForce
-from ..potentials.pose_potential import PosePotential, cross
+from ..potentials.pose_potential import PosePotential, SpringForce, cross
 from ..potentials.shaped_potential import JointLimitPotential
 from ..references.pose_reference import PoseReference
 from .sampled_impedance import SampledImpedance, brake

@@ -11,15 +11,73 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain, switch
-from ..potentials.base_spring import BaseSpring, SpringForce
-from ..potentials.pose_potential import PosePotential
+from ..potentials.pose_potential import BaseSpring, PosePotential, SpringForce
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
 from .gain_ramp import SwitchRamp
 from .pose_effort import SINGULAR
 from .sampled_impedance import SampledImpedance, brake, horizon
 from .staged_controller import StagedController
-from .task_motion import TaskMotion
+
+# Least eigenvalue of the task mobility, 1/kg or 1/(kg m^2): it bounds the task inertia near
+# singularities, and leaves it as it is elsewhere.
+_LEAST_MOBILITY = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMotion:
+    """The motion of a state in the axes of the end effector.
+
+    Attributes:
+        d: the state.
+        J: Jacobian of the end effector (6,nv), linear rows first.
+        J_rate: its derivative along the motion (6,nv).
+        inertia: task inertia (6,6), ``(J M^-1 J^T)^-1``.
+        projector: Pi (nv,nv), ``n = Pi v``.
+        eta: twist of the end effector ``J v``, (6,).
+    """
+
+    d: Evaluation
+    J: Array
+    J_rate: Array
+    inertia: Array
+    projector: Array
+    eta: Array
+
+    @classmethod
+    def at(cls, d: Evaluation, frame_id: int) -> "TaskMotion":
+        """Return the motion of a state for the pose of a frame."""
+        j = d.frame_jacobian(frame_id)
+        inverse = np.linalg.solve(d.M, j.T)
+        values, vectors = np.linalg.eigh(j @ inverse)
+        inertia = (vectors / np.maximum(values, _LEAST_MOBILITY)) @ vectors.T
+        projector = np.eye(len(d.v)) - inverse @ inertia @ j
+        return cls(d, j, d.frame_jacobian_rate(frame_id), inertia, projector, j @ d.v)
+
+    @property
+    def null_velocity(self) -> Array:
+        """n, (nv,)."""
+        return self.projector @ self.d.v
+
+    @property
+    def kinetic_task(self) -> float:
+        """Kinetic energy of the task, J."""
+        return 0.5 * float(self.eta @ self.inertia @ self.eta)
+
+    def decoupling(self) -> tuple[Array, Array]:
+        """Return the forces that cancel the coupling, on the task (6,) and on all motions (nv,).
+
+        Their powers are -X and X: together they move no energy in or out, and leave the task
+        without a drift by the null-space motion.
+        """
+        d, n = self.d, self.null_velocity
+        u = d.v - n
+        bias = np.linalg.solve(d.M, d.C @ n)
+        on_task = -self.inertia @ (self.J_rate @ n - self.J @ bias)
+        pi = self.inertia @ self.eta
+        on_null = self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
+        return on_task, on_null
+
 
 _SE3 = SE3()
 

@@ -28,11 +28,10 @@ from ..potentials.shaped_potential import (
 from ..references.reference_governor import Minimum, ReferenceGovernor
 from ..safety.energy_tank import EnergyTank, TankBudget
 from ..safety.limits import LimitGains, TorqueLimits
-from .energy_routing import EnergyRouting
 from .gain_ramp import GainRamp, SwitchRamp
 from .pose_effort import SINGULAR
 from .sampled_impedance import horizon
-from .task_effort import Spring, TaskEffort, task_effort
+from .task_effort import EnergyRouting, Spring, TaskEffort, task_effort
 from .twinned_controller import TwinnedController
 
 _UNUSABLE = (

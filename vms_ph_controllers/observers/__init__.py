@@ -4,9 +4,8 @@
 """Observers of external forces, contacts and payloads, from momentum and energy."""
 
 from .contact_detector import ContactDetector, ContactReport
-from .external_wrench import WrenchEstimate, WrenchMap
+from .external_wrench import ExternalForce, MomentumObserver, WrenchEstimate, WrenchMap
 from .impulse_balance import ExternalImpulse, ImpulseBalance
-from .momentum_observer import ExternalForce, MomentumObserver
 from .noise import NoiseModel
 from .payload_observer import Payload, PayloadObserver
 

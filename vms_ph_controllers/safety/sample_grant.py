@@ -6,10 +6,136 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 
-from .sample_prediction import Prediction, SamplePrediction
+# Share of the difference between the schemes of second and of fourth order that is added to the
+# predicted energy. The error of the fourth-order one is smaller by the square of the step.
+_MARGIN = 0.1
+
+# Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
+# number of steps; a faster motion is not predicted.
+_LONGEST_STEP = 0.2
+_LARGEST_COUNT = 16
+
+# A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
+_ROUNDING = 1e-15
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The outcome of a sample.
+
+    Attributes:
+        lack: upper bound of the energy that the budget lacks for the sample, J; not positive where
+            the budget covers it.
+        acceleration: (nv,) at the beginning of the sample.
+        displacement: (nv,) displacement over the sample.
+        energy: upper bound of the energy given over the sample, J; infinite for a motion that is
+            too fast to be predicted.
+        q: (nq,) configuration at its end.
+        v: (nv,) velocity at its end.
+    """
+
+    lack: float
+    acceleration: Array
+    displacement: Array
+    energy: float
+    q: Array
+    v: Array
+
+
+class SamplePrediction:
+    """Predicts the net work of held efforts, beyond that against gravity, over the sample.
+
+    The motion of the robot is integrated over the whole sample by one Runge-Kutta step of fourth
+    order, so that Coriolis forces, the change of gravity and that of the inertia are covered. The
+    second-order scheme with the same stages estimates the error, of which the margin is a share.
+    Within a step the energy is the cubic polynomial through the energies and the powers at its
+    ends, so that an effort that gives energy first and takes it back later is seen.
+    """
+
+    def __init__(self, model: VMSModel) -> None:
+        self._model = model
+        self._is_plain = model.tree.projection is None and model.fluid is None
+
+    def start_at(self, d: Evaluation, uncompensated: Array, budget: float, dt: float) -> None:
+        """Begin at a state.
+
+        Args:
+            d: the state.
+            uncompensated: (nv,) gravity that no actuator compensates; its work is not counted.
+            budget: energy that the sample may give, J; negative if it must take some out.
+            dt: duration of the sample, s.
+        """
+        self._d, self._uncompensated, self._budget, self._dt = d, uncompensated, budget, dt
+
+    def predict(self, force: Array) -> Prediction:
+        """Return what efforts (nv,) held over the sample do, in C++ where the terms are."""
+        d, dt = self._d, self._dt
+        if d.sampled_algebra is not None:
+            budget = self._budget
+            return Prediction(
+                *d.sampled_algebra.predict(d.q, d.v, self._uncompensated, budget, dt, force)
+            )
+        counted = force - self._uncompensated
+        first, power = self._rate(d.q, d.v, force, counted)
+        displacement = np.zeros_like(d.v)
+        reach = float(dt * (np.abs(d.v + dt * first).max() + np.abs(d.v).max()))
+        if not reach < _LONGEST_STEP * _LARGEST_COUNT:
+            return Prediction(np.inf, first, displacement, np.inf, d.q, d.v)
+        steps = max(1, int(np.ceil(reach / _LONGEST_STEP)))
+        h, q, v, a1, p1 = dt / steps, d.q, d.v, first, power
+        integrate = self._model.integrate
+        energy = peak = margin = 0.0
+        for _ in range(steps):
+            v2 = v + 0.5 * h * a1
+            a2, p2 = self._rate(integrate(q, 0.5 * h * v), v2, force, counted)
+            v3 = v + 0.5 * h * a2
+            a3, p3 = self._rate(integrate(q, 0.5 * h * v2), v3, force, counted)
+            v4 = v + h * a3
+            a4, p4 = self._rate(integrate(q, h * v3), v4, force, counted)
+            gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4)
+            moved = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
+            before = p1
+            q, v = integrate(q, moved), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
+            a1, p1 = self._rate(q, v, force, counted)
+            margin += _MARGIN * abs(gain - h * p2)
+            peak = max(peak, energy + _highest(gain, h * before, h * p1) + margin)
+            energy += gain
+            displacement = displacement + moved
+        lack = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
+        if not np.isfinite(lack):
+            return Prediction(np.inf, first, displacement, np.inf, d.q, d.v)
+        return Prediction(lack, first, displacement, energy + margin, q, v)
+
+    def _rate(self, q: Array, v: Array, force: Array, counted: Array) -> tuple[Array, float]:
+        """Return the acceleration (nv,) and the power of the effort beyond gravity, W."""
+        tree = self._model.tree
+        if self._is_plain:
+            data, local = tree.data(), tree.at_origin(q)
+            gravity = pin.computeGeneralizedGravity(tree.pinocchio, data, local)
+            power = float((counted - gravity) @ v)
+            return np.array(pin.aba(tree.pinocchio, data, local, v, force)), power
+        d = Evaluation(self._model, q, v)
+        a = np.asarray(np.linalg.solve(d.M, force - d.C @ v - d.g))
+        return a, float((counted - d.g) @ v)
+
+
+def _highest(gain: float, start: float, end: float) -> float:
+    """Return the largest value in (0, 1] of the cubic from 0 to ``gain`` with these slopes."""
+    square, cube = 3.0 * gain - 2.0 * start - end, start + end - 2.0 * gain
+    root = square * square - 3.0 * cube * start
+    if root > 0.0:
+        # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
+        below = float(np.sqrt(root)) - square
+        x = start / below if below > 0.0 else -1.0
+        top = x * (start + x * (square + x * cube)) if 0.0 < x < 1.0 else 0.0
+        if top > _ROUNDING:
+            return max(gain, top)
+    return gain
+
 
 # Number of shares that are tried; each trial corrects the work per share by its prediction.
 _TRIALS = 5

@@ -22,7 +22,7 @@ namespace vms_ph {
 double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
                                SymmetricEigen& eigen) noexcept;
 
-/// The pose of a frame as a task, in its own axes; see vms_ph_controllers/laws/task_motion.py.
+/// The pose of a frame as a task, in its own axes; see vms_ph_controllers/laws/pose_ida_pbc.py.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class PoseMotion {

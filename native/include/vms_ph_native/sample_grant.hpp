@@ -59,7 +59,7 @@ struct Prediction {
 };
 
 /// Predicts the net work of held efforts, beyond that against gravity, over the sample; see
-/// vms_ph_controllers.safety.sample_prediction.
+/// vms_ph_controllers.safety.sample_grant.
 class SamplePrediction {
  public:
   explicit SamplePrediction(const Model& model);

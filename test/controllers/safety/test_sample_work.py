@@ -6,8 +6,12 @@
 import numpy as np
 import pytest
 
-from vms_ph_controllers.safety.sample_grant import SampleGrant, _largest, strongest_brake
-from vms_ph_controllers.safety.sample_prediction import SamplePrediction
+from vms_ph_controllers.safety.sample_grant import (
+    SampleGrant,
+    SamplePrediction,
+    _largest,
+    strongest_brake,
+)
 from vms_ph_controllers.safety.sample_work import SampleWork
 from vms_ph_dynamics import VMSModel
 
